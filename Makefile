@@ -1,0 +1,45 @@
+# Two commands on a fresh machine: `make demo` and `make test`. Both make their environment from the
+# lock file first and need no network after that.
+PYTHON ?= python3
+VENV   ?= .venv
+CORES  ?= 2
+BIN    := $(VENV)/bin
+
+.PHONY: help install demo test quick lint format clean
+
+help:  ## show the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+install: $(VENV)/.installed  ## make the environment
+
+$(VENV)/.installed: requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --progress-bar off -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	touch $@
+
+demo: install  ## the whole DAG on the embedded demo, tables and report at the end
+	$(BIN)/snakemake --cores $(CORES)
+	@echo "report: results/demo/report.html   tables: results/demo/tables/"
+
+test: lint  ## everything that CI runs, a smaller demo included
+	$(BIN)/python -m pytest
+
+quick: install  ## the tests that take seconds
+	$(BIN)/python -m pytest -m "not demo"
+
+lint: install  ## style of Python and of the workflow
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/snakemake --lint
+
+format: install  ## rewrite to that style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/snakefmt Snakefile workflow
+
+clean:  ## remove what the rules wrote
+	rm -rf resources .snakemake
+	find results -mindepth 1 ! -name README.md -delete

@@ -1,0 +1,32 @@
+# Contents page. The experiment file (config/*.yaml) says what; workflow/rules say how.
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+# Snakemake merges --configfile into the default one; an experiment file stands alone instead.
+if "experiment" not in config:
+
+    configfile: "config/demo.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/data.smk"
+include: "workflow/rules/tokenizer.smk"
+include: "workflow/rules/intersection.smk"
+include: "workflow/rules/init.smk"
+include: "workflow/rules/train.smk"
+include: "workflow/rules/eval.smk"
+include: "workflow/rules/generate.smk"
+include: "workflow/rules/analyse.smk"
+include: "workflow/rules/report.smk"
+
+
+localrules:
+    all,
+
+
+rule all:
+    default_target: True
+    input:
+        f"{RESULTS}/report.html",
+        f"{RESULTS}/checks.json",

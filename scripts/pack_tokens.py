@@ -1,0 +1,66 @@
+"""Pack training text into one array of token rows, mixed by tokens, in training order."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from revocab.cli import run
+from revocab.errors import RevocabError
+
+
+def corpus(text: str) -> tuple[str, float, Path]:
+    """Parse ``ID=SHARE=FOLDER``."""
+    parts = text.split("=", 2)
+    try:
+        name, share, folder = parts[0], float(parts[1]), Path(parts[2])
+    except (IndexError, ValueError):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected ID=SHARE=FOLDER") from None
+    return name, share, folder
+
+
+def main() -> None:
+    """Parse the command line and pack."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tokenizer", type=Path, required=True, metavar="DIR")
+    parser.add_argument(
+        "--corpus", type=corpus, required=True, action="append", metavar="ID=SHARE=DIR"
+    )
+    parser.add_argument("--sequence-length", type=int, required=True)
+    parser.add_argument("--rows", type=int, required=True, help="steps times batch size")
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument(
+        "--document-start",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="bos before each document",
+    )
+    parser.add_argument("--document-end", action="store_true", help="eos after each document")
+    parser.add_argument(
+        "--repeat-corpora", action="store_true", help="start a corpus again when it ends"
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+    options = parser.parse_args()
+
+    from revocab.training.packing import PackingOptions, pack_folder  # noqa: PLC0415
+
+    corpora = {name: (share, folder) for name, share, folder in options.corpus}
+    if len(corpora) < len(options.corpus):
+        raise RevocabError("--corpus: an id is given twice; give each corpus once")
+    pack_folder(
+        options.tokenizer,
+        corpora,
+        PackingOptions(
+            sequence_length=options.sequence_length,
+            rows=options.rows,
+            seed=options.seed,
+            document_start=options.document_start,
+            document_end=options.document_end,
+            repeat_corpora=options.repeat_corpora,
+        ),
+        options.out,
+    )
+
+
+if __name__ == "__main__":
+    run(main)

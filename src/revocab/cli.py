@@ -1,0 +1,34 @@
+"""What every script in ``scripts/`` shares: one entry point, one way to fail, argument types."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from revocab.errors import RevocabError
+
+
+def run(main: Callable[[], None]) -> None:
+    """Run a script's main function; print a :class:`RevocabError` legibly and exit with 1."""
+    try:
+        main()
+    except RevocabError as error:
+        print(error.render(), file=sys.stderr)
+        raise SystemExit(1) from None
+
+
+def named(convert: Callable[[str], object] = str) -> Callable[[str], tuple[str, object]]:
+    """Return an argparse type for ``NAME=VALUE`` that gives ``(NAME, convert(VALUE))``."""
+
+    def parse(text: str) -> tuple[str, object]:
+        name, mark, value = text.partition("=")
+        if not (name and mark and value):
+            raise argparse.ArgumentTypeError(f"{text!r}: expected NAME=VALUE")
+        return name, convert(value)
+
+    return parse
+
+
+named_path = named(Path)

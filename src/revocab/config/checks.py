@@ -1,0 +1,301 @@
+"""What a schema cannot say: ids that must exist, sums, and combinations that cannot work.
+
+Every check yields problems; none raises, so that a user sees all of them at once.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from revocab.config.expand import checkpoint_steps, method_name
+from revocab.config.schema import Experiment, RunGroup, Source, Step
+from revocab.initialise.method import methods
+
+WORLD_FAMILIES = ("hellaswag", "mmlu", "arc_easy", "piqa", "sciq", "boolq")
+WORLD_PARTS = frozenset(
+    [f"documents.{language}" for language in ("it", "en")]
+    + [f"parallel.{part}" for part in ("train", "test")]
+    + [f"questions.{lang}.{part}" for lang in ("it", "en") for part in ("train", "test")]
+    + [f"{family}.{language}" for family in WORLD_FAMILIES for language in ("it", "en")]
+)
+
+
+def unknown(key: str, value: str, allowed: Collection[str], what: str) -> str:
+    """Return the line for an id that is not there, with the nearest ones that are."""
+    near = difflib.get_close_matches(value, sorted(allowed), n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    known = ", ".join(sorted(allowed)) or "none"
+    return f"{key}: no {what} {value!r} (known: {known}){hint}"
+
+
+def check_references(experiment: Experiment) -> Iterator[str]:
+    """Yield a problem for every id that is used and not defined."""
+    e = experiment
+    tables = {
+        "corpus": e.corpora,
+        "tokenizer": e.tokenizers,
+        "model": e.models,
+        "mixture": e.mixtures,
+        "recipe": e.recipes,
+        "group": e.runs,
+    }
+    used: list[tuple[str, str, str]] = []
+    for name, mixture in e.mixtures.items():
+        used += [(f"mixtures.{name}", corpus, "corpus") for corpus in mixture]
+    for name, tokenizer in e.tokenizers.items():
+        for corpus in tokenizer.train.corpora if tokenizer.train else ():
+            used.append((f"tokenizers.{name}.train.corpora", corpus, "corpus"))
+    for name, model in e.models.items():
+        used.append((f"models.{name}.tokenizer", model.tokenizer, "tokenizer"))
+        if model.pretrain:
+            used.append((f"models.{name}.pretrain.mixture", model.pretrain.mixture, "mixture"))
+            used.append((f"models.{name}.pretrain.recipe", model.pretrain.recipe, "recipe"))
+    for name, group in e.runs.items():
+        used += group_references(f"runs.{name}", group)
+    used += [("evaluation.heldout", corpus, "corpus") for corpus in e.evaluation.heldout]
+    used += [("fertility.corpora", corpus, "corpus") for corpus in e.fertility.corpora]
+    used += [("fertility.tokenizers", one, "tokenizer") for one in e.fertility.tokenizers]
+    used += [("intersections", one, "tokenizer") for pair in e.intersections for one in pair]
+    if e.scale:
+        used.append(("scale.source_tokenizer", e.scale.source_tokenizer, "tokenizer"))
+        used.append(("scale.target_tokenizer", e.scale.target_tokenizer, "tokenizer"))
+    for key, value, what in used:
+        if value not in tables[what]:
+            yield unknown(key, value, tables[what], what)
+
+
+def group_references(key: str, group: RunGroup) -> list[tuple[str, str, str]]:
+    """Return the (key, id, kind of thing) that a run group refers to."""
+    used = [
+        (f"{key}.source", group.source, "model"),
+        (f"{key}.target", group.target, "tokenizer"),
+        (f"{key}.mixture", group.mixture, "mixture"),
+        (f"{key}.recipe", group.recipe, "recipe"),
+    ]
+    if group.helper:
+        used.append((f"{key}.helper", group.helper, "model"))
+    for name, entry in group.methods.items():
+        if entry.helper:
+            used.append((f"{key}.methods.{name}.helper", entry.helper, "model"))
+        if entry.recipe:
+            used.append((f"{key}.methods.{name}.recipe", entry.recipe, "recipe"))
+    return used
+
+
+def check_mixtures(experiment: Experiment) -> Iterator[str]:
+    """Yield a problem for every set of shares that does not sum to 1."""
+    shares = {f"mixtures.{name}": mixture for name, mixture in experiment.mixtures.items()}
+    for name, tokenizer in experiment.tokenizers.items():
+        if tokenizer.train:
+            shares[f"tokenizers.{name}.train.corpora"] = tokenizer.train.corpora
+    for key, mixture in shares.items():
+        total = sum(mixture.values())
+        if abs(total - 1) > 1e-6:
+            given = " + ".join(f"{share:g}" for share in mixture.values()) or "nothing"
+            yield f"{key}: shares sum to {total:g} ({given}); they must sum to 1"
+
+
+def check_methods(experiment: Experiment) -> Iterator[str]:
+    """Yield a problem for every unknown method, misspelt option, or missing or unfitting helper."""
+    known = {name: one for name, one in methods().items() if one.trains}
+    for group_name, group in experiment.runs.items():
+        for name, entry in group.methods.items():
+            key = f"runs.{group_name}.methods.{name}"
+            wanted = method_name(name, entry)
+            if name == "base":
+                yield f"{key}: the base model is scored without being listed; remove this entry"
+                continue
+            if wanted not in known:
+                yield unknown(key, wanted, known, "method") + (
+                    "" if entry.method else "; name it with 'method:' if this is only a run's name"
+                )
+                continue
+            method = known[wanted]
+            try:
+                method.options(**entry.options)
+            except ValidationError as error:
+                yield from schema_problems(error, method.options, key)
+            if method.needs_helper:
+                yield from check_helper(
+                    experiment, key, wanted, entry.helper or group.helper, group
+                )
+
+
+def check_helper(
+    experiment: Experiment, key: str, method: str, helper: str | None, group: RunGroup
+) -> Iterator[str]:
+    """Yield a problem if a method's helper is missing or does not use the target tokenizer."""
+    if helper is None:
+        fitting = [
+            one for one, model in experiment.models.items() if model.tokenizer == group.target
+        ]
+        yield (
+            f"{key}: method {method!r} needs a helper model that uses the target tokenizer "
+            f"{group.target!r}, received none; set 'helper:' here or in the group "
+            f"(fitting: {', '.join(fitting) or 'none is defined'})"
+        )
+    elif helper in experiment.models and experiment.models[helper].tokenizer != group.target:
+        yield (
+            f"{key}: helper {helper!r} uses tokenizer {experiment.models[helper].tokenizer!r}, "
+            f"but its rows must be those of the target tokenizer {group.target!r}"
+        )
+
+
+def check_steps(experiment: Experiment) -> Iterator[str]:
+    """Yield a problem for every step asked for that is not a checkpoint, and for odd recipes."""
+    for name, recipe in experiment.recipes.items():
+        if recipe.checkpoint_every > recipe.steps:
+            yield (
+                f"recipes.{name}.checkpoint_every: {recipe.checkpoint_every} is more than "
+                f"the {recipe.steps} steps; choose at most {recipe.steps}"
+            )
+        if recipe.warmup_steps >= recipe.steps:
+            yield f"recipes.{name}.warmup_steps: {recipe.warmup_steps} must be below {recipe.steps}"
+    wanted: list[tuple[str, str, list[Step]]] = [
+        ("evaluation.generation.steps", group, experiment.evaluation.generation.steps)
+        for group in experiment.runs
+    ]
+    generated = experiment.evaluation.generation.steps
+    for name, table in experiment.tables.items():
+        if table.kind in ("multiple_choice", "generation"):
+            wanted.append((f"tables.{name}.steps", table.group, table.steps))
+        if table.kind == "generation":
+            missing = [step for step in table.steps if step not in generated]
+            if missing:
+                yield (
+                    f"tables.{name}.steps: {missing} not among evaluation.generation.steps "
+                    f"{generated}; add them there"
+                )
+    for key, group, steps in wanted:
+        if group not in experiment.runs:
+            continue
+        recipe = experiment.recipes.get(experiment.runs[group].recipe)
+        if recipe is None:
+            continue
+        allowed = checkpoint_steps(recipe)
+        for step in steps:
+            if isinstance(step, int) and step not in allowed:
+                yield (
+                    f"{key}: step {step} is not a checkpoint of recipe "
+                    f"{experiment.runs[group].recipe!r} (checkpoints: "
+                    f"{', '.join(map(str, allowed))}; or 'first', 'last')"
+                )
+
+
+def check_layout(experiment: Experiment) -> Iterator[str]:
+    """Yield a problem for tables and figures that name groups, runs or tasks which do not exist."""
+    groups = experiment.runs
+    run_ids = {f"{g}-{name}" for g, group in groups.items() for name in ["base", *group.methods]}
+    tasks = experiment.evaluation.generation.tasks
+    for section, items in (("tables", experiment.tables), ("figures", experiment.figures)):
+        for name, item in items.items():
+            key = f"{section}.{name}"
+            named = getattr(item, "groups", None) or [getattr(item, "group", None)]
+            yield from (
+                unknown(key, one, groups, "run group") for one in named if one and one not in groups
+            )
+            for run in getattr(item, "runs", ()):
+                if run not in run_ids:
+                    yield unknown(f"{key}.runs", run, run_ids, "run")
+            for task in getattr(item, "tasks", ()):
+                if task not in tasks:
+                    yield unknown(f"{key}.tasks", task, tasks, "generation task")
+
+
+def sources(experiment: Experiment) -> Iterator[tuple[str, Source]]:
+    """Yield every data source with its key."""
+    for name, corpus in experiment.corpora.items():
+        yield f"corpora.{name}.source", corpus.source
+    for name, task in experiment.evaluation.multiple_choice.tasks.items():
+        if task.data:
+            yield f"evaluation.multiple_choice.tasks.{name}.data", task.data
+    for name, task in experiment.evaluation.generation.tasks.items():
+        yield f"evaluation.generation.tasks.{name}.pool", task.pool
+        yield f"evaluation.generation.tasks.{name}.test", task.test
+
+
+def local_paths(experiment: Experiment) -> Iterator[tuple[str, str]]:
+    """Yield every local path of the experiment with its key, as written."""
+    for key, source in sources(experiment):
+        if source.path:
+            yield f"{key}.path", source.path
+        for language, path in (source.lines or {}).items():
+            yield f"{key}.lines.{language}", path
+    for section in ("tokenizers", "models"):
+        for name, entry in getattr(experiment, section).items():
+            if entry.path:
+                yield f"{section}.{name}.path", entry.path
+    if experiment.paper_values:
+        yield "paper_values", experiment.paper_values
+
+
+def check_sources(experiment: Experiment, tasks_folder: Path) -> Iterator[str]:
+    """Yield a problem for every file that is not there and every part the world does not have."""
+    needs_root = False
+    for key, path in local_paths(experiment):
+        if "{data_root}" in path:
+            needs_root = True
+        elif not Path(path).exists():
+            yield f"{key}: {path!r} does not exist; check the path or data_root"
+    if needs_root:
+        yield (
+            "data_root: this experiment reads files under {data_root}, received none; "
+            "add --config data_root=FOLDER"
+        )
+    for key, source in sources(experiment):
+        if source.world and experiment.world is None:
+            yield f"{key}: refers to the generated world, but the file has no 'world:' section"
+        elif source.world and source.world not in WORLD_PARTS:
+            yield unknown(key, source.world, WORLD_PARTS, "part of the world")
+    for name, task in experiment.evaluation.multiple_choice.tasks.items():
+        if task.template and not (tasks_folder / f"{task.template}.yaml").is_file():
+            allowed = {path.stem for path in tasks_folder.glob("*.yaml")}
+            key = f"evaluation.multiple_choice.tasks.{name}.template"
+            yield unknown(key, task.template, allowed, f"template in {tasks_folder.name}/")
+
+
+def allowed_keys(model: Any, location: tuple[Any, ...]) -> list[str]:
+    """Return the keys allowed at ``location`` below ``model``, as far as its types tell."""
+    for part in location:
+        if isinstance(model, type) and issubclass(model, BaseModel):
+            field = model.model_fields.get(str(part))
+            model = field.annotation if field else None
+        else:
+            # dict[Id, X] and list[X]: the part is a name or an index, X says what is allowed there.
+            model = (get_args(model) or (None,))[-1]
+        members = [one for one in get_args(model) if one is not type(None)]
+        if type(None) in get_args(model) and len(members) == 1:
+            model = members[0]
+    return sorted(getattr(model, "model_fields", ()))
+
+
+def schema_problems(error: ValidationError, model: Any, prefix: str = "") -> Iterator[str]:
+    """Yield the problems of a pydantic error on ``model``: key, what is wrong, value received."""
+    for one in error.errors(include_url=False):
+        key = ".".join(str(part) for part in (prefix, *one["loc"]) if part != "")
+        if one["type"] == "extra_forbidden":
+            allowed = allowed_keys(model, one["loc"][:-1])
+            near = difflib.get_close_matches(str(one["loc"][-1]), allowed, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            listed = f" (allowed: {', '.join(allowed)})" if allowed else ""
+            yield f"{key}: unknown key{listed}{hint}"
+        elif one["type"] == "missing":
+            yield f"{key}: required and not given"
+        else:
+            message = one["msg"].removeprefix("Value error, ")
+            received = "" if isinstance(one["input"], dict) else f", received {one['input']!r}"
+            yield f"{key}: {message}{received}"
+
+
+def all_problems(experiment: Experiment, tasks_folder: Path) -> list[str]:
+    """Return every problem of a well-formed experiment, in a stable order."""
+    problems: list[str] = []
+    for check in (check_references, check_mixtures, check_methods, check_steps, check_layout):
+        problems += check(experiment)
+    problems += check_sources(experiment, tasks_folder)
+    return list(dict.fromkeys(problems))

@@ -1,0 +1,81 @@
+"""From a YAML mapping to a validated :class:`Experiment`."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from revocab.config.checks import all_problems, schema_problems
+from revocab.config.schema import Experiment
+from revocab.errors import RevocabError
+
+TASKS_FOLDER = Path("config/tasks")
+
+
+def substitute(value: Any, data_root: str) -> Any:
+    """Return ``value`` with ``{data_root}`` replaced in every string inside it."""
+    if isinstance(value, str):
+        return value.replace("{data_root}", data_root)
+    if isinstance(value, dict):
+        return {key: substitute(one, data_root) for key, one in value.items()}
+    if isinstance(value, list):
+        return [substitute(one, data_root) for one in value]
+    return value
+
+
+def validate(values: dict[str, Any], tasks_folder: Path = TASKS_FOLDER) -> Experiment:
+    """Return the experiment that ``values`` describe.
+
+    Raises :class:`RevocabError` with every problem found: unknown keys and wrong types first; where
+    the shape is right, also dangling ids, sums, impossible combinations and missing files.
+    """
+    root = values.get("data_root")
+    if root is not None:
+        values = substitute(values, str(root))
+    try:
+        experiment = Experiment.model_validate(values)
+    except ValidationError as error:
+        problems = list(schema_problems(error, Experiment))
+        problems += salvageable_problems(values, error, tasks_folder)
+        raise RevocabError(dict.fromkeys(problems)) from None
+    problems = all_problems(experiment, tasks_folder)
+    if problems:
+        raise RevocabError(problems)
+    return experiment
+
+
+def salvageable_problems(
+    values: dict[str, Any], error: ValidationError, tasks_folder: Path
+) -> list[str]:
+    """Return the problems beyond the schema, if the file is readable without unknown keys."""
+    errors = error.errors(include_url=False)
+    if any(one["type"] != "extra_forbidden" for one in errors):
+        return []
+    cleaned = copy.deepcopy(values)
+    for one in errors:
+        parent = cleaned
+        for part in one["loc"][:-1]:
+            # A discriminated union puts its tag into the location; it is no key of the file.
+            parent = parent[part] if not isinstance(parent, dict) or part in parent else parent
+        parent.pop(one["loc"][-1], None)
+    try:
+        return all_problems(Experiment.model_validate(cleaned), tasks_folder)
+    except ValidationError:
+        return []
+
+
+def read(path: str | Path, **overrides: Any) -> Experiment:
+    """Read and validate an experiment file; ``overrides`` replace top-level keys."""
+    try:
+        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RevocabError(f"{path}: no such file") from None
+    except yaml.YAMLError as error:
+        raise RevocabError(f"{path}: not valid YAML ({error})") from None
+    if not isinstance(values, dict):
+        raise RevocabError(f"{path}: expected a mapping of keys, received {type(values).__name__}")
+    return validate({**values, **overrides})

@@ -1,0 +1,1 @@
+"""Documents in and out: preparing a corpus, reading a prepared one, counting its words."""

@@ -1,0 +1,237 @@
+"""Turn documents from a file or the Hub into a corpus: deduplicated, split by hash, counted.
+
+Memory holds one hash and one size per document, never the text, so a corpus of any size works.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from revocab.errors import RevocabError
+from revocab.io import read_jsonl, sha256, write_json, write_jsonl
+
+ENDINGS = (".jsonl", ".jsonl.gz")
+
+
+@dataclass(frozen=True)
+class CorpusOptions:
+    """What to keep of a source. Bytes are UTF-8 bytes of text; limits count kept documents."""
+
+    corpus: str
+    language: str
+    text_field: str = "text"
+    limit_documents: int | None = None
+    limit_bytes: int | None = None
+    heldout_bytes: int = 0
+
+
+@dataclass
+class _Kept:
+    """The documents kept, in source order: first half of each SHA-256, and size in bytes."""
+
+    hashes: list[bytes] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    skipped: dict[str, int] = field(default_factory=lambda: {"empty": 0, "duplicate": 0})
+
+
+def file_rows(path: str | Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a local ``.jsonl`` or ``.jsonl.gz`` file."""
+    path = Path(path)
+    if not path.name.endswith(ENDINGS):
+        raise RevocabError(f"{path}: allowed are {' and '.join(ENDINGS)}, UTF-8, one object a line")
+    try:
+        yield from read_jsonl(path)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise RevocabError(f"{path}: broken gzip file ({error}); fetch or write it again") from None
+
+
+def hub_rows(
+    dataset: str, name: str | None = None, split: str = "train", revision: str | None = None
+) -> Iterator[dict[str, Any]]:
+    """Stream the rows of a data set on the Hugging Face Hub, at a pinned revision if given."""
+    from datasets import load_dataset
+
+    label = f"{dataset} (name {name}, split {split}, revision {revision})"
+    try:
+        yield from load_dataset(dataset, name=name, split=split, revision=revision, streaming=True)
+    except RevocabError:
+        raise
+    # The Hub's client raises many unrelated types: all mean that this data set cannot be read.
+    except Exception as error:
+        raise RevocabError(
+            f"{label}: cannot be read from the Hub ({type(error).__name__}: {error}); check the id,"
+            " name, split, revision and the network, or give a local file with --file"
+        ) from error
+
+
+def _text(row: Any, number: int, label: str, text_field: str) -> str:
+    """Return the text of a row; say exactly which row is wrong otherwise."""
+    if not isinstance(row, dict):
+        raise RevocabError(f"{label}, row {number}: a {type(row).__name__}, expected an object")
+    if text_field not in row:
+        found = ", ".join(sorted(map(str, row))) or "none"
+        raise RevocabError(
+            f"{label}, row {number}: no field {text_field!r}; fields found: {found};"
+            " name the right one with --text-field (config: text_field)"
+        )
+    text = row[text_field]
+    if text is None:
+        return ""
+    if not isinstance(text, str):
+        raise RevocabError(
+            f"{label}, row {number}: field {text_field!r} is a {type(text).__name__}, expected text"
+        )
+    return text
+
+
+def _spool(rows: Iterable[Any], spool: IO[bytes], label: str, options: CorpusOptions) -> _Kept:
+    """Write each document to keep as one JSON line to ``spool``; return what was kept."""
+    kept, seen, total = _Kept(), set(), 0
+    for number, row in enumerate(rows, 1):
+        if options.limit_documents is not None and len(kept.sizes) >= options.limit_documents:
+            break
+        text = _text(row, number, label, options.text_field)
+        if not text.strip():
+            kept.skipped["empty"] += 1
+            continue
+        try:
+            data = text.encode()
+        except UnicodeEncodeError as error:
+            raise RevocabError(
+                f"{label}, row {number}: a lone surrogate at character {error.start} is not text;"
+                " repair the source"
+            ) from None
+        digest = hashlib.sha256(data).digest()[:16]
+        if digest in seen:
+            kept.skipped["duplicate"] += 1
+            continue
+        total += len(data)
+        if options.limit_bytes is not None and total > options.limit_bytes and kept.sizes:
+            break
+        seen.add(digest)
+        kept.hashes.append(digest)
+        kept.sizes.append(len(data))
+        own = row.get("id")
+        known = isinstance(own, str | int) and str(own)
+        identifier = str(own) if known else f"{options.corpus}-{number}"
+        spool.write(json.dumps({"id": identifier, "text": text}).encode() + b"\n")
+    return kept
+
+
+def heldout_documents(hashes: list[bytes], sizes: list[int], heldout_bytes: int) -> set[int]:
+    """Return the indices of documents to set aside: smallest hashes until the bytes are reached.
+
+    Depends on the set of documents only, not on their order.
+    """
+    chosen: set[int] = set()
+    total = 0
+    for index in sorted(range(len(hashes)), key=hashes.__getitem__):
+        if total >= heldout_bytes:
+            break
+        chosen.add(index)
+        total += sizes[index]
+    return chosen
+
+
+def _write_split(spool: IO[bytes], path: Path, indices: set[int], inside: bool) -> dict[str, int]:
+    """Write the spooled documents whose index is in ``indices`` (or not); return their counts."""
+    counts = {"documents": 0, "bytes": 0, "characters": 0, "words": 0}
+
+    def chosen() -> Iterator[dict[str, str]]:
+        spool.seek(0)
+        for index, line in enumerate(spool):
+            if (index in indices) is inside:
+                document = json.loads(line)
+                text = document["text"]
+                counts["documents"] += 1
+                counts["bytes"] += len(text.encode())
+                counts["characters"] += len(text)
+                counts["words"] += len(text.split())
+                yield document
+
+    write_jsonl(path, chosen())
+    return counts
+
+
+def prepare_corpus(
+    rows: Iterable[Any], source: dict[str, Any], options: CorpusOptions, out: str | Path
+) -> dict[str, Any]:
+    """Write a corpus folder from ``rows`` and return its manifest.
+
+    Empty (or blank) and exactly repeated documents are skipped and counted. Words in the manifest
+    are whitespace-separated. ``source`` says where the rows come from and goes into the manifest;
+    its ``label`` is used in messages. Raises :class:`RevocabError` before anything is written.
+    """
+    out = Path(out)
+    label = source["label"]
+    with tempfile.TemporaryFile() as spool:
+        kept = _spool(rows, spool, label, options)
+        if not kept.sizes:
+            raise RevocabError(
+                f"{label}: no documents (skipped {kept.skipped['empty']} empty ones);"
+                " give a source with text"
+            )
+        heldout = heldout_documents(kept.hashes, kept.sizes, options.heldout_bytes)
+        if len(heldout) == len(kept.sizes):
+            raise RevocabError(
+                f"{label}: heldout_bytes {options.heldout_bytes} takes all {len(heldout)} documents"
+                f" ({sum(kept.sizes)} bytes), none is left to train on; lower it or give more text"
+            )
+        out.mkdir(parents=True, exist_ok=True)
+        # Gone first: a manifest must never describe files of another run.
+        (out / "manifest.json").unlink(missing_ok=True)
+        train = _write_split(spool, out / "train.jsonl.gz", heldout, inside=False)
+        aside = _write_split(spool, out / "heldout.jsonl.gz", heldout, inside=True)
+    manifest = {
+        "corpus": options.corpus,
+        "language": options.language,
+        "source": source,
+        "text_field": options.text_field,
+        "limit_documents": options.limit_documents,
+        "limit_bytes": options.limit_bytes,
+        "heldout_bytes": options.heldout_bytes,
+        "words": "separated by whitespace",
+        "train": train,
+        "heldout": aside,
+        "skipped": kept.skipped,
+        "sha256": {name: sha256(out / f"{name}.jsonl.gz") for name in ("train", "heldout")},
+    }
+    write_json(out / "manifest.json", manifest)
+    return manifest
+
+
+def prepare_file(path: str | Path, options: CorpusOptions, out: str | Path) -> dict[str, Any]:
+    """Prepare a corpus from a local file; see :func:`prepare_corpus`."""
+    path = Path(path)
+    if not path.is_file():
+        raise RevocabError(f"{path}: no such file; give a {' or '.join(ENDINGS)} file")
+    source = {"label": path.name, "file": path.name, "sha256": sha256(path)}
+    return prepare_corpus(file_rows(path), source, options, out)
+
+
+def prepare_hub(
+    dataset: str,
+    options: CorpusOptions,
+    out: str | Path,
+    *,
+    name: str | None = None,
+    split: str = "train",
+    revision: str | None = None,
+) -> dict[str, Any]:
+    """Prepare a corpus from the Hub; see :func:`prepare_corpus`."""
+    source = {
+        "label": dataset,
+        "hub": dataset,
+        "name": name,
+        "split": split,
+        "revision": revision,
+    }
+    return prepare_corpus(hub_rows(dataset, name, split, revision), source, options, out)

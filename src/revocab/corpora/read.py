@@ -1,0 +1,50 @@
+"""Read a prepared corpus: ``train.jsonl.gz``, ``heldout.jsonl.gz`` and ``manifest.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from revocab.errors import RevocabError
+from revocab.io import read_json, read_jsonl
+
+Split = Literal["train", "heldout"]
+
+
+def corpus_manifest(folder: str | Path) -> dict[str, Any]:
+    """Return the manifest of a prepared corpus.
+
+    Raises :class:`RevocabError` when the folder is not one (its manifest is written last).
+    """
+    path = Path(folder) / "manifest.json"
+    if not path.is_file():
+        raise RevocabError(f"{folder}: no prepared corpus (no manifest.json); run prepare_corpus")
+    return read_json(path)
+
+
+def documents(folder: str | Path, split: Split = "train") -> Iterator[dict[str, Any]]:
+    """Yield ``{id, text}`` of one split, in the corpus's own order."""
+    corpus_manifest(folder)
+    return read_jsonl(Path(folder) / f"{split}.jsonl.gz")
+
+
+def texts(
+    folder: str | Path,
+    split: Split = "train",
+    limit_documents: int | None = None,
+    limit_bytes: int | None = None,
+) -> Iterator[str]:
+    """Yield the texts of one split in order, up to a number of documents or UTF-8 bytes.
+
+    A document that would exceed ``limit_bytes`` is not yielded, and ends the reading; the first
+    document always is.
+    """
+    used = 0
+    for number, document in enumerate(documents(folder, split)):
+        if limit_documents is not None and number >= limit_documents:
+            return
+        used += len(document["text"].encode())
+        if limit_bytes is not None and used > limit_bytes and number:
+            return
+        yield document["text"]

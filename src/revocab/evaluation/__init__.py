@@ -1,0 +1,1 @@
+"""Scoring of checkpoints: multiple choice through lm-evaluation-harness, greedy generation."""

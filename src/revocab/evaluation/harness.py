@@ -1,0 +1,140 @@
+"""lm-evaluation-harness as a library: tasks loaded once, then evaluated on one model after another.
+
+The harness builds the requests, scores them and computes every number. What is added here only
+keeps it from repeating itself for each checkpoint, and changes no result.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revocab.errors import RevocabError
+from revocab.evaluation.tasks import read_yaml
+from revocab.io import read_jsonl
+
+if TYPE_CHECKING:
+    from lm_eval.api.task import Task
+    from lm_eval.tasks.manager import TaskDict, TaskManager
+
+#: The harness default, so that standard errors equal those of its command line. Accuracies have an
+#: analytic one; only metrics without it are resampled.
+BOOTSTRAP_ITERS = 100_000
+
+
+def quiet() -> None:
+    """Keep the harness's progress bars and notes off; call before it is imported."""
+    os.environ.setdefault("TQDM_DISABLE", "1")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    logging.getLogger("lm_eval").setLevel(logging.ERROR)
+
+
+def harness_version() -> str:
+    """Return the installed version of lm-evaluation-harness."""
+    from importlib.metadata import version
+
+    return version("lm_eval")
+
+
+def cache_templates() -> None:
+    """Let the harness compile each Jinja template once; it would for every use on every row."""
+    from lm_eval.utils import env
+
+    if not hasattr(env.from_string, "cache_info"):
+        env.from_string = functools.lru_cache(maxsize=1024)(env.from_string)
+
+
+def local_rows(config: dict[str, Any]) -> Path | None:
+    """Return the local file a task reads, or None for a data set of the Hub."""
+    if config.get("dataset_path") != "json":
+        return None
+    return Path(config["dataset_kwargs"]["data_files"]["test"])
+
+
+def read_dataset(path: Path, **_: Any) -> Any:
+    """Return the rows of a local task as the split ``test`` of a data set, in memory.
+
+    Equal to ``load_dataset("json")`` for every field that a template uses, without its file cache.
+    """
+    from datasets import Dataset, DatasetDict
+
+    from revocab.evaluation.tasks import FIELDS
+
+    rows = list(read_jsonl(path))
+    present = [field for field in FIELDS if any(field in row for row in rows)]
+    columns = {field: [row.get(field) for row in rows] for field in present}
+    return DatasetDict(test=Dataset.from_dict(columns))
+
+
+def task_spec(path: str | Path) -> str | dict[str, Any]:
+    """Return what the harness loads for one task file: a name it ships, or a configuration."""
+    config = read_yaml(Path(path))
+    if "harness" in config:
+        return str(config["harness"])
+    rows = local_rows(config)
+    if rows is None:
+        return config
+    if not rows.is_file():
+        raise RevocabError(f"{path}: its data file {rows} does not exist; build the task again")
+    # The harness would also pass the task's metadata and dataset_kwargs.
+    kwargs = {"custom_dataset": functools.partial(read_dataset, rows), "dataset_kwargs": None}
+    return {**config, **kwargs}
+
+
+def load_tasks(paths: Iterable[str | Path], shots: int) -> dict[str, TaskDict]:
+    """Return the loaded tasks of each task file, by file name without ending.
+
+    Raises :class:`RevocabError` naming the file for a task or data set that cannot be had.
+    """
+    from lm_eval.tasks import TaskManager
+
+    cache_templates()
+    specs = {Path(path).stem: (path, task_spec(path)) for path in paths}
+    # Reading the thousands of task files that the harness ships takes seconds.
+    shipped = any(isinstance(spec, str) for _, spec in specs.values())
+    manager = TaskManager(include_defaults=shipped)
+    return {name: load_task(manager, path, spec, shots) for name, (path, spec) in specs.items()}
+
+
+def load_task(
+    manager: TaskManager, path: str | Path, spec: str | dict[str, Any], shots: int
+) -> TaskDict:
+    """Load one task or group and prepare its tasks for repeated evaluation."""
+    if isinstance(spec, str) and spec not in manager.task_index:
+        raise RevocabError(
+            f"{path}: the installed lm-evaluation-harness {harness_version()} has no task {spec!r}; "
+            "see 'lm_eval ls tasks'"
+        )
+    try:
+        loaded = manager.load([spec])
+    except RevocabError:
+        raise
+    except Exception as error:  # data sets fail in many ways: gated, absent, offline, changed
+        reason = " ".join(str(error).split())[:300]
+        raise RevocabError(
+            f"{path}: its data could not be loaded ({type(error).__name__}: {reason}); check the "
+            "name and revision, the network, and for gated data HF_TOKEN"
+        ) from error
+    for task in loaded["tasks"].values():
+        prepare(task, shots)
+    return loaded
+
+
+def prepare(task: Task, shots: int) -> None:
+    """Fix a task's number of shots and seed, and let it build its requests only once."""
+    task.set_config("num_fewshot", shots)
+    task.set_fewshot_seed(1234)  # the harness default
+    build = task.build_all_requests
+
+    def build_once(**options: Any) -> None:
+        if not task.instances:
+            build(**options)
+        for instance in task.instances:
+            instance.resps, instance.filtered_resps = [], {}
+
+    task._instances = None
+    task.build_all_requests = build_once

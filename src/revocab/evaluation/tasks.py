@@ -1,0 +1,151 @@
+"""Multiple-choice tasks: from a prompt template and data to one self-contained harness task file.
+
+A task file is plain lm-evaluation-harness YAML, which ``lm_eval --tasks FILE`` runs unchanged, or,
+for a task that the harness ships, ``harness: NAME`` alone.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from revocab.errors import RevocabError
+from revocab.io import read_jsonl, write_text
+
+#: Row fields that a template may use; only ``choices`` and ``answer`` are always needed.
+FIELDS = ("context", "question", "choices", "answer", "subject")
+
+
+@dataclass(frozen=True)
+class HubData:
+    """A data set on the Hugging Face Hub; ``revision`` pins it."""
+
+    id: str
+    name: str | None = None
+    split: str | None = None
+    revision: str | None = None
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Read one YAML mapping; raise :class:`RevocabError` naming the file when it is not one."""
+    import yaml
+
+    try:
+        value = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        near = difflib.get_close_matches(path.name, names_beside(path), n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise RevocabError(f"{path}: no such template{hint}") from None
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        raise RevocabError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
+    if not isinstance(value, dict):
+        raise RevocabError(f"{path}: expected a mapping, received {type(value).__name__}")
+    return value
+
+
+def names_beside(path: Path) -> list[str]:
+    """Return the YAML file names in the folder of ``path``, sorted; none if it does not exist."""
+    return sorted(one.name for one in path.parent.glob("*.yaml"))
+
+
+def load_template(path: str | Path, seen: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """Return a template with its ``include`` chain resolved; the including file's keys win."""
+    path = Path(path)
+    if path.resolve() in seen:
+        raise RevocabError(f"{path}: includes itself; remove one 'include'")
+    template = read_yaml(path)
+    include = template.pop("include", None)
+    if include is None:
+        return template
+    base = load_template(path.parent / str(include), (*seen, path.resolve()))
+    return {**base, **template}
+
+
+def check_rows(path: str | Path, fields: Iterable[str]) -> int:
+    """Check every row of a local task file and return their number.
+
+    ``fields`` are those that the template cannot do without, beside ``choices`` and ``answer``.
+    Raises :class:`RevocabError` naming file, row and field.
+    """
+    count = 0
+    for count, row in enumerate(read_jsonl(path), 1):  # noqa: B007
+        problem = row_problem(row, fields)
+        if problem:
+            raise RevocabError(f"{path}, row {count} (id {row.get('id', '?')}): {problem}")
+    if not count:
+        raise RevocabError(f"{path}: no rows; a task needs at least one item")
+    return count
+
+
+def row_problem(row: dict[str, Any], fields: Iterable[str]) -> str | None:
+    """Return what is wrong with one row, or None."""
+    for field in ("choices", "answer", *fields):
+        if row.get(field) in (None, "", []):
+            return f"field {field!r} is missing or empty (the row has: {', '.join(sorted(row))})"
+    choices, answer = row["choices"], row["answer"]
+    if not isinstance(choices, list) or len(choices) < 2:
+        return f"field 'choices' must list at least two texts, received {choices!r}"
+    if not all(isinstance(choice, str) and choice.strip() for choice in choices):
+        return f"field 'choices' holds an empty choice: {choices!r}"
+    if type(answer) is not int or not 0 <= answer < len(choices):
+        return f"field 'answer' must be an index from 0 to {len(choices) - 1}, received {answer!r}"
+    return None
+
+
+def required_fields(template: dict[str, Any]) -> list[str]:
+    """Return the row fields that ``doc_to_text`` uses without asking whether they are there."""
+    import jinja2
+    from jinja2 import meta, nodes
+
+    text = template.get("doc_to_text", "")
+    tree = jinja2.Environment().parse(text)
+    optional = {test.node.name for test in tree.find_all(nodes.Test) if test.name == "defined"}
+    used = meta.find_undeclared_variables(tree) - optional
+    return sorted(used & set(FIELDS) - {"choices", "answer"})
+
+
+def build_task(
+    task: str, template_path: str | Path, *, data: str | Path | None = None, hub: HubData | None = None
+) -> dict[str, Any]:
+    """Return the harness configuration of ``task``: the template, with the data set filled in.
+
+    Local data is checked row by row. Without data the template must name its own data set.
+    """
+    config = load_template(template_path)
+    if data is not None:
+        check_rows(data, required_fields(config))
+        config |= {
+            "dataset_path": "json",
+            "dataset_kwargs": {"data_files": {"test": str(data)}},
+            "test_split": "test",
+        }
+    elif hub is not None:
+        config["dataset_path"] = hub.id
+        if hub.name:
+            config["dataset_name"] = hub.name
+        if hub.split:
+            config["test_split"] = hub.split
+        if hub.revision:
+            config["dataset_kwargs"] = {"revision": hub.revision}
+    elif "dataset_path" not in config and "task" not in config:
+        raise RevocabError(
+            f"{template_path}: the template names no data set; give --data FILE or --hub ID"
+        )
+    return name_task(task, config)
+
+
+def name_task(task: str, config: dict[str, Any]) -> dict[str, Any]:
+    """Return ``config`` as the task (or group of tasks) called ``task``, name first."""
+    key = "group" if isinstance(config.get("task"), list) else "task"
+    return {key: task, **{name: value for name, value in config.items() if name != key}}
+
+
+def write_task(path: str | Path, config: dict[str, Any]) -> None:
+    """Write a task file; the same configuration gives the same bytes."""
+    import yaml
+
+    text = yaml.safe_dump(config, sort_keys=False, allow_unicode=True, width=1000)
+    write_text(path, text)

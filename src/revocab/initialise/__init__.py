@@ -1,0 +1,1 @@
+"""Initialisation of the embedding rows of a new vocabulary."""

@@ -1,0 +1,89 @@
+"""What a method is, and the registry that finds the ones in ``methods/``.
+
+Config validation imports this, so nothing here or at the top of a method's file imports torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+if TYPE_CHECKING:
+    import torch
+
+
+class Options(BaseModel):
+    """Base of a method's options: closed, so a misspelt option is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a method may look at, for one matrix (input embedding or LM head).
+
+    All matrices are float32 on one device and hold token rows only: the padding rows that some
+    models have after their last token are cut off. ``overlap_target_N[i]`` and
+    ``overlap_source_N[i]`` are the ids of one shared token; ``missing_N`` are the target ids
+    without a source row; both sorted by target id (int64).
+    """
+
+    source_VD: torch.Tensor
+    target_rows: int
+    overlap_target_N: torch.Tensor
+    overlap_source_N: torch.Tensor
+    missing_N: torch.Tensor
+    seed: int
+    #: Source token ids whose concatenated text is the text of the given target token; never empty.
+    pieces: Callable[[int], list[int]]
+    #: The same, as the released FVT code tokenises (a literal marker character).
+    pieces_released: Callable[[int], list[int]]
+    helper_VD: torch.Tensor | None = None
+    #: Which matrix this is: so that random draws for the two differ under one seed.
+    matrix: Literal["input", "output"] = "input"
+    #: Methods note here what a reader should know of the computation (JSON values).
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    def generator(self) -> torch.Generator:
+        """Return a fresh CPU generator for this matrix; both matrices of a model draw differently."""
+        import torch
+
+        return torch.Generator().manual_seed(2 * self.seed + (self.matrix == "output"))
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to fill the rows of a target vocabulary.
+
+    ``initialise(inputs, options)`` returns float32 rows: one per ``missing_N`` when
+    ``copies_overlap``, else one per target id. A method that ``keeps_vocabulary`` (lapt, base)
+    changes no matrix at all.
+    """
+
+    name: str
+    summary: str
+    citation: str
+    options: type[Options] = Options
+    initialise: Callable[[Inputs, Any], torch.Tensor] | None = None
+    needs_helper: bool = False
+    copies_overlap: bool = True
+    keeps_vocabulary: bool = False
+    trains: bool = True
+
+
+@cache
+def methods() -> dict[str, Method]:
+    """Return every method by name, sorted, as found in ``revocab.initialise.methods``."""
+    from revocab.initialise import methods as package
+
+    found = [
+        importlib.import_module(f"{package.__name__}.{module.name}").METHOD
+        for module in pkgutil.iter_modules(package.__path__)
+    ]
+    return {method.name: method for method in sorted(found, key=lambda method: method.name)}

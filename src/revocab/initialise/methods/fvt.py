@@ -1,0 +1,49 @@
+"""Fast vocabulary transfer: a new row is the mean of the rows of its source pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from revocab.initialise.method import Inputs, Method, Options
+
+if TYPE_CHECKING:
+    import torch
+
+
+def piece_means(inputs: Inputs, pieces: Callable[[int], list[int]]) -> torch.Tensor:
+    """Return, per missing token, the mean source row over ``pieces(target id)``.
+
+    A token without any piece gets the mean source row and is counted in the notes, where the
+    released code would have left NaN.
+    """
+    import torch
+
+    source_VD = inputs.source_VD
+    lists = [pieces(token) for token in inputs.missing_N.tolist()]
+    lengths = torch.tensor([len(one) for one in lists], dtype=torch.int64)
+    flat = torch.tensor([piece for one in lists for piece in one], dtype=torch.int64)
+    offsets = torch.cumsum(lengths, 0) - lengths
+    if not len(lists):
+        return source_VD.new_empty(0, source_VD.shape[1])
+    rows_ND = torch.nn.functional.embedding_bag(
+        flat.to(source_VD.device), source_VD, offsets.to(source_VD.device), mode="mean"
+    )
+    empty_N = (lengths == 0).to(source_VD.device)
+    rows_ND[empty_N] = source_VD.mean(dim=0)
+    inputs.notes["pieces_per_token"] = round(len(flat) / len(lists), 4)
+    inputs.notes["tokens_without_pieces"] = int(empty_N.sum())
+    return rows_ND
+
+
+def initialise(inputs: Inputs, options: Options) -> torch.Tensor:
+    """Return the mean source row of each missing token's text, as the source tokenizer cuts it."""
+    return piece_means(inputs, inputs.pieces)
+
+
+METHOD = Method(
+    name="fvt",
+    summary="shared rows copied; a new row is the mean of its source pieces",
+    citation="Gee et al. 2022, Fast Vocabulary Transfer for Language Model Compression",
+    initialise=initialise,
+)

@@ -1,0 +1,24 @@
+"""FVT as SAVA's released code tokenises: the marker character of a new token stays in its text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from revocab.initialise.method import Inputs, Method, Options
+from revocab.initialise.methods.fvt import piece_means
+
+if TYPE_CHECKING:
+    import torch
+
+
+def initialise(inputs: Inputs, options: Options) -> torch.Tensor:
+    """Return the mean source row of each missing token's marked string, as released."""
+    return piece_means(inputs, inputs.pieces_released)
+
+
+METHOD = Method(
+    name="fvt-released",
+    summary="fvt with the released code's tokenisation, for comparison with published numbers",
+    citation="Moroni et al. 2025 (SAVA), released code",
+    initialise=initialise,
+)

@@ -1,0 +1,24 @@
+"""Every new row is the mean of the source rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from revocab.initialise.method import Inputs, Method, Options
+
+if TYPE_CHECKING:
+    import torch
+
+
+def initialise(inputs: Inputs, options: Options) -> torch.Tensor:
+    """Return the mean source row once per missing token."""
+    mean_D = inputs.source_VD.double().mean(dim=0).float()
+    return mean_D.expand(len(inputs.missing_N), -1).clone()
+
+
+METHOD = Method(
+    name="mean",
+    summary="shared rows copied; every new row is the mean source row",
+    citation="Hewitt 2021, Initializing New Word Embeddings for Pretrained Language Models",
+    initialise=initialise,
+)

@@ -1,0 +1,109 @@
+"""Write an adapted model folder: two tensors changed, everything else copied or linked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revocab.initialise.ids import new_config, new_generation_config
+from revocab.io import read_json, write_json
+from revocab.models.folder import (
+    INDEX,
+    OWN_FILES,
+    TOKENIZER_FILES,
+    ModelFolder,
+    copy_tokenizer,
+    link_or_copy,
+)
+from revocab.models.safetensors_files import rewrite
+
+if TYPE_CHECKING:
+    import torch
+
+_DOCUMENTS = (".json", ".md", ".txt", ".jinja", ".model")
+
+
+def copy_documents(source: ModelFolder, out: Path, skip: tuple[str, ...] = ()) -> None:
+    """Copy the small files of a model folder (no weights, no code, nothing that revocab wrote)."""
+    for file in sorted(source.path.iterdir()):
+        if file.name in OWN_FILES + skip or file.name == INDEX or not file.is_file():
+            continue
+        if file.suffix in _DOCUMENTS or file.name.startswith("LICENSE"):
+            (out / file.name).write_bytes(file.read_bytes())
+
+
+def copy_unchanged(source: ModelFolder, tokenizer: Path, out: Path) -> None:
+    """Give ``out`` the source's weights (linked where possible), configuration and tokenizer."""
+    copy_documents(source, out, TOKENIZER_FILES)
+    copy_tokenizer(tokenizer, out)
+    for file in source.files:
+        link_or_copy(source.path / file, out / file)
+    if (source.path / INDEX).is_file():
+        link_or_copy(source.path / INDEX, out / INDEX)
+
+
+def _write_index(
+    source: ModelFolder, out: Path, replace: dict[str, torch.Tensor | None]
+) -> None:
+    """Rewrite the shard index: names that are gone, and the totals, which depend on the rows."""
+    import torch
+
+    index = read_json(source.path / INDEX)
+    for name, tensor in replace.items():
+        old = source.read(name)
+        new = torch.empty(0, dtype=old.dtype) if tensor is None else tensor
+        for key, size in (("total_size", old.element_size()), ("total_parameters", 1)):
+            if key in index.get("metadata", {}):
+                index["metadata"][key] += (new.numel() - old.numel()) * size
+        if tensor is None:
+            del index["weight_map"][name]
+    write_json(out / INDEX, index)
+
+
+def write_adapted(
+    source: ModelFolder,
+    matrices: dict[str, torch.Tensor],
+    tokenizer: Path,
+    ids: dict[str, int | None],
+    out: Path,
+) -> list[str]:
+    """Write the adapted model into the folder ``out``; return the settings that were dropped.
+
+    ``matrices`` holds the new ``input`` matrix and, for an untied model, the ``output`` matrix.
+    """
+    names = source.vocabulary_tensors
+    replace: dict[str, torch.Tensor | None] = {names[which]: matrices[which] for which in names}
+    if source.tied and "lm_head.weight" in source.tensors:
+        replace["lm_head.weight"] = None  # a stored copy of the tied matrix: it would be stale
+    copy_documents(source, out, (*TOKENIZER_FILES, "config.json", "generation_config.json"))
+    copy_tokenizer(tokenizer, out)
+    changed_files = {source.tensors[name][0] for name in replace}
+    for file in source.files:
+        if file in changed_files:
+            here = {name: one for name, one in replace.items() if source.tensors[name][0] == file}
+            rewrite(source.path / file, out / file, here)
+        else:
+            link_or_copy(source.path / file, out / file)
+    if (source.path / INDEX).is_file():
+        _write_index(source, out, replace)
+    config, dropped = new_config(source.config, len(matrices["input"]), ids)
+    write_json(out / "config.json", config)
+    old = source.path / "generation_config.json"
+    generation, more = new_generation_config(read_json(old) if old.is_file() else None, ids)
+    write_json(out / "generation_config.json", generation)
+    return sorted({*dropped, *more})
+
+
+def model_card(source: ModelFolder, method: str, options: dict[str, Any], citation: str) -> str:
+    """Return the README of an adapted folder: what it was made of, and what it is not yet."""
+    base = source.config.get("_name_or_path") or source.config.get("model_type", "")
+    given = ", ".join(f"{key}={value}" for key, value in sorted(options.items())) or "defaults"
+    return (
+        "---\nlibrary_name: transformers\ntags: [vocabulary-adaptation, revocab]\n---\n\n"
+        f"# Vocabulary-adapted {base}\n\n"
+        f"Embedding and LM head were initialised for the tokenizer in this folder with "
+        f"`{method}` ({given}; {citation}). Every other weight is the source model's.\n\n"
+        "This is a starting point for continued training: the new rows have not been trained. "
+        "`provenance.json` says what it was made of, `diagnostics.json` how the rows look. "
+        "The source model's licence applies.\n"
+    )

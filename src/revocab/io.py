@@ -1,0 +1,110 @@
+"""File formats and nothing else: every write is atomic, every text file is UTF-8, bytes repeat."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from revocab.errors import RevocabError
+
+
+@contextmanager
+def atomic(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary name beside ``path``; rename it to ``path`` only if the block succeeds."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield temporary
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_folder(path: str | Path) -> Iterator[Path]:
+    """Like :func:`atomic` for a folder: an existing folder is replaced as a whole, at the end."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir()
+    try:
+        yield temporary
+        shutil.rmtree(path, ignore_errors=True)
+        temporary.replace(path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write ``text`` atomically."""
+    with atomic(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: str | Path, value: Any) -> None:
+    """Write ``value`` atomically as indented JSON with accents kept."""
+    write_text(path, json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+
+
+def read_json(path: str | Path) -> Any:
+    """Read a JSON file; raise :class:`RevocabError` naming the file when it is not one."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RevocabError(f"{path}: no such file") from None
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise RevocabError(f"{path}: not valid JSON ({error})") from None
+
+
+def read_jsonl(path: str | Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a ``.jsonl`` or ``.jsonl.gz`` file, in order.
+
+    Raises :class:`RevocabError` with file and line for a missing file, broken UTF-8 or broken JSON.
+    """
+    path = Path(path)
+    opener = gzip.open if path.suffix == ".gz" else open
+    number = 0
+    try:
+        with opener(path, "rt", encoding="utf-8") as handle:
+            for number, line in enumerate(handle, 1):  # noqa: B007
+                if line.strip():
+                    yield json.loads(line)
+    except FileNotFoundError:
+        raise RevocabError(f"{path}: no such file") from None
+    except json.JSONDecodeError as error:
+        raise RevocabError(f"{path}, line {number}: not valid JSON ({error})") from None
+    except UnicodeDecodeError as error:
+        raise RevocabError(
+            f"{path}, after line {number}: not UTF-8 ({error.reason}); convert the file to UTF-8"
+        ) from None
+
+
+def write_jsonl(path: str | Path, rows: Iterable[dict[str, Any]]) -> int:
+    """Write rows atomically as ``.jsonl(.gz)``, same rows same bytes; return their number."""
+    path = Path(path)
+    count = 0
+    with atomic(path) as temporary, temporary.open("wb") as raw:
+        compressed = path.suffix == ".gz"
+        # No file name and no time in the gzip header: they would change the bytes.
+        handle = gzip.GzipFile("", "wb", 6, raw, mtime=0) if compressed else raw
+        for row in rows:
+            handle.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
+            count += 1
+        if compressed:
+            handle.close()
+    return count
+
+
+def sha256(path: str | Path) -> str:
+    """Return the SHA-256 of a file as hexadecimal text."""
+    with Path(path).open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()

@@ -1,0 +1,1 @@
+"""Model folders: fetching, building stand-ins, reading and rewriting their tensors."""

@@ -1,0 +1,95 @@
+"""Safetensors files tensor by tensor: read one, or rewrite a file with a few tensors replaced.
+
+The format is eight bytes of header length, a JSON header, and the tensors' bytes
+(https://github.com/huggingface/safetensors#format). The library reads single tensors; it writes
+only whole dictionaries held in memory, so rewriting goes through bytes here.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from revocab.errors import RevocabError
+
+if TYPE_CHECKING:
+    import torch
+
+_COPY_BYTES = 1 << 24
+
+
+def read_header(path: Path) -> tuple[dict[str, Any], int]:
+    """Return a file's header and the offset at which its tensors begin."""
+    with path.open("rb") as handle:
+        start = handle.read(8)
+        if len(start) < 8:
+            raise RevocabError(f"{path}: not a safetensors file (shorter than its header)")
+        length = struct.unpack("<Q", start)[0]
+        # The library's own limit; beyond it the number is not a header length.
+        if length > 100_000_000:
+            raise RevocabError(f"{path}: not a safetensors file (header of {length} bytes)")
+        try:
+            return json.loads(handle.read(length)), 8 + length
+        except ValueError as error:
+            raise RevocabError(f"{path}: broken safetensors header ({error})") from None
+
+
+def read_tensor(path: Path, name: str) -> torch.Tensor:
+    """Return one tensor of a file, on the CPU, in its stored dtype."""
+    from safetensors import safe_open
+
+    with safe_open(path, framework="pt") as handle:
+        return handle.get_tensor(name)
+
+
+def _tensor_bytes(tensor: torch.Tensor) -> memoryview:
+    import torch
+
+    return memoryview(tensor.contiguous().flatten().view(torch.uint8).numpy())
+
+
+def _copy(source: BinaryIO, out: BinaryIO, start: int, length: int) -> None:
+    source.seek(start)
+    while length:
+        block = source.read(min(_COPY_BYTES, length))
+        if not block:
+            raise RevocabError(f"{source.name}: ends before its header says; fetch it again")
+        out.write(block)
+        length -= len(block)
+
+
+def rewrite(source: Path, out: Path, replace: dict[str, torch.Tensor | None]) -> None:
+    """Write ``source`` to ``out`` with some tensors replaced (same dtype) or dropped (``None``).
+
+    All other tensors are copied as bytes, in blocks: memory does not grow with the file.
+    """
+    header, data_start = read_header(source)
+    metadata = header.pop("__metadata__", None)
+    # Tensors keep the file's order, so that nothing becomes less aligned than it was.
+    names = sorted(header, key=lambda name: (header[name]["data_offsets"], name))
+    names = [name for name in names if replace.get(name, ()) is not None]
+    new_header: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
+    position = 0
+    for name in names:
+        entry = dict(header[name])
+        begin, end = entry["data_offsets"]
+        length = end - begin
+        if name in replace:
+            tensor = replace[name]
+            entry["shape"] = list(tensor.shape)
+            length = tensor.numel() * tensor.element_size()
+        entry["data_offsets"] = [position, position + length]
+        new_header[name] = entry
+        position += length
+    text = json.dumps(new_header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    with source.open("rb") as handle, out.open("wb") as target:
+        target.write(struct.pack("<Q", len(text)) + text)
+        for name in names:
+            if name in replace:
+                target.write(_tensor_bytes(replace[name]))
+            else:
+                begin, end = header[name]["data_offsets"]
+                _copy(handle, target, data_start + begin, end - begin)

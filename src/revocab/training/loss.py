@@ -1,0 +1,153 @@
+"""Next-token cross-entropy from hidden states, without ever holding all logits.
+
+The LM head, the softmax and both their gradients are computed chunk by chunk, while the chunk's logits
+are in cache; the backward pass only scales. Memory for logits is one chunk, whatever the vocabulary,
+and the head's product with the hidden states is computed once (no recomputation).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+#: Logits held at once (elements). 512 Ki floats are 2 MiB: about a CPU core's second-level cache.
+CPU_CHUNK_ELEMENTS = 1 << 19
+#: A GPU wants large products: 64 Mi floats are 256 MiB.
+GPU_CHUNK_ELEMENTS = 1 << 26
+
+#: Architectures whose logits are exactly ``hidden @ lm_head.weight.T`` (no bias, cap or scale).
+PLAIN_HEADS = frozenset({"llama", "mistral", "qwen2", "qwen3"})
+
+
+def chunk_rows(vocabulary: int, device: torch.device) -> int:
+    """Return how many rows of logits to hold at once."""
+    elements = CPU_CHUNK_ELEMENTS if device.type == "cpu" else GPU_CHUNK_ELEMENTS
+    return max(64, elements // vocabulary)
+
+
+class _LinearCrossEntropy(torch.autograd.Function):
+    """Mean of -log softmax(hidden_ND weight_VD^T)[labels_N]; see :func:`linear_cross_entropy`."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, hidden_ND: torch.Tensor, weight_VD: torch.Tensor, labels_N: torch.Tensor
+    ) -> torch.Tensor:
+        rows, vocabulary = len(labels_N), len(weight_VD)
+        need_hidden, need_weight = ctx.needs_input_grad[:2]
+        dtype = (
+            torch.get_autocast_dtype(hidden_ND.device.type)
+            if torch.is_autocast_enabled(hidden_ND.device.type)
+            else hidden_ND.dtype
+        )
+        with torch.autocast(hidden_ND.device.type, enabled=False):
+            head_VD = weight_VD.to(dtype)
+            total = torch.zeros((), dtype=torch.float32, device=hidden_ND.device)
+            grad_hidden_ND = torch.empty_like(hidden_ND) if need_hidden else None
+            grad_weight_VD = (
+                torch.zeros_like(weight_VD, dtype=torch.float32) if need_weight else None
+            )
+            size = chunk_rows(vocabulary, hidden_ND.device)
+            for begin in range(0, rows, size):
+                chunk = slice(begin, begin + size)
+                hidden_CD = hidden_ND[chunk].to(dtype)
+                labels_C1 = labels_N[chunk, None]
+                logits_CV = (hidden_CD @ head_VD.T).float()
+                normaliser_C1 = logits_CV.logsumexp(1, keepdim=True)
+                total += (normaliser_C1 - logits_CV.gather(1, labels_C1)).sum()
+                if not (need_hidden or need_weight):
+                    continue
+                # d loss / d logits = (softmax - one-hot) / N, made in place of the logits.
+                grad_CV = logits_CV.sub_(normaliser_C1).exp_()
+                grad_CV.scatter_add_(1, labels_C1, torch.full_like(normaliser_C1, -1.0))
+                grad_CV = grad_CV.mul_(1.0 / rows).to(dtype)
+                if need_hidden:
+                    grad_hidden_ND[chunk] = grad_CV @ head_VD
+                if need_weight and dtype == torch.float32:
+                    grad_weight_VD.addmm_(grad_CV.T, hidden_CD)
+                elif need_weight:
+                    grad_weight_VD += grad_CV.T @ hidden_CD
+        ctx.save_for_backward(grad_hidden_ND, grad_weight_VD)
+        ctx.weight_dtype = weight_VD.dtype
+        return total / rows
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        grad_hidden_ND, grad_weight_VD = ctx.saved_tensors
+        return (
+            None if grad_hidden_ND is None else grad_hidden_ND * grad,
+            None if grad_weight_VD is None else (grad_weight_VD * grad).to(ctx.weight_dtype),
+            None,
+        )
+
+
+def linear_cross_entropy(
+    hidden_ND: torch.Tensor, weight_VD: torch.Tensor, labels_N: torch.Tensor
+) -> torch.Tensor:
+    """Return the mean cross-entropy (float32 scalar) of ``hidden_ND @ weight_VD.T`` against labels.
+
+    Equal to ``functional.cross_entropy`` on full logits, with gradients for both inputs. Under autocast
+    the products run in its dtype; softmax and sums are float32.
+    """
+    return _LinearCrossEntropy.apply(hidden_ND, weight_VD, labels_N)
+
+
+def has_plain_head(model: nn.Module) -> bool:
+    """Say whether ``model`` may be trained with :func:`linear_cross_entropy`."""
+    head = getattr(model, "lm_head", None)
+    return (
+        model.config.model_type in PLAIN_HEADS and isinstance(head, nn.Linear) and head.bias is None
+    )
+
+
+def next_token_loss(model: nn.Module, input_ids_BL: torch.Tensor) -> torch.Tensor:
+    """Return the mean loss over the ``B (L - 1)`` predicted tokens of a batch without padding."""
+    labels_N = input_ids_BL[:, 1:].reshape(-1)
+    if not has_plain_head(model):
+        logits_BLV = model(input_ids=input_ids_BL, use_cache=False).logits[:, :-1]
+        return functional.cross_entropy(logits_BLV.flatten(0, 1).float(), labels_N)
+    hidden_BLD = model.model(input_ids=input_ids_BL, use_cache=False).last_hidden_state
+    hidden_ND = hidden_BLD[:, :-1].flatten(0, 1)
+    return linear_cross_entropy(hidden_ND, model.lm_head.weight, labels_N)
+
+
+class LossModel(nn.Module):
+    """A causal language model whose forward pass is its training loss.
+
+    The loss is computed inside ``forward`` so that wrappers (DDP, FSDP, autocast) that work around a
+    module's forward call see all of it.
+    """
+
+    def __init__(self, model: nn.Module):
+        super().__init__()
+        self.model = model
+        self.config = model.config
+
+    def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
+        """Return :func:`next_token_loss` of ``input_ids`` [B, L]."""
+        return next_token_loss(self.model, input_ids)
+
+
+@torch.no_grad()
+def summed_loss(
+    model: nn.Module, input_ids_BL: torch.Tensor, lengths_B: torch.Tensor
+) -> torch.Tensor:
+    """Return the summed loss (float64, nats) over positions 1 … length-1 of right-padded windows.
+
+    No attention mask is needed: attention is causal and padding comes last. Works in the model's own
+    dtype with float32 softmax.
+    """
+    input_ids_BL = input_ids_BL[:, : int(lengths_B.max())]
+    positions_L = torch.arange(1, input_ids_BL.shape[1], device=input_ids_BL.device)
+    valid_BL = positions_L < lengths_B[:, None]
+    labels_N = input_ids_BL[:, 1:][valid_BL]
+    if has_plain_head(model):
+        hidden_BLD = model.model(input_ids=input_ids_BL, use_cache=False).last_hidden_state
+        hidden_ND = hidden_BLD[:, :-1][valid_BL]
+        mean = linear_cross_entropy(hidden_ND, model.lm_head.weight, labels_N)
+    else:
+        logits_BLV = model(input_ids=input_ids_BL, use_cache=False).logits
+        mean = functional.cross_entropy(logits_BLV[:, :-1][valid_BL].float(), labels_N)
+    return mean.double() * len(labels_N)

@@ -1,0 +1,26 @@
+"""Learning-rate schedules as closed formulas of the step."""
+
+from __future__ import annotations
+
+import math
+
+#: Names accepted by a recipe's ``schedule``.
+SCHEDULES = ("constant", "cosine")
+
+
+def learning_rate_factor(
+    step: int, *, schedule: str, steps: int, warmup_steps: int, final_share: float
+) -> float:
+    """Return the multiple of the peak learning rate used by the update after ``step`` updates.
+
+    Linear warm-up ``step / warmup_steps`` from 0, then either 1 (``constant``) or, with
+    ``tau = (step - warmup_steps) / (steps - warmup_steps)``, ``f + (1 - f) (1 + cos(pi tau)) / 2``
+    (``cosine``, ``f = final_share``): the released SAVA recipe (llm-foundry's
+    ``cosine_with_warmup``). As there, the first update of a warm-up has rate 0.
+    """
+    if step < warmup_steps:
+        return step / warmup_steps
+    if schedule == "constant":
+        return 1.0
+    progress = min(1.0, (step - warmup_steps) / max(1, steps - warmup_steps))
+    return final_share + (1.0 - final_share) * (1.0 + math.cos(math.pi * progress)) / 2.0

@@ -1,0 +1,139 @@
+"""The experiment file: what is accepted, what is refused and how, and what it expands to."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+
+from revocab.config import expand, read, validate
+from revocab.config.checks import unknown
+from revocab.config.expand import checkpoint_steps
+from revocab.config.schema import Recipe
+from revocab.errors import RevocabError
+
+
+@pytest.fixture
+def demo(repository, monkeypatch) -> dict:
+    monkeypatch.chdir(repository)
+    return yaml.safe_load(Path("config/demo.yaml").read_text())
+
+
+def problems(values: dict) -> list[str]:
+    with pytest.raises(RevocabError) as caught:
+        validate(values)
+    return caught.value.problems
+
+
+@pytest.mark.parametrize("name", ["demo", "paper", "one-gpu"])
+def test_shipped_experiments_are_valid(repository, monkeypatch, name):
+    monkeypatch.chdir(repository)
+    assert read(f"config/{name}.yaml").experiment == name
+
+
+@pytest.mark.shared_data
+def test_local_data_is_valid_with_its_folder(repository, monkeypatch, shared_folder):
+    monkeypatch.chdir(repository)
+    experiment = read("config/local-data.yaml", data_root=str(shared_folder))
+    assert str(shared_folder) in experiment.corpora["europarl-it"].source.path
+
+
+def test_runs_of_the_demo(demo):
+    runs = {run.id: run for run in expand(validate(demo))}
+    assert list(runs)[:3] == ["mistral-base", "mistral-random", "mistral-fvt"]
+    assert runs["mistral-base"].steps == [0] and not runs["mistral-base"].trains
+    assert runs["mistral-lapt"].target == "source" and runs["mistral-lapt"].helper is None
+    assert runs["mistral-sava-helper-small"].helper == "helper-small"
+    assert runs["mistral-sava-anchors50"].options == {"anchors": 50}
+    assert not runs["mistral-sava-anchors50"].evaluate
+    assert runs["mistral-sava"].steps[0] == 0
+
+
+def test_selected_steps(demo):
+    runs = {run.id: run for run in expand(validate(demo))}
+    scored = runs["mistral-sava"].scored_steps()
+    assert runs["mistral-sava"].select(["last", "first"]) == [scored[0], scored[-1]]
+    assert runs["mistral-sava"].select([scored[1]]) == [scored[1]]
+    assert runs["mistral-base"].select(["first", "last"]) == [0]
+
+
+@pytest.mark.parametrize(
+    ("steps", "every", "expected"),
+    [(100, 25, [25, 50, 75, 100]), (100, 30, [30, 60, 90, 100]), (10, 10, [10]), (5, 10, [5])],
+)
+def test_checkpoint_steps(steps, every, expected):
+    recipe = Recipe(
+        sequence_length=8, batch_size=1, steps=steps, learning_rate=1, checkpoint_every=every
+    )
+    assert checkpoint_steps(recipe) == expected
+
+
+def test_all_five_mistakes_are_named_at_once(demo):
+    """Unknown key, missing corpus, method without helper, step off the grid, mixture off 1."""
+    values = copy.deepcopy(demo)
+    values["colour"] = "red"
+    values["mixtures"]["adaptation"] = {"world-it": 0.7, "world-fr": 0.2}
+    del values["runs"]["llama"]["helper"]
+    values["tables"]["table03"]["steps"] = ["first", 33]
+    lines = problems(values)
+    expected = [
+        "colour: unknown key",
+        "mixtures.adaptation: no corpus 'world-fr'",
+        "mixtures.adaptation: shares sum to 0.9",
+        "runs.llama.methods.sava: method 'sava' needs a helper model",
+        "tables.table03.steps: step 33 is not a checkpoint",
+    ]
+    for start in expected:
+        assert any(line.startswith(start) for line in lines), (start, lines)
+    assert len(lines) == len(expected)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "start"),
+    [
+        (("seed",), "x", "seed: "),
+        (("models", "mistral", "hub"), "a/b", "models.mistral: exactly one of"),
+        (("runs", "mistral", "source"), "mistrel", "runs.mistral.source: no model 'mistrel'"),
+        (
+            ("runs", "mistral", "methods", "sava"),
+            {"solvr": "lstsq"},
+            "runs.mistral.methods.sava.solvr: unknown key",
+        ),
+        (
+            ("runs", "mistral", "methods", "sava"),
+            {"helper": "mistral"},
+            "runs.mistral.methods.sava: helper 'mistral' uses tokenizer 'source'",
+        ),
+        (("runs", "mistral", "methods", "magic"), {}, "runs.mistral.methods.magic: no method"),
+        (("recipes", "adapt", "checkpoint_every"), 1000, "recipes.adapt.checkpoint_every: 1000"),
+        (("corpora", "world-it", "source"), {"path": "nowhere.jsonl"}, "corpora.world-it.source"),
+        (
+            ("corpora", "world-it", "source"),
+            {"path": "{data_root}/it.jsonl"},
+            "data_root: this experiment reads files",
+        ),
+        (("figures", "figure06", "runs"), ["mistral-nope"], "figures.figure06.runs: no run"),
+        (("tables", "table08", "tasks"), ["nope"], "tables.table08.tasks: no generation task"),
+        (("experiment",), "../evil", "experiment: "),
+        (("experiment",), "a;rm -rf b", "experiment: "),
+    ],
+)
+def test_one_mistake_is_one_line(demo, path, value, start):
+    place = demo
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    lines = problems(demo)
+    assert any(line.startswith(start) for line in lines), lines
+
+
+def test_the_nearest_id_is_suggested():
+    assert "did you mean 'world-it'?" in unknown("key", "world-itt", ["world-it", "zz"], "corpus")
+
+
+def test_a_file_that_is_no_mapping(tmp_path):
+    (tmp_path / "a.yaml").write_text("- 1\n")
+    with pytest.raises(RevocabError, match="expected a mapping"):
+        read(tmp_path / "a.yaml")

@@ -1,0 +1,159 @@
+"""The DAG: every experiment plans the right jobs, mistakes end early, files are formatted."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+BIN = Path(sys.executable).parent
+
+
+def snakemake(repository: Path, *arguments: str, folder: Path | None = None, **environment: str):
+    """Run Snakemake on the project's Snakefile, with its own working directory where given."""
+    place = [] if folder is None else ["--directory", str(folder)]
+    return subprocess.run(
+        [BIN / "snakemake", "--snakefile", repository / "Snakefile", *place, *arguments],
+        cwd=repository,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def planned(output: str) -> dict[str, int]:
+    """Return the job counts of a dry run by rule."""
+    table = output.rsplit("count", 1)[-1].split("\n\n")[0]
+    return {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}
+
+
+def dry_run(repository, *arguments):
+    done = snakemake(repository, "--dry-run", "--forceall", "--quiet", "rules", *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return planned(done.stdout + done.stderr)
+
+
+def test_demo_plans_every_stage(repository):
+    jobs = dry_run(repository)
+    assert jobs["pretrain_stand_in"] == 5
+    assert jobs["init_embeddings"] == jobs["adapt_model"] == 13
+    assert jobs["score_multiple_choice"] == jobs["generate_text"] == 11
+    assert jobs["build_task"] == 12 and jobs["build_prompts"] == 3
+    assert jobs["make_tables"] == jobs["make_figures"] == jobs["build_report"] == 1
+
+
+def test_paper_plans_the_papers_jobs(repository):
+    jobs = dry_run(repository, "--configfile", "config/paper.yaml")
+    assert jobs["fetch_model"] == 5 and "pretrain_stand_in" not in jobs
+    assert jobs["adapt_model"] == 9 + 3
+    assert jobs["score_multiple_choice"] == 6 + 4
+    assert jobs["intersect_vocabularies"] == 2
+    assert jobs["prepare_corpus"] == 4 and jobs["measure_similarity"] == 2
+
+
+def test_one_gpu_plans_its_jobs(repository):
+    jobs = dry_run(repository, "--configfile", "config/one-gpu.yaml")
+    assert jobs["fetch_model"] == 2 and jobs["adapt_model"] == 5
+    assert jobs["intersect_vocabularies"] == 1
+
+
+@pytest.mark.shared_data
+def test_local_data_plans_its_jobs(repository, shared_folder):
+    jobs = dry_run(
+        repository,
+        "--configfile",
+        "config/local-data.yaml",
+        "--config",
+        f"data_root={shared_folder}",
+    )
+    assert jobs["pretrain_stand_in"] == 2 and jobs["measure_scale"] == 1
+
+
+def test_slurm_profile_plans(repository):
+    jobs = dry_run(repository, "--configfile", "config/paper.yaml", "--profile", "profiles/slurm")
+    assert jobs["adapt_model"] == 12
+
+
+def test_wrong_config_ends_with_every_problem(repository, tmp_path):
+    values = yaml.safe_load((repository / "config/demo.yaml").read_text())
+    values["colour"] = "red"
+    values["mixtures"]["adaptation"]["world-it"] = 0.7
+    values["models"]["llama"]["pretrain"]["mixture"] = "nope"
+    (tmp_path / "wrong.yaml").write_text(yaml.safe_dump(values))
+    done = snakemake(repository, "--dry-run", "--configfile", str(tmp_path / "wrong.yaml"))
+    assert done.returncode == 1
+    assert "error: 3 problems" in done.stderr
+    for start in ("colour:", "mixtures.adaptation:", "models.llama.pretrain.mixture:"):
+        assert start in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_missing_data_root_is_one_clear_line(repository):
+    done = snakemake(repository, "--dry-run", "--configfile", "config/local-data.yaml")
+    assert done.returncode == 1
+    assert "--config data_root=FOLDER" in done.stderr
+
+
+def test_editing_a_module_reruns_its_stage_and_touching_it_does_not(repository, tmp_path):
+    """The modules behind a rule are its inputs (proved on the cheapest rule)."""
+    for name in ("config", "scripts", "src", "workflow", "profiles"):
+        source = repository / name
+        for file in source.rglob("*"):
+            if file.is_file() and "__pycache__" not in file.parts:
+                copy = tmp_path / file.relative_to(repository)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_bytes(file.read_bytes())
+    (tmp_path / "Snakefile").write_bytes((repository / "Snakefile").read_bytes())
+    target = "results/demo/parameters.csv"
+
+    def run(*arguments):
+        done = snakemake(tmp_path, "--cores", "1", *arguments, target)
+        assert done.returncode == 0, done.stderr
+        return done.stdout + done.stderr
+
+    run()
+    assert "Nothing to be done" in run("--dry-run")
+    module = next((tmp_path / "src/revocab/models").glob("parameters.py"))
+    os.utime(module)
+    assert "Nothing to be done" in run("--dry-run")
+    module.write_text(module.read_text() + "\n# changed\n")
+    assert "count_parameters" in run("--dry-run")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["snakemake", "--lint"],
+        ["snakefmt", "--check", "Snakefile", "workflow"],
+        ["ruff", "check", "."],
+        ["ruff", "format", "--check", "."],
+    ],
+    ids=["snakemake-lint", "snakefmt", "ruff-check", "ruff-format"],
+)
+def test_style(repository, command):
+    done = subprocess.run(
+        [BIN / command[0], *command[1:]], cwd=repository, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_script_explains_itself_without_heavy_imports(repository):
+    """``--help`` works, and importing no torch keeps it instant."""
+    scripts = sorted((repository / "scripts").glob("*.py"))
+    assert scripts
+    for script in scripts:
+        done = subprocess.run(
+            [sys.executable, "-X", "importtime", script, "--help"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, script
+        imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines()}
+        assert not imported & {"torch", "transformers", "lm_eval", "vllm"}, script

@@ -1,0 +1,149 @@
+# Names shared by all rules: the validated experiment, where things lie, and command-line arguments.
+import json
+import re
+import sys
+from pathlib import Path
+
+from revocab.config import as_json, expand as expand_runs, validate
+from revocab.config.checks import WORLD_PARTS
+from revocab.config.expand import checkpoint_steps
+from revocab.errors import RevocabError
+
+try:
+    EXPERIMENT = validate(config, Path(workflow.basedir, "config", "tasks"))
+except RevocabError as error:
+    print(error.render(), file=sys.stderr)
+    sys.exit(1)
+
+PYTHON = sys.executable
+RESULTS = f"results/{EXPERIMENT.experiment}"
+RESOURCES = f"resources/{EXPERIMENT.experiment}"
+RUNS = {run.id: run for run in expand_runs(EXPERIMENT)}
+
+
+def one_of(ids):
+    """Return a wildcard pattern that matches exactly these ids."""
+    return "|".join(map(re.escape, sorted(ids))) or "(?!)"
+
+
+wildcard_constraints:
+    corpus=one_of(EXPERIMENT.corpora),
+    tokenizer=one_of(EXPERIMENT.tokenizers),
+    source=one_of(EXPERIMENT.tokenizers),
+    target=one_of(EXPERIMENT.tokenizers),
+    mixture=one_of(EXPERIMENT.mixtures),
+    recipe=one_of(EXPERIMENT.recipes),
+    model=one_of(EXPERIMENT.models),
+    group=one_of(EXPERIMENT.runs),
+    run=one_of(RUNS),
+    length=r"\d+",
+
+
+def code(script, *packages):
+    """Return a script and the modules behind it: inputs, so that editing them reruns the rule."""
+    modules = [Path("src/revocab") / package for package in ("cli.py", "io.py", *packages)]
+    files = [
+        file
+        for module in modules
+        for file in (sorted(module.rglob("*.py")) if module.is_dir() else [module])
+    ]
+    return [f"scripts/{script}.py", *map(str, files)]
+
+
+def folder(wildcards, output):
+    """Return the folder of the first output: what scripts call --out."""
+    return str(Path(output[0]).parent)
+
+
+def options(**values):
+    """Return ``--key value`` arguments; None and False are left out, True is a bare flag."""
+    arguments = []
+    for key, value in values.items():
+        flag = "--" + key.replace("_", "-")
+        if value is True:
+            arguments.append(flag)
+        elif value is not None and value is not False:
+            arguments += [flag, str(value)]
+    return arguments
+
+
+def repeated(flag, values):
+    """Return ``--flag value`` for every value."""
+    return [part for value in values for part in (flag, value)]
+
+
+# --- where things lie ---------------------------------------------------------------------------
+
+
+def source_files(source):
+    """Return the local files behind a data source (none for the Hub)."""
+    if source.world:
+        return [f"{RESOURCES}/world/{source.world}.jsonl.gz"]
+    if source.path:
+        return [source.path]
+    return list((source.lines or {}).values())
+
+
+def source_spec(source):
+    """Return a data source as one argument: FILE, LANGUAGE=FILE,… or hub:ID[:NAME][:SPLIT][@REV]."""
+    if source.hub:
+        name = f":{source.hub.name}" if source.hub.name else ":"
+        revision = f"@{source.hub.revision}" if source.hub.revision else ""
+        return f"hub:{source.hub.id}{name}:{source.hub.split}{revision}"
+    if source.lines:
+        return ",".join(f"{language}={path}" for language, path in source.lines.items())
+    return source_files(source)[0]
+
+
+def corpus_folder(corpus):
+    return f"{RESOURCES}/corpora/{corpus}"
+
+
+def corpus_files(corpora, part="train"):
+    return [f"{corpus_folder(corpus)}/{part}.jsonl.gz" for corpus in corpora]
+
+
+def tokenizer_folder(tokenizer):
+    return f"{RESULTS}/tokenizers/{tokenizer}"
+
+
+def tokenizer_manifest(tokenizer):
+    return f"{tokenizer_folder(tokenizer)}/manifest.json"
+
+
+def model_manifest(model):
+    return f"{RESULTS}/models/{model}/manifest.json"
+
+
+def model_folder(model):
+    """Return the folder that from_pretrained reads: a snapshot, or the last pretraining checkpoint."""
+    pretrain = EXPERIMENT.models[model].pretrain
+    part = (
+        f"checkpoints/step-{EXPERIMENT.recipes[pretrain.recipe].steps:06d}"
+        if pretrain
+        else "snapshot"
+    )
+    return f"{RESULTS}/models/{model}/{part}"
+
+
+def run_manifest(run):
+    """Return the file that says a run is trained (for a base model: that it is there)."""
+    return f"{RESULTS}/runs/{run.id}/manifest.json" if run.trains else model_manifest(run.source)
+
+
+def step_folder(run, step):
+    """Return the model folder of a run at a step."""
+    if not run.trains:
+        return model_folder(run.source)
+    part = f"checkpoints/step-{step:06d}" if step else "init"
+    return f"{RESULTS}/runs/{run.id}/{part}"
+
+
+def step_arguments(run, steps):
+    """Return ``--model STEP=FOLDER`` for every step."""
+    return repeated("--model", [f"{step}={step_folder(run, step)}" for step in steps])
+
+
+def evaluated(group=None):
+    """Return the runs whose checkpoints are scored."""
+    return [run for run in RUNS.values() if run.evaluate and group in (None, run.group)]

@@ -1,0 +1,120 @@
+# From results to tables, figures and the page.
+
+
+localrules:
+    write_experiment,
+
+
+rule write_experiment:
+    input:
+        code=code("write_experiment", "config"),
+    output:
+        f"{RESULTS}/experiment.json",
+    log:
+        f"{RESULTS}/logs/write_experiment.log",
+    params:
+        values=json.dumps(as_json(EXPERIMENT), sort_keys=True),
+    shell:
+        "{PYTHON:q} scripts/write_experiment.py --values {params.values:q} --out {output:q} 2> {log:q}"
+
+
+def all_results():
+    """Return every file that tables and figures are made from."""
+    return [
+        f"{RESULTS}/fertility/manifest.json",
+        f"{RESULTS}/parameters.csv",
+        *[f"{RESULTS}/intersections/{pair}/manifest.json" for pair in intersection_pairs()],
+        *[f"{RESULTS}/similarity/{group}/manifest.json" for group in EXPERIMENT.runs],
+        *[f"{RESULTS}/prompts/{task}.jsonl" for task in GENERATION.tasks],
+        *[run_manifest(run) for run in RUNS.values()],
+        *[f"{RESULTS}/runs/{run.id}/multiple_choice.csv" for run in evaluated()],
+        *[f"{RESULTS}/runs/{run.id}/generation/manifest.json" for run in evaluated()],
+        *([f"{RESULTS}/scale/manifest.json"] if EXPERIMENT.scale else []),
+        *([f"{RESOURCES}/world/baselines.json"] if EXPERIMENT.world else []),
+    ]
+
+
+rule collect_scores:
+    input:
+        experiment=f"{RESULTS}/experiment.json",
+        results=all_results(),
+        code=code("collect_scores", "report/scores.py"),
+    output:
+        f"{RESULTS}/scores.parquet",
+    log:
+        f"{RESULTS}/logs/collect_scores.log",
+    params:
+        results=RESULTS,
+    shell:
+        "{PYTHON:q} scripts/collect_scores.py --results {params.results:q} --out {output:q} 2> {log:q}"
+
+
+rule make_tables:
+    input:
+        experiment=f"{RESULTS}/experiment.json",
+        scores=f"{RESULTS}/scores.parquet",
+        code=code("make_tables", "report"),
+    output:
+        [
+            f"{RESULTS}/tables/{table}.{ending}"
+            for table in EXPERIMENT.tables
+            for ending in ("csv", "md", "tex")
+        ],
+    log:
+        f"{RESULTS}/logs/make_tables.log",
+    params:
+        results=RESULTS,
+        out=folder,
+    shell:
+        "{PYTHON:q} scripts/make_tables.py --results {params.results:q} --out {params.out:q} 2> {log:q}"
+
+
+rule make_figures:
+    input:
+        experiment=f"{RESULTS}/experiment.json",
+        scores=f"{RESULTS}/scores.parquet",
+        code=code("make_figures", "report"),
+    output:
+        [
+            f"{RESULTS}/figures/{figure}.{ending}"
+            for figure in EXPERIMENT.figures
+            for ending in ("svg", "png")
+        ],
+    log:
+        f"{RESULTS}/logs/make_figures.log",
+    params:
+        results=RESULTS,
+        out=folder,
+    shell:
+        "{PYTHON:q} scripts/make_figures.py --results {params.results:q} --out {params.out:q} 2> {log:q}"
+
+
+rule check_artefacts:
+    input:
+        tables=rules.make_tables.output,
+        figures=rules.make_figures.output,
+        code=code("check_artefacts", "report/checks.py"),
+    output:
+        f"{RESULTS}/checks.json",
+    log:
+        f"{RESULTS}/logs/check_artefacts.log",
+    params:
+        results=RESULTS,
+    shell:
+        "{PYTHON:q} scripts/check_artefacts.py --results {params.results:q} --out {output:q} 2> {log:q}"
+
+
+rule build_report:
+    input:
+        checks=f"{RESULTS}/checks.json",
+        tables=rules.make_tables.output,
+        figures=rules.make_figures.output,
+        code=code("build_report", "report"),
+    output:
+        report(f"{RESULTS}/report.html", caption="../report/report.rst", category="Report"),
+    log:
+        f"{RESULTS}/logs/build_report.log",
+    params:
+        results=RESULTS,
+    shell:
+        "{PYTHON:q} scripts/build_report.py --results {params.results:q} --out {output:q} 2> {log:q}"

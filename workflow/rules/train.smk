@@ -1,0 +1,145 @@
+# Packed tokens, pretraining of stand-ins, continual training of runs.
+
+
+def pack_arguments(wildcards):
+    """Return the options of pack_tokens: shares of the mixture, and rows for the whole recipe."""
+    recipe = EXPERIMENT.recipes[wildcards.recipe]
+    shares = [
+        f"{corpus}={share}={corpus_folder(corpus)}"
+        for corpus, share in EXPERIMENT.mixtures[wildcards.mixture].items()
+    ]
+    return repeated("--corpus", shares) + options(
+        sequence_length=recipe.sequence_length,
+        rows=recipe.steps * recipe.batch_size,
+        seed=EXPERIMENT.seed,
+        no_document_start=not recipe.document_start,
+        document_end=recipe.document_end,
+        repeat_corpora=recipe.repeat_corpora,
+    )
+
+
+rule pack_tokens:
+    input:
+        tokenizer=lambda wildcards: tokenizer_manifest(wildcards.tokenizer),
+        corpora=lambda wildcards: corpus_files(EXPERIMENT.mixtures[wildcards.mixture]),
+        code=code("pack_tokens", "training/packing.py", "corpora"),
+    output:
+        f"{RESULTS}/packed/{{tokenizer}}--{{mixture}}--{{recipe}}/manifest.json",
+    log:
+        f"{RESULTS}/logs/pack_tokens/{{tokenizer}}--{{mixture}}--{{recipe}}.log",
+    params:
+        tokenizer=lambda wildcards: tokenizer_folder(wildcards.tokenizer),
+        arguments=pack_arguments,
+        out=folder,
+    shell:
+        "{PYTHON:q} scripts/pack_tokens.py --tokenizer {params.tokenizer:q} {params.arguments:q}"
+        " --out {params.out:q} 2> {log:q}"
+
+
+rule pack_heldout:
+    input:
+        tokenizer=lambda wildcards: tokenizer_manifest(wildcards.tokenizer),
+        corpora=corpus_files(EXPERIMENT.evaluation.heldout, "heldout"),
+        code=code("pack_heldout", "training/heldout.py", "corpora"),
+    output:
+        f"{RESULTS}/heldout/{{tokenizer}}--{{length}}/manifest.json",
+    log:
+        f"{RESULTS}/logs/pack_heldout/{{tokenizer}}--{{length}}.log",
+    params:
+        tokenizer=lambda wildcards: tokenizer_folder(wildcards.tokenizer),
+        arguments=repeated(
+            "--corpus", [f"{one}={corpus_folder(one)}" for one in EXPERIMENT.evaluation.heldout]
+        ),
+        out=folder,
+    shell:
+        "{PYTHON:q} scripts/pack_heldout.py --tokenizer {params.tokenizer:q} {params.arguments:q}"
+        " --sequence-length {wildcards.length} --out {params.out:q} 2> {log:q}"
+
+
+def training(tokenizer, mixture, recipe):
+    """Return the folders of packed and held-out tokens for a training."""
+    length = EXPERIMENT.recipes[recipe].sequence_length
+    return (
+        f"{RESULTS}/packed/{tokenizer}--{mixture}--{recipe}",
+        f"{RESULTS}/heldout/{tokenizer}--{length}",
+    )
+
+
+def recipe_arguments(name, seed):
+    """Return a recipe as options of train_model (packing has its own part of it)."""
+    packing = {"sequence_length", "document_start", "document_end", "repeat_corpora"}
+    return options(**EXPERIMENT.recipes[name].model_dump(exclude=packing), seed=seed)
+
+
+def launcher(wildcards, resources):
+    """Return how Python starts: itself, or torchrun where the profile gives more than one GPU."""
+    gpus = resources.get("gpu", 0)
+    return ["-m", "torch.distributed.run", "--nproc-per-node", gpus] if gpus > 1 else []
+
+
+def micro_batch(wildcards, resources):
+    """Return the sequences per device and pass, where the profile gives them."""
+    return options(micro_batch=resources.get("micro_batch"))
+
+
+def run_training(wildcards):
+    run = RUNS[wildcards.run]
+    return training(run.target, run.mixture, run.recipe)
+
+
+rule adapt_model:
+    input:
+        model=f"{RESULTS}/runs/{{run}}/init/manifest.json",
+        tokens=lambda wildcards: [f"{one}/manifest.json" for one in run_training(wildcards)],
+        code=code("train_model", "training"),
+    # Only the manifest is declared: checkpoints and resume state beside it survive a failed job.
+    output:
+        f"{RESULTS}/runs/{{run}}/manifest.json",
+    log:
+        f"{RESULTS}/logs/adapt_model/{{run}}.log",
+    wildcard_constraints:
+        run=one_of(run.id for run in RUNS.values() if run.trains),
+    priority: 10
+    params:
+        launcher=launcher,
+        model=lambda wildcards: step_folder(RUNS[wildcards.run], 0),
+        packed=lambda wildcards: run_training(wildcards)[0],
+        heldout=lambda wildcards: run_training(wildcards)[1],
+        recipe=lambda wildcards: recipe_arguments(
+            RUNS[wildcards.run].recipe, RUNS[wildcards.run].seed
+        ),
+        micro_batch=micro_batch,
+        out=folder,
+    shell:
+        "{PYTHON:q} {params.launcher:q} scripts/train_model.py --model {params.model:q}"
+        " --packed {params.packed:q} --heldout {params.heldout:q} {params.recipe:q}"
+        " {params.micro_batch:q} --threads {threads} --out {params.out:q} 2> {log:q}"
+
+
+def pretraining(wildcards):
+    model = EXPERIMENT.models[wildcards.model]
+    return training(model.tokenizer, model.pretrain.mixture, model.pretrain.recipe)
+
+
+use rule adapt_model as pretrain_stand_in with:
+    input:
+        model=f"{RESULTS}/models/{{model}}/untrained/manifest.json",
+        tokens=lambda wildcards: [f"{one}/manifest.json" for one in pretraining(wildcards)],
+        code=code("train_model", "training"),
+    output:
+        f"{RESULTS}/models/{{model}}/manifest.json",
+    log:
+        f"{RESULTS}/logs/pretrain_stand_in/{{model}}.log",
+    wildcard_constraints:
+        model=one_of(STAND_INS),
+    priority: 100
+    params:
+        launcher=launcher,
+        model=lambda wildcards: f"{RESULTS}/models/{wildcards.model}/untrained",
+        packed=lambda wildcards: pretraining(wildcards)[0],
+        heldout=lambda wildcards: pretraining(wildcards)[1],
+        recipe=lambda wildcards: recipe_arguments(
+            EXPERIMENT.models[wildcards.model].pretrain.recipe, EXPERIMENT.seed
+        ),
+        micro_batch=micro_batch,
+        out=folder,
