@@ -19,7 +19,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
     options = parser.parse_args()
 
-    from revocab.training.heldout import pack_heldout_folder  # noqa: PLC0415
+    from revocab.training.heldout import pack_heldout_folder
 
     pack_heldout_folder(
         options.tokenizer, dict(options.corpus), options.sequence_length, options.out

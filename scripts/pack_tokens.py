@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
     options = parser.parse_args()
 
-    from revocab.training.packing import PackingOptions, pack_folder  # noqa: PLC0415
+    from revocab.training.packing import PackingOptions, pack_folder
 
     corpora = {name: (share, folder) for name, share, folder in options.corpus}
     if len(corpora) < len(options.corpus):

@@ -22,6 +22,10 @@ PUNKT_LANGUAGES = {
 }  # fmt: skip
 #: Splitters by name: NLTK with sentence data, NLTK without.
 SENTENCES, RULES = "nltk-word_tokenize", "nltk-rules"
+#: Marks that NLTK's rules allow between a final full stop and the end of a text.
+CLOSING_MARKS = ")]}>\"'»”’"
+#: Chunks whose counts are kept: enough for any language's frequent words, at some 100 MB.
+CACHED_CHUNKS = 1_000_000
 #: Below this many characters a second process costs more than it saves.
 PARALLEL_CHARACTERS = 2_000_000
 
@@ -40,15 +44,52 @@ def available_splitter(language: str) -> str:
     return SENTENCES
 
 
+class RulesCounter:
+    """Counts what NLTK's word rules would give for a whole text, many times faster.
+
+    All those rules look at one whitespace-separated chunk and the whitespace around it, except those
+    for the end of the text. So a chunk is tokenised once, between two plain words, and its count kept;
+    the end of each text is tokenised itself. Equal counts are a property test.
+    """
+
+    def __init__(self):
+        from nltk.tokenize import NLTKWordTokenizer
+
+        self._tokenize = NLTKWordTokenizer().tokenize
+        self._counts: dict[str, int] = {}
+
+    def __call__(self, text: str) -> int:
+        """Return the number of words of ``text``."""
+        chunks = text.split()
+        last = len(chunks)
+        # The final full stop may stand before closing marks that are chunks of their own.
+        while last > 0 and not chunks[last - 1].strip(CLOSING_MARKS):
+            last -= 1
+        last = max(last - 1, 0)
+        total = len(self._tokenize("x " + " ".join(chunks[last:]))) - 1
+        counts = self._counts
+        for chunk in chunks[:last]:
+            count = counts.get(chunk)
+            if count is None:
+                count = self._count(chunk)
+            total += count
+        return total
+
+    def _count(self, chunk: str) -> int:
+        count = len(self._tokenize(f"x {chunk} x")) - 2
+        if len(self._counts) < CACHED_CHUNKS:
+            self._counts[chunk] = count
+        return count
+
+
 def word_counter(splitter: str, language: str) -> Callable[[str], int]:
     """Return a function from a text to its number of words, by the named splitter."""
-    from nltk.tokenize import NLTKWordTokenizer, word_tokenize
+    if splitter == RULES:
+        return RulesCounter()
+    from nltk.tokenize import word_tokenize
 
-    if splitter == SENTENCES:
-        name = PUNKT_LANGUAGES[language]
-        return lambda text: len(word_tokenize(text, language=name))
-    tokenizer = NLTKWordTokenizer()
-    return lambda text: len(tokenizer.tokenize(text))
+    name = PUNKT_LANGUAGES[language]
+    return lambda text: len(word_tokenize(text, language=name))
 
 
 def _count(texts: Sequence[str], splitter: str, language: str) -> list[int]:

@@ -55,7 +55,7 @@ def local_rows(config: dict[str, Any]) -> Path | None:
     return Path(config["dataset_kwargs"]["data_files"]["test"])
 
 
-def read_dataset(path: Path, **_: Any) -> Any:
+def read_dataset(path: Path, /, **_: Any) -> Any:
     """Return the rows of a local task as the split ``test`` of a data set, in memory.
 
     Equal to ``load_dataset("json")`` for every field that a template uses, without its file cache.
@@ -126,7 +126,8 @@ def load_task(
 
 def prepare(task: Task, shots: int) -> None:
     """Fix a task's number of shots and seed, and let it build its requests only once."""
-    task.set_config("num_fewshot", shots)
+    if task.get_config("num_fewshot") != 0:  # a task may insist on none, as on the command line
+        task.set_config("num_fewshot", shots)
     task.set_fewshot_seed(1234)  # the harness default
     build = task.build_all_requests
 

@@ -121,6 +121,7 @@ def build_task(
             "dataset_path": "json",
             "dataset_kwargs": {"data_files": {"test": str(data)}},
             "test_split": "test",
+            "fewshot_split": "test",  # the harness leaves out the row being scored
         }
     elif hub is not None:
         config["dataset_path"] = hub.id

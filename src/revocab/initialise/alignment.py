@@ -111,6 +111,7 @@ def gram(x_NX: torch.Tensor, y_NY: torch.Tensor) -> tuple[torch.Tensor, torch.Te
 def fit_sgd(
     x_NX: torch.Tensor,
     y_NY: torch.Tensor,
+    *,
     steps: int,
     learning_rate: float,
     seed: int,

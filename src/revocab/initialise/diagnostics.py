@@ -12,7 +12,7 @@ COLLAPSE = 0.25
 
 
 def norms(rows_ND: torch.Tensor) -> dict[str, float | int | None]:
-    """Return count, mean, deviation, least and greatest L2 norm of rows; no rows: only the count."""
+    """Return count, mean, deviation, least and greatest L2 norm; without rows, only the count."""
     if not len(rows_ND):
         return {"rows": 0, "mean": None, "std": None, "min": None, "max": None}
     norms_N = rows_ND.float().norm(dim=1).double()

@@ -51,7 +51,7 @@ class Inputs:
     notes: dict[str, Any] = field(default_factory=dict)
 
     def generator(self) -> torch.Generator:
-        """Return a fresh CPU generator for this matrix; both matrices of a model draw differently."""
+        """Return a fresh CPU generator; the two matrices of a model draw differently."""
         import torch
 
         return torch.Generator().manual_seed(2 * self.seed + (self.matrix == "output"))

@@ -38,9 +38,7 @@ def _checked(rows_ND: torch.Tensor, inputs: Inputs, method: Method) -> torch.Ten
     return rows_ND
 
 
-def fill(
-    source_VD: torch.Tensor, inputs: Inputs, method: Method, options: Options
-) -> torch.Tensor:
+def fill(source_VD: torch.Tensor, inputs: Inputs, method: Method, options: Options) -> torch.Tensor:
     """Return the target matrix in the dtype of ``source_VD`` (the source as stored), on the CPU.
 
     Copied rows are the stored rows, bit for bit; only new rows pass through float32.

@@ -5,31 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab.initialise.ids import new_config, new_generation_config
 from revocab.io import read_json, write_json
 from revocab.models.folder import (
     INDEX,
-    OWN_FILES,
     TOKENIZER_FILES,
     ModelFolder,
+    copy_documents,
     copy_tokenizer,
     link_or_copy,
 )
+from revocab.models.ids import new_config, new_generation_config
 from revocab.models.safetensors_files import rewrite
 
 if TYPE_CHECKING:
     import torch
-
-_DOCUMENTS = (".json", ".md", ".txt", ".jinja", ".model")
-
-
-def copy_documents(source: ModelFolder, out: Path, skip: tuple[str, ...] = ()) -> None:
-    """Copy the small files of a model folder (no weights, no code, nothing that revocab wrote)."""
-    for file in sorted(source.path.iterdir()):
-        if file.name in OWN_FILES + skip or file.name == INDEX or not file.is_file():
-            continue
-        if file.suffix in _DOCUMENTS or file.name.startswith("LICENSE"):
-            (out / file.name).write_bytes(file.read_bytes())
 
 
 def copy_unchanged(source: ModelFolder, tokenizer: Path, out: Path) -> None:
@@ -42,9 +31,7 @@ def copy_unchanged(source: ModelFolder, tokenizer: Path, out: Path) -> None:
         link_or_copy(source.path / INDEX, out / INDEX)
 
 
-def _write_index(
-    source: ModelFolder, out: Path, replace: dict[str, torch.Tensor | None]
-) -> None:
+def _write_index(source: ModelFolder, out: Path, replace: dict[str, torch.Tensor | None]) -> None:
     """Rewrite the shard index: names that are gone, and the totals, which depend on the rows."""
     import torch
 

@@ -32,6 +32,8 @@ TOKENIZER_FILES = (
 )
 #: Files that this project writes beside a model and that describe only that folder.
 OWN_FILES = ("manifest.json", "provenance.json", "diagnostics.json", "trainer_state.json")
+#: Endings of a model folder's small files.
+_DOCUMENTS = (".json", ".md", ".txt", ".jinja", ".model")
 #: Names that nearly every decoder uses; others are looked up in the architecture.
 _USUAL = ("model.embed_tokens.weight", "lm_head.weight")
 
@@ -177,3 +179,12 @@ class ModelFolder:
                 "tokens; model and tokenizer do not belong together"
             )
         return matrix_VD[:tokens]
+
+
+def copy_documents(source: ModelFolder, out: Path, skip: tuple[str, ...] = ()) -> None:
+    """Copy the small files of a model folder (no weights, no code, nothing that revocab wrote)."""
+    for file in sorted(source.path.iterdir()):
+        if file.name in OWN_FILES + skip or file.name == INDEX or not file.is_file():
+            continue
+        if file.suffix in _DOCUMENTS or file.name.startswith("LICENSE"):
+            (out / file.name).write_bytes(file.read_bytes())

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from revocab.errors import RevocabError
+from revocab.io import atomic
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
@@ -41,3 +48,42 @@ def count_parameters(architecture: Architecture, vocabulary_size: int) -> int:
         model = AutoModelForCausalLM.from_config(model_config(architecture, vocabulary_size))
         model.tie_weights()
     return sum(parameter.numel() for parameter in model.parameters())
+
+
+def _problems(error: ValidationError, what: str) -> list[str]:
+    return [
+        f"{what}, {'.'.join(map(str, one['loc']))} = {one['input']!r}: {one['msg'].lower()}"
+        for one in error.errors()
+    ]
+
+
+def check_architecture(values: dict[str, Any]) -> Architecture:
+    """Return the architecture; raise :class:`RevocabError` naming every wrong value."""
+    from revocab.config.schema import Architecture
+
+    try:
+        architecture = Architecture(**values)
+    except ValidationError as error:
+        raise RevocabError(_problems(error, "architecture")) from None
+    if architecture.hidden_size % architecture.heads or architecture.heads % architecture.kv_heads:
+        raise RevocabError(
+            f"architecture: hidden_size {architecture.hidden_size}, heads {architecture.heads}, "
+            f"kv_heads {architecture.kv_heads}: each must be a multiple of the next"
+        )
+    return architecture
+
+
+def write_parameters(entries: list[str], out: Path) -> None:
+    """Count each entry (JSON of a ``ParameterCount``) and write ``out`` as CSV."""
+    from revocab.config.schema import ParameterCount
+
+    with atomic(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as handle:
+        writer = csv.writer(handle, lineterminator="\n")
+        writer.writerow(["label", "vocabulary_size", "family", "parameters"])
+        for text in entries:
+            try:
+                entry = ParameterCount.model_validate_json(text)
+            except ValidationError as error:
+                raise RevocabError(_problems(error, f"--architecture {text}")) from None
+            count = count_parameters(entry.architecture, entry.vocabulary_size)
+            writer.writerow([entry.label, entry.vocabulary_size, entry.architecture.family, count])

@@ -31,7 +31,7 @@ class Windows:
 
 def windows_of(documents: Iterable[Document], start_id: int, length: int) -> Windows:
     """Cut documents into :class:`Windows` of ``length``; a long document continues after a new bos."""
-    import numpy as np  # noqa: PLC0415
+    import numpy as np
 
     rows: list[list[int]] = []
     total_documents = total_bytes = 0
@@ -48,9 +48,7 @@ def windows_of(documents: Iterable[Document], start_id: int, length: int) -> Win
     input_ids = np.zeros((len(rows), length), dtype=np.int32)
     for index, row in enumerate(rows):
         input_ids[index, : len(row)] = row
-    return Windows(
-        input_ids, lengths, total_documents, total_bytes, int(lengths.sum()) - len(rows)
-    )
+    return Windows(input_ids, lengths, total_documents, total_bytes, int(lengths.sum()) - len(rows))
 
 
 def start_id_of(tokenizer: TextTokenizer) -> int:
@@ -69,10 +67,10 @@ def pack_heldout_folder(
 
     Raises :class:`RevocabError` for a corpus without held-out text.
     """
-    from safetensors.numpy import save_file  # noqa: PLC0415
+    from safetensors.numpy import save_file
 
-    from revocab import io  # noqa: PLC0415
-    from revocab.training.tokens import load_tokenizer  # noqa: PLC0415
+    from revocab import io
+    from revocab.training.tokens import load_tokenizer
 
     if sequence_length < 2:
         raise RevocabError(f"--sequence-length: {sequence_length}; give 2 or more")

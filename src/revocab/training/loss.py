@@ -7,6 +7,7 @@ and the head's product with the hidden states is computed once (no recomputation
 
 from __future__ import annotations
 
+from types import MethodType
 from typing import Any
 
 import torch
@@ -102,32 +103,24 @@ def has_plain_head(model: nn.Module) -> bool:
     )
 
 
-def next_token_loss(model: nn.Module, input_ids_BL: torch.Tensor) -> torch.Tensor:
-    """Return the mean loss over the ``B (L - 1)`` predicted tokens of a batch without padding."""
-    labels_N = input_ids_BL[:, 1:].reshape(-1)
+def next_token_loss(model: nn.Module, input_ids: torch.Tensor) -> torch.Tensor:
+    """Return the mean loss over the ``B (L - 1)`` predicted tokens of [B, L] ids without padding."""
+    labels_N = input_ids[:, 1:].reshape(-1)
     if not has_plain_head(model):
-        logits_BLV = model(input_ids=input_ids_BL, use_cache=False).logits[:, :-1]
-        return functional.cross_entropy(logits_BLV.flatten(0, 1).float(), labels_N)
-    hidden_BLD = model.model(input_ids=input_ids_BL, use_cache=False).last_hidden_state
+        # Through the class: the instance's forward may be this very function.
+        logits_BLV = type(model).forward(model, input_ids=input_ids, use_cache=False).logits
+        return functional.cross_entropy(logits_BLV[:, :-1].flatten(0, 1).float(), labels_N)
+    hidden_BLD = model.model(input_ids=input_ids, use_cache=False).last_hidden_state
     hidden_ND = hidden_BLD[:, :-1].flatten(0, 1)
     return linear_cross_entropy(hidden_ND, model.lm_head.weight, labels_N)
 
 
-class LossModel(nn.Module):
-    """A causal language model whose forward pass is its training loss.
+def forward_to_loss(model: nn.Module) -> None:
+    """Make ``model(input_ids=...)`` return :func:`next_token_loss`.
 
-    The loss is computed inside ``forward`` so that wrappers (DDP, FSDP, autocast) that work around a
-    module's forward call see all of it.
+    Inside forward, so that what wraps a forward call (autocast, DDP, FSDP) covers head and loss too.
     """
-
-    def __init__(self, model: nn.Module):
-        super().__init__()
-        self.model = model
-        self.config = model.config
-
-    def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
-        """Return :func:`next_token_loss` of ``input_ids`` [B, L]."""
-        return next_token_loss(self.model, input_ids)
+    model.forward = MethodType(next_token_loss, model)
 
 
 @torch.no_grad()
@@ -148,6 +141,6 @@ def summed_loss(
         hidden_ND = hidden_BLD[:, :-1][valid_BL]
         mean = linear_cross_entropy(hidden_ND, model.lm_head.weight, labels_N)
     else:
-        logits_BLV = model(input_ids=input_ids_BL, use_cache=False).logits
+        logits_BLV = type(model).forward(model, input_ids=input_ids_BL, use_cache=False).logits
         mean = functional.cross_entropy(logits_BLV[:, :-1][valid_BL].float(), labels_N)
     return mean.double() * len(labels_N)

@@ -81,9 +81,7 @@ def rows_by_share(shares: Mapping[str, float], rows: int) -> dict[str, int]:
     total = sum(shares.values())
     if abs(total - 1.0) > 1e-6 or min(shares.values()) <= 0:
         given = ", ".join(f"{name}={share}" for name, share in shares.items())
-        raise RevocabError(
-            f"shares: {given} sum to {total:g}; give positive shares that sum to 1"
-        )
+        raise RevocabError(f"shares: {given} sum to {total:g}; give positive shares that sum to 1")
     exact = {name: share * rows for name, share in shares.items()}
     counts = {name: int(value + 1e-9) for name, value in exact.items()}
     by_remainder = sorted(exact, key=lambda name: counts[name] - exact[name])
@@ -105,7 +103,7 @@ def interleave(counts: Mapping[str, int], seed: int) -> dict[str, np.ndarray]:
     at every point each corpus is within two rows per corpus of its share (a blind shuffle strays by
     about sqrt(rows)), without the fixed rhythm that could beat against the batch size.
     """
-    import numpy as np  # noqa: PLC0415
+    import numpy as np
 
     places, owners = [], []
     for number, count in enumerate(counts.values()):
@@ -175,7 +173,7 @@ def _text_within(tokenizer: TextTokenizer, document: Document, room: int) -> str
 
 def blocks(stream: Iterator[list[int]], length: int) -> Iterator[np.ndarray]:
     """Wrap a stream of id lists into arrays of up to :data:`BLOCK_ROWS` rows of ``length`` (int64)."""
-    import numpy as np  # noqa: PLC0415
+    import numpy as np
 
     size = BLOCK_ROWS * length
     buffer: list[int] = []
@@ -227,12 +225,12 @@ def pack_folder(
     ``corpora`` maps ids to (share, folder with ``train.jsonl.gz``). The array is uint16 up to 65,536
     tokens of vocabulary, else uint32.
     """
-    from dataclasses import asdict  # noqa: PLC0415
+    from dataclasses import asdict
 
-    import numpy as np  # noqa: PLC0415
+    import numpy as np
 
-    from revocab import io  # noqa: PLC0415
-    from revocab.training.tokens import load_tokenizer  # noqa: PLC0415
+    from revocab import io
+    from revocab.training.tokens import load_tokenizer
 
     rows_by_share({name: share for name, (share, _) in corpora.items()}, options.rows)
     tokenizer = load_tokenizer(tokenizer_folder)

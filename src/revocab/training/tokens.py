@@ -47,12 +47,10 @@ def load_tokenizer(folder: str | Path) -> TextTokenizer:
     see the ids that evaluation sees. Raises :class:`RevocabError` for a folder that is not a fast
     tokenizer.
     """
-    from transformers import AutoTokenizer  # noqa: PLC0415
+    from revocab.vocabulary.load import load_tokenizer as load
 
     folder = Path(folder)
-    if not (folder / "tokenizer.json").is_file():
-        raise RevocabError(f"{folder}: no tokenizer.json; give a fast tokenizer's folder")
-    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    tokenizer = load(folder)
     backend = tokenizer.backend_tokenizer
     backend.no_truncation()
     backend.no_padding()

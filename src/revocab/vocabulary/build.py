@@ -1,8 +1,8 @@
 """Train a BPE tokenizer, or copy one in, as a Hugging Face folder.
 
-Two alphabets. ``byte_fallback`` is the style of Llama-2, Mistral and Minerva: a word start is ``▁``,
-a rare character is spelt in ``<0xNN>`` bytes. ``byte_level`` is the style of GPT-2 and Llama-3: text
-is bytes, a word start is ``Ġ``. Both give back any UTF-8 text exactly.
+Two alphabets. ``byte_fallback`` is the style of Llama-2, Mistral and Minerva: a word start is
+``▁``, a rare character is spelt in ``<0xNN>`` bytes. ``byte_level`` is the style of GPT-2 and
+Llama-3: text is bytes, a word start is ``Ġ``. Both give back any UTF-8 text exactly.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LLAMA3_WORDS = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-#: Share of characters that get their own token, as Llama trained its own; the rest is spelt in bytes.
+#: Share of all characters that get their own token (Llama trained so); the rest is spelt in bytes.
 CHARACTER_COVERAGE = 0.99995
 #: Characters counted to choose the alphabet: enough to see one in a million.
 COUNTED_CHARACTERS = 8_000_000
@@ -53,7 +53,7 @@ MODEL_MAX_LENGTH = 131_072
 BATCH_DOCUMENTS = 256
 
 SPECIALS: dict[str, dict[str, str]] = {
-    # Byte fallback never leaves an unknown token in text, so <unk> is free to pad with (as Llama-2).
+    # Byte fallback leaves no unknown token in text, so <unk> is free to pad with (as in Llama-2).
     "byte_fallback": {
         "unk_token": "<unk>",
         "bos_token": "<s>",
@@ -78,7 +78,7 @@ class TrainingText:
 
 
 def training_budgets(mixture: list[TrainingText], limit_bytes: int | None = None) -> dict[str, int]:
-    """Return bytes to take of each corpus: as much text as the shares and the scarcest corpus allow.
+    """Return bytes to take of each corpus: as much as the shares and the scarcest corpus allow.
 
     Raises :class:`RevocabError` for shares that do not sum to 1 and for corpora without text.
     """
@@ -153,7 +153,7 @@ def frequent_characters(samples: Iterable[str], limit: int) -> list[str]:
 def _train(
     tokenizer: Tokenizer, batches: Iterable[list[str]], size: int, alphabet: list[str]
 ) -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """Train BPE; return the vocabulary (no specials) and the merges, both in the trainer's order."""
+    """Train BPE; return the vocabulary (no specials) and the merges, in the trainer's order."""
     from tokenizers import trainers
 
     trainer = trainers.BpeTrainer(
@@ -299,7 +299,7 @@ def train_tokenizer(
     if reached != vocabulary_size:
         raise RevocabError(
             f"vocabulary_size {vocabulary_size}: the training text gives {reached} tokens only"
-            " (pairs seen twice or more); lower it or give more text"
+            " (no pair of pieces is left to merge); lower it or give more text"
         )
     return _add_specials(tokenizer, alphabet)
 

@@ -1,8 +1,8 @@
 """Token identity: what each token of a vocabulary stands for, whatever its spelling.
 
-``▁città`` (SentencePiece), ``ĠcittÃł`` (byte-level) and ``città`` (WordPiece, word-initial) all stand
-for the bytes of " città": a word start is a leading space byte. ``<0x0A>`` and ``Ċ`` are one newline
-byte. Special tokens are told by their role, never by their spelling. METHODS: token identity.
+``▁città`` (SentencePiece), ``ĠcittÃł`` (byte-level) and ``città`` (WordPiece, word-initial) all
+stand for the bytes of " città": a word start is a leading space byte. ``<0x0A>`` and ``Ċ`` are one
+newline byte. Special tokens are told by their role, never by their spelling.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ BYTE_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 class CanonicalToken:
     """One token: its kind, the bytes it stands for, its role if special, its own spelling.
 
-    ``byte``: a ``<0xNN>`` token, or a byte-level token that is no text by itself (part of a character,
-    or a control character). ``word_start``: data begins with a space. A special token's ``data`` is
-    its spelling, and no part of its identity; ``role`` is None for one whose role is not declared.
+    ``byte``: a ``<0xNN>`` token, or a byte-level token that is no text by itself (part of a
+    character, or a control character). ``word_start``: data begins with a space. A special token's
+    ``data`` is its spelling, and no part of its identity; ``role`` is None where none is declared.
     """
 
     kind: Kind
@@ -134,8 +134,8 @@ def token_roles(
 def strings_by_id(tokenizer: PreTrainedTokenizerFast) -> list[str]:
     """Return every token's spelling, indexed by id.
 
-    Raises :class:`RevocabError` unless the ids are 0, 1, 2 … with one token each: otherwise rows of an
-    embedding matrix would have no token, or two.
+    Raises :class:`RevocabError` unless the ids are 0, 1, 2 … with one token each: otherwise rows of
+    an embedding matrix would have no token, or two.
     """
     vocabulary = tokenizer.get_vocab()
     strings: list[str | None] = [None] * (max(vocabulary.values(), default=-1) + 1)
@@ -151,8 +151,8 @@ def strings_by_id(tokenizer: PreTrainedTokenizerFast) -> list[str]:
         problems.append(f"{name}: ids with two tokens: {_some(double)}; give each token its own id")
     if holes:
         problems.append(
-            f"{name}: {len(vocabulary)} tokens but ids up to {len(strings) - 1}; ids without a token:"
-            f" {_some(holes)}; add tokens for them, or renumber"
+            f"{name}: {len(vocabulary)} tokens but ids up to {len(strings) - 1}; ids without a"
+            f" token: {_some(holes)}; add tokens for them, or renumber"
         )
     if not vocabulary:
         problems.append(f"{name}: the vocabulary is empty")
@@ -217,7 +217,7 @@ def canonical_vocabulary(
     """Return the canonical form of every token, indexed by id; as long as ``len(tokenizer)``.
 
     ``roles`` maps spellings of further special tokens to roles (see :func:`token_roles`). Raises
-    :class:`RevocabError` for vocabularies with holes, with two tokens on an id, or of another family.
+    :class:`RevocabError` for vocabularies with holes, two tokens on an id, or of another family.
     """
     style = tokenizer_style(tokenizer)
     strings = strings_by_id(tokenizer)

@@ -30,8 +30,9 @@ EXAMPLES = 50
 class Intersection:
     """Shared tokens, sorted by target id.
 
-    ``target_ids``, ``source_ids``, ``candidates`` (how many source tokens matched): int64 [overlap].
-    ``kinds``: the target token's kind, [overlap]. ``missing``: int64 target ids without a source row.
+    ``target_ids``, ``source_ids``, ``candidates`` (how many source tokens matched): int64,
+    [overlap]. ``kinds``: the target token's kind, [overlap]. ``missing``: target ids without a
+    source row, int64, [missing].
     """
 
     target_ids: np.ndarray
@@ -112,8 +113,17 @@ def _report(
         for number in chosen
         if target[number].string not in source_strings
     ]
-    # Words first: they are what a reader checks; bytes and specials fill up.
-    found_by_bytes.sort(key=lambda row: (target[row["target_id"]].kind in ("byte", "special"),))
+    by_marker = set(_marker_keys(source))
+    missed_by_marker = {
+        number for number, key in enumerate(_marker_keys(target)) if key not in by_marker
+    }
+    # What even the marker rule misses first, and words before bytes: that is what a reader checks.
+    found_by_bytes.sort(
+        key=lambda row: (
+            row["target_id"] not in missed_by_marker,
+            target[row["target_id"]].kind in ("byte", "special"),
+        )
+    )
     overlap_kinds = Counter(target[number].kind for number in chosen)
     missing_kinds = Counter(token.kind for token in target) - overlap_kinds
     return {
@@ -127,6 +137,7 @@ def _report(
         "raw_overlap": sum(token.string in source_strings for token in target),
         "ambiguous": sum(len(candidates) > 1 for candidates in matches),
         "missed_by_strings": len(found_by_bytes),
+        "missed_by_marker": len(missed_by_marker & chosen.keys()),
         "special_without_role": {
             "source": [token.string for token in source if _roleless(token)],
             "target": [token.string for token in target if _roleless(token)],

@@ -31,8 +31,8 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
     except Exception as error:
         reason = str(error).strip().split("\n")[0]
         raise RevocabError(
-            f"{name}: no tokenizer could be loaded ({type(error).__name__}: {reason}); give a folder"
-            " with tokenizer.json and tokenizer_config.json, or a Hub id and revision"
+            f"{name}: no tokenizer could be loaded ({type(error).__name__}: {reason}); give a"
+            " folder with tokenizer.json and tokenizer_config.json, or a Hub id and revision"
         ) from error
     if not getattr(tokenizer, "is_fast", False):
         raise RevocabError(
@@ -76,5 +76,6 @@ def tokenizer_style(tokenizer: PreTrainedTokenizerFast) -> Style:
         return "marker"
     raise RevocabError(
         f"tokenizer {tokenizer.name_or_path}: model {model} with {', '.join(sorted(kinds)) or 'no'}"
-        " steps is not supported; allowed are byte-level BPE, SentencePiece BPE or Unigram, WordPiece"
+        " steps is not supported; allowed are byte-level BPE, SentencePiece BPE or Unigram,"
+        " WordPiece"
     )

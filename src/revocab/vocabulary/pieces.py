@@ -41,7 +41,7 @@ class SourceSpelling:
         self.stand_in: int | None = stand_ins[0] if stand_ins else None
 
     def pieces(self, token: CanonicalToken) -> list[int]:
-        """Return source ids for a token: the same role, or the ids that spell its bytes; never []."""
+        """Return source ids for a token: its role, or the ids that spell its bytes; never []."""
         if token.kind == "special":
             if token.role in self.by_role:
                 return [self.by_role[token.role]]
@@ -100,8 +100,8 @@ def source_pieces(
     """Return, for each target token, the source ids whose text joins to the token's text.
 
     Partial UTF-8 becomes byte tokens. A special token becomes the source's token of the same role,
-    else a stand-in (unk, bos, eos …). Where the source cannot spell a text at all (WordPiece without
-    bytes) its unknown token stands in. No list is empty.
+    else a stand-in (unk, bos, eos …). Where the source cannot spell a text at all (WordPiece
+    without bytes) its unknown token stands in. No list is empty.
     """
     spelling = SourceSpelling(source)
     return [spelling.pieces(token) for token in target_tokens]

@@ -24,7 +24,7 @@ def piece_means(inputs: Inputs, pieces: Callable[[int], list[int]]) -> torch.Ten
     lengths = torch.tensor([len(one) for one in lists], dtype=torch.int64)
     flat = torch.tensor([piece for one in lists for piece in one], dtype=torch.int64)
     offsets = torch.cumsum(lengths, 0) - lengths
-    if not len(lists):
+    if not lists:
         return source_VD.new_empty(0, source_VD.shape[1])
     rows_ND = torch.nn.functional.embedding_bag(
         flat.to(source_VD.device), source_VD, offsets.to(source_VD.device), mode="mean"

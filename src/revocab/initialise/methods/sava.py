@@ -50,9 +50,9 @@ def _solve(x_NX: torch.Tensor, y_NY: torch.Tensor, options: Any) -> alignment.Af
     return alignment.fit_sgd(
         x_NX,
         y_NY,
-        options.steps,
-        options.learning_rate,
-        options.fit_seed,
+        steps=options.steps,
+        learning_rate=options.learning_rate,
+        seed=options.fit_seed,
         progress=work > 1e12,  # a bar only where the fit takes more than about ten seconds
     )
 

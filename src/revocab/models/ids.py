@@ -1,4 +1,4 @@
-"""Special token ids in ``config.json`` and ``generation_config.json`` after a change of vocabulary."""
+"""Special token ids in ``config.json`` and ``generation_config.json`` for a new vocabulary."""
 
 from __future__ import annotations
 
@@ -31,6 +31,16 @@ def special_ids(tokenizer: PreTrainedTokenizerBase) -> dict[str, int | None]:
     return {f"{role}_token_id": getattr(tokenizer, f"{role}_token_id") for role in _ROLES}
 
 
+def config_ids(ids: dict[str, int | None]) -> dict[str, int | None]:
+    """Return the ids for ``config.json``: no pad where bos or eos doubles as pad.
+
+    transformers turns ``pad_token_id`` into the embedding's ``padding_idx``, which starts that row
+    at zero and keeps it from training; ``generation_config.json`` may name it without that effect.
+    """
+    shared = ids["pad_token_id"] in (ids["bos_token_id"], ids["eos_token_id"])
+    return {**ids, "pad_token_id": None} if shared else dict(ids)
+
+
 def with_ids(settings: dict[str, Any], ids: dict[str, int | None]) -> tuple[dict[str, Any], list]:
     """Return settings with the tokenizer's ids, and the names of stale settings that were dropped.
 
@@ -49,6 +59,7 @@ def new_config(
     config: dict[str, Any], rows: int, ids: dict[str, int | None]
 ) -> tuple[dict[str, Any], list[str]]:
     """Return ``config.json`` for ``rows`` tokens, and what was dropped; nested parts included."""
+    ids = config_ids(ids)
     changed, dropped = with_ids(config, ids)
     nested = changed.get("text_config")
     if isinstance(nested, dict) and "vocab_size" in nested:

@@ -1,0 +1,72 @@
+"""Train a model folder on packed rows by a recipe; resumable; exports and evaluates checkpoints."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+from revocab.cli import run
+
+
+def arguments() -> argparse.ArgumentParser:
+    """Return the command line: inputs, then the recipe's keys, then the machine's."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--packed", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--heldout", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--steps", type=int, required=True)
+    parser.add_argument("--batch-size", type=int, required=True, help="sequences per step")
+    parser.add_argument("--learning-rate", type=float, required=True)
+    parser.add_argument("--checkpoint-every", type=int, required=True, metavar="STEPS")
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--warmup-steps", type=int, default=0)
+    parser.add_argument("--schedule", choices=("constant", "cosine"), default="cosine")
+    parser.add_argument("--final-learning-rate-share", type=float, default=0.1)
+    parser.add_argument("--adam-beta1", type=float, default=0.9)
+    parser.add_argument("--adam-beta2", type=float, default=0.95)
+    parser.add_argument("--adam-epsilon", type=float, default=1e-8)
+    parser.add_argument("--weight-decay", type=float, default=0.0, help="as in torch's AdamW")
+    parser.add_argument("--gradient-clip", type=float, default=1.0)
+    parser.add_argument("--precision", choices=("float32", "bfloat16"), default="float32")
+    parser.add_argument(
+        "--micro-batch", type=int, help="sequences per pass (default: the batch over all processes)"
+    )
+    parser.add_argument("--threads", type=int, help="CPU threads (default: torch's own)")
+    return parser
+
+
+def main() -> None:
+    """Parse the command line and train."""
+    options = arguments().parse_args()
+    # The Trainer imports `datasets` (and with it pandas and pyarrow) wherever it is installed: seconds
+    # of start-up for data that we read from one memory map. None here means "not installed".
+    sys.modules["datasets"] = None  # type: ignore[assignment]
+
+    import psutil
+
+    if options.threads is not None:
+        import torch
+
+        torch.set_num_threads(options.threads)
+
+    from revocab.training.settings import Settings
+    from revocab.training.train import Run, train
+
+    train(
+        Run(
+            model=options.model,
+            packed=options.packed,
+            heldout=options.heldout,
+            out=options.out,
+            settings=Settings(**{f.name: getattr(options, f.name) for f in fields(Settings)}),
+            micro_batch=options.micro_batch,
+            started=psutil.Process().create_time(),
+        )
+    )
+
+
+if __name__ == "__main__":
+    run(main)

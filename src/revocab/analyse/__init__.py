@@ -1,0 +1,1 @@
+"""Measurements over models and runs, tables, figures, and the report."""

@@ -1,0 +1,62 @@
+"""The harness's Hugging Face model, with the work that checkpoints and choices share done once."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from revocab.errors import RevocabError
+
+
+def tokenizer_fingerprint(folder: str | Path) -> str:
+    """Return a hash of the tokenizer files in a model folder: equal means equal token ids."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(folder).glob("*token*")) + sorted(Path(folder).glob("*.model")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def check_model_folder(folder: str | Path) -> None:
+    """Raise :class:`RevocabError` unless ``folder`` is a Hugging Face model folder."""
+    if not (Path(folder) / "config.json").is_file():
+        raise RevocabError(f"{folder}: not a model folder (it has no config.json)")
+
+
+def choose_device(device: str) -> str:
+    """Return ``device``, or for ``auto`` cuda where there is one, else cpu."""
+    import torch
+
+    return ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
+
+
+def load_model(
+    folder: str | Path,
+    *,
+    batch_size: int,
+    device: str,
+    dtype: str,
+    token_cache: dict[tuple[str, bool | None], list[int]],
+    share_contexts: bool,
+) -> Any:
+    """Return the harness's model for one checkpoint.
+
+    ``token_cache`` holds the token ids of texts and may be passed on to further checkpoints with
+    the same tokenizer.
+    """
+    from revocab.evaluation.shared_contexts import SharedContextLM
+
+    check_model_folder(folder)
+    try:
+        return SharedContextLM(
+            pretrained=str(folder),
+            batch_size=batch_size,
+            device=device,
+            dtype=dtype,
+            trust_remote_code=False,
+            token_cache=token_cache,
+            share_contexts=share_contexts,
+        )
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise RevocabError(f"{folder}: the model could not be loaded ({reason})") from error

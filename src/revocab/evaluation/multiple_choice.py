@@ -1,0 +1,252 @@
+"""Zero- and few-shot scores of many checkpoints on many tasks, through lm-evaluation-harness."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revocab.errors import RevocabError
+from revocab.evaluation import harness
+from revocab.evaluation.model import (
+    check_model_folder,
+    choose_device,
+    load_model,
+    tokenizer_fingerprint,
+)
+from revocab.io import atomic, read_json, sha256, write_json
+
+if TYPE_CHECKING:
+    from lm_eval.tasks.manager import TaskDict
+
+METRICS = ("acc", "acc_norm")
+COLUMNS = (
+    "run",
+    "step",
+    "task",
+    "metric",
+    "value",
+    "stderr",
+    "items",
+    "shots",
+    "task_version",
+    "harness_version",
+    "limit",
+)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How every task is scored. ``limit`` is a number of items per task, from the first on."""
+
+    shots: int = 0
+    limit: int | None = None
+    batch_size: int = 64
+    device: str = "auto"
+    dtype: str = "auto"
+    #: Compute the context that an item's choices share once; equal up to rounding.
+    share_contexts: bool = True
+
+
+def score_checkpoints(
+    run: str, models: Sequence[tuple[str, Path]], tasks: Sequence[Path], out: Path, options: Options
+) -> None:
+    """Score every (step, folder) on every task file and write one table to ``out``.
+
+    Scores of a finished (step, task) are kept beside ``out`` until all are there, so that a killed
+    evaluation continues where it was. Steps are numbers; rows are sorted by step, then task order.
+    """
+    check_arguments(models, tasks)
+    state = State(out, options)
+    rows: list[dict[str, Any]] = []
+    scorer = Scorer(tasks, options)
+    for step, folder in sorted(models, key=lambda one: int(one[0])):
+        start = time.monotonic()
+        step_rows = score_checkpoint(scorer, state, folder)
+        rows += [{"run": run, "step": int(step), **row} for row in step_rows]
+        mean = sum(row["value"] for row in step_rows if row["metric"] == "acc") / len(tasks)
+        print(
+            f"{run} step {step}: {len(tasks)} tasks, mean acc {mean:.3f}, "
+            f"{time.monotonic() - start:.1f} s",
+            file=sys.stderr,
+            flush=True,
+        )
+    if scorer.truncated:
+        print(
+            f"{run}: {scorer.truncated} requests were longer than the model's context and lost "
+            "their beginning",
+            file=sys.stderr,
+        )
+    write_table(out, COLUMNS, rows)
+    state.remove()
+
+
+def check_arguments(models: Sequence[tuple[str, Path]], tasks: Sequence[Path]) -> None:
+    """Raise :class:`RevocabError` listing every bad step, folder and task file."""
+    problems = [
+        f"--model {step}={folder}: the step must be a whole number"
+        for step, folder in models
+        if not step.isdigit()
+    ]
+    for _, folder in models:
+        try:
+            check_model_folder(folder)
+        except RevocabError as error:
+            problems += error.problems
+    problems += [f"--task {path}: no such file" for path in tasks if not path.is_file()]
+    names = [path.stem for path in tasks]
+    problems += [f"--task: {name!r} is given twice" for name in sorted(set(names)) if names.count(name) > 1]
+    if problems:
+        raise RevocabError(problems)
+
+
+class Scorer:
+    """Tasks and token ids, loaded when first needed, shared by all checkpoints of the process."""
+
+    def __init__(self, tasks: Sequence[Path], options: Options):
+        self.paths = {path.stem: path for path in tasks}
+        self.options = options
+        self.truncated = 0
+        self._tasks: dict[str, TaskDict] | None = None
+        self._token_caches: dict[str, dict] = {}
+
+    @property
+    def tasks(self) -> dict[str, TaskDict]:
+        """Return the loaded tasks by name."""
+        if self._tasks is None:
+            self._tasks = harness.load_tasks(self.paths.values(), self.options.shots)
+        return self._tasks
+
+    def load(self, folder: Path) -> Any:
+        """Return the harness's model for a checkpoint."""
+        options = self.options
+        device = choose_device(options.device)
+        dtype = options.dtype
+        if dtype == "auto" and device == "cpu":
+            dtype = "float32"  # half precision is slow there, and rounds
+        cache = self._token_caches.setdefault(tokenizer_fingerprint(folder), {})
+        return load_model(
+            folder,
+            batch_size=options.batch_size,
+            device=device,
+            dtype=dtype,
+            token_cache=cache,
+            share_contexts=options.share_contexts,
+        )
+
+    def score(self, model: Any, name: str) -> list[dict[str, Any]]:
+        """Return the rows (without run and step) of one task for one model."""
+        from lm_eval.evaluator import evaluate
+
+        results = evaluate(
+            model,
+            self.tasks[name],
+            limit=self.options.limit,
+            bootstrap_iters=harness.BOOTSTRAP_ITERS,
+            log_samples=False,
+        )
+        return result_rows(name, self.tasks[name], results, self.options)
+
+
+def score_checkpoint(scorer: Scorer, state: State, folder: Path) -> list[dict[str, Any]]:
+    """Return the rows of every task for one checkpoint; load nothing for what is finished."""
+    rows, model = [], None
+    checkpoint = state.checkpoint(folder)
+    for name, path in scorer.paths.items():
+        key = state.key(checkpoint, path)
+        done = state.read(key)
+        if done is None:
+            model = model or scorer.load(folder)
+            done = scorer.score(model, name)
+            state.write(key, done)
+        rows += done
+    scorer.truncated += model.truncated if model else 0
+    return rows
+
+
+def result_rows(
+    name: str, loaded: TaskDict, results: dict[str, Any], options: Options
+) -> list[dict[str, Any]]:
+    """Return one row per metric of a task, or of a group as the harness aggregates it."""
+    groups = list(loaded.get("groups") or {})
+    inner = groups[0] if groups else next(iter(loaded["tasks"]))  # a group lists itself first
+    scores = results["results"][inner]
+    items = sum(counts["effective"] for counts in results["n-samples"].values())
+    shots = max(task.get_config("num_fewshot") or 0 for task in loaded["tasks"].values())
+    rows = []
+    for metric in METRICS:
+        if f"{metric},none" not in scores:
+            continue
+        stderr = scores.get(f"{metric}_stderr,none")
+        rows.append(
+            {
+                "task": name,
+                "metric": metric,
+                "value": float(scores[f"{metric},none"]),
+                "stderr": stderr if isinstance(stderr, float) else None,
+                "items": items,
+                "shots": shots,
+                "task_version": str(results["versions"].get(inner, "")),
+                "harness_version": harness.harness_version(),
+                "limit": options.limit,
+            }
+        )
+    if not rows:
+        raise RevocabError(f"task {name!r}: the harness reports neither acc nor acc_norm for it")
+    return rows
+
+
+class State:
+    """Finished scores in a folder beside the table, by a hash of all that they depend on."""
+
+    def __init__(self, out: Path, options: Options):
+        self.folder = out.with_name(f".{out.name}.state")
+        self.options = options
+        self.code = [
+            sha256(path) for path in sorted(Path(__file__).parent.glob("*.py"))
+        ]
+
+    @staticmethod
+    def checkpoint(folder: Path) -> list[tuple[str, int, int]]:
+        """Return name, size and time of every file of a checkpoint: hashing weights takes longer."""
+        files = sorted(path for path in folder.iterdir() if path.is_file())
+        return [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+
+    def key(self, checkpoint: Any, task: Path) -> str:
+        """Return the hash for one checkpoint and one task file."""
+        from revocab.evaluation.tasks import read_yaml
+
+        rows = harness.local_rows(read_yaml(task))
+        data = sha256(rows) if rows and rows.is_file() else None
+        parts = [checkpoint, task.read_text("utf-8"), data, asdict(self.options), self.code]
+        parts.append(harness.harness_version())
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def read(self, key: str) -> list[dict[str, Any]] | None:
+        """Return the rows stored under ``key``, or None."""
+        path = self.folder / f"{key}.json"
+        return read_json(path) if path.is_file() else None
+
+    def write(self, key: str, rows: list[dict[str, Any]]) -> None:
+        """Store the rows of one checkpoint and task."""
+        write_json(self.folder / f"{key}.json", rows)
+
+    def remove(self) -> None:
+        """Forget everything: the table is written."""
+        import shutil
+
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def write_table(path: Path, columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
+    """Write rows as CSV, atomically; None becomes an empty cell, floats keep every digit."""
+    with atomic(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as handle:
+        writer = csv.DictWriter(handle, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)

@@ -1,0 +1,173 @@
+"""Log-likelihoods of all choices of an item in one pass over their common context.
+
+The harness runs context and choice once per choice. Here a row is the context followed by every
+distinct choice, and the attention mask lets a choice see the context and itself only:
+
+    tokens     c c c c | a a | b b b        positions 0 1 2 3 | 4 5 | 4 5 6
+
+so each token's hidden state is what it would be in its own sequence, the context is computed once,
+and the output matrix is applied to scored positions only. Requests come from the harness and the
+results return to it; anything out of the ordinary takes the harness's own way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import torch
+from lm_eval.models.huggingface import HFLM
+
+#: Families of which it is known that logits are the output matrix times the decoder's output.
+PLAIN_HEADS = frozenset({"llama", "mistral", "qwen2", "qwen3"})
+#: A batch's attention mask holds at most this many entries (float32: 128 MB).
+MASK_ENTRIES = 2**25
+
+Request = tuple[tuple[str, str], list[int], list[int]]
+
+
+@dataclass
+class Row:
+    """One context with the requests that share it. Choices are stored without their last token."""
+
+    context: list[int]
+    requests: list[tuple[int, list[int]]] = field(default_factory=list)
+
+    def layout(self) -> tuple[list[int], list[int], list[int], dict[tuple[int, ...], list[int]]]:
+        """Return tokens, positions, segments and, by choice prefix, the indices that predict it.
+
+        Segment 0 is the context; index i predicts the token after it.
+        """
+        tokens = list(self.context)
+        positions, segments = list(range(len(tokens))), [0] * len(tokens)
+        found: dict[tuple[int, ...], list[int]] = {}
+        for _, choice in self.requests:
+            prefix = tuple(choice[:-1])
+            if prefix in found:
+                continue
+            start = len(tokens)
+            found[prefix] = [len(self.context) - 1, *range(start, start + len(prefix))]
+            tokens += prefix
+            positions += range(len(self.context), len(self.context) + len(prefix))
+            segments += [len(found)] * len(prefix)
+        return tokens, positions, segments, found
+
+
+class SharedContextLM(HFLM):
+    """The harness's model with shared contexts and a memory for token ids."""
+
+    def __init__(self, *, token_cache: dict, share_contexts: bool, **options) -> None:
+        self._token_cache = token_cache
+        super().__init__(**options)
+        self.truncated = 0
+        self.shares_contexts = share_contexts and self._can_share()
+
+    def _can_share(self) -> bool:
+        """Return whether the model's attention takes a mask and its logits come from a plain head."""
+        config = self.model.config
+        window = getattr(config, "sliding_window", None)
+        return (
+            config.model_type in PLAIN_HEADS
+            and self.backend == "causal"
+            and (window is None or window >= self.max_length)
+            and self.world_size == 1
+        )
+
+    def tok_encode(self, string, add_special_tokens=None, left_truncate_len=None, **options):
+        """Return token ids as the harness would, from memory if the text was seen before."""
+        if left_truncate_len or options:
+            return super().tok_encode(string, add_special_tokens, left_truncate_len, **options)
+        key = (string, add_special_tokens)
+        if key not in self._token_cache:
+            self._token_cache[key] = super().tok_encode(string, add_special_tokens)
+        return list(self._token_cache[key])
+
+    def _loglikelihood_tokens(self, requests, disable_tqdm=False, override_bs=None):
+        """Return (log-likelihood, greedy) of each (texts, context ids, choice ids), in order."""
+        longest = self.max_length + 1
+        long = [i for i, (_, ctx, cont) in enumerate(requests) if len(ctx) + len(cont) > longest]
+        self.truncated += len(long)
+        if not self.shares_contexts:
+            return super()._loglikelihood_tokens(requests, disable_tqdm, override_bs)
+        results: list[tuple[float, bool] | None] = [None] * len(requests)
+        if long:  # cut from the left by the harness
+            answers = super()._loglikelihood_tokens([requests[i] for i in long], True, override_bs)
+            for i, answer in zip(long, answers, strict=True):
+                results[i] = answer
+        skip = set(long)
+        rows: dict[tuple[int, ...], Row] = {}
+        for i, (_, context, choice) in enumerate(requests):
+            if i not in skip:
+                rows.setdefault(tuple(context), Row(context)).requests.append((i, choice))
+        for batch in self._batches(list(rows.values())):
+            for i, answer in self._score(batch):
+                results[i] = answer
+        return results
+
+    def _batches(self, rows: list[Row]) -> Iterator[list[tuple[Row, tuple]]]:
+        """Yield rows with their layouts, longest first, within the batch size and mask limit."""
+        laid = sorted(((row, row.layout()) for row in rows), key=lambda one: -len(one[1][0]))
+        batch: list[tuple[Row, tuple]] = []
+        size = 0
+        for row, layout in laid:
+            length = len(batch[0][1][0]) if batch else len(layout[0])
+            full = size + len(row.requests) > int(self.batch_size)
+            if batch and (full or (len(batch) + 1) * length**2 > MASK_ENTRIES):
+                yield batch
+                batch, size = [], 0
+            batch.append((row, layout))
+            size += len(row.requests)
+        if batch:
+            yield batch
+
+    @torch.no_grad()
+    def _score(self, batch: list[tuple[Row, tuple]]) -> Iterator[tuple[int, tuple[float, bool]]]:
+        """Yield (request index, (log-likelihood, greedy)) of a batch of rows."""
+        length = len(batch[0][1][0])
+
+        def padded(values: list[int], filler: int) -> list[int]:
+            return values + [filler] * (length - len(values))
+
+        tokens_BL = torch.tensor([padded(one[0], 0) for _, one in batch], device=self.device)
+        positions_BL = torch.tensor([padded(one[1], 0) for _, one in batch], device=self.device)
+        segments_BL = torch.tensor([padded(one[2], -1) for _, one in batch], device=self.device)
+        hidden_BLD = self.model.model(
+            input_ids=tokens_BL,
+            position_ids=positions_BL,
+            attention_mask=segment_mask(segments_BL, self.model.dtype),
+            use_cache=False,
+        ).last_hidden_state
+        where: list[int] = []  # flat positions of all scored tokens
+        targets: list[int] = []
+        spans: list[tuple[int, int]] = []  # (request, its number of tokens)
+        for number, (row, (*_, found)) in enumerate(batch):
+            for i, choice in row.requests:
+                where += [number * length + at for at in found[tuple(choice[:-1])]]
+                targets += choice
+                spans.append((i, len(choice)))
+        hidden_ND = hidden_BLD.flatten(0, 1)[torch.tensor(where, device=self.device)]
+        targets_N = torch.tensor(targets, device=self.device)
+        scores_NV = torch.log_softmax(
+            self.model.lm_head(hidden_ND), dim=-1, dtype=self.softmax_dtype
+        )
+        greedy_N = scores_NV.argmax(dim=-1) == targets_N
+        scores_N = scores_NV.gather(1, targets_N[:, None])[:, 0]
+        start = 0
+        for i, count in spans:
+            end = start + count
+            yield i, (float(scores_N[start:end].sum()), bool(greedy_N[start:end].all()))
+            start = end
+
+
+def segment_mask(segments_BL: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Return the additive mask [B, 1, L, L] by which a token sees the context and its own segment.
+
+    ``segments_BL`` is 0 for context, 1… for choices, -1 for padding, which sees the context and
+    itself, so that no row of the softmax is empty.
+    """
+    length = segments_BL.shape[1]
+    earlier_LL = torch.ones(length, length, dtype=torch.bool, device=segments_BL.device).tril()
+    same_BLL = segments_BL[:, :, None] == segments_BL[:, None, :]
+    seen_BLL = earlier_LL & (same_BLL | (segments_BL == 0)[:, None, :])
+    mask_BLL = torch.zeros(seen_BLL.shape, dtype=dtype, device=segments_BL.device)
+    return mask_BLL.masked_fill(~seen_BLL, torch.finfo(dtype).min)[:, None]

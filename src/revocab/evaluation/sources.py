@@ -1,0 +1,87 @@
+"""Rows for generative tasks, from wherever a source specification says they are.
+
+    FILE.jsonl[.gz]                                  rows as they are
+    it=FILE,en=FILE                                  line-aligned text, one field per language
+    hub:ID[:name][:split][@revision][#ours=theirs,…] a Hub data set, its fields renamed
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from revocab.errors import RevocabError
+from revocab.io import read_jsonl
+
+HUB = re.compile(
+    r"hub:(?P<id>[^:@#]+)(:(?P<name>[^:@#]*))?(:(?P<split>[^@#]+))?(@(?P<revision>[^#]+))?(#(?P<fields>.+))?"
+)
+ALIGNED = re.compile(r"[a-z]{2,3}=[^,]+(,[a-z]{2,3}=[^,]+)+")
+
+
+def read_source(spec: str, limit: int | None = None) -> list[dict[str, Any]]:
+    """Return the rows of a source, each with a text ``id``; at most the first ``limit``.
+
+    Raises :class:`RevocabError` naming the specification and what is wrong with it.
+    """
+    if spec.startswith("hub:"):
+        rows = read_hub(spec)
+    elif ALIGNED.fullmatch(spec):
+        rows = read_aligned(dict(part.split("=", 1) for part in spec.split(",")))
+    else:
+        rows = list(read_jsonl(spec))
+    if not rows:
+        raise RevocabError(f"{spec}: no rows")
+    return [{**row, "id": str(row.get("id", i))} for i, row in enumerate(rows[:limit])]
+
+
+def read_aligned(files: dict[str, str]) -> list[dict[str, Any]]:
+    """Return one row per line of text files that translate each other; ids are line numbers."""
+    lines = {language: read_lines(path) for language, path in files.items()}
+    counts = {files[language]: len(texts) for language, texts in lines.items()}
+    if len(set(counts.values())) > 1:
+        listed = ", ".join(f"{path}: {count}" for path, count in counts.items())
+        raise RevocabError(f"aligned text files must have equally many lines, received {listed}")
+    return [
+        {"id": str(i), **dict(zip(lines, texts, strict=True))}
+        for i, texts in enumerate(zip(*lines.values(), strict=True))
+    ]
+
+
+def read_lines(path: str | Path) -> list[str]:
+    """Return the lines of a UTF-8 text file, split at line feeds only."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise RevocabError(f"{path}: no such file") from None
+    except UnicodeDecodeError as error:
+        raise RevocabError(f"{path}: not UTF-8 ({error.reason}); convert it to UTF-8") from None
+    # Not splitlines(): it would also split at U+2028, form feeds and the like, inside a sentence.
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+
+
+def read_hub(spec: str) -> list[dict[str, Any]]:
+    """Return the rows of a Hub data set, fields renamed as the specification says."""
+    match = HUB.fullmatch(spec)
+    if not match:
+        raise RevocabError(
+            f"{spec!r}: expected hub:ID[:name][:split][@revision][#field=their_field,…]"
+        )
+    from datasets import load_dataset
+
+    try:
+        rows = load_dataset(
+            match["id"],
+            match["name"] or None,
+            split=match["split"] or "train",
+            revision=match["revision"],
+        )
+    except Exception as error:  # gated, absent, offline, changed
+        reason = " ".join(str(error).split())[:300]
+        raise RevocabError(
+            f"{spec}: could not be loaded ({type(error).__name__}: {reason}); check the name and "
+            "revision, the network, and for gated data HF_TOKEN"
+        ) from error
+    renamed = dict(part.split("=", 1) for part in (match["fields"] or "").split(",") if part)
+    return [{**row, **{ours: row.get(theirs) for ours, theirs in renamed.items()}} for row in rows]

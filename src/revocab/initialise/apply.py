@@ -1,0 +1,262 @@
+"""Initialise a model for a new vocabulary: source folder in, folder out that loads everywhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from revocab.errors import RevocabError
+from revocab.initialise import diagnostics
+from revocab.initialise.method import Inputs, Method, Options
+from revocab.initialise.options import check_options, find_method
+from revocab.initialise.rows import fill
+from revocab.initialise.write import copy_unchanged, model_card, write_adapted
+from revocab.io import atomic_folder, write_json, write_text
+from revocab.models import provenance
+from revocab.models.folder import ModelFolder
+from revocab.models.ids import special_ids
+
+if TYPE_CHECKING:
+    import torch
+
+    from revocab.vocabulary.intersection import Intersection
+
+
+@dataclass(frozen=True)
+class Vocabularies:
+    """Source and target tokenizer folders and what they share."""
+
+    source: Path
+    target: Path
+    identity: Literal["bytes", "marker"] = "bytes"
+    #: A folder written by intersect_vocabularies; none: computed here.
+    pairs: Path | None = None
+
+    @cached_property
+    def source_tokenizer(self) -> Any:
+        """Return the source tokenizer."""
+        from revocab.vocabulary.canonical import load_tokenizer
+
+        return load_tokenizer(self.source)
+
+    @cached_property
+    def target_tokenizer(self) -> Any:
+        """Return the target tokenizer."""
+        from revocab.vocabulary.canonical import load_tokenizer
+
+        return load_tokenizer(self.target)
+
+    @cached_property
+    def intersection(self) -> Intersection:
+        """Return the shared tokens; a stored intersection must be of these two vocabularies."""
+        from revocab.vocabulary.intersection import intersect, read_pairs
+
+        if self.pairs is None:
+            return intersect(self.source_tokenizer, self.target_tokenizer, self.identity)
+        found = read_pairs(self.pairs)
+        for side, tokenizer in (
+            ("source", self.source_tokenizer),
+            ("target", self.target_tokenizer),
+        ):
+            size = found.report[f"{side}_size"]
+            if size != len(tokenizer):
+                raise RevocabError(
+                    f"{self.pairs}: made for a {side} vocabulary of {size} tokens, but the {side} "
+                    f"tokenizer here has {len(tokenizer)}; run intersect_vocabularies again"
+                )
+        if found.report["identity"] != self.identity:
+            raise RevocabError(
+                f"{self.pairs}: made with identity {found.report['identity']!r}, asked for "
+                f"{self.identity!r}; run intersect_vocabularies again, or change --identity"
+            )
+        return found
+
+    def pieces(self, released: bool) -> Callable[[int], list[int]]:
+        """Return the function from a missing target id to source ids; computed at first use."""
+        from revocab.vocabulary.canonical import canonical_vocabulary
+        from revocab.vocabulary.pieces import source_pieces, source_pieces_released
+
+        cut = source_pieces_released if released else source_pieces
+        known: dict[int, list[int]] = {}
+
+        def lookup(token: int) -> list[int]:
+            if not known:
+                missing = self.intersection.missing.tolist()
+                canonical = canonical_vocabulary(self.target_tokenizer)
+                lists = cut(self.source_tokenizer, [canonical[one] for one in missing])
+                known.update(zip(missing, lists, strict=True))
+            return known[token]
+
+        return lookup
+
+
+def _check_helper(helper: ModelFolder, target_tokenizer: Any) -> None:
+    """Raise unless the helper uses the target tokenizer: equal tokens at equal ids."""
+    from revocab.vocabulary.canonical import load_tokenizer
+
+    own, target = load_tokenizer(helper.path).get_vocab(), target_tokenizer.get_vocab()
+    if own == target:
+        return
+    different = sum(own.get(token) != number for token, number in target.items())
+    raise RevocabError(
+        f"{helper.path}: the helper's tokenizer is not the target tokenizer: {different} of "
+        f"{len(target)} target tokens are absent or have another id; take a helper that was "
+        "trained with the target tokenizer"
+    )
+
+
+def make_inputs(
+    which: Literal["input", "output"],
+    source_VD: torch.Tensor,
+    helper_VD: torch.Tensor | None,
+    vocabularies: Vocabularies,
+    *,
+    seed: int,
+    device: str = "cpu",
+) -> Inputs:
+    """Return a method's inputs for one matrix; matrices go to float32 on ``device``."""
+    import torch
+
+    shared = vocabularies.intersection
+
+    def ids(values: Any) -> torch.Tensor:
+        return torch.as_tensor(values.copy(), dtype=torch.int64, device=device)
+
+    return Inputs(
+        source_VD=source_VD.to(device=device, dtype=torch.float32),
+        target_rows=len(vocabularies.target_tokenizer),
+        overlap_target_N=ids(shared.target_ids),
+        overlap_source_N=ids(shared.source_ids),
+        missing_N=ids(shared.missing),
+        seed=seed,
+        pieces=vocabularies.pieces(released=False),
+        pieces_released=vocabularies.pieces(released=True),
+        helper_VD=None if helper_VD is None else helper_VD.to(device=device, dtype=torch.float32),
+        matrix=which,
+    )
+
+
+def initialise_matrices(
+    source: ModelFolder,
+    vocabularies: Vocabularies,
+    method: Method,
+    options: Options,
+    *,
+    helper: ModelFolder | None = None,
+    seed: int,
+    device: str = "cpu",
+) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    """Return the new matrices (``input``, and ``output`` if untied) and their diagnostics."""
+    matrices, described = {}, {}
+    tokens = len(vocabularies.source_tokenizer)
+    rows = len(vocabularies.target_tokenizer)
+    for which in source.vocabulary_tensors:
+        source_VD = source.matrix(which, tokens)
+        helper_VD = None if helper is None else helper.matrix(which, rows)
+        inputs = make_inputs(which, source_VD, helper_VD, vocabularies, seed=seed, device=device)
+        matrices[which] = fill(source_VD, inputs, method, options)
+        new = inputs.missing_N.cpu() if method.copies_overlap else slice(None)
+        copied = inputs.overlap_target_N.cpu() if method.copies_overlap else slice(0)
+        described[which] = {
+            "source": diagnostics.norms(source_VD),
+            **diagnostics.describe(matrices[which][copied], matrices[which][new]),
+            "method": inputs.notes,
+        }
+    return matrices, described
+
+
+def initialise_model(
+    source: Path,
+    out: Path,
+    method: str,
+    options: dict[str, Any] | None = None,
+    *,
+    target_tokenizer: Path | None = None,
+    source_tokenizer: Path | None = None,
+    pairs: Path | None = None,
+    identity: Literal["bytes", "marker"] = "bytes",
+    helper: Path | None = None,
+    seed: int = 0,
+    device: str = "cpu",
+) -> None:
+    """Write ``out``: the source model with a new vocabulary (or, for lapt, as it is).
+
+    The source tokenizer is taken from the source folder unless given. Writes, beside the model,
+    ``provenance.json``, ``diagnostics.json`` and, last, ``manifest.json``; all at once, at the end.
+    """
+    chosen = find_method(method)
+    checked = check_options(chosen, options or {})
+    model = ModelFolder(source)
+    source_tokenizer = source_tokenizer or source
+    made_of: dict[str, Any] = {
+        "method": method,
+        "options": checked.model_dump(),
+        "seed": seed,
+        "source": fingerprint_all(model, source_tokenizer),
+        "libraries": provenance.library_versions(),
+    }
+    if chosen.keeps_vocabulary:
+        with atomic_folder(out) as folder:
+            copy_unchanged(model, source_tokenizer, folder)
+            _finish(folder, made_of, {"method": method, "matrices": {}, "warnings": []})
+        return
+
+    if target_tokenizer is None:
+        raise RevocabError(f"method {method!r} needs --target-tokenizer, the new vocabulary")
+    if chosen.needs_helper and helper is None:
+        raise RevocabError(
+            f"method {method!r} needs --helper, a model that was trained with the target tokenizer"
+        )
+    vocabularies = Vocabularies(source_tokenizer, target_tokenizer, identity, pairs)
+    helper_folder = ModelFolder(helper) if chosen.needs_helper else None
+    if helper_folder:
+        _check_helper(helper_folder, vocabularies.target_tokenizer)
+        made_of["helper"] = fingerprint_all(helper_folder, helper_folder.path)
+    matrices, described = initialise_matrices(
+        model, vocabularies, chosen, checked, helper=helper_folder, seed=seed, device=device
+    )
+    warnings = [
+        warning
+        for which, statistics in described.items()
+        if (warning := diagnostics.collapse_warning(method, which, statistics))
+    ]
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    shared = vocabularies.intersection
+    made_of |= {
+        "target_tokenizer": provenance.tokenizer_hash(target_tokenizer),
+        "identity": identity,
+        "counts": {
+            "source_tokens": len(vocabularies.source_tokenizer),
+            "target_tokens": len(vocabularies.target_tokenizer),
+            "overlap": len(shared.target_ids),
+            "missing": len(shared.missing),
+        },
+        "tied": model.tied,
+        "dtype": str(matrices["input"].dtype).removeprefix("torch."),
+    }
+    with atomic_folder(out) as folder:
+        ids = special_ids(vocabularies.target_tokenizer)
+        made_of["special_token_ids"] = ids
+        made_of["dropped_settings"] = write_adapted(model, matrices, target_tokenizer, ids, folder)
+        card = model_card(model, method, made_of["options"], chosen.citation)
+        write_text(folder / "README.md", card)
+        _finish(folder, made_of, {"method": method, "matrices": described, "warnings": warnings})
+
+
+def fingerprint_all(model: ModelFolder, tokenizer: Path) -> dict[str, Any]:
+    """Return a model's fingerprint with its tokenizer's hash."""
+    return {
+        **provenance.fingerprint(model),
+        "tokenizer.json": provenance.tokenizer_hash(tokenizer),
+    }
+
+
+def _finish(folder: Path, made_of: dict[str, Any], described: dict[str, Any]) -> None:
+    write_json(folder / "provenance.json", made_of)
+    write_json(folder / "diagnostics.json", described)
+    write_json(folder / "manifest.json", made_of)

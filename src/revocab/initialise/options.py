@@ -1,0 +1,40 @@
+"""Find a method by name and check its options, with messages a user can act on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from revocab.errors import RevocabError
+from revocab.initialise.method import Method, Options, methods
+
+
+def find_method(name: str) -> Method:
+    """Return the method of that name; raise :class:`RevocabError` listing all if there is none."""
+    if name not in methods():
+        raise RevocabError(f"method {name!r}: unknown; allowed are {', '.join(methods())}")
+    return methods()[name]
+
+
+def parse_options(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Turn ``("anchors", "200")`` into ``{"anchors": 200}``: values are read as YAML scalars.
+
+    YAML 1.1 reads ``1e-3`` as text; pydantic turns it into the number that the option wants.
+    """
+    return {name: yaml.safe_load(value) for name, value in pairs}
+
+
+def check_options(method: Method, given: dict[str, Any]) -> Options:
+    """Return the method's options; raise :class:`RevocabError` naming each one that is wrong."""
+    try:
+        return method.options(**given)
+    except ValidationError as error:
+        known = ", ".join(method.options.model_fields) or "none"
+        raise RevocabError(
+            f"method {method.name!r}, option {'.'.join(map(str, one['loc']))} = "
+            f"{one['input']!r}: {one['msg'].lower()}; options are: {known}"
+            for one in error.errors()
+        ) from None

@@ -1,0 +1,171 @@
+"""Time and memory of methods at a real model's embedding shape, on random values.
+
+Vocabularies and their intersection are real; only the numbers in the matrices are not.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revocab.errors import RevocabError
+from revocab.initialise.apply import Vocabularies, make_inputs
+from revocab.initialise.diagnostics import norms
+from revocab.initialise.options import check_options, find_method
+from revocab.initialise.rows import fill
+from revocab.io import atomic, write_json
+from revocab.models.provenance import library_versions, tokenizer_hash
+
+if TYPE_CHECKING:
+    import torch
+
+COLUMNS = (
+    "method",
+    "source_rows",
+    "target_rows",
+    "hidden_size",
+    "overlap",
+    "missing",
+    "seconds",
+    "peak_memory_bytes",
+    "norm_mean_copied",
+    "norm_mean_new",
+)
+#: Keys of a run in an experiment file that are not the method's own.
+_RUN_KEYS = ("method", "helper", "recipe", "seed", "evaluate")
+
+
+class PeakMemory:
+    """Highest resident memory above that at the start, sampled every few milliseconds."""
+
+    def __init__(self):
+        import psutil
+
+        self._process = psutil.Process()
+        self._start = self._process.memory_info().rss
+        self._peak = self._start
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+
+    @property
+    def bytes(self) -> int:
+        """Return the peak so far, in bytes above the start."""
+        return self._peak - self._start
+
+    def _look(self) -> None:
+        self._peak = max(self._peak, self._process.memory_info().rss)
+
+    def _sample(self) -> None:
+        while not self._stop.wait(0.005):
+            self._look()
+
+    @classmethod
+    @contextmanager
+    def watch(cls) -> Iterator[PeakMemory]:
+        """Sample while the block runs."""
+        memory = cls()
+        memory._thread.start()
+        try:
+            yield memory
+        finally:
+            memory._look()
+            memory._stop.set()
+            memory._thread.join()
+
+
+def random_matrix(rows: int, width: int, seed: int) -> torch.Tensor:
+    """Return seeded N(0, 0.02) float32 values: the scale of real embeddings."""
+    import torch
+
+    matrix_VD = torch.empty(rows, width)
+    return matrix_VD.normal_(0, 0.02, generator=torch.Generator().manual_seed(seed))
+
+
+def parse_method(name: str, text: str) -> tuple[str, Any, Any]:
+    """Return name, method and options from ``{"method": …, option: value, …}``."""
+    try:
+        given = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise RevocabError(f"--method {name}: not valid JSON ({error})") from None
+    method = find_method(given.get("method") or name)
+    options = {key: value for key, value in given.items() if key not in _RUN_KEYS}
+    if method.keeps_vocabulary:
+        raise RevocabError(f"--method {name}: {method.name!r} initialises nothing to measure")
+    return name, method, check_options(method, options)
+
+
+def measure_scale(
+    methods: list[tuple[str, Any, Any]],
+    vocabularies: Vocabularies,
+    *,
+    hidden_size: int,
+    helper_hidden_size: int,
+    seed: int,
+) -> list[dict[str, Any]]:
+    """Return one row of ``scale.csv`` per method: one matrix each, tokenisation included."""
+    from tqdm import tqdm
+
+    source_VD = random_matrix(len(vocabularies.source_tokenizer), hidden_size, seed)
+    target_rows = len(vocabularies.target_tokenizer)
+    helper_VD = random_matrix(target_rows, helper_hidden_size, seed + 1)
+    shared = vocabularies.intersection
+    rows = []
+    for name, method, options in (bar := tqdm(methods, desc="scale")):
+        bar.set_postfix_str(name)
+        inputs = make_inputs("input", source_VD, helper_VD, vocabularies, seed=seed)
+        started = time.perf_counter()
+        with PeakMemory.watch() as memory:
+            target_VD = fill(source_VD, inputs, method, options)
+        seconds = time.perf_counter() - started
+        new = inputs.missing_N if method.copies_overlap else slice(None)
+        copied = inputs.overlap_target_N if method.copies_overlap else slice(0)
+        values = (
+            name,
+            len(source_VD),
+            target_rows,
+            hidden_size,
+            len(shared.target_ids),
+            len(shared.missing),
+            round(seconds, 3),
+            memory.bytes,
+            norms(target_VD[copied])["mean"],
+            norms(target_VD[new])["mean"],
+        )
+        rows.append(dict(zip(COLUMNS, values, strict=True)))
+    return rows
+
+
+def write_scale(
+    rows: list[dict[str, Any]],
+    methods: list[tuple[str, Any, Any]],
+    vocabularies: Vocabularies,
+    out: Path,
+) -> None:
+    """Write ``scale.csv`` (a measurement: its times differ from run to run) and the manifest."""
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "manifest.json").unlink(missing_ok=True)
+    with (
+        atomic(out / "scale.csv") as temporary,
+        temporary.open("w", encoding="utf-8", newline="") as handle,
+    ):
+        writer = csv.DictWriter(handle, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    write_json(
+        out / "manifest.json",
+        {
+            "methods": {
+                name: {"method": method.name, "options": options.model_dump()}
+                for name, method, options in methods
+            },
+            "source_tokenizer": tokenizer_hash(vocabularies.source),
+            "target_tokenizer": tokenizer_hash(vocabularies.target),
+            "libraries": library_versions(),
+        },
+    )

@@ -1,0 +1,93 @@
+"""Exported checkpoints: Hugging Face folders in the source's dtype, with tokenizer, written atomically."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revocab import io
+from revocab.errors import RevocabError
+
+if TYPE_CHECKING:
+    import torch
+
+#: Files beside the weights that make a folder complete; copied as they are.
+COMPANIONS = (
+    "config.json",
+    "generation_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "tokenizer.model",
+    "vocab.json",
+    "merges.txt",
+    "chat_template.jinja",
+)
+
+
+def weight_files(model_folder: Path) -> list[Path]:
+    """Return the safetensors files of a model folder, sorted; :class:`RevocabError` if there are none."""
+    files = sorted(model_folder.glob("*.safetensors"))
+    if not files:
+        raise RevocabError(f"{model_folder}: no *.safetensors; give a folder in safetensors format")
+    return files
+
+
+def stored_dtype(model_folder: Path) -> torch.dtype:
+    """Return the dtype that most of the weights are stored in, read from the files' headers."""
+    import torch
+
+    names = {
+        "F64": torch.float64,
+        "F32": torch.float32,
+        "F16": torch.float16,
+        "BF16": torch.bfloat16,
+    }
+    elements: dict[str, int] = {}
+    for file in weight_files(model_folder):
+        with file.open("rb") as handle:
+            size = struct.unpack("<Q", handle.read(8))[0]
+            header = json.loads(handle.read(size))
+        for name, entry in header.items():
+            if name != "__metadata__":
+                begin, end = entry["data_offsets"]
+                elements[entry["dtype"]] = elements.get(entry["dtype"], 0) + end - begin
+    found = max(sorted(elements), key=elements.get)
+    if found not in names:
+        raise RevocabError(
+            f"{model_folder}: weights stored as {found}; give one of {', '.join(names)}"
+        )
+    return names[found]
+
+
+def step_folder(out: Path, step: int) -> Path:
+    """Return the folder of the checkpoint at ``step``."""
+    return out / "checkpoints" / f"step-{step:06d}"
+
+
+def export(
+    model: Any,
+    state: dict[str, torch.Tensor],
+    dtype: torch.dtype,
+    source_folder: Path,
+    target_folder: Path,
+) -> None:
+    """Write ``state`` (weights of ``model``) cast to ``dtype`` with the companions of ``source_folder``.
+
+    Tied matrices stay one tensor. Configuration and tokenizer are the source's own bytes: training
+    changes nothing but weights.
+    """
+    cast: dict[int, torch.Tensor] = {}
+    state = {
+        name: cast.setdefault(tensor.data_ptr(), tensor.detach().to("cpu", dtype))
+        for name, tensor in state.items()
+    }
+    with io.atomic_folder(target_folder) as temporary:
+        model.save_pretrained(temporary, state_dict=state)
+        for name in COMPANIONS:
+            if (source_folder / name).is_file():
+                shutil.copyfile(source_folder / name, temporary / name)

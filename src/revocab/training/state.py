@@ -1,0 +1,85 @@
+"""Resume state: what a killed run needs to go on as if nothing had happened.
+
+``state/`` holds ``fingerprint.json`` and one folder per kept step, each the Trainer's own checkpoint
+(weights as safetensors; optimizer, schedule and generators as tensors loaded with ``weights_only``)
+with copies of the loss tables and, written last, ``checksums.json``. A folder without it, or with a
+file that does not match, is not used.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from revocab import io
+
+PREFIX = "checkpoint-"
+CHECKSUMS = "checksums.json"
+FINGERPRINT = "fingerprint.json"
+#: The newest state, and the one before in case the newest turns out damaged.
+KEPT = 2
+
+
+def step_of(folder: Path) -> int:
+    """Return the step of a state folder's name."""
+    return int(folder.name.removeprefix(PREFIX))
+
+
+def states(root: Path) -> list[Path]:
+    """Return the state folders under ``root``, whole or not, newest first."""
+    found = [path for path in root.glob(PREFIX + "*") if path.name[len(PREFIX) :].isdigit()]
+    return sorted(found, key=step_of, reverse=True)
+
+
+def seal(folder: Path) -> None:
+    """Flush a state folder's files to disk and write its checksums."""
+    sums = {}
+    for path in sorted(folder.iterdir()):
+        if path.name != CHECKSUMS:
+            with path.open("rb") as handle:
+                os.fsync(handle.fileno())
+            sums[path.name] = io.sha256(path)
+    io.write_json(folder / CHECKSUMS, sums)
+
+
+def is_whole(folder: Path) -> bool:
+    """Say whether a state folder was finished and is undamaged."""
+    if not (folder / CHECKSUMS).is_file():
+        return False
+    try:
+        sums = io.read_json(folder / CHECKSUMS)
+        return all(io.sha256(folder / name) == value for name, value in sums.items())
+    except Exception:  # any unreadable file means: damaged
+        return False
+
+
+def prune(root: Path) -> None:
+    """Keep the newest :data:`KEPT` states."""
+    for folder in states(root)[KEPT:]:
+        shutil.rmtree(folder)
+
+
+def find(root: Path, fingerprint: str, tell) -> Path | None:
+    """Return the newest usable state for this fingerprint, or ``None``; ``tell`` hears why others are not.
+
+    Unusable states are deleted, and all of them when the settings or inputs have changed.
+    """
+    recorded = root / FINGERPRINT
+    if not recorded.is_file() or io.read_json(recorded).get("fingerprint") != fingerprint:
+        if states(root):
+            tell(f"{root}: belongs to other settings or inputs; discarded, starting at step 0")
+        return None
+    for folder in states(root):
+        if is_whole(folder):
+            return folder
+        tell(f"{folder}: unfinished or damaged; discarded")
+        shutil.rmtree(folder)
+    return None
+
+
+def begin(root: Path, fingerprint: str) -> None:
+    """Start an empty state root for a new run."""
+    shutil.rmtree(root, ignore_errors=True)
+    root.mkdir(parents=True)
+    io.write_json(root / FINGERPRINT, {"fingerprint": fingerprint})

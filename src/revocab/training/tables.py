@@ -1,0 +1,51 @@
+"""The two tables that training writes: every step's loss, and held-out losses at checkpoints."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+
+LOSSES = "losses.csv"
+HELDOUT = "heldout.csv"
+COLUMNS = {
+    LOSSES: ("step", "tokens", "loss", "bits_per_byte", "learning_rate", "gradient_norm"),
+    HELDOUT: (
+        "step", "corpus", "language", "loss", "bits_per_byte", "tokens", "bytes"
+    ),
+}  # fmt: skip
+
+
+class Tables:
+    """Append-only CSV files in the run's folder, readable while training goes on.
+
+    A resumed run starts from the copies kept with its state, so each step appears once.
+    """
+
+    def __init__(self, folder: Path, *, resume_from: Path | None):
+        self.folder = folder
+        for name, columns in COLUMNS.items():
+            before = (
+                (resume_from / name).read_bytes()
+                if resume_from is not None
+                else (",".join(columns) + "\n").encode()
+            )
+            (folder / name).write_bytes(before)
+        self._handles = {
+            name: (folder / name).open("a", encoding="utf-8", newline="") for name in COLUMNS
+        }
+
+    def append(self, name: str, rows: Iterable[tuple]) -> None:
+        """Append rows to table ``name`` and hand them to the operating system at once."""
+        csv.writer(self._handles[name], lineterminator="\n").writerows(rows)
+        self._handles[name].flush()
+
+    def copy_to(self, folder: Path) -> None:
+        """Copy both tables as they stand into ``folder``."""
+        for name in COLUMNS:
+            (folder / name).write_bytes((self.folder / name).read_bytes())
+
+    def close(self) -> None:
+        """Close the files."""
+        for handle in self._handles.values():
+            handle.close()

@@ -1,0 +1,248 @@
+"""``transformers.Trainer`` with our loss, optimizer, order, tables and checkpoints, and little overhead."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils.data import SequentialSampler
+from tqdm import tqdm
+from transformers import Trainer, TrainerCallback, TrainingArguments
+from transformers.trainer_callback import PrinterCallback
+
+from revocab.errors import RevocabError
+from revocab.training import state as resume_state
+from revocab.training.data import PackedRows, as_collated
+from revocab.training.loss import forward_to_loss
+from revocab.training.settings import Settings
+from revocab.training.tables import LOSSES, Tables
+
+#: On a GPU, losses are read in groups: reading one makes the CPU wait for the device.
+GPU_STEPS_PER_READING = 10
+
+
+def training_arguments(
+    settings: Settings, micro: int, passes: int, root: Path
+) -> TrainingArguments:
+    """Return the Trainer's arguments for ``settings``; states go under ``root``."""
+    cuda = torch.cuda.is_available()
+    distributed = "WORLD_SIZE" in os.environ
+    return TrainingArguments(
+        output_dir=str(root),
+        max_steps=settings.steps,
+        per_device_train_batch_size=micro,
+        gradient_accumulation_steps=passes,
+        max_grad_norm=settings.gradient_clip,
+        bf16=settings.precision == "bfloat16",
+        seed=settings.seed,
+        data_seed=settings.seed,
+        save_strategy="steps",
+        save_steps=settings.checkpoint_every,
+        logging_strategy="no",
+        logging_nan_inf_filter=False,
+        report_to="none",
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        average_tokens_across_devices=False,
+        dataloader_pin_memory=cuda,
+        use_cpu=not cuda,
+        ddp_backend="gloo" if distributed and not cuda else None,
+        ddp_find_unused_parameters=False,
+    )
+
+
+@dataclass
+class Clock:
+    """Seconds spent on training steps alone, and when the first one began."""
+
+    first_step: float | None = None
+    training: float = 0.0
+    steps: int = 0
+    _since: float = field(default=0.0, repr=False)
+
+    def start(self) -> None:
+        """Begin to count."""
+        self._since = time.perf_counter()
+        if self.first_step is None:
+            self.first_step = time.time()
+
+    def stop(self) -> None:
+        """Add the time since :meth:`start`."""
+        self.training += time.perf_counter() - self._since
+
+
+class RecipeTrainer(Trainer):
+    """A Trainer that follows :class:`Settings` to the letter.
+
+    ``at_checkpoint(step)`` is called with every table row up to ``step`` written, before the resume
+    state is saved; it exports and evaluates.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        args: TrainingArguments,
+        packed: PackedRows,
+        settings: Settings,
+        tables: Tables | None,
+        at_checkpoint: Callable[[int], None],
+    ):
+        self.settings = settings
+        self.tables = tables
+        self.at_checkpoint = at_checkpoint
+        self.packed = packed
+        self.clock = Clock()
+        self._pending: list[tuple[int, torch.Tensor, torch.Tensor, float]] = []
+        self._losses: list[torch.Tensor] = []
+        self._norm = torch.zeros(())
+        forward_to_loss(model)
+        super().__init__(
+            model=model,
+            args=args,
+            train_dataset=packed,
+            data_collator=as_collated,
+            callbacks=[StepCallback(self)],
+        )
+        self.remove_callback(PrinterCallback)
+
+    # What the Trainer asks for -------------------------------------------------------------------
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> SequentialSampler:
+        """Keep the order that packing decided."""
+        return SequentialSampler(train_dataset or self.train_dataset)
+
+    def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
+        """Make AdamW over all trainable parameters in one group: decay spares none of them."""
+        if self.optimizer is None:
+            settings = self.settings
+            self.optimizer = torch.optim.AdamW(
+                [p for p in (model or self.model).parameters() if p.requires_grad],
+                lr=settings.learning_rate,
+                betas=(settings.adam_beta1, settings.adam_beta2),
+                eps=settings.adam_epsilon,
+                weight_decay=settings.weight_decay,
+                fused=True,
+            )
+        return self.optimizer
+
+    def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
+        """Make the schedule from the recipe's closed formula."""
+        if self.lr_scheduler is None:
+            self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(
+                optimizer or self.optimizer, self.settings.factor
+            )
+            self._created_lr_scheduler = True
+        return self.lr_scheduler
+
+    def compute_loss(self, model: Any, inputs: dict[str, torch.Tensor], **_: Any) -> torch.Tensor:
+        """Return the mean loss of one micro batch and keep it for the table."""
+        loss = model(input_ids=inputs["input_ids"])
+        self._losses.append(loss.detach())
+        return loss
+
+    def _clip_grad_norm(self, model: Any) -> torch.Tensor:
+        """Clip, and keep the norm before clipping."""
+        self._norm = super()._clip_grad_norm(model)
+        return self._norm
+
+    def floating_point_ops(self, inputs: Any) -> int:
+        """Return 0: counting parameters anew at every step costs time and is not used."""
+        return 0
+
+    # Our tables and checkpoints ------------------------------------------------------------------
+
+    def finish_step(self, step: int, learning_rate: float) -> None:
+        """Note the loss of the step just made; write rows when it is time to read the device."""
+        self._pending.append((step, torch.stack(self._losses).mean(), self._norm, learning_rate))
+        self._losses = []
+        every = 1 if self.args.device.type == "cpu" else GPU_STEPS_PER_READING
+        if len(self._pending) >= every or self.control.should_save:
+            self.write_rows()
+
+    def write_rows(self) -> None:
+        """Write pending rows; raise :class:`RevocabError` if a loss is not finite."""
+        if not self._pending:
+            return
+        losses = torch.stack([row[1] for row in self._pending]).float()
+        losses = self.accelerator.reduce(losses, "mean").tolist()
+        rows = []
+        per_step = self.settings.batch_size * self.packed.sequence_length
+        per_byte = self.packed.manifest["tokens_per_byte"] / math.log(2)
+        for (step, _, norm, rate), loss in zip(self._pending, losses, strict=True):
+            if not math.isfinite(loss):
+                raise RevocabError(
+                    f"step {step}: loss is {loss} at learning rate {rate:g}, gradient norm "
+                    f"{float(norm):g}; lower learning_rate or raise warmup_steps"
+                )
+            rows.append((step, step * per_step, loss, loss * per_byte, rate, float(norm)))
+        self._pending = []
+        self.last_loss = rows[-1][2]
+        if self.tables is not None:
+            self.tables.append(LOSSES, rows)
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        """Export and evaluate, then save the Trainer's own checkpoint and seal it."""
+        step = self.state.global_step
+        self.write_rows()
+        self.at_checkpoint(step)
+        if step >= self.settings.steps:
+            return  # the run is over: nothing to resume
+        folder = Path(self.args.output_dir) / f"{resume_state.PREFIX}{step}"
+        if self.args.should_save:
+            shutil.rmtree(folder, ignore_errors=True)
+        self.accelerator.wait_for_everyone()
+        super()._save_checkpoint(model, trial)
+        self.accelerator.wait_for_everyone()
+        if self.args.should_save:
+            (folder / "training_args.bin").unlink(missing_ok=True)  # a pickle that nobody reads
+            self.tables.copy_to(folder)
+            resume_state.seal(folder)
+            resume_state.prune(folder.parent)
+
+
+class StepCallback(TrainerCallback):
+    """Clock, progress bar and table rows."""
+
+    def __init__(self, trainer: RecipeTrainer):
+        self.trainer = trainer
+        self.bar: tqdm | None = None
+        self.rate = 0.0
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Open the progress bar where the run stands."""
+        self.bar = tqdm(
+            total=state.max_steps,
+            initial=state.global_step,
+            disable=not state.is_world_process_zero,
+            desc="training",
+            unit="step",
+            mininterval=1.0,
+            maxinterval=60.0,
+        )
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Start the clock."""
+        self.trainer.clock.start()
+
+    def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Note the learning rate of the coming update."""
+        self.rate = self.trainer.optimizer.param_groups[0]["lr"]
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Note the loss, move the bar, stop the clock."""
+        self.trainer.finish_step(state.global_step, self.rate)
+        self.trainer.clock.steps += 1
+        self.trainer.clock.stop()
+        self.bar.set_postfix_str(f"loss {self.trainer.last_loss:.3f}", refresh=False)
+        self.bar.update()
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Close the bar."""
+        self.bar.close()
