@@ -33,7 +33,9 @@ def main() -> None:
 
     if options.harness:
         if options.data or options.hub:
-            raise RevocabError("--harness: such a task brings its own data; leave out --data, --hub")
+            raise RevocabError(
+                "--harness: such a task brings its own data; leave out --data, --hub"
+            )
         write_task(options.out, {"harness": options.harness})
         return
     hub = (

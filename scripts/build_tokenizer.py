@@ -24,6 +24,7 @@ def main() -> None:
     source.add_argument(
         "--train",
         nargs="+",
+        action="extend",
         type=share_of_corpus,
         metavar="ID=SHARE=FOLDER",
         help="prepared corpora and their shares of the training bytes",

@@ -20,7 +20,9 @@ def main() -> None:
     options = parser.parse_args()
 
     from revocab.training.heldout import pack_heldout_folder
+    from revocab.training.startup import pretend_absent
 
+    pretend_absent("torch", "datasets", "scipy")
     pack_heldout_folder(
         options.tokenizer, dict(options.corpus), options.sequence_length, options.out
     )

@@ -43,7 +43,9 @@ def main() -> None:
     options = parser.parse_args()
 
     from revocab.training.packing import PackingOptions, pack_folder
+    from revocab.training.startup import pretend_absent
 
+    pretend_absent("torch", "datasets", "scipy")
     corpora = {name: (share, folder) for name, share, folder in options.corpus}
     if len(corpora) < len(options.corpus):
         raise RevocabError("--corpus: an id is given twice; give each corpus once")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import gc
 from dataclasses import fields
 from pathlib import Path
 
@@ -41,9 +41,13 @@ def arguments() -> argparse.ArgumentParser:
 def main() -> None:
     """Parse the command line and train."""
     options = arguments().parse_args()
-    # The Trainer imports `datasets` (and with it pandas and pyarrow) wherever it is installed: seconds
-    # of start-up for data that we read from one memory map. None here means "not installed".
-    sys.modules["datasets"] = None  # type: ignore[assignment]
+
+    from revocab.training.settings import Settings
+    from revocab.training.startup import pretend_absent
+
+    settings = Settings(**{f.name: getattr(options, f.name) for f in fields(Settings)})
+    pretend_absent("datasets", "scipy")
+    gc.disable()  # imports leave no garbage: collecting it would take half a second
 
     import psutil
 
@@ -52,16 +56,17 @@ def main() -> None:
 
         torch.set_num_threads(options.threads)
 
-    from revocab.training.settings import Settings
+    import revocab.training.trainer  # noqa: F401  (the slow one)
     from revocab.training.train import Run, train
 
+    gc.enable()
     train(
         Run(
             model=options.model,
             packed=options.packed,
             heldout=options.heldout,
             out=options.out,
-            settings=Settings(**{f.name: getattr(options, f.name) for f in fields(Settings)}),
+            settings=settings,
             micro_batch=options.micro_batch,
             started=psutil.Process().create_time(),
         )

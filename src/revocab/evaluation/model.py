@@ -30,6 +30,11 @@ def choose_device(device: str) -> str:
     return ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
 
 
+def choose_dtype(dtype: str, device: str) -> str:
+    """Return ``dtype``, or for ``auto`` float32 on CPU, where halves are slow, else as stored."""
+    return "float32" if dtype == "auto" and device == "cpu" else dtype
+
+
 def load_model(
     folder: str | Path,
     *,

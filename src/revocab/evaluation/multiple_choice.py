@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import hashlib
-import json
+import shutil
 import sys
 import time
 from collections.abc import Sequence
@@ -17,10 +15,14 @@ from revocab.evaluation import harness
 from revocab.evaluation.model import (
     check_model_folder,
     choose_device,
+    choose_dtype,
     load_model,
     tokenizer_fingerprint,
 )
-from revocab.io import atomic, read_json, sha256, write_json
+from revocab.evaluation.resume import checkpoint_fingerprint, code_fingerprint, digest
+from revocab.evaluation.tables import write_table
+from revocab.evaluation.tasks import read_yaml
+from revocab.io import read_json, sha256, write_json
 
 if TYPE_CHECKING:
     from lm_eval.tasks.manager import TaskDict
@@ -101,7 +103,9 @@ def check_arguments(models: Sequence[tuple[str, Path]], tasks: Sequence[Path]) -
             problems += error.problems
     problems += [f"--task {path}: no such file" for path in tasks if not path.is_file()]
     names = [path.stem for path in tasks]
-    problems += [f"--task: {name!r} is given twice" for name in sorted(set(names)) if names.count(name) > 1]
+    problems += [
+        f"--task: {name!r} is given twice" for name in sorted(set(names)) if names.count(name) > 1
+    ]
     if problems:
         raise RevocabError(problems)
 
@@ -127,15 +131,12 @@ class Scorer:
         """Return the harness's model for a checkpoint."""
         options = self.options
         device = choose_device(options.device)
-        dtype = options.dtype
-        if dtype == "auto" and device == "cpu":
-            dtype = "float32"  # half precision is slow there, and rounds
         cache = self._token_caches.setdefault(tokenizer_fingerprint(folder), {})
         return load_model(
             folder,
             batch_size=options.batch_size,
             device=device,
-            dtype=dtype,
+            dtype=choose_dtype(options.dtype, device),
             token_cache=cache,
             share_contexts=options.share_contexts,
         )
@@ -157,7 +158,7 @@ class Scorer:
 def score_checkpoint(scorer: Scorer, state: State, folder: Path) -> list[dict[str, Any]]:
     """Return the rows of every task for one checkpoint; load nothing for what is finished."""
     rows, model = [], None
-    checkpoint = state.checkpoint(folder)
+    checkpoint = checkpoint_fingerprint(folder)
     for name, path in scorer.paths.items():
         key = state.key(checkpoint, path)
         done = state.read(key)
@@ -207,26 +208,13 @@ class State:
 
     def __init__(self, out: Path, options: Options):
         self.folder = out.with_name(f".{out.name}.state")
-        self.options = options
-        self.code = [
-            sha256(path) for path in sorted(Path(__file__).parent.glob("*.py"))
-        ]
-
-    @staticmethod
-    def checkpoint(folder: Path) -> list[tuple[str, int, int]]:
-        """Return name, size and time of every file of a checkpoint: hashing weights takes longer."""
-        files = sorted(path for path in folder.iterdir() if path.is_file())
-        return [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+        self.shared = [asdict(options), code_fingerprint(), harness.harness_version()]
 
     def key(self, checkpoint: Any, task: Path) -> str:
-        """Return the hash for one checkpoint and one task file."""
-        from revocab.evaluation.tasks import read_yaml
-
+        """Return the hash for one checkpoint (its fingerprint) and one task file."""
         rows = harness.local_rows(read_yaml(task))
         data = sha256(rows) if rows and rows.is_file() else None
-        parts = [checkpoint, task.read_text("utf-8"), data, asdict(self.options), self.code]
-        parts.append(harness.harness_version())
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        return digest(checkpoint, task.read_text("utf-8"), data, self.shared)
 
     def read(self, key: str) -> list[dict[str, Any]] | None:
         """Return the rows stored under ``key``, or None."""
@@ -239,14 +227,4 @@ class State:
 
     def remove(self) -> None:
         """Forget everything: the table is written."""
-        import shutil
-
         shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def write_table(path: Path, columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
-    """Write rows as CSV, atomically; None becomes an empty cell, floats keep every digit."""
-    with atomic(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as handle:
-        writer = csv.DictWriter(handle, columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)

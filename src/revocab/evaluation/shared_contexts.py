@@ -12,6 +12,7 @@ results return to it; anything out of the ordinary takes the harness's own way.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -72,6 +73,10 @@ class SharedContextLM(HFLM):
             and (window is None or window >= self.max_length)
             and self.world_size == 1
         )
+
+    def loglikelihood(self, requests, disable_tqdm=False):
+        """Score requests, with a progress bar only on a terminal."""
+        return super().loglikelihood(requests, disable_tqdm or not sys.stderr.isatty())
 
     def tok_encode(self, string, add_special_tokens=None, left_truncate_len=None, **options):
         """Return token ids as the harness would, from memory if the text was seen before."""

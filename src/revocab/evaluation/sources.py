@@ -1,8 +1,8 @@
 """Rows for generative tasks, from wherever a source specification says they are.
 
-    FILE.jsonl[.gz]                                  rows as they are
-    it=FILE,en=FILE                                  line-aligned text, one field per language
-    hub:ID[:name][:split][@revision][#ours=theirs,…] a Hub data set, its fields renamed
+FILE.jsonl[.gz]                                  rows as they are
+it=FILE,en=FILE                                  line-aligned text, one field per language
+hub:ID[:name][:split][@revision][#ours=theirs,…] a Hub data set, its fields renamed
 """
 
 from __future__ import annotations

@@ -108,7 +108,11 @@ def required_fields(template: dict[str, Any]) -> list[str]:
 
 
 def build_task(
-    task: str, template_path: str | Path, *, data: str | Path | None = None, hub: HubData | None = None
+    task: str,
+    template_path: str | Path,
+    *,
+    data: str | Path | None = None,
+    hub: HubData | None = None,
 ) -> dict[str, Any]:
     """Return the harness configuration of ``task``: the template, with the data set filled in.
 

@@ -1,1 +1,1 @@
-"""Continual training: packing text into token rows, the recipe, the engine, held-out loss, checkpoints."""
+"""Continual training: packing, the recipe, the engine, held-out loss, checkpoints."""

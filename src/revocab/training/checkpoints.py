@@ -1,4 +1,4 @@
-"""Exported checkpoints: Hugging Face folders in the source's dtype, with tokenizer, written atomically."""
+"""Exported checkpoints: whole Hugging Face folders in the source's dtype, written atomically."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COMPANIONS = (
 
 
 def weight_files(model_folder: Path) -> list[Path]:
-    """Return the safetensors files of a model folder, sorted; :class:`RevocabError` if there are none."""
+    """Return a model folder's safetensors files, sorted; :class:`RevocabError` if it has none."""
     files = sorted(model_folder.glob("*.safetensors"))
     if not files:
         raise RevocabError(f"{model_folder}: no *.safetensors; give a folder in safetensors format")
@@ -76,7 +76,7 @@ def export(
     source_folder: Path,
     target_folder: Path,
 ) -> None:
-    """Write ``state`` (weights of ``model``) cast to ``dtype`` with the companions of ``source_folder``.
+    """Write ``state``, the weights, cast to ``dtype``, with the companions of ``source_folder``.
 
     Tied matrices stay one tensor. Configuration and tokenizer are the source's own bytes: training
     changes nothing but weights.

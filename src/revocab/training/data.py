@@ -15,7 +15,7 @@ from revocab.errors import RevocabError
 
 @dataclass(frozen=True)
 class PackedRows:
-    """The first ``rows`` rows of a packed folder; a torch map-style dataset fetched by whole batches."""
+    """The first ``rows`` rows of a packed folder, as a torch dataset fetched by whole batches."""
 
     tokens: np.ndarray
     manifest: dict[str, Any]
@@ -28,7 +28,7 @@ class PackedRows:
         return self.tokens[index]
 
     def __getitems__(self, indices: list[int]) -> dict[str, torch.Tensor]:
-        """Return one batch, ``input_ids`` int64 [B, L]: torch's fetcher prefers this to single rows."""
+        """Return one batch, ``input_ids`` int64 [B, L]; torch's fetcher calls this first."""
         return {"input_ids": torch.from_numpy(self.tokens[indices].astype(np.int64))}
 
     @property
@@ -69,8 +69,8 @@ def check_fit(packed: PackedRows, config: Any, model_folder: Path, heldout: dict
     largest = packed.manifest["largest_id"]
     if largest >= config.vocab_size:
         problems.append(
-            f"{model_folder}: {config.vocab_size} vocabulary rows, but packed tokens hold id {largest}; "
-            "pack with the model's own tokenizer"
+            f"{model_folder}: {config.vocab_size} vocabulary rows, but packed tokens hold id"
+            f" {largest}; pack with the model's own tokenizer"
         )
     vocabulary = heldout["vocabulary_size"]
     if vocabulary > config.vocab_size:

@@ -21,7 +21,7 @@ GPU_BATCH_TOKENS = 65536
 
 @dataclass(frozen=True)
 class HeldoutCorpus:
-    """Windows of one corpus, longest first: ``input_ids`` [windows, L], ``lengths`` [windows], int32."""
+    """Windows of one corpus, longest first: ``input_ids`` [W, L], ``lengths`` [W], int32."""
 
     name: str
     language: str
@@ -34,8 +34,8 @@ class HeldoutCorpus:
 def open_heldout(folder: str | Path) -> tuple[list[HeldoutCorpus], dict[str, Any]]:
     """Load a held-out folder: its corpora in manifest order, and the manifest.
 
-    Windows are sorted by length, so that batches carry little padding. Raises :class:`RevocabError` if
-    a file is damaged.
+    Windows are sorted by length, so that batches carry little padding. Raises
+    :class:`RevocabError` if a file is damaged.
     """
     folder = Path(folder)
     manifest = io.read_json(folder / "manifest.json")
@@ -62,7 +62,7 @@ def open_heldout(folder: str | Path) -> tuple[list[HeldoutCorpus], dict[str, Any
 
 
 def heldout_loss(model: Any, corpus: HeldoutCorpus) -> float:
-    """Return the summed loss of ``corpus`` in nats, in float32 arithmetic whatever the precision."""
+    """Return the summed loss of ``corpus`` in nats, computed in float32 for every precision."""
     device = next(model.parameters()).device
     budget = CPU_BATCH_TOKENS if device.type == "cpu" else GPU_BATCH_TOKENS
     training = model.training

@@ -1,4 +1,4 @@
-"""Held-out text as padded windows, each text token predicted exactly once, so losses are comparable."""
+"""Held-out text as padded windows in which each text token is predicted exactly once."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Windows:
     """Windows of one corpus: ``input_ids`` int32 [windows, L] (padded with 0), ``lengths`` int32.
 
-    Each window is bos plus up to L-1 text tokens of one document; ``tokens`` are the text tokens, which
-    are the predicted ones, and ``bytes`` their text in UTF-8.
+    Each window is bos plus up to L-1 text tokens of one document; ``tokens`` counts text tokens,
+    which are the predicted ones, and ``bytes`` their text in UTF-8.
     """
 
     input_ids: np.ndarray
@@ -30,7 +30,7 @@ class Windows:
 
 
 def windows_of(documents: Iterable[Document], start_id: int, length: int) -> Windows:
-    """Cut documents into :class:`Windows` of ``length``; a long document continues after a new bos."""
+    """Cut documents into :class:`Windows`; a long one continues in the next, after a new bos."""
     import numpy as np
 
     rows: list[list[int]] = []
@@ -63,7 +63,7 @@ def pack_heldout_folder(
     sequence_length: int,
     out: str | Path,
 ) -> dict[str, Any]:
-    """Write ``out/<corpus>.safetensors`` from each folder's ``heldout.jsonl.gz``, then the manifest.
+    """Write ``out/<corpus>.safetensors`` from each ``heldout.jsonl.gz``; return the manifest.
 
     Raises :class:`RevocabError` for a corpus without held-out text.
     """

@@ -1,8 +1,8 @@
 """Next-token cross-entropy from hidden states, without ever holding all logits.
 
-The LM head, the softmax and both their gradients are computed chunk by chunk, while the chunk's logits
-are in cache; the backward pass only scales. Memory for logits is one chunk, whatever the vocabulary,
-and the head's product with the hidden states is computed once (no recomputation).
+The LM head, the softmax and the gradients of both are computed chunk by chunk, while the chunk's
+logits are in cache; the backward pass only scales. Memory for logits is one chunk, whatever the
+vocabulary, and nothing is computed twice.
 """
 
 from __future__ import annotations
@@ -89,9 +89,11 @@ def linear_cross_entropy(
 ) -> torch.Tensor:
     """Return the mean cross-entropy (float32 scalar) of ``hidden_ND @ weight_VD.T`` against labels.
 
-    Equal to ``functional.cross_entropy`` on full logits, with gradients for both inputs. Under autocast
-    the products run in its dtype; softmax and sums are float32.
+    Equal to ``functional.cross_entropy`` on full logits, with gradients for both inputs. Under
+    autocast the products run in its dtype; softmax and sums are float32.
     """
+    if not torch.is_grad_enabled():  # else gradients would be made, and thrown away
+        hidden_ND, weight_VD = hidden_ND.detach(), weight_VD.detach()
     return _LinearCrossEntropy.apply(hidden_ND, weight_VD, labels_N)
 
 
@@ -104,7 +106,7 @@ def has_plain_head(model: nn.Module) -> bool:
 
 
 def next_token_loss(model: nn.Module, input_ids: torch.Tensor) -> torch.Tensor:
-    """Return the mean loss over the ``B (L - 1)`` predicted tokens of [B, L] ids without padding."""
+    """Return the mean loss over the ``B (L - 1)`` predicted tokens of [B, L] ids, no padding."""
     labels_N = input_ids[:, 1:].reshape(-1)
     if not has_plain_head(model):
         # Through the class: the instance's forward may be this very function.
@@ -118,7 +120,7 @@ def next_token_loss(model: nn.Module, input_ids: torch.Tensor) -> torch.Tensor:
 def forward_to_loss(model: nn.Module) -> None:
     """Make ``model(input_ids=...)`` return :func:`next_token_loss`.
 
-    Inside forward, so that what wraps a forward call (autocast, DDP, FSDP) covers head and loss too.
+    Inside forward, so that what wraps a forward call (autocast, DDP, FSDP) covers the loss too.
     """
     model.forward = MethodType(next_token_loss, model)
 
@@ -129,8 +131,8 @@ def summed_loss(
 ) -> torch.Tensor:
     """Return the summed loss (float64, nats) over positions 1 … length-1 of right-padded windows.
 
-    No attention mask is needed: attention is causal and padding comes last. Works in the model's own
-    dtype with float32 softmax.
+    No attention mask is needed: attention is causal and padding comes last. Works in the model's
+    own dtype with float32 softmax.
     """
     input_ids_BL = input_ids_BL[:, : int(lengths_B.max())]
     positions_L = torch.arange(1, input_ids_BL.shape[1], device=input_ids_BL.device)

@@ -1,8 +1,8 @@
 """Pack documents of several corpora into one array of token rows, in training order.
 
 METHODS.md section 4: a token stream with bos per document (eos by option), wrapped across rows, the
-last partial row dropped; corpora mixed by tokens. Rows are decided here, once, so that training reads
-them front to back with any number of processes.
+last partial row dropped; corpora mixed by tokens. Rows and their order are decided here, once, so
+that training reads them front to back with any number of processes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BLOCK_ROWS = 1024
 class CorpusCount:
     """What was packed of one corpus. ``tokens`` includes specials; the rest counts text only.
 
-    The document that the budget cuts counts as a document, with the bytes and words of the part used.
+    The document that the budget cuts counts as one, with the bytes and words of the part used.
     """
 
     share: float
@@ -99,9 +99,9 @@ def rows_by_share(shares: Mapping[str, float], rows: int) -> dict[str, int]:
 def interleave(counts: Mapping[str, int], seed: int) -> dict[str, np.ndarray]:
     """Return for each corpus the sorted positions (int64) of its rows in training order.
 
-    Stratified: row ``i`` of ``n`` falls at a seeded random place in ``[i/n, (i+1)/n)`` of the run, so
-    at every point each corpus is within two rows per corpus of its share (a blind shuffle strays by
-    about sqrt(rows)), without the fixed rhythm that could beat against the batch size.
+    Stratified: row ``i`` of ``n`` falls at a seeded random place in ``[i/n, (i+1)/n)`` of the run,
+    so at every point each corpus is within as many rows of its share as there are corpora (a blind
+    shuffle strays by about sqrt(rows)), without a rhythm that could beat against the batch size.
     """
     import numpy as np
 
@@ -124,8 +124,8 @@ def token_stream(
 ) -> Iterator[list[int]]:
     """Yield the ids of one document after another until ``count.rows`` rows are full.
 
-    ``read`` opens the corpus anew on each call. ``count`` is filled on the way; the last document is cut
-    at the budget. Raises :class:`RevocabError` if the corpus ends first and may not repeat.
+    ``read`` opens the corpus anew on each call. ``count`` is filled on the way. The last document
+    is cut at the budget. Raises :class:`RevocabError` if the corpus ends first and may not repeat.
     """
     before, after = _specials(tokenizer, options)
     budget = count.rows * options.sequence_length
@@ -172,7 +172,7 @@ def _text_within(tokenizer: TextTokenizer, document: Document, room: int) -> str
 
 
 def blocks(stream: Iterator[list[int]], length: int) -> Iterator[np.ndarray]:
-    """Wrap a stream of id lists into arrays of up to :data:`BLOCK_ROWS` rows of ``length`` (int64)."""
+    """Wrap id lists into int64 arrays of up to :data:`BLOCK_ROWS` rows of ``length``."""
     import numpy as np
 
     size = BLOCK_ROWS * length
@@ -193,10 +193,10 @@ def pack(
     tokenizer: TextTokenizer,
     options: PackingOptions,
 ) -> Packed:
-    """Fill ``array`` [rows, sequence_length] with the packed rows of ``corpora``: ``{id: (share, read)}``.
+    """Fill ``array`` [rows, sequence_length] from ``corpora``: ``{id: (share, read)}``.
 
-    Rows of one corpus stay in document order. Memory stays at one block whatever the size of the array,
-    which may be a memory map. Errors: see :func:`rows_by_share` and :func:`token_stream`.
+    Rows of one corpus stay in document order. Memory stays at one block whatever the size of the
+    array, which may be a memory map. Errors: see :func:`rows_by_share` and :func:`token_stream`.
     """
     shares = {name: share for name, (share, _) in corpora.items()}
     counts = rows_by_share(shares, options.rows)
@@ -220,10 +220,10 @@ def pack_folder(
     options: PackingOptions,
     out: str | Path,
 ) -> dict[str, Any]:
-    """Pack corpus folders into ``out/tokens.npy`` and ``out/manifest.json`` (last); return the manifest.
+    """Write ``out/tokens.npy`` from corpus folders, then the manifest, which is returned.
 
-    ``corpora`` maps ids to (share, folder with ``train.jsonl.gz``). The array is uint16 up to 65,536
-    tokens of vocabulary, else uint32.
+    ``corpora`` maps ids to (share, folder with ``train.jsonl.gz``). The array is uint16 for up to
+    65,536 tokens of vocabulary, else uint32.
     """
     from dataclasses import asdict
 

@@ -1,4 +1,4 @@
-"""What one training run is asked to do, and the fingerprint that says whether a state belongs to it."""
+"""What one training run is asked to do, and the fingerprint that ties a resume state to it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ PRECISIONS = ("float32", "bfloat16")
 class Settings:
     """The recipe of a run; names and meaning as ``Recipe`` in the config.
 
-    ``weight_decay`` is torch's AdamW convention (each update multiplies by ``1 - lr_t * weight_decay``)
-    and applies to every parameter, norms and embeddings included, as in the published recipe.
+    ``weight_decay`` is in torch's AdamW convention (an update multiplies by
+    ``1 - lr_t * weight_decay``) and applies to every parameter, norms and embeddings included, as
+    in the published recipe.
     """
 
     steps: int
@@ -84,7 +85,7 @@ class Settings:
 def fingerprint(settings: Settings, inputs: Mapping[str, Any]) -> str:
     """Return a hash of the recipe and of the checksums of its inputs.
 
-    Number of processes and micro batch are left out: a run may go on with another number of devices.
+    Number of processes and micro batch are left out: a run may go on with other devices.
     """
     text = json.dumps({"settings": asdict(settings), "inputs": dict(inputs)}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()

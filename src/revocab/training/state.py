@@ -1,8 +1,8 @@
 """Resume state: what a killed run needs to go on as if nothing had happened.
 
-``state/`` holds ``fingerprint.json`` and one folder per kept step, each the Trainer's own checkpoint
-(weights as safetensors; optimizer, schedule and generators as tensors loaded with ``weights_only``)
-with copies of the loss tables and, written last, ``checksums.json``. A folder without it, or with a
+``state/`` holds ``fingerprint.json`` and one folder per kept step, each the Trainer's own
+checkpoint (weights as safetensors; optimizer, schedule and generators loaded ``weights_only``) with
+copies of the loss tables and, written last, ``checksums.json``. A folder without it, or with a
 file that does not match, is not used.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from revocab import io
@@ -60,10 +61,11 @@ def prune(root: Path) -> None:
         shutil.rmtree(folder)
 
 
-def find(root: Path, fingerprint: str, tell) -> Path | None:
-    """Return the newest usable state for this fingerprint, or ``None``; ``tell`` hears why others are not.
+def find(root: Path, fingerprint: str, tell: Callable[[str], None]) -> Path | None:
+    """Return the newest usable state for this fingerprint, or ``None``.
 
-    Unusable states are deleted, and all of them when the settings or inputs have changed.
+    Damaged states are deleted; a fingerprint that differs means that settings or inputs have
+    changed, and that no state is usable. ``tell`` is called with a line on each.
     """
     recorded = root / FINGERPRINT
     if not recorded.is_file() or io.read_json(recorded).get("fingerprint") != fingerprint:

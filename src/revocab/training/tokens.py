@@ -1,4 +1,4 @@
-"""Documents to token ids: the tokenizer as evaluation will load it, its specials, and text counts."""
+"""Documents to token ids, by the tokenizer as evaluation will load it; counts of text."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class Document:
 def load_tokenizer(folder: str | Path) -> TextTokenizer:
     """Load a Hugging Face tokenizer folder through ``AutoTokenizer``.
 
-    Not straight from ``tokenizer.json``: a tokenizer class may rebuild the backend, and training must
-    see the ids that evaluation sees. Raises :class:`RevocabError` for a folder that is not a fast
+    Not straight from ``tokenizer.json``: a class may rebuild the backend, and training must see
+    the ids that evaluation sees. Raises :class:`RevocabError` for a folder that is not a fast
     tokenizer.
     """
     from revocab.vocabulary.load import load_tokenizer as load
@@ -88,8 +88,8 @@ def _not_text(batch: list[dict[str, Any]]) -> str:
             row["text"].encode("utf-8")
         except (AttributeError, UnicodeEncodeError):
             return (
-                f"document {row.get('id')!r}: text is not valid Unicode ({str(row['text'])[:40]!a}); "
-                "prepare the corpus again"
+                f"document {row.get('id')!r}: text is not valid Unicode"
+                f" ({str(row['text'])[:40]!a}); prepare the corpus again"
             )
     return "a document could not be tokenised; prepare the corpus again"
 

@@ -6,7 +6,6 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +14,11 @@ from revocab import io
 from revocab.errors import RevocabError
 from revocab.training import checkpoints, state
 from revocab.training.settings import Settings, fingerprint
+from revocab.training.tables import HELDOUT, Tables
 
 if TYPE_CHECKING:
+    from revocab.training.data import PackedRows
+    from revocab.training.evaluate import HeldoutCorpus
     from revocab.training.trainer import RecipeTrainer
 
 
@@ -44,85 +46,127 @@ def input_checksums(run: Run) -> dict[str, Any]:
     }
 
 
-def train(run: Run) -> dict[str, Any]:
-    """Train, resuming from the last good state if there is one; return the manifest.
+@dataclass(frozen=True)
+class Inputs:
+    """What a run reads, loaded and checked: see :func:`load_inputs`."""
 
-    Writes ``checkpoints/step-NNNNNN/``, ``losses.csv``, ``heldout.csv``, ``timing.json``, and
-    ``manifest.json`` last; ``state/`` lives only while the run is unfinished. Only the first of several
-    processes (torchrun) writes. Raises :class:`RevocabError` for inputs that do not fit each other.
+    model: Any
+    dtype: Any
+    packed: PackedRows
+    heldout: list[HeldoutCorpus]
+    checksums: dict[str, Any]
+
+
+def load_inputs(run: Run) -> Inputs:
+    """Load data and model (float32 weights whatever the source's dtype); check that they fit.
+
+    Raises :class:`RevocabError` for damaged or too little data, and for ids or lengths that the
+    model does not have.
     """
-    began = time.time()
     import torch
-    import transformers
+    from transformers import AutoConfig, AutoModelForCausalLM
 
     from revocab.training.data import check_fit, open_packed
-    from revocab.training.evaluate import heldout_rows, open_heldout
-    from revocab.training.tables import HELDOUT, Tables
-    from revocab.training.trainer import RecipeTrainer, training_arguments
+    from revocab.training.evaluate import open_heldout
 
-    transformers.logging.set_verbosity_warning()
-    transformers.logging.disable_progress_bar()
-    settings = run.settings
-    processes = int(os.environ.get("WORLD_SIZE", "1"))
-    main_process = os.environ.get("RANK", "0") == "0"
-    micro, passes = settings.micro_batch(run.micro_batch, processes)
-    packed = open_packed(run.packed, settings.steps * settings.batch_size)
-    corpora, heldout_manifest = open_heldout(run.heldout)
-    config = transformers.AutoConfig.from_pretrained(run.model, local_files_only=True)
-    check_fit(packed, config, run.model, heldout_manifest)
+    packed = open_packed(run.packed, run.settings.steps * run.settings.batch_size)
+    heldout, manifest = open_heldout(run.heldout)
     checksums = input_checksums(run)
-    dtype = checkpoints.stored_dtype(run.model)
-    model = transformers.AutoModelForCausalLM.from_pretrained(
+    config = AutoConfig.from_pretrained(run.model, local_files_only=True)
+    check_fit(packed, config, run.model, manifest)
+    model = AutoModelForCausalLM.from_pretrained(
         run.model,
         config=config,
         dtype=torch.float32,
         attn_implementation="sdpa",
         local_files_only=True,
     )
-    # Makes the process group under torchrun, so that all processes can wait for the first below.
-    args = training_arguments(settings, micro, passes, run.out / "state")
-    mark = fingerprint(settings, checksums)
-    found: Path | None = None
-    with args.main_process_first(local=False):
-        found = state.find(run.out / "state", mark, _tell if main_process else _silent)
-    if main_process:
-        _clear(run.out, mark, keep_state=found is not None)
-    tables = Tables(run.out, resume_from=found) if main_process else None
-    spent = {"evaluation": 0.0, "export": 0.0}
+    return Inputs(model, checkpoints.stored_dtype(run.model), packed, heldout, checksums)
 
-    def evaluate(step: int) -> None:
+
+class CheckpointWork:
+    """What is done at a checkpoint: export the weights, then held-out losses."""
+
+    def __init__(self, run: Run, inputs: Inputs, tables: Tables | None):
+        self.run = run
+        self.inputs = inputs
+        self.tables = tables
+        self.evaluation_seconds = 0.0
+        self.export_seconds = 0.0
+
+    def evaluate(self, step: int) -> None:
+        """Append the held-out losses of the model as it stands. Every process computes them."""
+        from revocab.training.evaluate import heldout_rows
+
         begin = time.perf_counter()
-        rows = heldout_rows(model, corpora, step)
-        if tables is not None:
-            tables.append(HELDOUT, rows)
-        spent["evaluation"] += time.perf_counter() - begin
+        rows = heldout_rows(self.inputs.model, self.inputs.heldout, step)
+        if self.tables is not None:
+            self.tables.append(HELDOUT, rows)
+        self.evaluation_seconds += time.perf_counter() - begin
 
-    def at_checkpoint(step: int) -> None:
+    def __call__(self, trainer: RecipeTrainer, step: int) -> None:
+        """Do both for the checkpoint at ``step``."""
         begin = time.perf_counter()
         weights = trainer.accelerator.get_state_dict(trainer.model_wrapped)
-        if main_process:
+        if self.tables is not None:
+            inputs, run = self.inputs, self.run
             folder = checkpoints.step_folder(run.out, step)
-            checkpoints.export(model, weights, dtype, run.model, folder)
-        spent["export"] += time.perf_counter() - begin
-        evaluate(step)
+            checkpoints.export(inputs.model, weights, inputs.dtype, run.model, folder)
+        self.export_seconds += time.perf_counter() - begin
+        self.evaluate(step)
 
-    trainer = RecipeTrainer(model, args, packed, settings, tables, at_checkpoint)
+
+def train(run: Run) -> dict[str, Any]:
+    """Train, resuming from the last good state if there is one; return the manifest.
+
+    Writes ``checkpoints/step-NNNNNN/``, ``losses.csv``, ``heldout.csv``, ``timing.json``, and
+    ``manifest.json`` last; ``state/`` lives only while the run is unfinished. Of several processes
+    (torchrun) only the first writes and returns the manifest. Raises :class:`RevocabError`, see
+    :func:`load_inputs`.
+    """
+    began = run.started or time.time()
+    from transformers.utils import logging
+
+    from revocab.training.trainer import RecipeTrainer, training_arguments
+
+    logging.set_verbosity_warning()
+    logging.disable_progress_bar()
+    writes = os.environ.get("RANK", "0") == "0"
+    micro, passes = run.settings.micro_batch(
+        run.micro_batch, int(os.environ.get("WORLD_SIZE", "1"))
+    )
+    inputs = load_inputs(run)
+    # Makes the process group under torchrun, by which the others wait for the first one's look.
+    args = training_arguments(run.settings, micro, passes, run.out / "state")
+    mark = fingerprint(run.settings, inputs.checksums)
+    with args.main_process_first(local=False):
+        found = state.find(run.out / "state", mark, _tell if writes else _silent)
+    if writes:
+        _clear(run.out, mark, keep_state=found is not None)
+    tables = Tables(run.out, resume_from=found) if writes else None
+    work = CheckpointWork(run, inputs, tables)
+    trainer = RecipeTrainer(
+        inputs.model, args, packed=inputs.packed, settings=run.settings, tables=tables, work=work
+    )
     if found is None:
-        evaluate(0)
-    else:
+        work.evaluate(0)
+    elif writes:
         _tell(f"going on from step {state.step_of(found)} ({found})")
+    before_training = work.evaluation_seconds
     try:
         trainer.train(resume_from_checkpoint=str(found) if found is not None else None)
     except OSError as error:
         raise RevocabError(
-            f"{run.out}: {error.strerror or error}; the last good state is kept: mend the cause and "
-            "run the same command again to go on from it"
+            f"{run.out}: {error.strerror or error}; the last good state is kept: mend the cause"
+            " and run the same command again to go on from it"
         ) from error
     if tables is None:
         return {}
     tables.close()
-    _write_timing(run, trainer, began, spent, resumed=found)
-    manifest = _manifest(run, packed.manifest, checksums)
+    timing = _timing(trainer, work, began, before_training)
+    timing["resumed_from_step"] = state.step_of(found) if found is not None else 0
+    io.write_json(run.out / "timing.json", timing)
+    manifest = _manifest(run, inputs)
     io.write_json(run.out / "manifest.json", manifest)
     shutil.rmtree(run.out / "state", ignore_errors=True)
     return manifest
@@ -138,7 +182,7 @@ def _silent(message: str) -> None:
 
 
 def _clear(out: Path, mark: str, *, keep_state: bool) -> None:
-    """Remove what an earlier or killed run left: everything, or all but state and whole checkpoints."""
+    """Remove what an earlier or killed run left, but for a state to keep and its checkpoints."""
     out.mkdir(parents=True, exist_ok=True)
     (out / "manifest.json").unlink(missing_ok=True)
     (out / "timing.json").unlink(missing_ok=True)
@@ -149,49 +193,43 @@ def _clear(out: Path, mark: str, *, keep_state: bool) -> None:
         shutil.rmtree(leftover, ignore_errors=True)
 
 
-def _write_timing(
-    run: Run,
-    trainer: RecipeTrainer,
-    began: float,
-    spent: Mapping[str, float],
-    *,
-    resumed: Path | None,
-) -> None:
-    """Write ``timing.json``: of this process only, so a resumed run counts from where it resumed."""
+def _timing(
+    trainer: RecipeTrainer, work: CheckpointWork, began: float, before_training: float
+) -> dict[str, Any]:
+    """Return what goes into ``timing.json``, of this process only: a resumed run counts anew.
+
+    ``startup_seconds`` runs from the start of the process to the first step, without the held-out
+    losses of step 0 (``before_training``).
+    """
     import resource
 
     import torch
 
     clock = trainer.clock
-    tokens = clock.steps * run.settings.batch_size * trainer.packed.sequence_length
-    started = run.started or began
-    io.write_json(
-        run.out / "timing.json",
-        {
-            "seconds": time.time() - started,
-            "startup_seconds": (clock.first_step or time.time()) - started,
-            "training_seconds": clock.training,
-            "evaluation_seconds": spent["evaluation"],
-            "export_seconds": spent["export"],
-            "tokens_per_second": tokens / clock.training if clock.training else 0.0,
-            "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-            "peak_device_memory_bytes": (
-                torch.cuda.max_memory_allocated() if torch.cuda.is_available() else None
-            ),
-            "resumed_from_step": state.step_of(resumed) if resumed is not None else 0,
-            "threads": torch.get_num_threads(),
-            "device": str(trainer.args.device),
-        },
-    )
+    tokens = clock.steps * trainer.settings.batch_size * trainer.packed.sequence_length
+    return {
+        "seconds": time.time() - began,
+        "startup_seconds": (clock.first_step or time.time()) - began - before_training,
+        "training_seconds": clock.training,
+        "evaluation_seconds": work.evaluation_seconds,
+        "export_seconds": work.export_seconds,
+        "tokens_per_second": tokens / clock.training if clock.training else 0.0,
+        "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        "peak_device_memory_bytes": (
+            torch.cuda.max_memory_allocated() if torch.cuda.is_available() else None
+        ),
+        "threads": torch.get_num_threads(),
+        "device": str(trainer.args.device),
+    }
 
 
-def _manifest(run: Run, packed: Mapping[str, Any], checksums: Mapping[str, Any]) -> dict[str, Any]:
+def _manifest(run: Run, inputs: Inputs) -> dict[str, Any]:
     """Describe a finished run: nothing in it depends on time, place or number of processes."""
     import accelerate
     import torch
     import transformers
 
-    settings = run.settings
+    settings, packed = run.settings, inputs.packed.manifest
     steps = sorted(
         {*range(settings.checkpoint_every, settings.steps + 1, settings.checkpoint_every)}
         | {settings.steps}
@@ -208,7 +246,7 @@ def _manifest(run: Run, packed: Mapping[str, Any], checksums: Mapping[str, Any])
         ],
         "settings": asdict(settings),
         "corpora": packed["corpora"] if rows == packed["rows"] else None,
-        "inputs": dict(checksums),
+        "inputs": inputs.checksums,
         "versions": {
             module.__name__: module.__version__ for module in (accelerate, torch, transformers)
         },

@@ -1,4 +1,4 @@
-"""``transformers.Trainer`` with our loss, optimizer, order, tables and checkpoints, and little overhead."""
+"""``transformers.Trainer`` with our loss, optimizer, order of data, tables and checkpoints."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from revocab.training import state as resume_state
 from revocab.training.data import PackedRows, as_collated
 from revocab.training.loss import forward_to_loss
 from revocab.training.settings import Settings
+from revocab.training.state import PREFIX
 from revocab.training.tables import LOSSES, Tables
 
 #: On a GPU, losses are read in groups: reading one makes the CPU wait for the device.
@@ -60,7 +61,7 @@ def training_arguments(
 
 @dataclass
 class Clock:
-    """Seconds spent on training steps alone, and when the first one began."""
+    """Seconds spent on training steps, fetching data included and checkpoints not."""
 
     first_step: float | None = None
     training: float = 0.0
@@ -68,35 +69,39 @@ class Clock:
     _since: float = field(default=0.0, repr=False)
 
     def start(self) -> None:
-        """Begin to count."""
+        """Count from now; the first call notes when training began (seconds since the epoch)."""
         self._since = time.perf_counter()
-        if self.first_step is None:
-            self.first_step = time.time()
+        self.first_step = self.first_step or time.time()
 
-    def stop(self) -> None:
-        """Add the time since :meth:`start`."""
-        self.training += time.perf_counter() - self._since
+    def step(self) -> None:
+        """Add the time since the last call of :meth:`start` or :meth:`step`, for one step."""
+        now = time.perf_counter()
+        self.training += now - self._since
+        self._since = now
+        self.steps += 1
 
 
 class RecipeTrainer(Trainer):
     """A Trainer that follows :class:`Settings` to the letter.
 
-    ``at_checkpoint(step)`` is called with every table row up to ``step`` written, before the resume
-    state is saved; it exports and evaluates.
+    ``work(trainer, step)`` is called at every checkpoint, with the loss rows up to ``step`` written
+    and before the resume state is saved: it exports and evaluates. ``tables`` is ``None`` in a
+    process that does not write.
     """
 
     def __init__(
         self,
         model: Any,
         args: TrainingArguments,
+        *,
         packed: PackedRows,
         settings: Settings,
         tables: Tables | None,
-        at_checkpoint: Callable[[int], None],
+        work: Callable[[RecipeTrainer, int], None],
     ):
         self.settings = settings
         self.tables = tables
-        self.at_checkpoint = at_checkpoint
+        self.work = work
         self.packed = packed
         self.clock = Clock()
         self._pending: list[tuple[int, torch.Tensor, torch.Tensor, float]] = []
@@ -188,19 +193,23 @@ class RecipeTrainer(Trainer):
             self.tables.append(LOSSES, rows)
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
-        """Export and evaluate, then save the Trainer's own checkpoint and seal it."""
+        """Export and evaluate, then save the resume state, unless the run is over."""
         step = self.state.global_step
         self.write_rows()
-        self.at_checkpoint(step)
-        if step >= self.settings.steps:
-            return  # the run is over: nothing to resume
-        folder = Path(self.args.output_dir) / f"{resume_state.PREFIX}{step}"
-        if self.args.should_save:
+        self.work(self, step)
+        if step < self.settings.steps:
+            self._save_state(model, trial, Path(self.args.output_dir) / f"{PREFIX}{step}")
+        self.clock.start()
+
+    def _save_state(self, model: Any, trial: Any, folder: Path) -> None:
+        """Save the Trainer's own checkpoint with our tables, and seal it."""
+        writes = self.args.should_save
+        if writes:
             shutil.rmtree(folder, ignore_errors=True)
         self.accelerator.wait_for_everyone()
         super()._save_checkpoint(model, trial)
         self.accelerator.wait_for_everyone()
-        if self.args.should_save:
+        if writes:
             (folder / "training_args.bin").unlink(missing_ok=True)  # a pickle that nobody reads
             self.tables.copy_to(folder)
             resume_state.seal(folder)
@@ -226,9 +235,6 @@ class StepCallback(TrainerCallback):
             mininterval=1.0,
             maxinterval=60.0,
         )
-
-    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Start the clock."""
         self.trainer.clock.start()
 
     def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -236,10 +242,9 @@ class StepCallback(TrainerCallback):
         self.rate = self.trainer.optimizer.param_groups[0]["lr"]
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Note the loss, move the bar, stop the clock."""
+        """Note the loss and the time, move the bar."""
         self.trainer.finish_step(state.global_step, self.rate)
-        self.trainer.clock.steps += 1
-        self.trainer.clock.stop()
+        self.trainer.clock.step()
         self.bar.set_postfix_str(f"loss {self.trainer.last_loss:.3f}", refresh=False)
         self.bar.update()
 

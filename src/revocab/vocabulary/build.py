@@ -285,7 +285,7 @@ def train_tokenizer(
     """
     smallest = {"byte_fallback": 259 + len(characters or [MARKER]), "byte_level": 258}
     if alphabet not in smallest:
-        raise RevocabError(f"alphabet {alphabet!r}: allowed are {', '.join(smallest)}")
+        raise RevocabError(f"alphabet {alphabet!r}: allowed are {' and '.join(smallest)}")
     if vocabulary_size < smallest[alphabet]:
         raise RevocabError(
             f"vocabulary_size {vocabulary_size}: {alphabet} needs at least {smallest[alphabet]}"

@@ -65,6 +65,8 @@ def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
             "method 'sava': no token is shared by source and target vocabulary, and sava fits its "
             "map on shared tokens; use fvt or mean, or check --identity"
         )
+    if not len(inputs.missing_N):
+        return inputs.source_VD.new_empty(0, inputs.source_VD.shape[1])  # nothing to map
     positions = positions.to(inputs.overlap_target_N.device)
     helper_NX = inputs.helper_VD[inputs.overlap_target_N[positions]]
     source_NY = inputs.source_VD[inputs.overlap_source_N[positions]]

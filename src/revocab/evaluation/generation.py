@@ -1,0 +1,294 @@
+"""Greedy generation for many checkpoints, and its scores."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from revocab.errors import RevocabError
+from revocab.evaluation.engines import (
+    Engine,
+    Output,
+    TransformersEngine,
+    VllmEngine,
+    choose_engine,
+)
+from revocab.evaluation.metrics import task_scores
+from revocab.evaluation.model import check_model_folder, choose_device, choose_dtype
+from revocab.evaluation.prompts import render
+from revocab.evaluation.resume import checkpoint_fingerprint, code_fingerprint, digest
+from revocab.evaluation.tables import write_table
+from revocab.io import read_json, read_jsonl, sha256, write_json, write_jsonl
+
+COLUMNS = (
+    "run",
+    "step",
+    "task",
+    "metric",
+    "value",
+    "stderr",
+    "items",
+    "shots",
+    "engine",
+    "limit",
+    "reason",
+)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How text is generated. Lengths are in tokens; a prompt and its answer fit the context."""
+
+    max_new_tokens: int
+    context_length: int
+    engine: str = "auto"
+    comet_model: str | None = None
+    #: Only recorded: the prompts were limited when they were built.
+    limit: int | None = None
+    batch_size: int = 32
+    device: str = "auto"
+    dtype: str = "auto"
+
+
+def generate_checkpoints(
+    run: str,
+    models: Sequence[tuple[str, Path]],
+    prompts: Sequence[tuple[str, Path]],
+    out: Path,
+    options: Options,
+) -> None:
+    """Write ``step-NNNNNN/<task>.jsonl`` per checkpoint and task, ``scores.csv``, manifest last.
+
+    A killed run continues with the first output that is missing or was made from other inputs.
+    """
+    check_arguments(models, prompts, options)
+    tasks = {name: list(read_jsonl(path)) for name, path in prompts}
+    engine = choose_engine(options.engine)
+    finished = Finished(out, engine, options)
+    scores: list[dict[str, Any]] = []
+    for step, folder in sorted(models, key=lambda one: int(one[0])):
+        generate_checkpoint(step, folder, dict(prompts), tasks, out, finished)
+        for name, rows in tasks.items():
+            made = list(read_jsonl(output_path(out, step, name)))
+            scores += score_rows(run, int(step), name, rows, made, engine, options)
+        report(run, step, [row for row in scores if row["step"] == int(step)])
+    write_table(out / "scores.csv", COLUMNS, scores)
+    finished.forget()
+    write_json(out / "manifest.json", manifest(run, models, dict(prompts), engine, options))
+
+
+def check_arguments(
+    models: Sequence[tuple[str, Path]], prompts: Sequence[tuple[str, Path]], options: Options
+) -> None:
+    """Raise :class:`RevocabError` listing every bad step, folder and prompt file."""
+    problems = []
+    for step, folder in models:
+        if not step.isdigit():
+            problems.append(f"--model {step}={folder}: the step must be a whole number")
+        try:
+            check_model_folder(folder)
+        except RevocabError as error:
+            problems += error.problems
+    for name, path in prompts:
+        if not path.is_file():
+            problems.append(f"--prompts {name}={path}: no such file")
+        elif not any(True for _ in read_jsonl(path)):
+            problems.append(f"--prompts {name}={path}: no rows")
+    if options.max_new_tokens >= options.context_length:
+        problems.append(
+            f"--max-new-tokens {options.max_new_tokens}: must be less than --context-length "
+            f"{options.context_length}, or no prompt fits"
+        )
+    if problems:
+        raise RevocabError(problems)
+
+
+def output_path(out: Path, step: str, task: str) -> Path:
+    """Return the file of one checkpoint's outputs on one task."""
+    return out / f"step-{int(step):06d}" / f"{task}.jsonl"
+
+
+def load_engine(folder: Path, engine: str, options: Options) -> Engine:
+    """Load one checkpoint."""
+    device = choose_device(options.device)
+    dtype = choose_dtype(options.dtype, device)
+    try:
+        if engine == "vllm":
+            return VllmEngine(folder, dtype=dtype, context_length=options.context_length)
+        return TransformersEngine(folder, batch_size=options.batch_size, device=device, dtype=dtype)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise RevocabError(f"{folder}: the model could not be loaded ({reason})") from error
+
+
+def generate_checkpoint(
+    step: str,
+    folder: Path,
+    files: dict[str, Path],
+    tasks: dict[str, list[dict[str, Any]]],
+    out: Path,
+    finished: Finished,
+) -> None:
+    """Write what is not yet there of one checkpoint; load it only if something is missing."""
+    engine: Engine | None = None
+    for name, rows in tasks.items():
+        path = output_path(out, step, name)
+        key = finished.key(folder, files[name])
+        if finished.has(path, key):
+            continue
+        engine = engine or load_engine(folder, finished.engine, finished.options)
+        write_jsonl(path, generate_task(engine, rows, finished.options))
+        finished.add(path, key)
+    if engine:
+        engine.close()
+
+
+def generate_task(
+    engine: Engine, rows: Sequence[dict[str, Any]], options: Options
+) -> list[dict[str, Any]]:
+    """Return the output rows of one task, in the order of its prompts.
+
+    A prompt that leaves no room for the answer loses shots, which ``shots_used`` records; one that
+    is too long without any is not generated (``finish_reason`` prompt_too_long, empty output).
+    """
+    room = min(options.context_length, engine.context_length) - options.max_new_tokens
+    fitted = [fit(engine, row, room) for row in rows]
+    able = [i for i, (_, ids, _) in enumerate(fitted) if len(ids) <= room]
+    made = engine.generate([fitted[i][1] for i in able], options.max_new_tokens)
+    outputs = dict(zip(able, made, strict=True))
+    return [
+        {
+            "id": row["id"],
+            "prompt": text,
+            "output": (output := outputs.get(i, Output("", 0, "prompt_too_long"))).text,
+            "references": row["references"],
+            "prompt_tokens": len(ids),
+            "output_tokens": output.tokens,
+            "finish_reason": output.finish_reason,
+            "shots_used": shots,
+        }
+        for i, (row, (text, ids, shots)) in enumerate(zip(rows, fitted, strict=True))
+    ]
+
+
+def fit(engine: Engine, row: dict[str, Any], room: int) -> tuple[str, list[int], int]:
+    """Return prompt, token ids and number of shots: as many shots as fit in ``room`` tokens."""
+    text, ids = "", []
+    for shots in range(len(row["shots"]), -1, -1):
+        text = render(row, shots)
+        ids = engine.encode(text)
+        if len(ids) <= room:
+            return text, ids, shots
+    return text, ids, 0
+
+
+class Finished:
+    """Outputs already there, each with a hash of what it was made from."""
+
+    def __init__(self, out: Path, engine: str, options: Options):
+        self.path = out / ".finished.json"
+        self.engine, self.options = engine, options
+        self.code = code_fingerprint()
+        self.keys: dict[str, str] = read_json(self.path) if self.path.is_file() else {}
+
+    def key(self, folder: Path, prompts: Path) -> str:
+        """Return the hash for one checkpoint and one prompt file."""
+        options = asdict(self.options)
+        return digest(
+            checkpoint_fingerprint(folder), sha256(prompts), self.engine, options, self.code
+        )
+
+    def has(self, path: Path, key: str) -> bool:
+        """Return whether ``path`` was written from the same inputs."""
+        return path.is_file() and self.keys.get(str(path)) == key
+
+    def add(self, path: Path, key: str) -> None:
+        """Record that ``path`` is written."""
+        self.keys[str(path)] = key
+        write_json(self.path, self.keys)
+
+    def forget(self) -> None:
+        """Remove the record: a later call means that something changed."""
+        self.path.unlink(missing_ok=True)
+
+
+def score_rows(
+    run: str,
+    step: int,
+    task: str,
+    prompts: Sequence[dict[str, Any]],
+    made: Sequence[dict[str, Any]],
+    engine: str,
+    options: Options,
+) -> list[dict[str, Any]]:
+    """Return the table rows of one checkpoint on one task; ``reason`` tells what was shortened."""
+    first = prompts[0]
+    shots = max(len(row["shots"]) for row in prompts)
+    notes = shortening(made, shots)
+    scores = task_scores(
+        first["kind"],
+        first["direction"],
+        [row["output"] for row in made],
+        [row["references"] for row in made],
+        options.comet_model,
+    )
+    return [
+        {
+            "run": run,
+            "step": step,
+            "task": task,
+            "metric": score.metric,
+            "value": score.value,
+            "stderr": score.stderr,
+            "items": len(made),
+            "shots": shots,
+            "engine": engine,
+            "limit": options.limit,
+            "reason": "; ".join(filter(None, [score.reason, notes])),
+        }
+        for score in scores
+    ]
+
+
+def shortening(made: Sequence[dict[str, Any]], shots: int) -> str:
+    """Return a note on prompts that lost shots or did not fit, or nothing."""
+    fewer = sum(row["shots_used"] < shots for row in made)
+    unfit = sum(row["finish_reason"] == "prompt_too_long" for row in made)
+    notes = [f"{fewer} of {len(made)} prompts with fewer shots"] if fewer else []
+    notes += [f"{unfit} of {len(made)} prompts too long, scored as empty"] if unfit else []
+    return "; ".join(notes)
+
+
+def report(run: str, step: str, rows: Sequence[dict[str, Any]]) -> None:
+    """Print one line on a finished checkpoint."""
+    shown = {
+        f"{row['task']} {row['metric']}": row["value"]
+        for row in rows
+        if row["metric"] in ("chrf++", "rougeL")
+    }
+    text = ", ".join(f"{name} {value:.1f}" for name, value in shown.items())
+    print(f"{run} step {step}: {text}", file=sys.stderr, flush=True)
+
+
+def manifest(
+    run: str,
+    models: Sequence[tuple[str, Path]],
+    prompts: dict[str, Path],
+    engine: str,
+    options: Options,
+) -> dict[str, Any]:
+    """Return what the outputs were made from."""
+    from importlib.metadata import version
+
+    packages = ["torch", "transformers", "sacrebleu", "rouge_score"]
+    packages += ["vllm"] if engine == "vllm" else []
+    return {
+        "run": run,
+        "steps": sorted(int(step) for step, _ in models),
+        "prompts": {name: sha256(path) for name, path in prompts.items()},
+        "options": {**asdict(options), "engine": engine},
+        "versions": {name: version(name) for name in packages},
+    }

@@ -1,0 +1,29 @@
+"""Every configured figure of an experiment, by kind, and its files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from revocab.report.figures_plain import fertility_figure, similarity_figure
+from revocab.report.figures_runs import average_score_figure, loss_figure
+from revocab.report.names import numbered
+from revocab.report.results import Results
+from revocab.report.style import Palette, save, style
+
+KINDS = {
+    "fertility": fertility_figure,
+    "average_score": average_score_figure,
+    "loss": loss_figure,
+    "similarity": similarity_figure,
+}
+ENDINGS = ("svg", "png")
+
+
+def make_figures(root: str | Path, out: str | Path, experiment: str | Path | None = None) -> None:
+    """Draw every configured figure into ``out`` as SVG and PNG, the same bytes each time."""
+    results = Results(root, experiment)
+    palette = Palette([run.name for run in results.runs])
+    for identifier, entry in sorted(results.experiment["figures"].items()):
+        with style():
+            figure = KINDS[entry["kind"]](results, entry, palette)
+            save(figure, Path(out), identifier, f"{numbered(identifier)}: {entry['title']}")

@@ -1,0 +1,102 @@
+"""What a table is before it becomes CSV, Markdown, LaTeX or HTML: cells with values, not text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from revocab.report.paper_values import Published
+
+MISSING = "–"
+
+
+@dataclass
+class Cell:
+    """A number with its error, its published counterpart and its origin; or a text.
+
+    ``scale`` multiplies value, error and published value when they are shown (100: per cent).
+    """
+
+    value: float | None = None
+    stderr: float | None = None
+    published: Published | None = None
+    text: str | None = None
+    scale: float = 1.0
+    digits: int = 2
+    mark: Literal["best", "second"] | None = None
+    #: File that the value was read from, relative to the results folder.
+    provenance: str | None = None
+
+    def number(self) -> str:
+        """Return our value as shown, with its error, or a dash."""
+        if self.value is None:
+            return MISSING
+        shown = f"{self.value * self.scale:.{self.digits}f}"
+        if self.stderr is None:
+            return shown
+        return f"{shown}±{self.stderr * self.scale:.{self.digits}f}"
+
+    def published_number(self) -> str | None:
+        """Return the published value as shown (without its error), or None."""
+        if self.published is None:
+            return None
+        return f"{self.published.value * self.scale:.{self.digits}f}"
+
+    def shown(self) -> float | None:
+        """Return the value as rounded on the page: what looks equal ranks equal."""
+        if self.value is None:
+            return None
+        return round(self.value * self.scale, self.digits)
+
+
+@dataclass
+class Line:
+    """A row of a table; with ``section`` set, a heading over the rows that follow."""
+
+    cells: list[Cell] = field(default_factory=list)
+    section: str | None = None
+
+
+@dataclass
+class Table:
+    """A table: one header per column, the first column naming the row.
+
+    ``over`` holds the headers above the headers, one per column (equal neighbours are joined), and
+    ``texts`` says that cells hold long text. ``notes`` stand under the table.
+    """
+
+    identifier: str
+    kind: str
+    title: str
+    header: list[str]
+    lines: list[Line]
+    notes: list[str] = field(default_factory=list)
+    over: list[str] | None = None
+    texts: bool = False
+
+    def data_lines(self) -> list[Line]:
+        """Return the rows without headings."""
+        return [line for line in self.lines if line.section is None]
+
+
+def text(content: str, provenance: str | None = None) -> Cell:
+    """Return a cell that holds text."""
+    return Cell(text=content, provenance=provenance)
+
+
+def mark_best(lines: list[Line]) -> None:
+    """Mark the best and the second-best value of every column; equal values share their mark.
+
+    Columns in which fewer than two different values stand are left alone.
+    """
+    width = max((len(line.cells) for line in lines), default=0)
+    for column in range(1, width):
+        cells = [line.cells[column] for line in lines if line.cells[column].text is None]
+        values = sorted({c.shown() for c in cells if c.shown() is not None}, reverse=True)
+        if len(values) < 2:
+            continue
+        for cell in cells:
+            if cell.shown() == values[0]:
+                cell.mark = "best"
+            elif cell.shown() == values[1]:
+                cell.mark = "second"

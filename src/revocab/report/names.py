@@ -1,0 +1,110 @@
+"""Names that readers see, the order of columns, and the metric that stands for each benchmark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from revocab.config.expand import Run
+
+#: Benchmark families in the paper's column order, with the paper's spelling first.
+FAMILIES = {
+    "hellaswag": "Hellaswag",
+    "mmlu": "MMLU",
+    "arc_easy": "Arc Easy",
+    "piqa": "PIQA",
+    "sciq": "SciQ",
+    "boolq": "BoolQ",
+    "arc_challenge": "Arc Challenge",
+    "truthfulqa_mc1": "TruthfulQA MC1",
+    "xcopa": "XCOPA",
+    "exams": "EXAMS",
+    "invalsi": "INVALSI",
+}
+
+#: The metric shown and averaged for each family; any other family shows :data:`DEFAULT_METRIC`.
+#: The paper does not say which it reports. ASSUME acc_norm (log-likelihood per character, fair
+#: between tokenizers) where the choices are free text of different lengths and lm-eval reports it;
+#: acc where they are letters or yes and no. ``collect_scores.py --metric FAMILY=METRIC`` overrides.
+METRIC_OF_FAMILY = {
+    "hellaswag": "acc_norm",
+    "arc_easy": "acc_norm",
+    "arc_challenge": "acc_norm",
+    "piqa": "acc_norm",
+    "sciq": "acc_norm",
+    "mmlu": "acc",
+    "boolq": "acc",
+}
+DEFAULT_METRIC = "acc"
+
+#: Accuracy of blind guessing where the items are not at hand to count their choices.
+CHANCE_OF_FAMILY = {
+    "hellaswag": 0.25, "mmlu": 0.25, "arc_easy": 0.25, "piqa": 0.5, "sciq": 0.25, "boolq": 0.5,
+    "arc_challenge": 0.25, "xcopa": 0.5, "exams": 0.25,
+}  # fmt: skip
+
+METHODS = {
+    "random": "Random",
+    "random-all": "Random (all rows)",
+    "mean": "Mean",
+    "fvt": "FVT",
+    "clp": "CLP",
+    "clp-sparsemax": "CLP+",
+    "sava": "SAVA",
+    "lapt": "LAPT",
+    "omp": "OMP",
+}
+
+METRICS = {
+    "acc": "acc",
+    "acc_norm": "acc_norm",
+    "comet22": "COMET-22",
+    "chrf++": "chrF++",
+    "bleu": "BLEU",
+    "rougeL": "ROUGE-L",
+}
+
+LANGUAGES = {"it": "Italian", "en": "English"}
+
+
+def family_label(family: str) -> str:
+    """Return a family as a column header."""
+    return FAMILIES.get(family, family)
+
+
+def family_rank(family: str) -> tuple[int, str]:
+    """Return a sort key: the paper's families in its order, then others by name."""
+    order = list(FAMILIES)
+    return (order.index(family) if family in order else len(order), family)
+
+
+def language_label(language: str) -> str:
+    """Return a language's English name, or its id."""
+    return LANGUAGES.get(language, language)
+
+
+def method_label(run: Run) -> str:
+    """Return a run's row label: the group's label for the base model, else method and variant.
+
+    A run called ``sava-anchors200`` with method ``sava`` is "SAVA (anchors 200)".
+    """
+    if run.method == "base":
+        return run.label
+    if run.name in METHODS:
+        return METHODS[run.name]
+    shown = METHODS.get(run.method, run.method.upper())
+    if not run.name.startswith(f"{run.method}-"):
+        return run.name if run.name != run.method else shown
+    variant = re.sub(r"(?<=[a-z])(?=\d)", " ", run.name[len(run.method) + 1 :])
+    return f"{shown} ({variant.replace('-', ' ')})"
+
+
+def main_metric(family: str, overrides: Mapping[str, str] | None = None) -> str:
+    """Return the metric that stands for a family."""
+    return {**METRIC_OF_FAMILY, **(overrides or {})}.get(family, DEFAULT_METRIC)
+
+
+def numbered(identifier: str) -> str:
+    """Return ``table03`` as "Table 3", ``figure01`` as "Figure 1"; other ids as they are."""
+    match = re.fullmatch(r"(table|figure)0*(\d+)", identifier)
+    return f"{match[1].capitalize()} {match[2]}" if match else identifier

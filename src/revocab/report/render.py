@@ -1,0 +1,220 @@
+"""A :class:`Table` as CSV (numbers to compute with), Markdown, LaTeX and HTML (to read)."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import itertools
+
+from revocab.report.layout import Cell, Table
+from revocab.report.names import numbered
+
+
+def columns(table: Table) -> list[str]:
+    """Return one unique name per column: the header, under its upper header where it has one."""
+    if table.over is None:
+        return table.header
+    return [f"{over} {name}".strip() for over, name in zip(table.over, table.header, strict=True)]
+
+
+def to_csv(table: Table) -> str:
+    """Return the table as CSV in the units shown, with full digits.
+
+    A number has up to three columns: itself, ``… stderr`` and ``… published``. The column
+    ``block`` names the heading above a row. Values that are not there are empty.
+    """
+    names = columns(table)
+    rows = table.data_lines()
+    errors = {i for i, _ in enumerate(names) for r in rows if r.cells[i].stderr is not None}
+    printed = {i for i, _ in enumerate(names) for r in rows if r.cells[i].published is not None}
+    sections = any(line.section for line in table.lines)
+    header = ["block"] if sections else []
+    for i, name in enumerate(names):
+        header += [name] + [f"{name} stderr"] * (i in errors) + [f"{name} published"] * (i in printed)
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(header)
+    block = ""
+    for line in table.lines:
+        if line.section is not None:
+            block = line.section
+            continue
+        row = [block] if sections else []
+        for i, cell in enumerate(line.cells):
+            row.append(plain(cell))
+            if i in errors:
+                row.append(scaled(cell.stderr, cell))
+            if i in printed:
+                row.append(scaled(cell.published.value if cell.published else None, cell))
+        writer.writerow(row)
+    return buffer.getvalue()
+
+
+def plain(cell: Cell) -> str:
+    """Return a cell's text or number for CSV."""
+    if cell.text is not None:
+        return "" if cell.text == "–" else cell.text
+    return scaled(cell.value, cell)
+
+
+def scaled(value: float | None, cell: Cell) -> str:
+    """Return a number in the unit shown, to six decimals; empty if there is none."""
+    return "" if value is None else repr(round(value * cell.scale, 6))
+
+
+def caption(table: Table) -> str:
+    """Return the table's number and title."""
+    return f"{numbered(table.identifier)}: {table.title}"
+
+
+def to_markdown(table: Table) -> str:
+    """Return the table as Markdown: title, table, notes."""
+    names = [markdown_escape(name) for name in columns(table)]
+    align = ["---" if i == 0 or table.texts else "---:" for i, _ in enumerate(names)]
+    lines = [f"**{caption(table)}**", "", row_of(names), row_of(align)]
+    for line in table.lines:
+        if line.section is not None:
+            lines.append(row_of([f"*{line.section}*"] + [""] * (len(names) - 1)))
+        else:
+            lines.append(row_of([markdown_cell(cell) for cell in line.cells]))
+    lines += ["", *[f"- {note}" for note in table.notes]]
+    return "\n".join(lines) + "\n"
+
+
+def row_of(cells: list[str]) -> str:
+    """Return a Markdown table row."""
+    return "| " + " | ".join(cells) + " |"
+
+
+def markdown_escape(content: str) -> str:
+    """Return text that Markdown shows as it is, on one table row."""
+    for character in "\\`*_|<>":
+        content = content.replace(character, f"\\{character}")
+    return content.replace("\n", "<br>")
+
+
+def markdown_cell(cell: Cell) -> str:
+    """Return a cell with its mark and its published value."""
+    if cell.text is not None:
+        return markdown_escape(cell.text)
+    content = cell.number()
+    if cell.mark == "best":
+        content = f"**{content}**"
+    elif cell.mark == "second":
+        content = f"<u>{content}</u>"
+    printed = cell.published_number()
+    return f"{content} ({printed})" if printed else content
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "±": r"$\pm$", "×": r"$\times$", "–": "--", "<": r"\textless{}", ">": r"\textgreater{}",
+    "\n": r" \newline ",
+}  # fmt: skip
+
+
+def latex_escape(content: str) -> str:
+    """Return text that LaTeX sets as it is."""
+    return "".join(_LATEX.get(character, character) for character in content)
+
+
+def latex_cell(cell: Cell) -> str:
+    """Return a cell with its mark and its published value."""
+    if cell.text is not None:
+        return latex_escape(cell.text)
+    content = latex_escape(cell.number())
+    if cell.mark == "best":
+        content = rf"\textbf{{{content}}}"
+    elif cell.mark == "second":
+        content = rf"\underline{{{content}}}"
+    printed = cell.published_number()
+    return rf"{content} {{\small({printed})}}" if printed else content
+
+
+def over_groups(table: Table) -> list[tuple[str, int]]:
+    """Return the upper headers, equal neighbours joined, with how many columns each spans."""
+    return [(name, len(list(same))) for name, same in itertools.groupby(table.over or [])]
+
+
+def to_latex(table: Table) -> str:
+    r"""Return the table as a LaTeX float for a document that loads ``booktabs``."""
+    width = len(table.header)
+    if table.texts:
+        spec = "lll" + r"p{0.45\textwidth}p{0.2\textwidth}"
+    else:
+        spec = "l" + "r" * (width - 1)
+    rule = r"\midrule"
+    lines = [
+        r"% needs \usepackage{booktabs}",
+        r"\begin{table*}[t]",
+        r"\centering",
+        rf"\caption{{{latex_escape(table.title)}}}",
+        rf"\label{{tab:{table.identifier}}}",
+        rf"\begin{{tabular}}{{{spec}}}",
+        r"\toprule",
+    ]
+    if table.over:
+        spans = [
+            rf"\multicolumn{{{span}}}{{c}}{{{latex_escape(name)}}}"
+            for name, span in over_groups(table)
+        ]
+        lines.append(" & ".join(spans) + r" \\")
+    lines += [" & ".join(map(latex_escape, table.header)) + r" \\", rule]
+    for line in table.lines:
+        if line.section is not None:
+            heading = rf"\multicolumn{{{width}}}{{c}}{{{latex_escape(line.section)}}} \\"
+            lines += [rule, heading, rule]
+        else:
+            lines.append(" & ".join(map(latex_cell, line.cells)) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    lines += [rf"\par\smallskip{{\footnotesize {latex_escape(note)}}}" for note in table.notes]
+    return "\n".join([*lines, r"\end{table*}"]) + "\n"
+
+
+def html_cell(cell: Cell, tag: str = "td") -> str:
+    """Return a table cell whose tooltip and link lead to the file that its value came from."""
+    if cell.text is not None:
+        content = html.escape(cell.text)
+        if "\n" in cell.text:
+            content = f"<pre>{content}</pre>"
+    else:
+        content = html.escape(cell.number())
+        content = content.replace("±", '<span class="error">±') + "</span>" * ("±" in content)
+        if cell.mark == "best":
+            content = f"<b>{content}</b>"
+        elif cell.mark == "second":
+            content = f"<u>{content}</u>"
+        printed = cell.published_number()
+        if printed:
+            content += f' <span class="published">({printed})</span>'
+    if cell.provenance and cell.value is not None:
+        link = html.escape(cell.provenance)
+        content = f'<a class="cell" href="{link}" title="from {link}">{content}</a>'
+    opening = '<th scope="row">' if tag == "th" else "<td>"
+    return f"{opening}{content}</{tag}>"
+
+
+def to_html(table: Table) -> str:
+    """Return the ``<table>`` element (title and notes are set by the page)."""
+    kind = "texts" if table.texts else "numbers"
+    parts = [f'<table class="{kind}"><thead>']
+    if table.over:
+        spans = [
+            f'<th colspan="{span}" class="{"over" if name else ""}">{html.escape(name)}</th>'
+            for name, span in over_groups(table)
+        ]
+        parts.append(f"<tr>{''.join(spans)}</tr>")
+    heads = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in table.header)
+    parts.append(f"<tr>{heads}</tr></thead><tbody>")
+    for line in table.lines:
+        if line.section is not None:
+            width = len(table.header)
+            section = f'<th colspan="{width}" scope="rowgroup">{html.escape(line.section)}</th>'
+            parts.append(f'<tr class="section">{section}</tr>')
+        else:
+            first, *rest = line.cells
+            cells = html_cell(first, "th") + "".join(map(html_cell, rest))
+            parts.append(f"<tr>{cells}</tr>")
+    return "".join(parts) + "</tbody></table>"

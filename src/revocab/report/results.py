@@ -1,0 +1,191 @@
+"""A results folder read as data. Missing files read as empty: layouts show without results."""
+
+from __future__ import annotations
+
+import csv
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from revocab.config.expand import Run
+from revocab.errors import RevocabError
+from revocab.io import read_json
+from revocab.report.names import family_rank, main_metric
+from revocab.report.paper_values import PaperValues
+
+Row = dict[str, Any]
+
+
+def number(text: Any) -> float | None:
+    """Return a CSV cell as a float; an empty cell or NaN is None."""
+    if text is None or text == "":
+        return None
+    value = float(text)
+    return None if value != value else value
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV file as text, or nothing if there is no such file."""
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", newline="") as handle:
+        return list(csv.DictReader(handle))
+
+
+class Results:
+    """One experiment's results folder: its validated configuration, runs and measurements."""
+
+    def __init__(self, root: str | Path, experiment: str | Path | None = None):
+        self.root = Path(root)
+        self.experiment_file = Path(experiment) if experiment else self.root / "experiment.json"
+        content = read_json(self.experiment_file)
+        try:
+            self.experiment: Row = content["experiment"]
+            self.runs = [Run(**row) for row in content["runs"]]
+        except (KeyError, TypeError) as error:
+            raise RevocabError(
+                f"{self.experiment_file}: not an experiment and its runs ({error!r}); rebuild it "
+                "with scripts/write_experiment.py"
+            ) from None
+
+    @property
+    def name(self) -> str:
+        """Return the experiment's id."""
+        return self.experiment["experiment"]
+
+    @property
+    def resources(self) -> Path:
+        """Return where Snakemake puts this experiment's corpora and world."""
+        return self.root.parent.parent / "resources" / self.name
+
+    @cached_property
+    def paper(self) -> PaperValues:
+        """Return the published values; none where the configuration names no folder."""
+        return PaperValues(self.experiment.get("paper_values"))
+
+    def csv(self, *parts: str) -> list[dict[str, str]]:
+        """Return the rows of a CSV file in the folder (none: no such file)."""
+        return read_csv(self.root.joinpath(*parts))
+
+    def json(self, *parts: str) -> Any:
+        """Return a JSON file of the folder, or None if there is none."""
+        path = self.root.joinpath(*parts)
+        return read_json(path) if path.is_file() else None
+
+    def has(self, *parts: str) -> bool:
+        """Return whether the folder has this file."""
+        return self.root.joinpath(*parts).is_file()
+
+    def run(self, identifier: str) -> Run:
+        """Return a run by id."""
+        for run in self.runs:
+            if run.id == identifier:
+                return run
+        known = ", ".join(run.id for run in self.runs)
+        raise RevocabError(f"{self.experiment_file}: no run {identifier!r} (known: {known})")
+
+    def group(self, group: str, evaluated: bool = True) -> list[Run]:
+        """Return a group's runs in the order of the experiment file, base first."""
+        return [r for r in self.runs if r.group == group and (r.evaluate or not evaluated)]
+
+    def base(self, group: str) -> Run:
+        """Return a group's base run."""
+        return next(run for run in self.group(group) if not run.trains)
+
+    def model_label(self, run: Run) -> str:
+        """Return the label of a run's group, which names its source model."""
+        return self.experiment["runs"][run.group]["label"]
+
+    def choice_tasks(self, language: str, columns: list[str] | None = None) -> list[str]:
+        """Return multiple-choice task ids of a language by family, in the paper's order.
+
+        ``columns`` (families) selects and orders them instead.
+        """
+        tasks = self.experiment["evaluation"]["multiple_choice"]["tasks"]
+        of_language = [task for task, entry in tasks.items() if entry["language"] == language]
+        if columns is not None:
+            return [t for one in columns for t in of_language if tasks[t]["family"] == one]
+        return sorted(of_language, key=lambda task: (family_rank(tasks[task]["family"]), task))
+
+    def family(self, task: str) -> str:
+        """Return the family of a multiple-choice task."""
+        return self.experiment["evaluation"]["multiple_choice"]["tasks"][task]["family"]
+
+    @cached_property
+    def scores(self) -> Scores:
+        """Return ``scores.parquet``; empty if it is not there yet."""
+        path = self.root / "scores.parquet"
+        return Scores.read(path) if path.is_file() else Scores([], {})
+
+    @cached_property
+    def similarities(self) -> list[Row]:
+        """Return every group's similarity rows, with the file that each was read from."""
+        files = sorted(self.root.glob("similarity/**/similarity.csv"))
+        return [
+            {**row, "similarity": number(row["similarity"]), "step": int(row["step"]),
+             "provenance": str(path.relative_to(self.root))}
+            for path in files
+            for row in read_csv(path)
+        ]  # fmt: skip
+
+    def heldout(self, run: Run) -> tuple[list[Row], str]:
+        """Return held-out losses of a run and the file they stand in.
+
+        A base model that was pretrained here has its own, at the end of pretraining (step 0).
+        """
+        parts = ("runs", run.id) if run.trains else ("models", run.source)
+        provenance = "/".join((*parts, "heldout.csv"))
+        rows = [
+            {
+                "step": int(row["step"]),
+                "corpus": row["corpus"],
+                "language": row["language"],
+                "loss": number(row["loss"]),
+                "bits_per_byte": number(row["bits_per_byte"]),
+                "bytes": int(row["bytes"]),
+            }
+            for row in self.csv(*parts, "heldout.csv")
+        ]
+        if not run.trains and rows:
+            last = max(row["step"] for row in rows)
+            rows = [{**row, "step": 0} for row in rows if row["step"] == last]
+        return rows, provenance
+
+    def heldout_by_language(self, run: Run, language: str) -> dict[int, float]:
+        """Return bits per byte over all held-out corpora of a language, by step."""
+        totals: dict[int, list[float]] = {}
+        for row in self.heldout(run)[0]:
+            if row["language"] == language and row["bits_per_byte"] is not None:
+                total = totals.setdefault(row["step"], [0.0, 0.0])
+                total[0] += row["bits_per_byte"] * row["bytes"]
+                total[1] += row["bytes"]
+        return {step: bits / size for step, (bits, size) in sorted(totals.items()) if size}
+
+
+class Scores:
+    """The long table of scores, and which metric stands for each family in it."""
+
+    def __init__(self, rows: list[Row], metrics: dict[str, str]):
+        self.rows = rows
+        self.metrics = metrics
+        self._by_key = {(r["run"], r["step"], r["task"], r["metric"]): r for r in rows}
+
+    @classmethod
+    def read(cls, path: Path) -> Scores:
+        """Read ``scores.parquet`` as ``collect_scores.py`` writes it."""
+        import json
+
+        import pyarrow.parquet as pq
+
+        table = pq.read_table(path)
+        stored = (table.schema.metadata or {}).get(b"revocab", b"{}")
+        return cls(table.to_pylist(), json.loads(stored).get("metric_of_family", {}))
+
+    def get(self, run: str, step: int, task: str, metric: str) -> Row | None:
+        """Return one row, or None."""
+        return self._by_key.get((run, step, task, metric))
+
+    def choice(self, run: str, step: int, task: str, family: str) -> Row | None:
+        """Return a multiple-choice row in its family's metric, or in ``acc`` if it has no other."""
+        wanted = main_metric(family, self.metrics)
+        return self.get(run, step, task, wanted) or self.get(run, step, task, "acc")

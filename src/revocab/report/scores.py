@@ -1,0 +1,248 @@
+"""All scores of an experiment in one long table, the published value beside each.
+
+Units: ``acc`` and ``acc_norm`` and similarities are fractions, generation metrics are 0 to 100,
+losses are nats per token and bits per byte. ``paper_value`` is in the unit of ``value``.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from revocab.config.expand import Run
+from revocab.errors import RevocabError
+from revocab.io import atomic
+from revocab.report.names import METRIC_OF_FAMILY
+from revocab.report.paper_values import Published
+from revocab.report.results import Results, Row, Scores, number
+
+COLUMNS = (
+    "experiment", "run", "source", "method", "step", "task", "language", "metric", "value",
+    "stderr", "shots", "task_version", "paper_value", "provenance",
+)  # fmt: skip
+#: ``task`` of the mean over all multiple-choice tasks of a language; its metric is ``average``.
+AVERAGE = "average"
+
+
+def average_task(language: str) -> str:
+    """Return the task id under which a language's average stands."""
+    return f"{AVERAGE}_{language}"
+
+
+def mean_score(rows: list[Row | None]) -> tuple[float, float | None] | None:
+    """Return the unweighted mean of scores and its standard error (items independent).
+
+    None if there is no score, or if one is missing: an average over fewer tasks cannot be compared.
+    """
+    if not rows or any(row is None or row["value"] is None for row in rows):
+        return None
+    mean = math.fsum(row["value"] for row in rows) / len(rows)
+    errors = [row["stderr"] for row in rows]
+    if any(error is None for error in errors):
+        return mean, None
+    return mean, math.sqrt(math.fsum(error**2 for error in errors)) / len(rows)
+
+
+def score_row(results: Results, run: Run, published: Published | None, **values: Any) -> Row:
+    """Return one row of the long table; columns not in ``values`` come from the run."""
+    row = {
+        "experiment": results.name,
+        "run": run.id,
+        "source": run.source,
+        "method": run.method,
+        "stderr": None,
+        "shots": None,
+        "task_version": None,
+        "paper_value": published.value if published else None,
+        **values,
+    }
+    return {column: row[column] for column in COLUMNS}
+
+
+def multiple_choice_rows(results: Results, run: Run) -> Iterator[Row]:
+    """Yield every metric of every multiple-choice task of a run."""
+    tasks = results.experiment["evaluation"]["multiple_choice"]["tasks"]
+    path = f"runs/{run.id}/multiple_choice.csv"
+    for row in results.csv(path):
+        task = tasks.get(row["task"])
+        if task is None:
+            raise RevocabError(
+                f"{results.root / path}: task {row['task']!r} is not in the experiment "
+                f"(its tasks: {', '.join(tasks)}); score the run again"
+            )
+        step = int(row["step"])
+        yield score_row(
+            results,
+            run,
+            results.paper.multiple_choice(
+                results.model_label(run), step, run.name, task["family"], task["language"]
+            ),
+            step=step,
+            task=row["task"],
+            language=task["language"],
+            metric=row["metric"],
+            value=number(row["value"]),
+            stderr=number(row["stderr"]),
+            shots=int(row["shots"]),
+            task_version=row["task_version"],
+            provenance=path,
+        )
+
+
+def generation_rows(results: Results, run: Run) -> Iterator[Row]:
+    """Yield every metric of every generative task of a run; one that was not computed is empty."""
+    tasks = results.experiment["evaluation"]["generation"]["tasks"]
+    path = f"runs/{run.id}/generation/scores.csv"
+    for row in results.csv(path):
+        if row["task"] not in tasks:
+            raise RevocabError(
+                f"{results.root / path}: task {row['task']!r} is not in the experiment "
+                f"(its tasks: {', '.join(tasks)}); generate again"
+            )
+        step = int(row["step"])
+        yield score_row(
+            results,
+            run,
+            results.paper.generation(
+                results.model_label(run), step, run.name, row["task"], row["metric"]
+            ),
+            step=step,
+            task=row["task"],
+            language=tasks[row["task"]]["direction"][-1],
+            metric=row["metric"],
+            value=number(row["value"]),
+            stderr=number(row["stderr"]),
+            shots=int(row["shots"]),
+            provenance=path,
+        )
+
+
+def heldout_rows(results: Results, run: Run) -> Iterator[Row]:
+    """Yield held-out loss (nats per token) and bits per byte of a run, by corpus and step."""
+    rows, path = results.heldout(run)
+    for row in rows:
+        for metric in ("loss", "bits_per_byte"):
+            yield score_row(
+                results,
+                run,
+                None,
+                step=row["step"],
+                task=f"heldout_{row['corpus']}",
+                language=row["language"],
+                metric=metric,
+                value=row[metric],
+                provenance=path,
+            )
+
+
+def similarity_rows(results: Results, run: Run) -> Iterator[Row]:
+    """Yield a run's similarity to its group's helper and, after training, to other runs."""
+    for row in results.similarities:
+        if row["run"] != run.id:
+            continue
+        helper = row["kind"] == "helper"
+        published = results.paper.similarity(results.model_label(run), row["step"], run.name)
+        yield score_row(
+            results,
+            run,
+            published if helper else None,
+            step=row["step"],
+            task=f"similarity_{row['other']}",
+            language="",
+            metric=f"similarity_{row['kind']}",
+            value=row["similarity"],
+            provenance=row["provenance"],
+        )
+
+
+def average_rows(
+    results: Results, run: Run, rows: list[Row], metrics: Mapping[str, str]
+) -> Iterator[Row]:
+    """Yield the mean over all multiple-choice tasks of each language, where all are scored."""
+    scores = Scores(rows, dict(metrics))
+    tasks = results.experiment["evaluation"]["multiple_choice"]["tasks"]
+    for language in sorted({task["language"] for task in tasks.values()}):
+        columns = results.choice_tasks(language)
+        for step in sorted({row["step"] for row in rows}):
+            found = [scores.choice(run.id, step, t, results.family(t)) for t in columns]
+            mean = mean_score(found)
+            if mean is None:
+                continue
+            yield score_row(
+                results,
+                run,
+                results.paper.multiple_choice(
+                    results.model_label(run), step, run.name, "avg", language
+                ),
+                step=step,
+                task=average_task(language),
+                language=language,
+                metric="average",
+                value=mean[0],
+                stderr=mean[1],
+                shots=found[0]["shots"],
+                provenance=found[0]["provenance"],
+            )
+
+
+def collect(results: Results, metrics: Mapping[str, str] | None = None) -> list[Row]:
+    """Return every score of every run, runs in the experiment's order.
+
+    ``metrics`` overrides :data:`revocab.report.names.METRIC_OF_FAMILY` for the averages.
+    """
+    rows: list[Row] = []
+    for run in results.runs:
+        if run.evaluate:
+            choices = list(multiple_choice_rows(results, run))
+            rows += choices
+            rows += average_rows(results, run, choices, metrics or {})
+            rows += generation_rows(results, run)
+        rows += heldout_rows(results, run)
+        rows += similarity_rows(results, run)
+    return rows
+
+
+def write_scores(rows: list[Row], metrics: Mapping[str, str] | None, out: str | Path) -> None:
+    """Write the long table as Parquet and, beside it, as CSV.
+
+    The metric of each family is stored in the Parquet schema, so that tables and figures cannot
+    choose another.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    integers, reals = {"step", "shots"}, {"value", "stderr", "paper_value"}
+    chosen = {"metric_of_family": {**METRIC_OF_FAMILY, **(metrics or {})}}
+    schema = pa.schema(
+        [
+            (name, pa.int64() if name in integers else pa.float64() if name in reals else pa.string())
+            for name in COLUMNS
+        ],
+        metadata={"revocab": json.dumps(chosen, sort_keys=True)},
+    )
+    out = Path(out)
+    with (
+        atomic(out.with_suffix(".csv")) as temporary,
+        temporary.open("w", encoding="utf-8", newline="") as handle,
+    ):
+        writer = csv.DictWriter(handle, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    with atomic(out) as temporary:
+        pq.write_table(pa.Table.from_pylist(rows, schema=schema), temporary)
+
+
+def collect_scores(
+    root: str | Path,
+    out: str | Path,
+    experiment: str | Path | None = None,
+    metrics: Mapping[str, str] | None = None,
+) -> None:
+    """Collect the scores of a results folder into ``out`` (Parquet) and a CSV file beside it."""
+    results = Results(root, experiment)
+    rows = collect(results, metrics)
+    write_scores(rows, metrics, out)

@@ -1,0 +1,42 @@
+"""Every configured table of an experiment, by kind, and its files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from revocab.io import write_text
+from revocab.report.layout import Table
+from revocab.report.render import to_csv, to_latex, to_markdown
+from revocab.report.results import Results
+from revocab.report.tables_plain import (
+    fertility_table,
+    parameters_table,
+    prompts_table,
+    similarity_table,
+)
+from revocab.report.tables_scores import generation_table, multiple_choice_table
+
+KINDS = {
+    "parameters": parameters_table,
+    "fertility": fertility_table,
+    "multiple_choice": multiple_choice_table,
+    "generation": generation_table,
+    "similarity": similarity_table,
+    "prompts": prompts_table,
+}
+ENDINGS = {"csv": to_csv, "md": to_markdown, "tex": to_latex}
+
+
+def build_table(results: Results, identifier: str) -> Table:
+    """Return one configured table; where results are missing, its cells show a dash."""
+    entry = results.experiment["tables"][identifier]
+    return KINDS[entry["kind"]](results, identifier, entry)
+
+
+def make_tables(root: str | Path, out: str | Path, experiment: str | Path | None = None) -> None:
+    """Write every configured table into ``out`` as CSV, Markdown and LaTeX."""
+    results = Results(root, experiment)
+    for identifier in sorted(results.experiment["tables"]):
+        table = build_table(results, identifier)
+        for ending, render in ENDINGS.items():
+            write_text(Path(out) / f"{identifier}.{ending}", render(table))

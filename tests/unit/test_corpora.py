@@ -1,0 +1,170 @@
+"""Preparing, reading and counting corpora."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from revocab.corpora.prepare import CorpusOptions, heldout_documents, prepare_corpus, prepare_file
+from revocab.corpora.read import corpus_manifest, documents, texts
+from revocab.corpora.words import RULES, RulesCounter, count_words
+from revocab.errors import RevocabError
+from revocab.io import sha256, write_jsonl
+
+OPTIONS = CorpusOptions(corpus="toy", language="it")
+SOURCE = {"label": "toy.jsonl"}
+
+
+def rows(*values: str) -> list[dict]:
+    return [{"text": value} for value in values]
+
+
+def test_counts_and_skips(tmp_path):
+    given_rows = rows("è uno", "", " \n", "due", "è uno", "tre tre")
+    manifest = prepare_corpus(given_rows, SOURCE, OPTIONS, tmp_path)
+    assert manifest["skipped"] == {"empty": 2, "duplicate": 1}
+    assert manifest["train"] == {"documents": 3, "bytes": 16, "characters": 15, "words": 5}
+    assert manifest["heldout"]["documents"] == 0
+    assert list(texts(tmp_path)) == ["è uno", "due", "tre tre"]
+    assert [row["id"] for row in documents(tmp_path)] == ["toy-1", "toy-4", "toy-6"]
+    assert list(documents(tmp_path, "heldout")) == []
+    assert corpus_manifest(tmp_path) == manifest
+
+
+def test_own_ids_are_kept(tmp_path):
+    prepare_corpus([{"text": "a", "id": "x"}, {"text": "b", "id": 7}], SOURCE, OPTIONS, tmp_path)
+    assert [row["id"] for row in documents(tmp_path)] == ["x", "7"]
+
+
+def split(tmp_path, texts_, heldout_bytes):
+    options = CorpusOptions("toy", "it", heldout_bytes=heldout_bytes)
+    prepare_corpus(rows(*texts_), SOURCE, options, tmp_path)
+    return set(texts(tmp_path)), set(texts(tmp_path, "heldout"))
+
+
+def test_heldout_does_not_depend_on_order_and_never_leaks(tmp_path):
+    many = [f"documento numero {number}" for number in range(200)]
+    train, heldout = split(tmp_path / "a", many, 300)
+    assert split(tmp_path / "b", many[::-1] + many, 300) == (train, heldout)
+    assert train | heldout == set(many)
+    assert not train & heldout
+    assert 300 <= sum(len(text) for text in heldout) < 330
+
+
+def test_same_input_same_bytes(tmp_path):
+    for name in ("a", "b"):
+        split(tmp_path / name, ["uno", "due", "tre"], 3)
+    for name in ("train.jsonl.gz", "heldout.jsonl.gz", "manifest.json"):
+        assert sha256(tmp_path / "a" / name) == sha256(tmp_path / "b" / name)
+
+
+@given(st.lists(st.binary(min_size=4, max_size=4), unique=True, max_size=30), st.integers(0, 60))
+def test_heldout_is_the_smallest_set_of_smallest_hashes(hashes, heldout_bytes):
+    sizes = [1 + sum(digest) % 5 for digest in hashes]
+    chosen = heldout_documents(hashes, sizes, heldout_bytes)
+    taken = sum(sizes[index] for index in chosen)
+    if chosen:
+        largest = max(chosen, key=hashes.__getitem__)
+        assert taken - sizes[largest] < heldout_bytes
+        assert all(hashes[i] > hashes[largest] for i in set(range(len(hashes))) - chosen)
+    assert taken >= min(heldout_bytes, sum(sizes))
+
+
+def test_limits_count_kept_documents(tmp_path):
+    values = rows("", "aa", "aa", "bb", "cccc", "d")
+    options = CorpusOptions("toy", "it", limit_documents=3)
+    prepare_corpus(values, SOURCE, options, tmp_path / "documents")
+    assert list(texts(tmp_path / "documents")) == ["aa", "bb", "cccc"]
+    options = CorpusOptions("toy", "it", limit_bytes=6)
+    prepare_corpus(values, SOURCE, options, tmp_path / "bytes")
+    assert list(texts(tmp_path / "bytes")) == ["aa", "bb"]
+
+
+def test_reading_stops_at_its_limits(tmp_path):
+    prepare_corpus(rows("aaaa", "bb", "c"), SOURCE, OPTIONS, tmp_path)
+    assert list(texts(tmp_path, limit_documents=2)) == ["aaaa", "bb"]
+    assert list(texts(tmp_path, limit_bytes=6)) == ["aaaa", "bb"]
+    assert list(texts(tmp_path, limit_bytes=1)) == ["aaaa"]
+
+
+@pytest.mark.parametrize(
+    ("bad_rows", "message"),
+    [
+        ([{"text": "a"}, {"testo": "b", "lang": "it"}], "row 2.*'text'.*lang, testo"),
+        ([{"text": 3}], "row 1.*int"),
+        ([["a"]], "row 1.*list"),
+        ([], "no documents"),
+        ([{"text": ""}, {"text": None}], r"no documents \(skipped 2 empty"),
+        ([{"text": "\ud800"}], "row 1.*surrogate"),
+    ],
+)
+def test_bad_rows_name_the_row_and_write_nothing(tmp_path, bad_rows, message):
+    with pytest.raises(RevocabError, match=message):
+        prepare_corpus(bad_rows, SOURCE, OPTIONS, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_heldout_must_leave_training_text(tmp_path):
+    with pytest.raises(RevocabError, match="heldout_bytes 100 takes all 2 documents"):
+        split(tmp_path / "out", ["uno", "due"], 100)
+    assert not (tmp_path / "out").exists()
+
+
+def test_files(tmp_path):
+    write_jsonl(tmp_path / "a.jsonl.gz", rows("uno", "due"))
+    manifest = prepare_file(tmp_path / "a.jsonl.gz", OPTIONS, tmp_path / "out")
+    assert manifest["source"]["file"] == "a.jsonl.gz"
+    assert str(tmp_path) not in json.dumps(manifest)
+
+
+def test_bad_files(tmp_path):
+    (tmp_path / "latin.jsonl").write_bytes('{"text": "città"}\n'.encode("latin-1"))
+    (tmp_path / "text.txt").write_text("ciao")
+    (tmp_path / "broken.jsonl").write_text('{"text": "a"}\n{"text"')
+    (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(b'{"text": "a"}\n' * 1000)[:40])
+    (tmp_path / "plain.jsonl.gz").write_text('{"text": "a"}\n')
+    for name, message in {
+        "absent.jsonl": "no such file",
+        "latin.jsonl": "not UTF-8",
+        "text.txt": "allowed are",
+        "broken.jsonl": "line 2: not valid JSON",
+        "cut.jsonl.gz": "broken gzip",
+        "plain.jsonl.gz": "broken gzip",
+    }.items():
+        with pytest.raises(RevocabError, match=message):
+            prepare_file(tmp_path / name, OPTIONS, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_unprepared_folder_is_named(tmp_path):
+    with pytest.raises(RevocabError, match="run prepare_corpus"):
+        list(texts(tmp_path))
+
+
+PARTS = [
+    *"ab12éx'\"`,:.!?;()[]{}<>«»“”’‘-—*% \n\t\u00a0", "cannot", "gimme", "more", "'n", "'t", "is",
+    "d", "'ye", "''", "``", "..", "...", "--", "'s", "n't", "'re", "wan", "na", "  ",
+]  # fmt: skip
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.sampled_from(PARTS), max_size=14).map("".join))
+def test_fast_count_equals_nltks_rules(text):
+    from nltk.tokenize import NLTKWordTokenizer
+
+    assert RulesCounter()(text) == len(NLTKWordTokenizer().tokenize(text))
+
+
+def test_count_words_by_hand():
+    # The full stop is split off at the end of the text only.
+    assert count_words(["L'amico, sì. E tu?", "", "Fine."], "it", RULES) == [6, 0, 2]
+
+
+def test_processes_agree(monkeypatch):
+    monkeypatch.setattr("revocab.corpora.words.PARALLEL_CHARACTERS", 1)
+    values = [f"parola {number}, un'altra." for number in range(20)]
+    assert count_words(values, "it", RULES, 2) == count_words(values, "it", RULES, 1)

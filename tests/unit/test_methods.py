@@ -1,0 +1,266 @@
+"""Every method by hand on three tokens, against float64 formulas, and at the edges."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from revocab.errors import RevocabError
+from revocab.initialise.method import Inputs, methods
+from revocab.initialise.methods.clp import sparsemax
+from revocab.initialise.options import check_options, find_method, parse_options
+from revocab.initialise.rows import fill
+
+NEEDS_NO_OVERLAP = ["fvt", "fvt-released", "mean", "random", "random-all"]
+CHANGING = [name for name, one in methods().items() if not one.keeps_vocabulary]
+
+
+def make(source, helper=None, overlap=((0, 1), (1, 0)), missing=(2,), pieces=None, **keys):
+    """Return inputs from nested lists; ``overlap`` is (target, source) pairs."""
+    table = pieces or {}
+    return Inputs(
+        source_VD=torch.tensor(source, dtype=torch.float32),
+        target_rows=len(overlap) + len(missing),
+        overlap_target_N=torch.tensor([pair[0] for pair in overlap], dtype=torch.int64),
+        overlap_source_N=torch.tensor([pair[1] for pair in overlap], dtype=torch.int64),
+        missing_N=torch.tensor(missing, dtype=torch.int64),
+        seed=keys.pop("seed", 0),
+        pieces=lambda token: table[token],
+        pieces_released=lambda token: table[token][:1],
+        helper_VD=None if helper is None else torch.tensor(helper, dtype=torch.float32),
+        **keys,
+    )
+
+
+def new_rows(name, inputs, **options):
+    method = find_method(name)
+    return method.initialise(inputs, check_options(method, options))
+
+
+def random_inputs(overlap=40, missing=25, source_width=8, helper_width=6, seed=0):
+    generator = torch.Generator().manual_seed(99)
+    target = overlap + missing
+    order = torch.randperm(target, generator=generator)
+    shared = order[:overlap].sort().values
+    return Inputs(
+        source_VD=torch.randn(target, source_width, generator=generator),
+        target_rows=target,
+        overlap_target_N=shared,
+        overlap_source_N=torch.randperm(target, generator=generator)[:overlap],
+        missing_N=order[overlap:].sort().values,
+        seed=seed,
+        pieces=lambda token: [token % 7, token % 5, token % 3],
+        pieces_released=lambda token: [] if token % 2 else [token % 5],
+        helper_VD=torch.randn(target, helper_width, generator=generator),
+    )
+
+
+# Three tokens by hand. ---------------------------------------------------------------------------
+
+SOURCE = [[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]]
+
+
+def test_mean_by_hand():
+    assert new_rows("mean", make(SOURCE)).tolist() == [[pytest.approx(4 / 3), 2.0]]
+
+
+def test_fvt_by_hand():
+    rows = new_rows("fvt", make(SOURCE, pieces={2: [0, 2]}))
+    assert rows.tolist() == [[2.0, 2.0]]
+
+
+def test_fvt_released_uses_the_released_pieces():
+    rows = new_rows("fvt-released", make(SOURCE, pieces={2: [0, 2]}))
+    assert rows.tolist() == [[1.0, 0.0]]
+
+
+def test_clp_by_hand():
+    # Helper: missing token (1, 1) has cosine 1/sqrt 2 with (1, 0) and 1 with (2, 2).
+    inputs = make(SOURCE, helper=[[1, 0], [2, 2], [1, 1]])
+    share = 2**-0.5 / (1 + 2**-0.5)
+    # Target 0 is source row 1 (0, 2), target 1 is source row 0 (1, 0).
+    expected = [1 - share, 2 * share]
+    assert new_rows("clp", inputs).tolist()[0] == pytest.approx(expected, abs=1e-6)
+
+
+def test_clp_top_1_takes_the_nearest_row():
+    inputs = make(SOURCE, helper=[[1, 0], [2, 2], [1, 1]])
+    assert new_rows("clp", inputs, top_k=1).tolist()[0] == pytest.approx([1.0, 0.0], abs=1e-6)
+
+
+def test_clp_sparsemax_by_hand():
+    # Cosines 0 and 1: sparsemax gives all weight to the second.
+    inputs = make(SOURCE, helper=[[1, 0], [0, 5], [0, 1]])
+    assert new_rows("clp-sparsemax", inputs).tolist()[0] == pytest.approx([1.0, 0.0], abs=1e-6)
+    same = new_rows("clp", inputs, weights="sparsemax")
+    assert torch.equal(same, new_rows("clp-sparsemax", inputs))
+
+
+def test_clp_keeps_negative_weights():
+    # Cosines -0.6 and 1: weights -1.5 and 2.5, no clipping.
+    inputs = make(SOURCE, helper=[[-0.6, 0.8], [1, 0], [1, 0]])
+    assert new_rows("clp", inputs).tolist()[0] == pytest.approx([2.5, -3.0], abs=1e-5)
+
+
+def test_random_has_the_source_distribution():
+    source = torch.randn(500, 3) * torch.tensor([1.0, 5.0, 0.1]) + torch.tensor([0.0, 10.0, -1.0])
+    inputs = make(source.tolist(), missing=tuple(range(2, 4002)))
+    rows = new_rows("random", inputs)
+    assert torch.allclose(rows.mean(0), source.mean(0), atol=0.3)
+    assert torch.allclose(rows.std(0), source.std(0), rtol=0.06)
+
+
+def test_random_all_returns_every_row():
+    assert new_rows("random-all", make(SOURCE)).shape == (3, 2)
+
+
+# Formulas in float64. ----------------------------------------------------------------------------
+
+
+def test_clp_equals_the_per_token_weighted_average(monkeypatch):
+    from revocab.initialise.methods import clp
+
+    monkeypatch.setattr(clp, "BLOCK_ELEMENTS", 100)  # several blocks
+    inputs = random_inputs()
+    helper, source = inputs.helper_VD.double(), inputs.source_VD.double()
+    expected = []
+    for token in inputs.missing_N:
+        cosines = torch.stack(
+            [
+                helper[token] @ helper[other] / (helper[token].norm() * helper[other].norm())
+                for other in inputs.overlap_target_N
+            ]
+        )
+        expected.append((cosines / cosines.sum()) @ source[inputs.overlap_source_N])
+    expected_ND = torch.stack(expected)
+    assert torch.allclose(new_rows("clp", inputs).double(), expected_ND, rtol=1e-3, atol=1e-4)
+
+
+def test_fvt_equals_the_plain_mean():
+    inputs = random_inputs()
+    source = inputs.source_VD.double()
+    expected = torch.stack(
+        [source[inputs.pieces(token)].mean(0) for token in inputs.missing_N.tolist()]
+    )
+    assert torch.allclose(new_rows("fvt", inputs).double(), expected, atol=1e-6)
+
+
+def test_fvt_without_pieces_gives_the_mean_row_and_counts_it():
+    inputs = random_inputs()
+    rows = new_rows("fvt-released", inputs)
+    odd = inputs.missing_N % 2 == 1
+    assert torch.allclose(rows[odd], inputs.source_VD.mean(0).expand(int(odd.sum()), -1))
+    assert inputs.notes["tokens_without_pieces"] == int(odd.sum())
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=12))
+def test_sparsemax_is_the_projection_on_the_simplex(scores):
+    weights = sparsemax(torch.tensor([scores]))[0].double()
+    assert weights.sum().item() == pytest.approx(1, abs=1e-5)
+    assert (weights >= 0).all()
+    # Optimality: score - weight is equal on the support, and no larger elsewhere.
+    gap = torch.tensor(scores, dtype=torch.float64) - weights
+    threshold = gap[weights > 0].mean()
+    assert torch.allclose(gap[weights > 0], threshold, atol=1e-5)
+    assert (gap[weights == 0] <= threshold + 1e-5).all()
+
+
+# Edges. ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CHANGING)
+@pytest.mark.parametrize("missing", [0, 3])
+def test_full_intersection_and_few_missing(name, missing):
+    inputs = random_inputs(overlap=40, missing=missing)
+    rows = new_rows(name, inputs)
+    expected = missing if methods()[name].copies_overlap else 40 + missing
+    assert rows.shape == (expected, 8)
+    assert torch.isfinite(rows).all()
+
+
+@pytest.mark.parametrize("name", CHANGING)
+def test_empty_intersection(name):
+    inputs = random_inputs(overlap=0, missing=9)
+    if name in NEEDS_NO_OVERLAP:
+        assert new_rows(name, inputs).shape == (9, 8)
+    else:
+        with pytest.raises(RevocabError, match="no token is shared"):
+            new_rows(name, inputs)
+
+
+@pytest.mark.parametrize("name", CHANGING)
+def test_zero_and_duplicate_rows_give_finite_non_zero_rows(name):
+    inputs = random_inputs()
+    inputs.helper_VD[inputs.missing_N[0]] = 0
+    inputs.helper_VD[inputs.overlap_target_N[:5]] = 0
+    inputs.helper_VD[inputs.overlap_target_N[5]] = inputs.helper_VD[inputs.overlap_target_N[6]]
+    inputs.source_VD[:5] = 0
+    method = methods()[name]
+    matrix = fill(inputs.source_VD, inputs, method, method.options())
+    new = matrix[inputs.missing_N]
+    assert torch.isfinite(matrix).all()
+    assert (new.abs().sum(1) > 0).all()
+
+
+@pytest.mark.parametrize("name", CHANGING)
+def test_same_seed_same_rows(name):
+    assert torch.equal(new_rows(name, random_inputs()), new_rows(name, random_inputs()))
+
+
+def test_matrices_of_one_model_draw_differently():
+    first, second = make(SOURCE), make(SOURCE, matrix="output")
+    assert not torch.equal(new_rows("random", first), new_rows("random", second))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+def test_fill_copies_bits_and_keeps_the_dtype(dtype):
+    inputs = random_inputs()
+    stored = inputs.source_VD.to(dtype)
+    matrix = fill(stored, inputs, methods()["mean"], methods()["mean"].options())
+    assert matrix.dtype == dtype
+    assert torch.equal(matrix[inputs.overlap_target_N], stored[inputs.overlap_source_N])
+
+
+def test_fill_refuses_what_is_not_finite():
+    inputs = random_inputs()
+    inputs.source_VD[3, 3] = float("inf")
+    with pytest.raises(RevocabError, match="not finite"):
+        fill(inputs.source_VD, inputs, methods()["mean"], methods()["mean"].options())
+
+
+# Registry and options. ---------------------------------------------------------------------------
+
+
+def test_every_method_says_what_it_is():
+    for name, method in methods().items():
+        assert method.name == name
+        assert method.summary
+        assert method.keeps_vocabulary or method.initialise is not None
+
+
+def test_registry_imports_no_torch():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from revocab.initialise.method import methods; methods();"
+        "assert 'torch' not in sys.modules, 'torch'"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_options_are_parsed_and_checked():
+    assert parse_options([("anchors", "200"), ("solver", "sgd")]) == {
+        "anchors": 200,
+        "solver": "sgd",
+    }
+    checked = check_options(find_method("sava"), parse_options([("learning_rate", "1e-2")]))
+    assert checked.learning_rate == 0.01
+    with pytest.raises(RevocabError) as error:
+        check_options(find_method("sava"), {"anchor": 3, "steps": 0})
+    assert len(error.value.problems) == 2
+    with pytest.raises(RevocabError, match="allowed are base, clp"):
+        find_method("savva")

@@ -1,0 +1,370 @@
+"""Folders in, folders out: adapted models reload, change nothing else, and keep their layout."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
+
+from revocab.errors import RevocabError
+from revocab.initialise.apply import initialise_model
+from revocab.initialise.method import methods
+from revocab.io import read_json, write_json
+from revocab.models.fetch import fetch_model
+from revocab.models.folder import INDEX, ModelFolder
+from revocab.models.safetensors_files import rewrite
+
+CHANGING = [name for name, one in methods().items() if not one.keeps_vocabulary]
+
+
+@pytest.fixture(scope="module")
+def toys(tmp_path_factory):
+    """Tokenizers source and target, an untied and a tied source model, a helper."""
+    folder = tmp_path_factory.mktemp("toys")
+    source = build_tokenizer(SOURCE_WORDS, 30, folder / "source-tokenizer")
+    target = build_tokenizer(TARGET_WORDS, 45, folder / "target-tokenizer")
+    build_model(source, folder / "untied", seed=1)
+    build_model(source, folder / "tied", seed=2, tied=True, family="llama")
+    build_model(target, folder / "helper", seed=3, hidden_size=24, tied=True)
+    return folder
+
+
+def adapt(toys, out, source="untied", method="fvt", **keys):
+    """Initialise one of the toys (or another folder) for the target tokenizer."""
+    helper = toys / "helper" if methods()[method].needs_helper else None
+    initialise_model(
+        toys / source,
+        out,
+        method,
+        target_tokenizer=toys / "target-tokenizer",
+        helper=helper,
+        seed=4,
+        **keys,
+    )
+    return out
+
+
+def load(folder):
+    from transformers import AutoModelForCausalLM
+
+    return AutoModelForCausalLM.from_pretrained(folder).eval()
+
+
+def shared_pairs(toys):
+    from revocab.vocabulary.canonical import load_tokenizer
+    from revocab.vocabulary.intersection import intersect
+
+    found = intersect(
+        load_tokenizer(toys / "source-tokenizer"), load_tokenizer(toys / "target-tokenizer")
+    )
+    return torch.tensor(found.target_ids.copy()), torch.tensor(found.source_ids.copy())
+
+
+def assert_equal_logits(toys, source, out):
+    """Text of copied tokens only: equal logits for copied tokens."""
+    target_ids, source_ids = shared_pairs(toys)
+    chosen = torch.randperm(len(target_ids), generator=torch.Generator().manual_seed(0))[:24]
+    with torch.no_grad():
+        expected = load(source)(source_ids[chosen][None]).logits[..., source_ids]
+        received = load(out)(target_ids[chosen][None]).logits[..., target_ids]
+    assert torch.allclose(received.float(), expected.float(), atol=1e-6)
+
+
+@pytest.mark.parametrize("source", ["untied", "tied"])
+@pytest.mark.parametrize("method", [name for name in CHANGING if name != "random-all"])
+def test_reload_gives_equal_logits_on_copied_tokens(toys, tmp_path, source, method):
+    out = adapt(toys, tmp_path / "out", source, method)
+    assert_equal_logits(toys, toys / source, out)
+
+
+@pytest.mark.parametrize("source", ["untied", "tied"])
+def test_only_the_vocabulary_changes(toys, tmp_path, source):
+    from transformers import AutoTokenizer
+
+    out = adapt(toys, tmp_path / "out", source, "sava")
+    before = load_file(toys / source / "model.safetensors")
+    after = load_file(out / "model.safetensors")
+    assert before.keys() == after.keys()
+    changed = {name for name in before if not torch.equal(before[name], after[name])}
+    expected = {"model.embed_tokens.weight", "lm_head.weight"}
+    assert changed == (expected if source == "untied" else {"model.embed_tokens.weight"})
+
+    tokenizer = AutoTokenizer.from_pretrained(out)
+    model = load(out)
+    rows = len(model.get_input_embeddings().weight)
+    assert rows == len(tokenizer) == model.config.vocab_size
+    assert model.config.tie_word_embeddings == (source == "tied")
+    for config in (model.config, model.generation_config):
+        assert config.bos_token_id == tokenizer.bos_token_id
+        assert config.eos_token_id == tokenizer.eos_token_id
+        assert config.pad_token_id == tokenizer.pad_token_id
+    target = (toys / "target-tokenizer" / "tokenizer.json").read_bytes()
+    assert (out / "tokenizer.json").read_bytes() == target
+
+
+def test_same_inputs_same_bytes(toys, tmp_path):
+    first, second = (adapt(toys, tmp_path / name, method="sava") for name in ("a", "b"))
+    for file in first.iterdir():
+        assert file.read_bytes() == (second / file.name).read_bytes(), file.name
+    assert str(tmp_path) not in (first / "manifest.json").read_text()
+
+
+def test_reports_beside_the_model(toys, tmp_path):
+    out = adapt(toys, tmp_path / "out", method="clp")
+    counts = read_json(out / "provenance.json")["counts"]
+    assert counts["overlap"] + counts["missing"] == counts["target_tokens"]
+    described = read_json(out / "diagnostics.json")
+    for which in ("input", "output"):
+        statistics = described["matrices"][which]
+        assert statistics["norm_copied"]["rows"] == counts["overlap"]
+        assert statistics["norm_new"]["rows"] == counts["missing"]
+        assert -1 <= statistics["cosine_to_mean_new"] <= 1
+
+
+def test_collapsed_rows_are_reported(toys, tmp_path, capsys):
+    out = adapt(toys, tmp_path / "out", method="mean")
+    assert "have collapsed" in capsys.readouterr().err
+    assert len(read_json(out / "diagnostics.json")["warnings"]) == 2
+
+
+# Layouts of the source. --------------------------------------------------------------------------
+
+
+def shard(source, out):
+    """Copy a model folder as three shards with an index."""
+    shutil.copytree(source, out)
+    tensors = load_file(out / "model.safetensors")
+    (out / "model.safetensors").unlink()
+    names = sorted(tensors)
+    weight_map = {}
+    for number in range(3):
+        file = f"model-{number + 1:05d}-of-00003.safetensors"
+        part = {name: tensors[name] for name in names[number::3]}
+        save_file(part, out / file, {"format": "pt"})
+        weight_map |= dict.fromkeys(part, file)
+    size = sum(one.numel() * one.element_size() for one in tensors.values())
+    write_json(out / INDEX, {"metadata": {"total_size": size}, "weight_map": weight_map})
+    return out
+
+
+def test_shards_are_rewritten_or_linked(toys, tmp_path):
+    source = shard(toys / "untied", tmp_path / "sharded")
+    initialise_model(
+        source, tmp_path / "out", "fvt", target_tokenizer=toys / "target-tokenizer", seed=4
+    )
+    adapt(toys, tmp_path / "whole")
+    expected = load(tmp_path / "whole").state_dict()
+    received = load(tmp_path / "out").state_dict()
+    assert all(torch.equal(expected[name], received[name]) for name in expected)
+    model = ModelFolder(tmp_path / "out")
+    index = read_json(tmp_path / "out" / INDEX)
+    stored = {name: model.read(name) for name in model.tensors}
+    assert index["metadata"]["total_size"] == sum(
+        one.numel() * one.element_size() for one in stored.values()
+    )
+    changed = {model.tensors[name][0] for name in model.vocabulary_tensors.values()}
+    for file in model.files:
+        same = (tmp_path / "out" / file).samefile(source / file)
+        assert same == (file not in changed)
+
+
+def restore(source, out, change):
+    """Copy a one-file model folder with its tensors passed through ``change``."""
+    shutil.copytree(source, out)
+    save_file(change(load_file(out / "model.safetensors")), out / "model.safetensors")
+    return out
+
+
+def test_bfloat16_stays_bfloat16(toys, tmp_path):
+    source = restore(
+        toys / "untied",
+        tmp_path / "bf16",
+        lambda tensors: {name: one.bfloat16() for name, one in tensors.items()},
+    )
+    out = adapt(toys, tmp_path / "out", source, "sava", options={"solver": "lstsq"})
+    tensors = load_file(out / "model.safetensors")
+    assert {one.dtype for one in tensors.values()} == {torch.bfloat16}
+    target_ids, source_ids = shared_pairs(toys)
+    stored = load_file(source / "model.safetensors")["lm_head.weight"]
+    assert torch.equal(tensors["lm_head.weight"][target_ids], stored[source_ids])
+
+
+def padded(tensors, rows):
+    changed = dict(tensors)
+    for name in ("model.embed_tokens.weight", "lm_head.weight"):
+        matrix = tensors[name]
+        extra = torch.full((max(rows, 0), matrix.shape[1]), 1e6)
+        changed[name] = torch.cat([matrix, extra]) if rows > 0 else matrix[:rows].clone()
+    return changed
+
+
+def test_padding_rows_are_cut_and_count_for_nothing(toys, tmp_path):
+    source = restore(toys / "untied", tmp_path / "padded", lambda one: padded(one, 13))
+    config = read_json(source / "config.json")
+    write_json(source / "config.json", {**config, "vocab_size": config["vocab_size"] + 13})
+    for method in ("mean", "sava"):
+        out = adapt(toys, tmp_path / f"out-{method}", source, method)
+        plain = adapt(toys, tmp_path / f"plain-{method}", "untied", method)
+        weights = [load_file(one / "model.safetensors") for one in (out, plain)]
+        assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[1])
+        assert read_json(out / "config.json")["vocab_size"] == len(weights[0]["lm_head.weight"])
+
+
+def test_fewer_rows_than_tokens_are_refused(toys, tmp_path):
+    source = restore(toys / "untied", tmp_path / "short", lambda one: padded(one, -2))
+    with pytest.raises(RevocabError, match="do not belong together"):
+        adapt(toys, tmp_path / "out", source)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_stored_copy_of_a_tied_head_is_dropped(toys, tmp_path):
+    source = restore(
+        toys / "tied",
+        tmp_path / "stored",
+        lambda one: {**one, "lm_head.weight": one["model.embed_tokens.weight"].clone()},
+    )
+    out = adapt(toys, tmp_path / "out", source)
+    assert "lm_head.weight" not in ModelFolder(out).tensors
+    assert_equal_logits(toys, toys / "tied", out)
+
+
+def test_other_architectures_are_found_by_their_modules(toys, tmp_path):
+    from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel
+
+    tokens = len(AutoTokenizer.from_pretrained(toys / "source-tokenizer"))
+    config = GPT2Config(vocab_size=tokens, n_positions=64, n_embd=32, n_layer=1, n_head=2)
+    source = tmp_path / "gpt2"
+    GPT2LMHeadModel(config).save_pretrained(source)
+    for file in (toys / "source-tokenizer").iterdir():
+        shutil.copyfile(file, source / file.name)
+    out = adapt(toys, tmp_path / "out", source)
+    assert_equal_logits(toys, source, out)
+
+
+def test_special_ids_of_the_old_vocabulary_do_not_survive(toys, tmp_path):
+    source = restore(toys / "untied", tmp_path / "source", lambda one: one)
+    write_json(
+        source / "generation_config.json",
+        {"eos_token_id": [290, 291], "bad_words_ids": [[288]], "temperature": 0.5},
+    )
+    out = adapt(toys, tmp_path / "out", source)
+    generation = read_json(out / "generation_config.json")
+    assert generation["eos_token_id"] == 2
+    assert generation["temperature"] == 0.5
+    assert "bad_words_ids" not in generation
+    assert read_json(out / "provenance.json")["dropped_settings"] == ["bad_words_ids"]
+
+
+# Wrong inputs. -----------------------------------------------------------------------------------
+
+
+def test_pickled_weights_are_refused(toys, tmp_path):
+    shutil.copytree(toys / "untied", tmp_path / "pickled")
+    (tmp_path / "pickled" / "model.safetensors").rename(tmp_path / "pickled/pytorch_model.bin")
+    with pytest.raises(RevocabError, match="pickles"):
+        adapt(toys, tmp_path / "out", tmp_path / "pickled")
+    with pytest.raises(RevocabError, match="pickles"):
+        fetch_model(tmp_path / "F" / "snapshot", hub=None, revision=None, path=tmp_path / "pickled")
+
+
+def test_helper_must_use_the_target_tokenizer(toys, tmp_path):
+    with pytest.raises(RevocabError, match="not the target tokenizer"):
+        initialise_model(
+            toys / "untied",
+            tmp_path / "out",
+            "sava",
+            target_tokenizer=toys / "target-tokenizer",
+            helper=toys / "tied",
+        )
+
+
+def test_missing_arguments_are_named(toys, tmp_path):
+    with pytest.raises(RevocabError, match="--target-tokenizer"):
+        initialise_model(toys / "untied", tmp_path / "out", "fvt")
+    with pytest.raises(RevocabError, match="--helper"):
+        initialise_model(
+            toys / "untied", tmp_path / "out", "clp", target_tokenizer=toys / "target-tokenizer"
+        )
+
+
+def test_pairs_of_other_vocabularies_are_refused(toys, tmp_path):
+    from revocab.vocabulary.intersection import intersect_folders
+
+    target = toys / "target-tokenizer"
+    intersect_folders(target, target, "bytes", tmp_path / "pairs")
+    with pytest.raises(RevocabError, match="source vocabulary"):
+        adapt(toys, tmp_path / "out", pairs=tmp_path / "pairs")
+    intersect_folders(toys / "source-tokenizer", target, "bytes", tmp_path / "pairs")
+    out = adapt(toys, tmp_path / "with", pairs=tmp_path / "pairs")
+    alone = adapt(toys, tmp_path / "without")
+    assert (out / "model.safetensors").read_bytes() == (alone / "model.safetensors").read_bytes()
+
+
+# Keeping, fetching, rewriting. -------------------------------------------------------------------
+
+
+def test_lapt_is_the_source_with_its_tokenizer(toys, tmp_path):
+    initialise_model(toys / "untied", tmp_path / "out", "lapt", seed=1)
+    for name in ("model.safetensors", "config.json", "tokenizer.json"):
+        assert (tmp_path / "out" / name).read_bytes() == (toys / "untied" / name).read_bytes()
+    assert read_json(tmp_path / "out" / "manifest.json")["method"] == "lapt"
+
+
+def test_fetch_copies_a_local_folder(toys, tmp_path):
+    snapshot = tmp_path / "model" / "snapshot"
+    fetch_model(snapshot, hub=None, revision=None, path=toys / "untied")
+    assert (snapshot / "model.safetensors").samefile(toys / "untied" / "model.safetensors")
+    assert not (snapshot / "manifest.json").exists()
+    manifest = read_json(tmp_path / "model" / "manifest.json")
+    assert manifest["files"].keys() == {"model.safetensors"}
+    load(snapshot)
+
+
+def test_fetch_needs_the_network_or_says_so(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    import huggingface_hub.constants
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(RevocabError, match="cannot be fetched"):
+        fetch_model(tmp_path / "m" / "snapshot", hub="someone/model", revision=None, path=None)
+
+
+def test_rewrite_keeps_everything_else(tmp_path):
+    tensors = {
+        "a": torch.arange(6, dtype=torch.float32).reshape(2, 3),
+        "b": torch.ones(3, dtype=torch.bfloat16),
+        "c": torch.tensor([1, 2, 3]),
+    }
+    save_file(tensors, tmp_path / "in.safetensors", {"format": "pt"})
+    new = torch.zeros(5, dtype=torch.bfloat16)
+    rewrite(tmp_path / "in.safetensors", tmp_path / "out.safetensors", {"b": new, "c": None})
+    received = load_file(tmp_path / "out.safetensors")
+    assert received.keys() == {"a", "b"}
+    assert torch.equal(received["a"], tensors["a"])
+    assert torch.equal(received["b"], new)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00" * 4, b"\xff" * 40, b"\x04" + b"\x00" * 7 + b"oh"])
+def test_broken_weight_files_are_named(toys, tmp_path, content):
+    shutil.copytree(toys / "untied", tmp_path / "broken")
+    (tmp_path / "broken" / "model.safetensors").write_bytes(content)
+    with pytest.raises(RevocabError, match=r"model\.safetensors"):
+        ModelFolder(tmp_path / "broken").tensors  # noqa: B018
+
+
+def test_generation_stops_at_eos(toys, tmp_path):
+    out = adapt(toys, tmp_path / "out")
+    model = load(out)
+    with torch.no_grad():
+        # A head that always answers eos.
+        model.lm_head.weight.zero_()
+        model.model.norm.weight.fill_(1)
+        hidden = model.model(torch.tensor([[1]])).last_hidden_state[0, -1]
+        model.lm_head.weight[2] = hidden
+    received = model.generate(torch.tensor([[1]]), max_new_tokens=8, do_sample=False)
+    assert received[0].tolist() == [1, 2]
+    json.dumps(model.generation_config.to_dict())

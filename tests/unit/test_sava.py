@@ -1,0 +1,206 @@
+"""SAVA's map: by hand, against the direct Adam loop, and each solver against its own optimum."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from test_methods import make, new_rows, random_inputs
+
+from revocab.initialise import alignment
+from revocab.initialise.methods.sava import METHOD, choose_anchors
+
+
+def data(anchors=60, width_x=7, width_y=5, seed=0):
+    """Return unit rows in both spaces that are related, but not exactly."""
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(anchors, width_x, generator=generator)
+    mix = torch.randn(width_x, width_y, generator=generator)
+    y = x @ mix + 0.3 * torch.randn(anchors, width_y, generator=generator)
+    return torch.nn.functional.normalize(x, dim=1), torch.nn.functional.normalize(y, dim=1)
+
+
+def direct_adam(x, y, steps, learning_rate, seed):
+    """Return the released procedure: a padded nn.Linear trained by full-batch Adam."""
+    width = max(x.shape[1], y.shape[1])
+    padded_x = torch.nn.functional.pad(x, (0, width - x.shape[1]))
+    padded_y = torch.nn.functional.pad(y, (0, width - y.shape[1]))
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        linear = torch.nn.Linear(width, width).to(x.dtype)
+    optimizer = torch.optim.Adam(linear.parameters(), lr=learning_rate)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(linear(padded_x), padded_y).backward()
+        optimizer.step()
+    return lambda rows: linear(torch.nn.functional.pad(rows, (0, width - rows.shape[1])))[
+        :, : y.shape[1]
+    ].detach()
+
+
+@pytest.mark.parametrize(("width_x", "width_y"), [(7, 5), (5, 7), (6, 6)])
+def test_start_is_that_of_a_padded_linear_layer(width_x, width_y):
+    start = alignment.linear_start(width_x, width_y, 42)
+    width = max(width_x, width_y)
+    torch.manual_seed(42)
+    linear = torch.nn.Linear(width, width)
+    assert torch.equal(start.weight_XY, linear.weight.T[:width_x, :width_y])
+    assert torch.equal(start.bias_Y, linear.bias[:width_y])
+
+
+@pytest.mark.parametrize(
+    ("anchors", "width_x", "width_y"),
+    # Wider helper, wider source, square, and few anchors (the direct form of the gradient).
+    [(400, 48, 32), (400, 32, 48), (300, 40, 40), (12, 48, 32)],
+)
+def test_gram_form_has_the_iterates_of_the_direct_loop(anchors, width_x, width_y):
+    x, y = data(anchors, width_x, width_y)
+    fitted = alignment.fit_sgd(x, y, steps=1000, learning_rate=1e-3, seed=42)
+    expected = direct_adam(x, y, 1000, 1e-3, 42)(x)
+    assert ((fitted(x) - expected).norm() / expected.norm()).item() < 1e-5
+
+
+def test_gram_form_in_float64_follows_the_direct_loop_closely():
+    x, y = (rows.double() for rows in data(200, 24, 16))
+    fitted = alignment.fit_sgd(x, y, steps=300, learning_rate=1e-3, seed=42)
+    expected = direct_adam(x, y, 300, 1e-3, 42)(x)
+    assert torch.allclose(fitted(x), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_gram_form_is_closer_to_the_exact_iterates_than_the_float32_loop():
+    # Nearly exact linear data: late gradients are tiny, and rounding is what Adam sees.
+    generator = torch.Generator().manual_seed(7)
+    x = torch.randn(120, 20, generator=generator)
+    y = x @ torch.randn(20, 32, generator=generator)
+    y += 0.02 * torch.randn(y.shape, generator=generator)
+    x, y = (torch.nn.functional.normalize(rows, dim=1) for rows in (x, y))
+    exact = direct_adam(x.double(), y.double(), 1000, 1e-3, 42)(x.double())
+    fitted = alignment.fit_sgd(x, y, steps=1000, learning_rate=1e-3, seed=42)(x)
+    assert ((fitted - exact).norm() / exact.norm()).item() < 2e-6
+
+
+def test_gram_is_summed_over_chunks(monkeypatch):
+    x, y = data()
+    whole = alignment.gram(x, y)
+    monkeypatch.setattr(alignment, "CHUNK_ROWS", 7)
+    for one, other in zip(whole, alignment.gram(x, y), strict=True):
+        assert torch.allclose(one, other, rtol=1e-12)
+
+
+def test_lstsq_is_the_least_squares_solution():
+    x, y = data()
+    fitted = alignment.fit_lstsq(x, y)
+    design = np.concatenate([x.double().numpy(), np.ones((len(x), 1))], axis=1)
+    expected, *_ = np.linalg.lstsq(design, y.double().numpy(), rcond=None)
+    assert np.allclose(fitted.weight_XY, expected[:-1], atol=1e-5)
+    assert np.allclose(fitted.bias_Y, expected[-1], atol=1e-5)
+
+
+def test_ridge_is_the_ridge_solution_and_leaves_the_bias_alone():
+    from sklearn.linear_model import Ridge
+
+    x, y = data()
+    fitted = alignment.fit_lstsq(x, y, ridge=0.7)
+    expected = Ridge(alpha=0.7).fit(x.double().numpy(), y.double().numpy())
+    assert np.allclose(fitted.weight_XY.T, expected.coef_, atol=1e-5)
+    assert np.allclose(fitted.bias_Y, expected.intercept_, atol=1e-5)
+
+
+def test_lstsq_with_too_few_anchors_takes_the_smallest_map():
+    x, y = data(anchors=4, width_x=9, width_y=3)
+    fitted = alignment.fit_lstsq(x, y)
+    assert torch.allclose(fitted(x), y, atol=1e-5)
+    centred_x, centred_y = (rows.double() - rows.double().mean(0) for rows in (x, y))
+    smallest = torch.linalg.pinv(centred_x) @ centred_y
+    assert torch.allclose(fitted.weight_XY.double(), smallest, atol=1e-5)
+
+
+def test_lstsq_is_never_worse_than_sgd_on_the_anchors():
+    x, y = data()
+    sgd = alignment.fit_sgd(x, y, steps=1000, learning_rate=1e-3, seed=42)
+    assert (alignment.fit_lstsq(x, y)(x) - y).square().sum() <= (sgd(x) - y).square().sum()
+
+
+@pytest.mark.parametrize(("width_x", "width_y"), [(5, 5), (7, 5), (5, 7)])
+def test_procrustes_is_orthogonal_and_finds_a_rotation(width_x, width_y):
+    from scipy.linalg import orthogonal_procrustes
+
+    x, y = data(200, width_x, width_y)
+    weight = alignment.fit_procrustes(x, y).weight_XY
+    small = weight if width_x >= width_y else weight.T
+    assert torch.allclose(small.T @ small, torch.eye(small.shape[1]), atol=1e-5)
+    if width_x == width_y:
+        expected, _ = orthogonal_procrustes(x.double().numpy(), y.double().numpy())
+        assert np.allclose(weight, expected, atol=1e-5)
+        rotated = x @ weight
+        assert torch.allclose(alignment.fit_procrustes(x, rotated).weight_XY, weight, atol=1e-4)
+
+
+def test_scaling_by_hand():
+    rows = torch.tensor([[1.0, 5.0], [3.0, 5.0]])
+    scaling = alignment.Scaling.fit(rows)
+    assert scaling.mean_D.tolist() == [2.0, 5.0]
+    assert scaling.scale_D.tolist() == [pytest.approx(2**0.5), 1.0]  # unbiased; constant: 1
+    assert scaling.mean_norm.item() == pytest.approx(2**-0.5)
+    assert scaling.forward(rows).tolist() == [[-1.0, 0.0], [1.0, 0.0]]
+    assert torch.allclose(scaling.backward(scaling.forward(rows)), rows)
+
+
+def test_sava_by_hand_on_three_tokens():
+    # Source = 3 * helper + 1 in one dimension: unit rows are signs, and the map is the identity.
+    inputs = make([[1.0], [7.0]], helper=[[2.0], [0.0], [1.5]], overlap=((0, 1), (1, 0)))
+    rows = new_rows("sava", inputs, solver="lstsq")
+    # Statistics of both anchors: mean 1, deviation sqrt 2 in the helper; 4, 3 sqrt 2 in the source.
+    # Token 1.5 is above the mean: sign +1, times mean norm 1/sqrt 2, times 3 sqrt 2, plus 4.
+    assert rows.tolist() == [[pytest.approx(7.0, abs=1e-5)]]
+    assert inputs.notes["anchors"] == 2
+    assert inputs.notes["anchor_squared_error"] == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["sgd", "lstsq", "procrustes"])
+def test_whole_method_against_float64(solver):
+    inputs = random_inputs(overlap=80, missing=20, source_width=9, helper_width=6)
+    rows = new_rows("sava", inputs, solver=solver, steps=200)
+    helper, source = inputs.helper_VD.double(), inputs.source_VD.double()
+    x, y = helper[inputs.overlap_target_N], source[inputs.overlap_source_N]
+    scaled_x = (x - x.mean(0)) / x.std(0)
+    scaled_y = (y - y.mean(0)) / y.std(0)
+    unit_x = scaled_x / scaled_x.norm(dim=1, keepdim=True)
+    unit_y = scaled_y / scaled_y.norm(dim=1, keepdim=True)
+    new = (helper[inputs.missing_N] - x.mean(0)) / x.std(0)
+    new = new / new.norm(dim=1, keepdim=True)
+    if solver == "sgd":
+        mapped = direct_adam(unit_x, unit_y, 200, 1e-3, 42)(new)
+    elif solver == "lstsq":
+        design = torch.cat([unit_x, torch.ones(len(x), 1)], dim=1)
+        theta = torch.linalg.lstsq(design, unit_y).solution
+        mapped = torch.cat([new, torch.ones(len(new), 1)], dim=1) @ theta
+    else:
+        left, _, right = torch.linalg.svd(unit_x.T @ unit_y, full_matrices=False)
+        mapped = new @ (left @ right)
+    expected = mapped * scaled_y.norm(dim=1).mean() * y.std(0) + y.mean(0)
+    assert torch.allclose(rows.double(), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_anchors_are_sorted_seeded_and_the_same_for_both_matrices():
+    chosen = choose_anchors(100, 10, seed=5)
+    assert chosen.tolist() == sorted(set(chosen.tolist()))
+    assert torch.equal(chosen, choose_anchors(100, 10, seed=5))
+    assert not torch.equal(chosen, choose_anchors(100, 10, seed=6))
+    assert choose_anchors(7, 10, seed=5).tolist() == list(range(7))
+
+
+@pytest.mark.parametrize("solver", ["sgd", "lstsq", "procrustes"])
+@pytest.mark.parametrize("anchors", [1, 2, 1000])
+def test_any_number_of_anchors_gives_finite_rows(solver, anchors):
+    inputs = random_inputs()
+    rows = new_rows("sava", inputs, solver=solver, anchors=anchors, steps=20)
+    assert torch.isfinite(rows).all()
+    assert inputs.notes["anchors"] == min(anchors, 40)
+    assert inputs.notes["anchors_wanted"] == anchors
+
+
+def test_defaults_are_the_published_ones():
+    options = METHOD.options()
+    assert (options.solver, options.steps, options.learning_rate) == ("sgd", 1000, 1e-3)
+    assert (options.fit_seed, options.anchors, options.ridge) == (42, None, 0.0)

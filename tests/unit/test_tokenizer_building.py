@@ -1,0 +1,202 @@
+"""Training and copying tokenizers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from revocab.corpora.prepare import CorpusOptions, prepare_corpus
+from revocab.errors import RevocabError
+from revocab.io import sha256
+from revocab.vocabulary.build import (
+    TrainingText,
+    batched,
+    build_copied,
+    build_trained,
+    frequent_characters,
+    train_tokenizer,
+    training_budgets,
+    training_texts,
+)
+from revocab.vocabulary.load import load_tokenizer, tokenizer_style
+
+SENTENCES = [
+    "La città è più bella di sera, perché c'è il mare.",
+    "I bambini giocano nel parco; i nonni li guardano.",
+    "Quanto costa? Costa 125 euro (circa).\nÈ caro!",
+    "The children are playing in the park, and it's late.",
+]
+TEXTS = [f"{a} {b}" for a in SENTENCES for b in SENTENCES] * 3
+SIZE = 360
+ALPHABETS = ["byte_fallback", "byte_level"]
+
+
+NASTY = [
+    *(" ", "  ", "\n", "\r\n", "\t", "▁", "▁▁", "\x10", "\x100", "\x101", "e\u0301", "🙂"),
+    *("👩\u200d👧", "日本", "Привет", "مرحبا", "<0x0A>", "Ġ", "Ċ", "\u200b", "\ufeff", "\x00"),
+    *("\u00a0", "12", "città", " è"),
+]
+
+
+@pytest.fixture(scope="module", params=ALPHABETS)
+def tokenizer(request):
+    characters = frequent_characters(TEXTS, 80)
+    return train_tokenizer(batched(TEXTS), request.param, SIZE, characters)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("corpus")
+    rows = [{"text": text} for text in TEXTS[:16]]
+    prepare_corpus(rows, {"label": "toy"}, CorpusOptions("toy", "it"), folder)
+    return folder
+
+
+def text_strategy():
+    """Any valid Unicode text, rich in what tokenizers get wrong."""
+    nasty = st.sampled_from(NASTY)
+    anything = st.characters(exclude_categories=["Cs"]) | nasty
+    return st.lists(anything, max_size=20).map("".join)
+
+
+@settings(max_examples=400, deadline=None)
+@given(text=text_strategy())
+def test_round_trip(tokenizer, text):
+    ids = tokenizer(text).input_ids
+    assert ids[0] == tokenizer.bos_token_id
+    assert tokenizer.decode(ids, skip_special_tokens=True) == text
+
+
+def test_every_byte_is_reachable(tokenizer):
+    text = "".join(map(chr, range(0x20, 0x2000))) + "\U0001f600\U0010ffff"
+    ids = tokenizer(text, add_special_tokens=False).input_ids
+    assert tokenizer.unk_token_id is None or tokenizer.unk_token_id not in ids
+
+
+def test_size_ids_and_style(tokenizer):
+    assert len(tokenizer) == SIZE
+    assert sorted(tokenizer.get_vocab().values()) == list(range(SIZE))
+    style = tokenizer_style(tokenizer)
+    if style == "byte_fallback":
+        assert (tokenizer.unk_token_id, tokenizer.bos_token_id, tokenizer.eos_token_id) == (0, 1, 2)
+        assert tokenizer.convert_ids_to_tokens([3, 258]) == ["<0x00>", "<0xFF>"]
+        assert tokenizer.pad_token_id == 0
+    else:
+        assert style == "byte_level"
+        assert (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id) == (0, 1, 1)
+
+
+def test_digits_and_lines(tokenizer):
+    tokens = tokenizer.tokenize("anno 1525\n")
+    if tokenizer_style(tokenizer) == "byte_fallback":
+        assert tokens[-6:] == ["▁", "1", "5", "2", "5", "<0x0A>"]
+    else:
+        assert tokens[-1] == "Ċ"
+
+
+def test_too_small_and_too_large():
+    for alphabet in ALPHABETS:
+        with pytest.raises(RevocabError, match="needs at least"):
+            train_tokenizer(batched(TEXTS), alphabet, 200)
+        with pytest.raises(
+            RevocabError, match=r"vocabulary_size 9000: the training text gives \d+"
+        ):
+            train_tokenizer(batched(TEXTS), alphabet, 9000)
+    with pytest.raises(RevocabError, match="allowed are byte_fallback and byte_level"):
+        train_tokenizer(batched(TEXTS), "bytes", SIZE)
+
+
+def test_frequent_characters():
+    # One in a hundred thousand is too rare; line ends are never characters.
+    assert frequent_characters(["ab" * 50_000 + "z\n"], 10) == ["a", "b", "▁"]
+    # Ties at the limit: the lower code point stays.
+    assert frequent_characters(["cba"], 3) == ["a", "b", "▁"]
+
+
+def test_shares_are_shares_of_bytes(tmp_path):
+    for name, text in {"it": "è" * 50, "en": "a" * 300}.items():
+        prepare_corpus(
+            [{"text": text}], {"label": name}, CorpusOptions(name, name), tmp_path / name
+        )
+    mixture = [
+        TrainingText("it", 0.5, tmp_path / "it"),
+        TrainingText("en", 0.5, tmp_path / "en"),
+    ]
+    assert training_budgets(mixture) == {"it": 100, "en": 100}
+    budgets = training_budgets(mixture, limit_bytes=42)
+    assert budgets == {"it": 21, "en": 21}
+    # Cut to the budget, and at a whole character.
+    assert list(training_texts(mixture, budgets)) == ["è" * 10, "a" * 21]
+
+
+def test_bad_shares(corpus):
+    with pytest.raises(RevocabError, match="sum to 0.7"):
+        training_budgets([TrainingText("toy", 0.7, corpus)])
+    with pytest.raises(RevocabError, match="named twice"):
+        training_budgets([TrainingText("toy", 0.5, corpus), TrainingText("toy", 0.5, corpus)])
+
+
+@pytest.mark.parametrize("alphabet", ALPHABETS)
+def test_folder(tmp_path, corpus, alphabet):
+    mixture = [TrainingText("toy", 1.0, corpus)]
+    manifest = build_trained(mixture, alphabet, SIZE, tmp_path / "tok")
+    loaded = load_tokenizer(tmp_path / "tok")
+    assert len(loaded) == manifest["vocabulary_size"] == SIZE
+    assert manifest["alphabet"] == alphabet
+    assert manifest["special_ids"]["bos"] == loaded.bos_token_id
+    assert str(tmp_path) not in (tmp_path / "tok" / "tokenizer_config.json").read_text()
+
+    copied = build_copied(tmp_path / "tok", tmp_path / "copy")
+    assert copied["alphabet"] == alphabet
+    assert load_tokenizer(tmp_path / "copy").get_vocab() == loaded.get_vocab()
+    assert sha256(tmp_path / "copy" / "tokenizer.json") == manifest["sha256"]
+
+
+BUILD = """
+import sys
+from pathlib import Path
+from revocab.vocabulary.build import TrainingText, build_trained
+for alphabet in ("byte_fallback", "byte_level"):
+    out = Path(sys.argv[2], alphabet)
+    build_trained([TrainingText("toy", 1.0, Path(sys.argv[1]))], alphabet, 360, out)
+"""
+
+
+def test_fresh_processes_give_the_same_bytes(tmp_path, corpus):
+    sums = []
+    for seed, threads in (("1", "1"), ("2", "2")):
+        out = tmp_path / seed
+        subprocess.run(
+            [sys.executable, "-c", BUILD, str(corpus), str(out)],
+            env={**os.environ, "PYTHONHASHSEED": seed, "RAYON_NUM_THREADS": threads},
+            check=True,
+        )
+        sums.append({str(path.relative_to(out)): sha256(path) for path in out.rglob("*.json")})
+    assert sums[0] == sums[1]
+    assert len(sums[0]) == 6
+
+
+def test_missing_folder(tmp_path):
+    with pytest.raises(RevocabError, match="no such folder"):
+        build_copied(tmp_path / "absent", tmp_path / "out")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(RevocabError, match="no tokenizer could be loaded"):
+        build_copied(tmp_path / "empty", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.shared_data
+def test_real_mistral(tmp_path, shared_folder):
+    build_copied(shared_folder / "tokenizers" / "mistral-7b-v0.1", tmp_path / "mistral")
+    tokenizer = load_tokenizer(tmp_path / "mistral")
+    assert len(tokenizer) == 32000
+    assert (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.unk_token_id) == (1, 2, 0)
+    assert tokenizer.tokenize("La città è più bella.")[-1] == "."
+    manifest = json.loads((tmp_path / "mistral" / "manifest.json").read_text())
+    assert manifest["path"] == "mistral-7b-v0.1"

@@ -1,0 +1,72 @@
+"""Small tokenizers and models for the tests of initialisation, stand-ins and similarity."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+SOURCE_WORDS = _words("the cat sat on the mat and the dog ran to the house")
+TARGET_WORDS = _words("il gatto e il cane sono a casa the cat sat on the mat perché è così")
+
+
+def build_tokenizer(words: list[str], merges: int, out: Path) -> Path:
+    """Write a byte-fallback BPE tokenizer folder trained on a few words."""
+    from tokenizers import Tokenizer, decoders, models, normalizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True, fuse_unk=True))
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
+    )
+    tokenizer.decoder = decoders.Sequence(
+        [
+            decoders.Replace("▁", " "),
+            decoders.ByteFallback(),
+            decoders.Fuse(),
+            decoders.Strip(" ", 1, 0),
+        ]
+    )
+    special = ["<unk>", "<s>", "</s>"]
+    bytes_ = [f"<0x{byte:02X}>" for byte in range(256)]
+    trainer = trainers.BpeTrainer(
+        vocab_size=259 + merges, special_tokens=[*special, *bytes_], show_progress=False
+    )
+    tokenizer.train_from_iterator(words, trainer)
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, unk_token="<unk>", bos_token="<s>", eos_token="</s>"
+    )
+    fast.pad_token = "<unk>"
+    fast.save_pretrained(out)
+    _unspecial_bytes(out)
+    return out
+
+
+def _unspecial_bytes(folder: Path) -> None:
+    """Byte tokens were declared special to fix their ids; they are ordinary tokens."""
+    import json
+
+    for name in ("tokenizer.json",):
+        state = json.loads((folder / name).read_text(encoding="utf-8"))
+        state["added_tokens"] = [one for one in state["added_tokens"] if one["id"] < 3]
+        (folder / name).write_text(json.dumps(state), encoding="utf-8")
+
+
+def build_model(tokenizer: Path, out: Path, *, seed: int = 1, **changes: object) -> Path:
+    """Write a two-layer random model for a tokenizer."""
+    from revocab.config.schema import Architecture
+    from revocab.models.stand_in import build_stand_in
+
+    shape = {
+        "family": "mistral",
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "layers": 2,
+        "heads": 4,
+        "kv_heads": 2,
+    }
+    build_stand_in(tokenizer, Architecture(**{**shape, **changes}), 64, seed, out)
+    return out
