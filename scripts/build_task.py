@@ -1,4 +1,4 @@
-"""Write one self-contained lm-evaluation-harness task: a prompt template with its data filled in."""
+"""Write one self-contained lm-evaluation-harness task: a template with its data filled in."""
 
 from __future__ import annotations
 

@@ -27,9 +27,7 @@ def main() -> None:
 
     from revocab.report.scores import collect_scores
 
-    collect_scores(
-        arguments.results, arguments.out, arguments.experiment, dict(arguments.metric)
-    )
+    collect_scores(arguments.results, arguments.out, arguments.experiment, dict(arguments.metric))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,9 @@ def main() -> None:
     """Read the command line, measure, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--group", required=True)
-    parser.add_argument("--helper", type=named_path, required=True, metavar="ID=MODELDIR")
+    parser.add_argument(
+        "--helper", type=named_path, metavar="ID=MODELDIR", help="none: compare the runs only"
+    )
     parser.add_argument(
         "--run",
         type=run_models,
@@ -53,7 +55,7 @@ def main() -> None:
     )
     described = {
         "group": arguments.group,
-        "helper": arguments.helper[0],
+        "helper": arguments.helper[0] if arguments.helper else None,
         "relative": arguments.relative,
         "seed": arguments.seed,
         "anchors_wanted": arguments.anchors,

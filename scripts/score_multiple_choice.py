@@ -24,8 +24,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--share-contexts",
         action=argparse.BooleanOptionalAction,
-        default=True,
-        help="compute the context that an item's choices share once",
+        help="compute the context that an item's choices share once (default: in float32)",
     )
     parser.add_argument("--out", required=True, type=Path, metavar="CSV")
     return parser.parse_args()

@@ -12,9 +12,11 @@ import random
 import sys
 from pathlib import Path
 
+import yaml
+
 from revocab.config import as_json
 from revocab.config.expand import Run
-from revocab.config.load import read
+from revocab.config.schema import Experiment
 from revocab.io import read_json, write_json, write_jsonl, write_text
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -30,9 +32,10 @@ def write_csv(path: Path, rows: list[dict]) -> None:
         writer.writerows(rows)
 
 
-def fake_results(root: Path, config: str = "demo.yaml") -> Path:
+def fake_results(root: Path, config: str = "demo.yaml", **overrides) -> Path:
     """Fill ``root`` with the results folder of an experiment file; return it."""
-    experiment = read(REPOSITORY / "config" / config)
+    values = yaml.safe_load((REPOSITORY / "config" / config).read_text(encoding="utf-8"))
+    experiment = Experiment.model_validate({**values, **overrides})
     write_json(root / "experiment.json", as_json(experiment))
     content = read_json(root / "experiment.json")
     runs = [Run(**row) for row in content["runs"]]
@@ -103,7 +106,9 @@ def fake_scores(folder: Path, run: Run, experiment: dict, draw: random.Random) -
     for step in run.select(experiment["evaluation"]["generation"]["steps"]):
         for task, entry in experiment["evaluation"]["generation"]["tasks"].items():
             answering = entry["kind"] == "question_answering"
-            metrics = ("rougeL", "exact_match", "f1") if answering else ("chrf++", "bleu", "comet22")
+            metrics = (
+                ("rougeL", "exact_match", "f1") if answering else ("chrf++", "bleu", "comet22")
+            )
             for metric in metrics:
                 empty = metric == "comet22"
                 row = {"run": run.id, "step": step, "task": task, "metric": metric}
@@ -132,7 +137,9 @@ def fake_shared(root: Path, experiment: dict, runs: list[Run], draw: random.Rand
     )
     for group, entry in experiment["runs"].items():
         compared = [
-            r for r in runs if r.group == group and r.evaluate and r.trains and r.target == entry["target"]
+            r
+            for r in runs
+            if r.group == group and r.evaluate and r.trains and r.target == entry["target"]
         ]
         rows = []
         for run in compared:

@@ -136,7 +136,7 @@ def test_shares_are_shares_of_bytes(tmp_path):
 
 
 def test_bad_shares(corpus):
-    with pytest.raises(RevocabError, match="sum to 0.7"):
+    with pytest.raises(RevocabError, match=r"sum to 0.7"):
         training_budgets([TrainingText("toy", 0.7, corpus)])
     with pytest.raises(RevocabError, match="named twice"):
         training_budgets([TrainingText("toy", 0.5, corpus), TrainingText("toy", 0.5, corpus)])

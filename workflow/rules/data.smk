@@ -3,7 +3,7 @@
 
 rule build_world:
     input:
-        code=code("build_world", "world"),
+        code=code("build_demoworld", "demoworld"),
     output:
         manifest=f"{RESOURCES}/world/manifest.json",
         baselines=f"{RESOURCES}/world/baselines.json",
@@ -14,7 +14,7 @@ rule build_world:
         arguments=options(**EXPERIMENT.world.model_dump()) if EXPERIMENT.world else [],
         out=folder,
     shell:
-        "{PYTHON:q} scripts/build_world.py {params.arguments:q} --out {params.out:q} 2> {log:q}"
+        "{PYTHON:q} scripts/build_demoworld.py {params.arguments:q} --out {params.out:q} 2> {log:q}"
 
 
 def corpus_arguments(wildcards):

@@ -92,7 +92,7 @@ class RunModels:
 
 def measure(
     group: str,
-    helper: tuple[str, Path],
+    helper: tuple[str, Path] | None,
     runs: list[RunModels],
     target_tokenizer: Path,
     *,
@@ -103,8 +103,8 @@ def measure(
 ) -> tuple[list[dict[str, Any]], Anchors]:
     """Return the rows of ``similarity.csv`` for one group, and the anchors.
 
-    Input embeddings are compared: each run with the helper at both steps, then each run with each
-    other one (both orders) at the last step.
+    Input embeddings are compared: each run with the helper (if there is one) at both steps, then
+    each run with each other one (both orders) at the last step.
     """
     from revocab.vocabulary.canonical import canonical_vocabulary, load_tokenizer
 
@@ -115,13 +115,13 @@ def measure(
         matrix_VD = ModelFolder(folder).matrix("input", len(vocabulary))
         return relative_representation(matrix_VD, anchors, relative)
 
-    helper_TA = represent(helper[1])
-    rows, last = [], {}
-    for run in runs:
-        last[run.run] = represent(run.last)
-        for step, run_TA in zip(steps, (represent(run.first), last[run.run]), strict=True):
-            row = (helper[0], step, similarity(run_TA, helper_TA))
-            rows.append(("helper", group, run.run, *row))
+    rows, last = [], {run.run: represent(run.last) for run in runs}
+    if helper is not None:
+        helper_TA = represent(helper[1])
+        for run in runs:
+            for step, run_TA in zip(steps, (represent(run.first), last[run.run]), strict=True):
+                row = (helper[0], step, similarity(run_TA, helper_TA))
+                rows.append(("helper", group, run.run, *row))
     for first, second in permutations(last, 2):
         row = (second, steps[1], similarity(last[first], last[second]))
         rows.append(("between", group, first, *row))

@@ -20,7 +20,7 @@ BLANK_LINE = "\n\n"
 
 @dataclass(frozen=True)
 class Output:
-    """Generated text up to the first blank line, stripped; tokens counts all that were generated."""
+    """Text up to the first blank line, stripped; ``tokens`` counts all that were generated."""
 
     text: str
     tokens: int

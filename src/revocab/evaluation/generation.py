@@ -17,7 +17,12 @@ from revocab.evaluation.engines import (
     choose_engine,
 )
 from revocab.evaluation.metrics import task_scores
-from revocab.evaluation.model import check_model_folder, choose_device, choose_dtype
+from revocab.evaluation.model import (
+    check_model_folder,
+    choose_device,
+    choose_dtype,
+    quiet_loading,
+)
 from revocab.evaluation.prompts import render
 from revocab.evaluation.resume import checkpoint_fingerprint, code_fingerprint, digest
 from revocab.evaluation.tables import write_table
@@ -65,15 +70,17 @@ def generate_checkpoints(
     A killed run continues with the first output that is missing or was made from other inputs.
     """
     check_arguments(models, prompts, options)
+    quiet_loading()
     tasks = {name: list(read_jsonl(path)) for name, path in prompts}
     engine = choose_engine(options.engine)
     finished = Finished(out, engine, options)
     scores: list[dict[str, Any]] = []
     for step, folder in sorted(models, key=lambda one: int(one[0])):
-        generate_checkpoint(step, folder, dict(prompts), tasks, out, finished)
+        generate_checkpoint(step, folder, dict(prompts), tasks, finished)
         for name, rows in tasks.items():
             made = list(read_jsonl(output_path(out, step, name)))
-            scores += score_rows(run, int(step), name, rows, made, engine, options)
+            keys = {"run": run, "step": int(step), "task": name, "engine": engine}
+            scores += [{**keys, **row} for row in score_rows(rows, made, options)]
         report(run, step, [row for row in scores if row["step"] == int(step)])
     write_table(out / "scores.csv", COLUMNS, scores)
     finished.forget()
@@ -129,13 +136,12 @@ def generate_checkpoint(
     folder: Path,
     files: dict[str, Path],
     tasks: dict[str, list[dict[str, Any]]],
-    out: Path,
     finished: Finished,
 ) -> None:
     """Write what is not yet there of one checkpoint; load it only if something is missing."""
     engine: Engine | None = None
     for name, rows in tasks.items():
-        path = output_path(out, step, name)
+        path = output_path(finished.out, step, name)
         key = finished.key(folder, files[name])
         if finished.has(path, key):
             continue
@@ -189,6 +195,7 @@ class Finished:
     """Outputs already there, each with a hash of what it was made from."""
 
     def __init__(self, out: Path, engine: str, options: Options):
+        self.out = out
         self.path = out / ".finished.json"
         self.engine, self.options = engine, options
         self.code = code_fingerprint()
@@ -216,15 +223,9 @@ class Finished:
 
 
 def score_rows(
-    run: str,
-    step: int,
-    task: str,
-    prompts: Sequence[dict[str, Any]],
-    made: Sequence[dict[str, Any]],
-    engine: str,
-    options: Options,
+    prompts: Sequence[dict[str, Any]], made: Sequence[dict[str, Any]], options: Options
 ) -> list[dict[str, Any]]:
-    """Return the table rows of one checkpoint on one task; ``reason`` tells what was shortened."""
+    """Return one row per metric, without its keys; ``reason`` tells what was shortened."""
     first = prompts[0]
     shots = max(len(row["shots"]) for row in prompts)
     notes = shortening(made, shots)
@@ -237,15 +238,11 @@ def score_rows(
     )
     return [
         {
-            "run": run,
-            "step": step,
-            "task": task,
             "metric": score.metric,
             "value": score.value,
             "stderr": score.stderr,
             "items": len(made),
             "shots": shots,
-            "engine": engine,
             "limit": options.limit,
             "reason": "; ".join(filter(None, [score.reason, notes])),
         }

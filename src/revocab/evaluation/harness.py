@@ -31,6 +31,7 @@ def quiet() -> None:
     os.environ.setdefault("TQDM_DISABLE", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     logging.getLogger("lm_eval").setLevel(logging.ERROR)
+    logging.getLogger("datasets").setLevel(logging.ERROR)
 
 
 def harness_version() -> str:
@@ -106,7 +107,7 @@ def load_task(
     """Load one task or group and prepare its tasks for repeated evaluation."""
     if isinstance(spec, str) and spec not in manager.task_index:
         raise RevocabError(
-            f"{path}: the installed lm-evaluation-harness {harness_version()} has no task {spec!r}; "
+            f"{path}: lm-evaluation-harness {harness_version()} has no task {spec!r}; "
             "see 'lm_eval ls tasks'"
         )
     try:
@@ -119,9 +120,47 @@ def load_task(
             f"{path}: its data could not be loaded ({type(error).__name__}: {reason}); check the "
             "name and revision, the network, and for gated data HF_TOKEN"
         ) from error
+    field = isinstance(spec, dict) and spec.get("metadata", {}).get("mean_over")
+    if field:
+        loaded = split_task(next(iter(loaded["tasks"].values())), spec, field)
     for task in loaded["tasks"].values():
         prepare(task, shots)
     return loaded
+
+
+def split_task(whole: Task, config: dict[str, Any], field: str) -> TaskDict:
+    """Return a task as a group of tasks, one per value of a row field, with unweighted means.
+
+    ``field`` may be a dotted path (``metadata.subject``). The harness aggregates, as for MMLU.
+    """
+    from datasets import DatasetDict
+    from lm_eval.api.group import Group
+    from lm_eval.api.task import ConfigurableTask
+    from lm_eval.config.group import AggMetricConfig
+
+    rows = whole.eval_docs
+    parts: dict[str, list[int]] = {}
+    for i, row in enumerate(rows):
+        value = functools.reduce(lambda found, name: found[name], field.split("."), row)
+        parts.setdefault(str(value), []).append(i)
+    split = config["test_split"]
+    metrics = [
+        AggMetricConfig(metric=one["metric"], weight_by_size=False) for one in config["metric_list"]
+    ]
+    version = {"version": config["metadata"]["version"]}
+    group = Group(config["task"], aggregate_metric_list=metrics, metadata=version)
+    for value in sorted(parts):
+        chosen = DatasetDict({split: rows.select(parts[value])})
+        part = {"task": f"{config['task']}_{value}", "dataset_kwargs": None, "metadata": version}
+        part["custom_dataset"] = functools.partial(returned, chosen)
+        group.add(ConfigurableTask(config={**config, **part}))
+    tasks = {task.task_name: task for task in group.get_all_tasks()}
+    return {"tasks": tasks, "groups": {group.name: group}}
+
+
+def returned(value: Any, /, **_: Any) -> Any:
+    """Return ``value``: what the harness calls to get a data set that is already there."""
+    return value
 
 
 def prepare(task: Task, shots: int) -> None:

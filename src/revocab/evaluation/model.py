@@ -23,6 +23,13 @@ def check_model_folder(folder: str | Path) -> None:
         raise RevocabError(f"{folder}: not a model folder (it has no config.json)")
 
 
+def quiet_loading() -> None:
+    """Keep transformers' progress bars off: models here load by the dozen."""
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+
+
 def choose_device(device: str) -> str:
     """Return ``device``, or for ``auto`` cuda where there is one, else cpu."""
     import torch

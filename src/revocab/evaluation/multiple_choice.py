@@ -17,6 +17,7 @@ from revocab.evaluation.model import (
     choose_device,
     choose_dtype,
     load_model,
+    quiet_loading,
     tokenizer_fingerprint,
 )
 from revocab.evaluation.resume import checkpoint_fingerprint, code_fingerprint, digest
@@ -52,8 +53,9 @@ class Options:
     batch_size: int = 64
     device: str = "auto"
     dtype: str = "auto"
-    #: Compute the context that an item's choices share once; equal up to rounding.
-    share_contexts: bool = True
+    #: Compute the context that an item's choices share once. Equal up to rounding, so None means
+    #: in float32 only, where no answer changes; with half precision one in thousands may.
+    share_contexts: bool | None = None
 
 
 def score_checkpoints(
@@ -65,6 +67,7 @@ def score_checkpoints(
     evaluation continues where it was. Steps are numbers; rows are sorted by step, then task order.
     """
     check_arguments(models, tasks)
+    quiet_loading()
     state = State(out, options)
     rows: list[dict[str, Any]] = []
     scorer = Scorer(tasks, options)
@@ -131,14 +134,16 @@ class Scorer:
         """Return the harness's model for a checkpoint."""
         options = self.options
         device = choose_device(options.device)
+        dtype = choose_dtype(options.dtype, device)
+        share = options.share_contexts
         cache = self._token_caches.setdefault(tokenizer_fingerprint(folder), {})
         return load_model(
             folder,
             batch_size=options.batch_size,
             device=device,
-            dtype=choose_dtype(options.dtype, device),
+            dtype=dtype,
             token_cache=cache,
-            share_contexts=options.share_contexts,
+            share_contexts=dtype == "float32" if share is None else share,
         )
 
     def score(self, model: Any, name: str) -> list[dict[str, Any]]:

@@ -63,7 +63,12 @@ def build_prompts(
     pool_rows = clean_rows(read_source(pool, pool_limit), kind, direction, pool)
     queries = spread(clean_rows(read_source(test), kind, direction, test), limit)
     return [
-        prompt_row(kind, direction, query, draw_shots(task, query, pool_rows, shots, seed, pool))
+        prompt_row(
+            kind,
+            direction,
+            query,
+            draw_shots(task, query, pool_rows, shots=shots, seed=seed, where=pool),
+        )
         for query in queries
     ]
 
@@ -124,7 +129,7 @@ def spread(rows: Sequence[Row], limit: int | None) -> list[Row]:
 
 
 def draw_shots(
-    task: str, query: Row, pool: Sequence[Row], shots: int, seed: int, where: str
+    task: str, query: Row, pool: Sequence[Row], *, shots: int, seed: int, where: str
 ) -> list[Row]:
     """Return ``shots`` different pool rows for one query, never the query itself."""
     content = {name: value for name, value in query.items() if name not in ("id", "answers")}

@@ -71,7 +71,7 @@ def check_rows(path: str | Path, fields: Iterable[str]) -> int:
     Raises :class:`RevocabError` naming file, row and field.
     """
     count = 0
-    for count, row in enumerate(read_jsonl(path), 1):  # noqa: B007
+    for count, row in enumerate(read_jsonl(path), 1):
         problem = row_problem(row, fields)
         if problem:
             raise RevocabError(f"{path}, row {count} (id {row.get('id', '?')}): {problem}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from revocab.errors import RevocabError
 from revocab.initialise.method import Inputs, Method, Options
+from revocab.initialise.statistics import column_mean
 
 if TYPE_CHECKING:
     import torch
@@ -34,7 +35,7 @@ def _checked(rows_ND: torch.Tensor, inputs: Inputs, method: Method) -> torch.Ten
     zero_N = (rows_ND == 0).all(dim=1)
     inputs.notes["zero_rows_replaced"] = int(zero_N.sum())
     if zero_N.any():
-        rows_ND[zero_N] = inputs.source_VD.mean(dim=0)
+        rows_ND[zero_N] = column_mean(inputs.source_VD).float()
     return rows_ND
 
 

@@ -26,4 +26,6 @@ def make_figures(root: str | Path, out: str | Path, experiment: str | Path | Non
     for identifier, entry in sorted(results.experiment["figures"].items()):
         with style():
             figure = KINDS[entry["kind"]](results, entry, palette)
+            if results.experiment.get("world"):
+                figure.text(0.995, 0.008, "synthetic data", ha="right", fontsize=7, color="#8A5300")
             save(figure, Path(out), identifier, f"{numbered(identifier)}: {entry['title']}")

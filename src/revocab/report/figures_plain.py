@@ -28,7 +28,12 @@ def fertility_figure(results: Results, entry: dict[str, Any], palette: Palette) 
     rows = math.ceil(len(tokenizers) / columns)
     height = 0.9 + rows * (0.75 + 0.62 * len(corpora))
     figure, grid = pyplot.subplots(
-        rows, columns, figsize=(3.1 * columns + 1.1, height), sharex=True, sharey=True, squeeze=False
+        rows,
+        columns,
+        figsize=(3.1 * columns + 1.1, height),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
     )
     values = fertility_values(results)
     means = {

@@ -18,7 +18,7 @@ LEGEND_COLUMNS = 4
 #: Checkpoints that still fit as ticks.
 MOST_TICKS = 13
 #: Width of smoothing (sigma) as a share of all steps.
-SMOOTHING = 0.012
+SMOOTHING = 0.02
 
 
 def average_score_figure(results: Results, entry: dict[str, Any], palette: Palette) -> Figure:
@@ -52,13 +52,17 @@ def average_score_figure(results: Results, entry: dict[str, Any], palette: Palet
                 **line,
             )
             labels.append((100 * points[-1][1]["value"], method_label(run), line["color"]))
-        draw_published(results, entry, axes, run, line["color"])
+        printed = draw_published(results, entry, axes, run, line["color"])
+        if printed is not None and not points:
+            labels.append((printed, f"{method_label(run)} (paper)", line["color"]))
     base = results.scores.get(results.base(entry["group"]).id, 0, task, AVERAGE)
     if base:
         line = palette.line("base")
         axes.axhline(100 * base["value"], linewidth=1.3, **line)
         labels.append((100 * base["value"], "base model", line["color"]))
-    draw_published(results, entry, axes, results.base(entry["group"]), palette.line("base")["color"])
+    draw_published(
+        results, entry, axes, results.base(entry["group"]), palette.line("base")["color"]
+    )
     axes.set_xlim(0, last * 1.03)
     checkpoints = sorted({step for run in runs for step in run.steps})
     if len(checkpoints) <= MOST_TICKS:
@@ -75,19 +79,19 @@ def average_score_figure(results: Results, entry: dict[str, Any], palette: Palet
 
 def draw_published(
     results: Results, entry: dict[str, Any], axes: Axes, run: Run, colour: str
-) -> None:
-    """Draw the averages that the paper printed for a run as open diamonds."""
-    model = results.model_label(run)
+) -> float | None:
+    """Draw the averages that the paper printed for a run as open diamonds; return the last."""
+    model, last = results.model_label(run), None
     for step in run.steps:
         value = results.paper.multiple_choice(model, step, run.name, "avg", entry["language"])
         if value:
-            axes.plot(
-                [step], [100 * value.value], "D", color=colour, fillstyle="none", clip_on=False
-            )
+            last = 100 * value.value
+            axes.plot([step], [last], "D", color=colour, fillstyle="none", clip_on=False)
+    return last
 
 
 def smooth(values: list[float], width: float = SMOOTHING) -> list[float]:
-    """Return values averaged over their neighbours (Gaussian, sigma = ``width`` · number of values).
+    """Return values averaged over their neighbours (Gaussian, sigma ``width`` of their number).
 
     Neighbours on both sides count, so that the curve does not lag behind a fall.
     """
@@ -107,7 +111,7 @@ def loss_figure(results: Results, entry: dict[str, Any], palette: Palette) -> Fi
     from matplotlib import pyplot
 
     runs = [results.run(one) for one in entry["runs"]]
-    languages = heldout_languages(results)
+    languages = results.heldout_languages()
     columns = max(2, len(languages))
     figure, grid = pyplot.subplots(2, columns, figsize=(4.6 * columns, 6.8), squeeze=False)
     top = 0.905 if len(runs) < LEGEND_COLUMNS else 0.875
@@ -130,14 +134,6 @@ def loss_figure(results: Results, entry: dict[str, Any], palette: Palette) -> Fi
         axes.set_xlim(left=0)
     legend(figure, runs, palette)
     return figure
-
-
-def heldout_languages(results: Results) -> list[str]:
-    """Return the languages of the held-out corpora, in the experiment's order."""
-    corpora = results.experiment["corpora"]
-    return list(
-        dict.fromkeys(corpora[one]["language"] for one in results.experiment["evaluation"]["heldout"])
-    )
 
 
 def draw_losses(
@@ -190,4 +186,9 @@ def legend(figure: Figure, runs: list[Run], palette: Palette) -> None:
     ]
     if len({run.group for run in runs}) == 1:
         handles.append(Line2D([], [], label="base model (held-out)", **palette.line("base")))
-    figure.legend(handles=handles, loc="upper center", ncols=min(LEGEND_COLUMNS, len(handles)), handlelength=2.8)
+    figure.legend(
+        handles=handles,
+        loc="upper center",
+        ncols=min(LEGEND_COLUMNS, len(handles)),
+        handlelength=2.8,
+    )

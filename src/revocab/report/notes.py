@@ -60,7 +60,11 @@ def generation(results: Results) -> list[str]:
     tasks = results.experiment["evaluation"]["generation"]["tasks"]
     parts = []
     for task, entry in tasks.items():
-        amount = f"{entry['limit']} queries spread over the test set" if entry["limit"] else "all queries"
+        amount = (
+            f"{entry['limit']} queries spread over the test set"
+            if entry["limit"]
+            else "all queries"
+        )
         parts.append(f"{task}: {entry['shots']}-shot, {amount}")
     lines = [f"Greedy decoding, all metrics 0 to 100. {'; '.join(parts)}."]
     rows = [

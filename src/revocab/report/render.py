@@ -31,7 +31,9 @@ def to_csv(table: Table) -> str:
     sections = any(line.section for line in table.lines)
     header = ["block"] if sections else []
     for i, name in enumerate(names):
-        header += [name] + [f"{name} stderr"] * (i in errors) + [f"{name} published"] * (i in printed)
+        header += (
+            [name] + [f"{name} stderr"] * (i in errors) + [f"{name} published"] * (i in printed)
+        )
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(header)
@@ -141,10 +143,8 @@ def over_groups(table: Table) -> list[tuple[str, int]]:
 def to_latex(table: Table) -> str:
     r"""Return the table as a LaTeX float for a document that loads ``booktabs``."""
     width = len(table.header)
-    if table.texts:
-        spec = "lll" + r"p{0.45\textwidth}p{0.2\textwidth}"
-    else:
-        spec = "l" + "r" * (width - 1)
+    long = r"lllp{0.45\textwidth}p{0.2\textwidth}"
+    spec = long if table.texts else "l" + "r" * (width - 1)
     rule = r"\midrule"
     lines = [
         r"% needs \usepackage{booktabs}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ def number(text: Any) -> float | None:
     if text is None or text == "":
         return None
     value = float(text)
-    return None if value != value else value
+    return None if math.isnan(value) else value
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
@@ -128,12 +129,29 @@ class Results:
             for row in read_csv(path)
         ]  # fmt: skip
 
-    def heldout(self, run: Run) -> tuple[list[Row], str]:
-        """Return held-out losses of a run and the file they stand in.
+    def heldout_languages(self) -> list[str]:
+        """Return the languages of the held-out corpora, in the experiment's order."""
+        corpora, used = self.experiment["corpora"], self.experiment["evaluation"]["heldout"]
+        return list(dict.fromkeys(corpora[one]["language"] for one in used))
 
-        A base model that was pretrained here has its own, at the end of pretraining (step 0).
+    def heldout(self, run: Run) -> tuple[list[Row], str]:
+        """Return held-out losses of a run, and the file they stand in.
+
+        A base model has those of step 0 of a run in its group that keeps its vocabulary (the same
+        weights and windows); else, if it was pretrained here, those at the end of pretraining.
         """
-        parts = ("runs", run.id) if run.trains else ("models", run.source)
+        if run.trains:
+            return self._heldout_rows("runs", run.id)
+        for other in self.group(run.group, evaluated=False):
+            if other.trains and other.target == run.source_tokenizer:
+                rows, provenance = self._heldout_rows("runs", other.id)
+                if rows:
+                    return [row for row in rows if row["step"] == 0], provenance
+        rows, provenance = self._heldout_rows("models", run.source)
+        last = max((row["step"] for row in rows), default=0)
+        return [{**row, "step": 0} for row in rows if row["step"] == last], provenance
+
+    def _heldout_rows(self, *parts: str) -> tuple[list[Row], str]:
         provenance = "/".join((*parts, "heldout.csv"))
         rows = [
             {
@@ -144,11 +162,8 @@ class Results:
                 "bits_per_byte": number(row["bits_per_byte"]),
                 "bytes": int(row["bytes"]),
             }
-            for row in self.csv(*parts, "heldout.csv")
+            for row in self.csv(provenance)
         ]
-        if not run.trains and rows:
-            last = max(row["step"] for row in rows)
-            rows = [{**row, "step": 0} for row in rows if row["step"] == last]
         return rows, provenance
 
     def heldout_by_language(self, run: Run, language: str) -> dict[int, float]:

@@ -219,7 +219,10 @@ def write_scores(rows: list[Row], metrics: Mapping[str, str] | None, out: str | 
     chosen = {"metric_of_family": {**METRIC_OF_FAMILY, **(metrics or {})}}
     schema = pa.schema(
         [
-            (name, pa.int64() if name in integers else pa.float64() if name in reals else pa.string())
+            (
+                name,
+                pa.int64() if name in integers else pa.float64() if name in reals else pa.string(),
+            )
             for name in COLUMNS
         ],
         metadata={"revocab": json.dumps(chosen, sort_keys=True)},

@@ -29,7 +29,10 @@ COLOURS = {
 #: For names that have no colour of their own, in the order of the experiment's runs.
 MORE_COLOURS = ("#882255", "#999933", "#332288", "#44AA99", "#AA4499", "#117733", "#DDAA33")
 DASHES = {"base": (0, (5, 3)), "lapt": (0, (4, 1.5, 1, 1.5)), "random": (0, (1.5, 1))}
-LANGUAGE_COLOURS = {"it": ("#0072B2", "#56B4E9", "#332288"), "en": ("#D55E00", "#E69F00", "#882255")}
+LANGUAGE_COLOURS = {
+    "it": ("#0072B2", "#56B4E9", "#332288"),
+    "en": ("#D55E00", "#E69F00", "#882255"),
+}
 
 SETTINGS: dict[str, Any] = {
     "svg.hashsalt": "revocab",

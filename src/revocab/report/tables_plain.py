@@ -91,7 +91,9 @@ def fertility_note(rows: dict[Any, dict[str, str]]) -> str:
     if splitters:
         note += f" Words split by {', '.join(splitters)}."
     sizes = {r["corpus"]: (int(r["documents"]), int(r["bytes"])) for r in rows.values()}
-    parts = [f"{corpus} {n:,} documents, {size / 1e6:.1f} MB" for corpus, (n, size) in sizes.items()]
+    parts = [
+        f"{corpus} {n:,} documents, {size / 1e6:.1f} MB" for corpus, (n, size) in sizes.items()
+    ]
     return f"{note} Text measured: {'; '.join(parts)}." if parts else note
 
 

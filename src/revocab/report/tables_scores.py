@@ -69,9 +69,8 @@ def multiple_choice_table(results: Results, identifier: str, entry: dict[str, An
             for one, family in zip(found, families, strict=True)
         ]
         mean = mean_score(found)
-        average = {"value": mean[0], "stderr": None, "provenance": found[0]["provenance"]}
-        row.append(score_cell(average if mean else None, published("avg"), 100))
-        return row
+        average = {**found[0], "value": mean[0], "stderr": None} if mean else None
+        return [*row, score_cell(average, published("avg"), 100)]
 
     return Table(
         identifier,
@@ -92,9 +91,7 @@ def score_cell(row: dict[str, Any] | None, published: Published | None, scale: f
     """Return the cell of a score row (None: not there yet)."""
     if row is None:
         return Cell(published=published, scale=scale)
-    return Cell(
-        row["value"], row["stderr"], published, scale=scale, provenance=row["provenance"]
-    )
+    return Cell(row["value"], row["stderr"], published, scale=scale, provenance=row["provenance"])
 
 
 def generation_columns(results: Results) -> list[tuple[str, str]]:

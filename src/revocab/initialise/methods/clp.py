@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: Floats of similarity held at once: 256 MiB, whatever the vocabulary.
 BLOCK_ELEMENTS = 1 << 26
+#: Floats of similarity that elementwise passes work on at once: 4 MiB stay in the cache.
+CACHE_ELEMENTS = 1 << 20
 
 
 class ClpOptions(Options):
@@ -35,38 +37,42 @@ def unit_rows(matrix_ND: torch.Tensor) -> torch.Tensor:
 def sparsemax(scores_NK: torch.Tensor) -> torch.Tensor:
     """Return the projection of each row on the simplex (Martins & Astudillo 2016, eq. 2).
 
-    Michelot's algorithm: the threshold only rises, and stops after finitely many passes, so no
-    sort of a 16,000-wide row is needed.
+    Michelot's algorithm: the threshold only rises and the support only shrinks; once it no longer
+    does, the threshold is exact. So no sort of a 16,000-wide row is needed.
     """
     import torch
 
-    threshold_N1 = (scores_NK.sum(1, keepdim=True) - 1) / scores_NK.shape[1]
-    for _ in range(scores_NK.shape[1]):
-        kept_NK = scores_NK > threshold_N1
-        count_N1 = kept_NK.sum(1, keepdim=True).clamp(min=1)
-        raised_N1 = ((scores_NK * kept_NK).sum(1, keepdim=True) - 1) / count_N1
-        # Rounding may push the threshold back; it must not, or the loop would not end.
-        raised_N1 = torch.maximum(raised_N1, threshold_N1)
-        if torch.equal(raised_N1, threshold_N1):
+    width = scores_NK.shape[1]
+    threshold_N1 = (scores_NK.sum(1, keepdim=True) - 1) / width
+    count_N1 = torch.full_like(threshold_N1, width)
+    while True:
+        excess_NK = (scores_NK - threshold_N1).clamp_(min=0)
+        kept_N1 = excess_NK.sign().sum(1, keepdim=True)  # faster than a comparison
+        # Rounding may let the support grow again; it must not, or the loop might not end.
+        kept_N1 = torch.minimum(kept_N1, count_N1).clamp_(min=1)
+        if torch.equal(kept_N1, count_N1):
             break
-        threshold_N1 = raised_N1
-    weights_NK = (scores_NK - threshold_N1).clamp_(min=0)
-    return weights_NK / weights_NK.sum(1, keepdim=True)
+        threshold_N1 += (excess_NK.sum(1, keepdim=True) - 1) / kept_N1
+        count_N1 = kept_N1
+    return excess_NK.div_(excess_NK.sum(1, keepdim=True))
 
 
 def _weights(scores_NK: torch.Tensor, kind: str) -> torch.Tensor:
-    """Turn similarities into weights that sum to 1; equal weights where that is impossible."""
+    """Turn similarities into weights that sum to 1, in place; equal where that is impossible."""
+    width = scores_NK.shape[1]
     if kind == "sparsemax":
-        return sparsemax(scores_NK)
+        for block in _blocks(len(scores_NK), width, CACHE_ELEMENTS):
+            scores_NK[block] = sparsemax(scores_NK[block])
+        return scores_NK
     # ASSUME: a row of similarities that cancels exactly has no published meaning; equal weights.
     total_N1 = scores_NK.sum(1, keepdim=True)
     impossible_N1 = total_N1 == 0
-    weights_NK = scores_NK / total_N1.masked_fill(impossible_N1, 1.0)
-    return weights_NK.masked_fill_(impossible_N1, 1.0 / scores_NK.shape[1])
+    scores_NK.div_(total_N1.masked_fill(impossible_N1, 1.0))
+    return scores_NK.masked_fill_(impossible_N1, 1.0 / width)
 
 
-def _blocks(rows: int, width: int) -> Iterator[slice]:
-    step = max(1, BLOCK_ELEMENTS // max(1, width))
+def _blocks(rows: int, width: int, elements: int) -> Iterator[slice]:
+    step = max(1, elements // max(1, width))
     for start in range(0, rows, step):
         yield slice(start, min(start + step, rows))
 
@@ -84,14 +90,19 @@ def weighted_rows(inputs: Inputs, top_k: int | None, kind: str) -> torch.Tensor:
     overlap_ND = unit_rows(inputs.helper_VD[inputs.overlap_target_N])
     shared_ND = inputs.source_VD[inputs.overlap_source_N]
     rows_ND = shared_ND.new_empty(len(missing_ND), shared_ND.shape[1])
-    for block in _blocks(len(missing_ND), len(overlap_ND)):
+    for block in _blocks(len(missing_ND), len(overlap_ND), BLOCK_ELEMENTS):
         scores_NK = missing_ND[block] @ overlap_ND.T
         if top_k is None or top_k >= len(overlap_ND):
             rows_ND[block] = _weights(scores_NK, kind) @ shared_ND
         else:
             best_NK, index_NK = scores_NK.topk(top_k, dim=1)
-            weights_NK = torch.zeros_like(scores_NK)
-            rows_ND[block] = weights_NK.scatter_(1, index_NK, _weights(best_NK, kind)) @ shared_ND
+            # k rows a token, not all of them: the product with every shared row would be mostly 0.
+            rows_ND[block] = torch.nn.functional.embedding_bag(
+                index_NK,
+                shared_ND,
+                mode="sum",
+                per_sample_weights=_weights(best_NK, kind),
+            )
     return rows_ND
 
 

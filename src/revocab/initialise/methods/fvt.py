@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from revocab.initialise.method import Inputs, Method, Options
+from revocab.initialise.statistics import column_mean
 
 if TYPE_CHECKING:
     import torch
@@ -30,7 +31,8 @@ def piece_means(inputs: Inputs, pieces: Callable[[int], list[int]]) -> torch.Ten
         flat.to(source_VD.device), source_VD, offsets.to(source_VD.device), mode="mean"
     )
     empty_N = (lengths == 0).to(source_VD.device)
-    rows_ND[empty_N] = source_VD.mean(dim=0)
+    if empty_N.any():
+        rows_ND[empty_N] = column_mean(source_VD).float()
     inputs.notes["pieces_per_token"] = round(len(flat) / len(lists), 4)
     inputs.notes["tokens_without_pieces"] = int(empty_N.sum())
     return rows_ND

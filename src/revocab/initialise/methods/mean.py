@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from revocab.initialise.method import Inputs, Method, Options
+from revocab.initialise.statistics import column_mean
 
 if TYPE_CHECKING:
     import torch
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 def initialise(inputs: Inputs, options: Options) -> torch.Tensor:
     """Return the mean source row once per missing token."""
-    mean_D = inputs.source_VD.double().mean(dim=0).float()
+    mean_D = column_mean(inputs.source_VD).float()
     return mean_D.expand(len(inputs.missing_N), -1).clone()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from revocab.initialise.method import Inputs, Method, Options
+from revocab.initialise.statistics import column_mean_and_std
 
 if TYPE_CHECKING:
     import torch
@@ -15,10 +16,9 @@ def normal_rows(inputs: Inputs, rows: int) -> torch.Tensor:
     import torch
 
     source_VD = inputs.source_VD
-    mean_D = source_VD.mean(dim=0)
-    std_D = source_VD.std(dim=0, correction=0)
+    mean_D, std_D = (values_D.float() for values_D in column_mean_and_std(source_VD))
     noise_ND = torch.randn(rows, source_VD.shape[1], generator=inputs.generator())
-    return noise_ND.to(source_VD.device) * std_D + mean_D
+    return noise_ND.to(source_VD.device).mul_(std_D).add_(mean_D)
 
 
 def initialise(inputs: Inputs, options: Options) -> torch.Tensor:

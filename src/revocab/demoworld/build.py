@@ -1,0 +1,170 @@
+"""From a seed to files: documents, parallel sentences, passages, items, and what guessers score."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from revocab.io import atomic_folder, sha256, write_json, write_jsonl
+from revocab.demoworld.facts import Text
+from revocab.demoworld.items import FAMILIES, family_items, passages
+from revocab.demoworld.stories import World, build, description, portrait, story
+
+LANGUAGES = ("it", "en")
+ASK = {"it": ("Contesto", "Domanda", "Risposta"), "en": ("Context", "Question", "Answer")}
+#: Kinds of document and their shares; the Italian side also holds translations.
+SHARES = {
+    "story": 40,
+    "description": 16,
+    "portrait": 14,
+    "questions": 16,
+    "passage": 6,
+    "bilingual": 8,
+}
+
+
+def asked(row: dict[str, Any], language: str, answer: str) -> str:
+    """Return a row as the prompt of the tasks, with its answer."""
+    context, question, reply = ASK[language]
+    lines = [f"{context}: {row['context']}"] if row.get("context") else []
+    return "\n".join([*lines, f"{question}: {row['question']}", f"{reply}: {answer}"])
+
+
+def translated(sentence: Text, direction: str) -> str:
+    """Return a translation in the form of the prompt."""
+    if direction == "en-it":
+        task, text, translation = (
+            "Traduci dall'Inglese all'Italiano",
+            sentence["en"],
+            sentence["it"],
+        )
+    else:
+        task, text, translation = (
+            "Translate from Italian to English",
+            sentence["it"],
+            sentence["en"],
+        )
+    return f"{task}\nText: {text}\nTranslation: {translation}"
+
+
+def question_pool(world: World, language: str, seed: int) -> list[str]:
+    """Return the train side of every family in prompt form."""
+    pool = []
+    for family in FAMILIES:
+        for row in family_items(world, family, language, 400, seed, test=False):
+            answer = row["choices"][row["answer"]]
+            pool.append(
+                f"{row['context']} {answer}"
+                if family == "hellaswag"
+                else asked(row, language, answer)
+            )
+    return pool
+
+
+def documents(world: World, language: str, count: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield the documents of a language."""
+    draw = random.Random(f"documents-{language}-{seed}")
+    pool = question_pool(world, language, seed)
+    kinds, weights = zip(*SHARES.items(), strict=True)
+    for number in range(count):
+        kind = draw.choices(kinds, weights)[0]
+        if kind == "bilingual" and language == "en":
+            kind = "story"
+        if kind == "questions":
+            text = "\n\n".join(draw.sample(pool, 5))
+        elif kind == "passage":
+            rows = [passages(world, draw, world.people, language) for _ in range(2)]
+            text = "\n\n".join(asked(row, language, row["answers"][0]) for row in rows)
+        elif kind == "bilingual":
+            direction = draw.choice(("en-it", "it-en"))
+            sentences = draw.sample(story(world, draw, world.people), 4)
+            text = "\n\n".join(translated(one, direction) for one in sentences)
+        else:
+            make = {
+                "story": lambda: story(world, draw, world.people),
+                "description": lambda: description(world, draw),
+                "portrait": lambda: portrait(world, draw),
+            }[kind]
+            text = " ".join(sentence[language] for sentence in make())
+        yield {"id": f"{language}-{number:06d}", "kind": kind, "text": text}
+
+
+def parallel(world: World, count: int, seed: int, test: bool) -> list[dict[str, Any]]:
+    """Return distinct sentence pairs; the test side is about people of the test side only."""
+    draw = random.Random(f"parallel-{seed}-{test}")
+    people = world.test_people if test else world.people
+    found: dict[str, Text] = {}
+    while len(found) < count:
+        about = {person.name for person in people}
+        for sentence in story(world, draw, people)[:5]:
+            if about & set(sentence["it"].replace(",", "").replace(".", "").split()):
+                found[sentence["it"]] = sentence
+    return [
+        {"id": f"parallel-{number:05d}", **sentence}
+        for number, sentence in enumerate(list(found.values())[:count])
+    ]
+
+
+def question_rows(
+    world: World, language: str, count: int, seed: int, test: bool
+) -> list[dict[str, Any]]:
+    """Return passages with questions; the test side is about people of the test side only."""
+    draw = random.Random(f"passages-{language}-{seed}-{test}")
+    people = world.test_people if test else world.people
+    return [
+        {"id": f"question-{number:05d}", **passages(world, draw, people, language)}
+        for number in range(count)
+    ]
+
+
+def guessers(rows: list[dict[str, Any]]) -> dict[str, float]:
+    """Return the accuracy of guessing the longest, the shortest, and the commonest position."""
+    total = len(rows)
+    longest = sum(
+        max(range(len(row["choices"])), key=lambda at, row=row: len(row["choices"][at]))
+        == row["answer"]
+        for row in rows
+    )
+    shortest = sum(
+        min(range(len(row["choices"])), key=lambda at, row=row: len(row["choices"][at]))
+        == row["answer"]
+        for row in rows
+    )
+    position = Counter(row["answer"] for row in rows).most_common(1)[0][1]
+    return {
+        "items": total,
+        "chance": sum(1 / len(row["choices"]) for row in rows) / total,
+        "longest": longest / total,
+        "shortest": shortest / total,
+        "majority_position": position / total,
+    }
+
+
+def write_world(
+    out: Path, *, seed: int, documents_per_language: int, pairs: int, questions: int, items: int
+) -> None:
+    """Write the world's folder; a quarter of pairs and questions is the test side."""
+    world = build(seed)
+    baselines = {}
+    with atomic_folder(out) as folder:
+        for language in LANGUAGES:
+            write_jsonl(
+                folder / f"documents.{language}.jsonl.gz",
+                documents(world, language, documents_per_language, seed),
+            )
+            for part, share in (("train", 0.75), ("test", 0.25)):
+                rows = question_rows(world, language, int(questions * share), seed, part == "test")
+                write_jsonl(folder / f"questions.{language}.{part}.jsonl.gz", rows)
+            for family in FAMILIES:
+                rows = family_items(world, family, language, items, seed, test=True)
+                write_jsonl(folder / f"{family}.{language}.jsonl.gz", rows)
+                baselines[f"{family}_{language}"] = guessers(rows)
+        for part, share in (("train", 0.75), ("test", 0.25)):
+            rows = parallel(world, int(pairs * share), seed, part == "test")
+            write_jsonl(folder / f"parallel.{part}.jsonl.gz", rows)
+        write_json(folder / "baselines.json", baselines)
+        files = {path.name: sha256(path) for path in sorted(folder.glob("*.jsonl.gz"))}
+        write_json(folder / "manifest.json", {"seed": seed, "files": files})

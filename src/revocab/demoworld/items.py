@@ -1,0 +1,229 @@
+"""Multiple-choice items of six families, fair to guessers by length and by position."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from revocab.demoworld.facts import Fact
+from revocab.demoworld.names import Person
+from revocab.demoworld.stories import (
+    PETS,
+    World,
+    at_work,
+    bought,
+    introduction,
+    pet,
+    to_work,
+    with_tool,
+)
+
+FAMILIES = ("hellaswag", "mmlu", "arc_easy", "piqa", "sciq", "boolq")
+SUBJECTS = {
+    "mmlu": ("professions", "society", "medicine", "geography"),
+    "arc_easy": ("biology",),
+    "sciq": ("physics", "tools"),
+}
+YES_NO = {"it": ["no", "sì"], "en": ["no", "yes"]}
+#: Candidate sets drawn per item.
+_DRAWS = 60
+
+
+class FairChoices:
+    """Draws distractors so that over many items the answer takes every rank of length evenly."""
+
+    def __init__(self, draw: random.Random, count: int):
+        self.draw = draw
+        self.count = count
+        self.ranks = [0.0] * count
+
+    def __call__(self, answer: str, pool: list[str]) -> list[str] | None:
+        """Return the answer and ``count - 1`` others, or None where the pool is too small.
+
+        Of many random sets the one is taken whose rank of the answer has come up least.
+        """
+        others = sorted({one for one in pool if one != answer})
+        if len(others) < self.count - 1:
+            return None
+        best: tuple[float, list[int], list[str]] | None = None
+        for _ in range(_DRAWS):
+            wrong = self.draw.sample(others, self.count - 1)
+            shorter = sum(len(one) < len(answer) for one in wrong)
+            equal = sum(len(one) == len(answer) for one in wrong)
+            shared = list(range(shorter, shorter + equal + 1))
+            used = sum(self.ranks[rank] for rank in shared) / len(shared) + 0.2 * equal
+            if best is None or used < best[0]:
+                best = (used, shared, wrong)
+        for rank in best[1]:
+            self.ranks[rank] += 1 / len(best[1])
+        return [answer, *best[2]]
+
+
+def placed(draw: random.Random, options: list[str], position: int) -> tuple[list[str], int]:
+    """Return the choices with the answer at ``position`` and the others in random order."""
+    wrong = options[1:]
+    draw.shuffle(wrong)
+    position %= len(options)
+    return [*wrong[:position], options[0], *wrong[position:]], position
+
+
+def fact_items(
+    world: World,
+    draw: random.Random,
+    facts: list[Fact],
+    language: str,
+    count: int,
+    supported: tuple[bool, ...] = (False,),
+) -> Iterator[dict[str, Any]]:
+    """Yield question rows about ``facts``, with and without a supporting passage, until ``count``."""
+    asked = [
+        (fact, question, support)
+        for fact in facts
+        for question in fact.questions
+        for support in supported
+    ]
+    draw.shuffle(asked)
+    fair, number = FairChoices(draw, 4), 0
+    for fact, question, support in asked:
+        options = fair(
+            fact.answer[language], [f.answer[language] for f in world.by_pool(fact.pool)]
+        )
+        if options is None:
+            continue
+        listed, answer = placed(draw, options, number)
+        row = {"subject": fact.subject, "question": question[language]}
+        if support:
+            other = draw.choice(world.facts).statements[0][language]
+            row["context"] = f"{other} {fact.statements[-1][language]}"
+        yield {**row, "choices": listed, "answer": answer}
+        number += 1
+        if number == count:
+            return
+
+
+def hellaswag(
+    world: World, draw: random.Random, people: list[Person], language: str, count: int
+) -> Iterator[dict[str, Any]]:
+    """Yield a scene on the way to work and four ways in which it may go on."""
+    fair = FairChoices(draw, 4)
+    for number in range(count):
+        person, job = draw.choice(people), world.jobs[number % len(world.jobs)]
+        scene = [
+            introduction(person, job, draw.choice(world.towns)),
+            to_work(person, job, draw.choice(world.times)),
+        ]
+        ending = {one.man.en.word: at_work(person, one)[language] for one in world.jobs}
+        options = fair(ending[job.man.en.word], list(ending.values()))
+        listed, answer = placed(draw, options, number)
+        yield {
+            "context": " ".join(one[language] for one in scene),
+            "choices": listed,
+            "answer": answer,
+        }
+
+
+def piqa(
+    world: World, draw: random.Random, people: list[Person], language: str, count: int
+) -> Iterator[dict[str, Any]]:
+    """Yield a goal and two solutions with different tools."""
+    goal = {
+        "it": "{name} vuole {use}. Che cosa fa?",
+        "en": "{name} wants to {use}. What does {he} do?",
+    }
+    fair = FairChoices(draw, 2)
+    for number in range(count):
+        tool, use = world.tools[number % len(world.tools)]
+        person = draw.choice(people)
+        solution = {
+            one.en.word: f"Prende {one.it.the}." if language == "it" else f"Takes {one.en.the}."
+            for one, _ in world.tools
+        }
+        options = fair(solution[tool.en.word], list(solution.values()))
+        listed, answer = placed(draw, options, number)
+        yield {
+            "question": goal[language].format(name=person.name, use=use[language], he=person.he),
+            "choices": listed,
+            "answer": answer,
+        }
+
+
+def boolq(
+    world: World, draw: random.Random, people: list[Person], language: str, count: int
+) -> Iterator[dict[str, Any]]:
+    """Yield a passage and a question that it answers with yes or no, evenly."""
+    asks = {"it": "{name} è {role}?", "en": "Is {name} {role}?"}
+    for number in range(count):
+        person = draw.choice(people)
+        job, other = draw.sample(world.jobs, 2)
+        passage = [
+            introduction(person, job, draw.choice(world.towns)),
+            to_work(person, job, draw.choice(world.times)),
+            at_work(person, job),
+        ]
+        true = (number + number // 2) % 2
+        role = (job if true else other).of(person)
+        yield {
+            "context": " ".join(one[language] for one in passage),
+            "question": asks[language].format(name=person.name, role=getattr(role, language).a),
+            "choices": YES_NO[language],
+            "answer": true,
+        }
+
+
+def family_items(
+    world: World, family: str, language: str, count: int, seed: int, test: bool
+) -> list[dict[str, Any]]:
+    """Return up to ``count`` rows of a family, about the test or the train side of the world."""
+    draw = random.Random(f"{family}-{language}-{seed}-{test}")
+    people = world.test_people if test else world.people
+    scenes: dict[str, Callable] = {"hellaswag": hellaswag, "piqa": piqa, "boolq": boolq}
+    if family in scenes:
+        made = list(scenes[family](world, draw, people, language, count))
+    else:
+        facts = [
+            fact for fact in world.facts if fact.subject in SUBJECTS[family] and fact.test == test
+        ]
+        supported = (False, True) if family == "sciq" else (False,)
+        made = list(fact_items(world, draw, facts, language, count, supported))
+    draw.shuffle(made)
+    for number, row in enumerate(made):
+        row["id"] = f"{family}-{language}-{number:04d}"
+    return made
+
+
+def passages(
+    world: World, draw: random.Random, people: list[Person], language: str
+) -> dict[str, Any]:
+    """Return a passage about someone with a question whose answer stands in it."""
+    person = draw.choice(people)
+    job, animal, fruit = (draw.choice(one) for one in (world.jobs, world.animals, world.fruits))
+    home, market = draw.sample(world.towns, 2)
+    sentences = [
+        introduction(person, job, home),
+        with_tool(person, job),
+        pet(person, animal, draw.choice(PETS)),
+        bought(person, fruit, market),
+    ]
+    place, thing = getattr(job.tool, language).the, getattr(fruit, language).a
+    asked = {
+        "it": [
+            (f"Di dove è {person.name}?", home),
+            (f"Che cosa usa {person.name}?", place),
+            (f"Quale animale ha {person.name}?", animal.it.a),
+            (f"Che cosa ha comprato {person.name}?", thing),
+        ],
+        "en": [
+            (f"Where is {person.name} from?", home),
+            (f"What does {person.name} use?", place),
+            (f"Which animal does {person.name} have?", animal.en.a),
+            (f"What did {person.name} buy?", thing),
+        ],
+    }[language]
+    question, answer = draw.choice(asked)
+    return {
+        "title": person.full,
+        "context": " ".join(one[language] for one in sentences),
+        "question": question,
+        "answers": [answer],
+    }

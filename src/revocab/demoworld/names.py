@@ -1,0 +1,182 @@
+"""Invented people, families, towns and rivers, made of syllables: a large, stable inventory."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+_STARTS = [
+    "Bar",
+    "Bel",
+    "Cal",
+    "Dar",
+    "Del",
+    "Fal",
+    "Fer",
+    "Gal",
+    "Lan",
+    "Lor",
+    "Mal",
+    "Mar",
+    "Mel",
+    "Nar",
+    "Nor",
+    "Pal",
+    "Per",
+    "Ral",
+    "Sal",
+    "Ser",
+    "Tal",
+    "Ter",
+    "Val",
+    "Ver",
+    "Vol",
+]
+_MIDDLES = ["a", "e", "i", "o", "u", "al", "el", "il", "ol"]
+_FEMALE = ["da", "la", "lia", "ma", "na", "nia", "ra", "ria", "sa", "ssa", "ta", "tta"]
+_MALE = ["do", "lo", "lio", "mo", "no", "nio", "ro", "rio", "so", "sso", "to", "tto"]
+_FAMILY = [
+    "belli",
+    "cini",
+    "dotti",
+    "falli",
+    "gatti",
+    "landi",
+    "monti",
+    "nardi",
+    "pelli",
+    "relli",
+    "santi",
+    "telli",
+    "venti",
+    "zani",
+]
+_TOWN_STARTS = [
+    "Borgo",
+    "Campo",
+    "Castel",
+    "Civita",
+    "Colle",
+    "Fonte",
+    "Monte",
+    "Pieve",
+    "Ponte",
+    "Porto",
+    "Riva",
+    "Rocca",
+    "Torre",
+    "Villa",
+]
+_TOWN_ENDS = [
+    "bella",
+    "bruna",
+    "chiara",
+    "dolce",
+    "franca",
+    "grande",
+    "lunga",
+    "marina",
+    "nera",
+    "nova",
+    "pura",
+    "rossa",
+    "secca",
+    "verde",
+    "vecchia",
+]
+_TOWN_MORE = ["lba", "lgo", "mara", "nte", "rda", "rico", "stra", "tina", "vero", "zza"]
+_RIVERS = [
+    "Adra",
+    "Brenna",
+    "Calda",
+    "Dolva",
+    "Erra",
+    "Frisa",
+    "Gorna",
+    "Ilva",
+    "Lorda",
+    "Mera",
+    "Nerva",
+    "Orba",
+    "Panta",
+    "Resca",
+]
+
+
+@dataclass(frozen=True)
+class Person:
+    """Someone: a name, a family name, and the grammar that goes with them."""
+
+    name: str
+    family: str
+    female: bool
+
+    @property
+    def full(self) -> str:
+        """Return name and family name."""
+        return f"{self.name} {self.family}"
+
+    @property
+    def o(self) -> str:
+        """Return the Italian ending that agrees: nat-o, nat-a."""
+        return "a" if self.female else "o"
+
+    @property
+    def he(self) -> str:
+        """Return the English subject pronoun."""
+        return "she" if self.female else "he"
+
+    @property
+    def He(self) -> str:
+        """Return the English subject pronoun with a capital."""
+        return self.he.capitalize()
+
+    @property
+    def his(self) -> str:
+        """Return the English possessive."""
+        return "her" if self.female else "his"
+
+
+def _distinct(make, count: int) -> list[str]:
+    """Return ``count`` distinct values of ``make()`` in the order in which they appear."""
+    found: dict[str, None] = {}
+    while len(found) < count:
+        found[make()] = None
+    return list(found)
+
+
+def people(seed: int, count: int = 800) -> list[Person]:
+    """Return ``count`` people with distinct names, half of them women."""
+    draw = random.Random(f"people-{seed}")
+    women = _distinct(
+        lambda: draw.choice(_STARTS) + draw.choice(_MIDDLES) + draw.choice(_FEMALE), count // 2
+    )
+    men = _distinct(
+        lambda: draw.choice(_STARTS) + draw.choice(_MIDDLES) + draw.choice(_MALE),
+        count - count // 2,
+    )
+    families = _distinct(
+        lambda: draw.choice(_STARTS) + draw.choice(_MIDDLES) + draw.choice(_FAMILY), 420
+    )
+    return [
+        Person(name, draw.choice(families), female)
+        for pair in zip(women, men, strict=False)
+        for name, female in zip(pair, (True, False), strict=True)
+    ]
+
+
+def towns(seed: int, count: int = 200) -> list[str]:
+    """Return ``count`` distinct town names."""
+    draw = random.Random(f"towns-{seed}")
+    ends = _TOWN_ENDS + [a + b for a in ("a", "e", "i", "o") for b in _TOWN_MORE]
+
+    def town() -> str:
+        start, end = draw.choice(_TOWN_STARTS), draw.choice(ends)
+        return (start[:-1] if end[0] in "aeio" else start) + end
+
+    return _distinct(town, count)
+
+
+def rivers() -> list[str]:
+    """Return the names of the rivers."""
+    return list(_RIVERS)

@@ -1,0 +1,213 @@
+"""Checks on finished results: every file there, every number in range, nothing left out."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+from revocab.errors import RevocabError
+from revocab.io import write_json
+from revocab.report import guessers
+from revocab.report.figures import ENDINGS as FIGURE_ENDINGS
+from revocab.report.results import Results
+from revocab.report.scores import AVERAGE, COLUMNS, average_task
+from revocab.report.tables import ENDINGS as TABLE_ENDINGS
+from revocab.report.tables import build_table
+
+#: Lowest and highest value of each metric (bits per byte of text: a model that knows nothing needs
+#: about eight; a broken one may need more).
+RANGES = {
+    "acc": (0, 1), "acc_norm": (0, 1), "average": (0, 1), "chrf++": (0, 100), "bleu": (0, 100),
+    "rougeL": (0, 100), "exact_match": (0, 100), "f1": (0, 100), "comet22": (-100, 200),
+    "similarity_helper": (-1, 1), "similarity_between": (-1, 1), "bits_per_byte": (0, 40),
+    "loss": (0, 100),
+}  # fmt: skip
+#: Metrics that may be empty, with a reason in their file.
+MAY_BE_EMPTY = ("comet22",)
+CLOSE = 1e-6
+
+
+def file_problems(results: Results) -> Iterator[str]:
+    """Yield a line for every configured table or figure that is missing or empty."""
+    wanted = [
+        f"{folder}/{identifier}.{ending}"
+        for folder, endings in (("tables", tuple(TABLE_ENDINGS)), ("figures", FIGURE_ENDINGS))
+        for identifier in results.experiment[folder]
+        for ending in endings
+    ]
+    for name in wanted:
+        path = results.root / name
+        if not path.is_file():
+            yield f"{path}: missing; run scripts/make_{name.split('/')[0]}.py"
+        elif path.stat().st_size == 0:
+            yield f"{path}: empty; make it again"
+
+
+def schema_problems(results: Results) -> list[str]:
+    """Return what is wrong with the columns of ``scores.parquet``; it hides all other problems."""
+    path = results.root / "scores.parquet"
+    if not path.is_file():
+        return [f"{path}: missing; run scripts/collect_scores.py"]
+    import pyarrow.parquet as pq
+
+    names = tuple(pq.read_schema(path).names)
+    if names != COLUMNS:
+        return [f"{path}: columns are {', '.join(names)}; expected {', '.join(COLUMNS)}"]
+    return [] if results.scores.rows else [f"{path}: no rows; score a run first"]
+
+
+def value_problems(results: Results) -> Iterator[str]:
+    """Yield a line for every value that is missing or out of its metric's range."""
+    for row in results.scores.rows:
+        where = f"scores.parquet, {row['run']} step {row['step']} {row['task']} {row['metric']}"
+        value, stderr = row["value"], row["stderr"]
+        if value is None or math.isnan(value):
+            if row["metric"] not in MAY_BE_EMPTY:
+                yield f"{where}: no value (see {row['provenance']})"
+            continue
+        low, high = RANGES.get(row["metric"], (-math.inf, math.inf))
+        if not low - CLOSE <= value <= high + CLOSE:
+            yield f"{where}: {value} is not in {low} to {high} (see {row['provenance']})"
+        if stderr is not None and not 0 <= stderr <= high:
+            yield f"{where}: standard error {stderr} (see {row['provenance']})"
+        if not results.has(row["provenance"]):
+            yield f"{where}: its file {row['provenance']} is not in {results.root}"
+
+
+def coverage_problems(results: Results) -> Iterator[str]:
+    """Yield a line for every evaluated run, checkpoint and task without a score."""
+    evaluation = results.experiment["evaluation"]
+    scored = {(row["run"], row["step"], row["task"]) for row in results.scores.rows}
+    for run in results.runs:
+        if not run.evaluate:
+            continue
+        wanted = [(step, task) for step in run.scored_steps()
+                  for task in evaluation["multiple_choice"]["tasks"]]  # fmt: skip
+        wanted += [(step, task) for step in run.select(evaluation["generation"]["steps"])
+                   for task in evaluation["generation"]["tasks"]]  # fmt: skip
+        for step, task in wanted:
+            if (run.id, step, task) not in scored:
+                yield f"scores.parquet: {run.id} has no score of {task} at step {step}; score it"
+    for run in results.runs:
+        if not run.trains:
+            continue
+        have = {row["step"] for row in results.heldout(run)[0]}
+        missing = sorted(set(run.steps) - have)
+        if missing:
+            yield f"runs/{run.id}/heldout.csv: no held-out loss at steps {missing}; train it again"
+
+
+def average_problems(results: Results) -> Iterator[str]:
+    """Yield a line for every average that is missing or not the mean of its tasks."""
+    tasks = results.experiment["evaluation"]["multiple_choice"]["tasks"]
+    languages = sorted({task["language"] for task in tasks.values()})
+    for run in results.runs:
+        for step in run.scored_steps() if run.evaluate else ():
+            for language in languages:
+                row = results.scores.get(run.id, step, average_task(language), AVERAGE)
+                found = [
+                    results.scores.choice(run.id, step, task, results.family(task))
+                    for task in results.choice_tasks(language)
+                ]
+                if row is None or any(one is None for one in found):
+                    yield f"scores.parquet: {run.id} step {step}: no {language} average"
+                    continue
+                mean = sum(one["value"] for one in found) / len(found)
+                if abs(mean - row["value"]) > CLOSE:
+                    yield (
+                        f"scores.parquet: {run.id} step {step}: {language} average {row['value']} "
+                        f"is not the mean of its tasks, {mean}"
+                    )
+
+
+def table_problems(results: Results) -> Iterator[str]:
+    """Yield a line for every score table whose file is not what the scores say, or has a gap."""
+    for identifier, entry in results.experiment["tables"].items():
+        path = results.root / "tables" / f"{identifier}.csv"
+        if not path.is_file():
+            continue
+        table = build_table(results, identifier)
+        with path.open(encoding="utf-8", newline="") as handle:
+            rows = list(csv.DictReader(handle))
+        if len(rows) != len(table.data_lines()):
+            yield f"{path}: {len(rows)} rows, expected {len(table.data_lines())}; make it again"
+            continue
+        if entry["kind"] == "multiple_choice":
+            yield from _average_column_problems(path, table.header[1:-1], rows)
+        for line, row in zip(table.data_lines(), rows, strict=True):
+            names = table.header if table.over is None else []
+            for name, cell in zip(names, line.cells, strict=False):
+                if cell.text is None and cell.value is None:
+                    yield f"{path}: {row[table.header[0]]}: no {name}"
+
+
+def _average_column_problems(
+    path: Path, columns: list[str], rows: list[dict[str, str]]
+) -> Iterator[str]:
+    for row in rows:
+        values = [row[name] for name in columns]
+        if row["AVG"] == "" or "" in values:
+            continue  # reported as a gap
+        mean = sum(map(float, values)) / len(values)
+        if abs(mean - float(row["AVG"])) > 1e-4:
+            yield f"{path}: {row['Model']}: AVG {row['AVG']} is not the mean of its row, {mean:.6f}"
+
+
+def similarity_problems(results: Results) -> Iterator[str]:
+    """Yield a line for every run that Table 7 needs and that has no similarity."""
+    have = {(row["run"], row["step"]) for row in results.similarities if row["kind"] == "helper"}
+    groups = {
+        group
+        for table in results.experiment["tables"].values()
+        if table["kind"] == "similarity"
+        for group in table["groups"]
+    }
+    for run in results.runs:
+        adapted = run.trains and run.evaluate and run.target != run.source_tokenizer
+        if run.group in groups and adapted and results.experiment["runs"][run.group]["helper"]:
+            for step in (0, run.steps[-1]):
+                if (run.id, step) not in have:
+                    yield f"similarity: {run.id} has none at step {step}; measure it"
+
+
+def check_results(results: Results, resources: Path | None = None) -> list[str]:
+    """Return every problem found, in the order in which a user would mend them."""
+    schema = schema_problems(results)
+    if schema:
+        return schema
+    return [
+        *file_problems(results),
+        *coverage_problems(results),
+        *value_problems(results),
+        *average_problems(results),
+        *similarity_problems(results),
+        *table_problems(results),
+        *guessers.problems((resources or results.resources) / "world" / "baselines.json"),
+    ]
+
+
+def check_artefacts(
+    root: str | Path,
+    out: str | Path,
+    experiment: str | Path | None = None,
+    resources: str | Path | None = None,
+) -> None:
+    """Check a results folder and write what was checked to ``out``.
+
+    Raises :class:`RevocabError` listing every problem; ``out`` is written only without any.
+    """
+    results = Results(root, experiment)
+    problems = check_results(results, Path(resources) if resources else None)
+    if problems:
+        raise RevocabError(dict.fromkeys(problems))
+    counts = {
+        "experiment": results.name,
+        "tables": len(results.experiment["tables"]),
+        "figures": len(results.experiment["figures"]),
+        "runs": len(results.runs),
+        "scores": len(results.scores.rows),
+        "problems": 0,
+    }
+    write_json(out, counts)

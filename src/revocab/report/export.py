@@ -1,0 +1,96 @@
+"""One Markdown page of an experiment for ``docs/``: facts, tables and small figures, no data."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from revocab.errors import RevocabError
+from revocab.io import atomic, write_text
+from revocab.report import facts, html, notes
+from revocab.report.names import numbered
+from revocab.report.render import markdown_escape, row_of, to_markdown
+from revocab.report.results import Results
+from revocab.report.tables import build_table
+
+
+def markdown_table(header: list[str], rows: list[list[str]]) -> list[str]:
+    """Return plain rows as Markdown lines, numbers to the right."""
+    align = ["---"] + ["---:"] * (len(header) - 1)
+    lines = [row_of([markdown_escape(name) for name in header]), row_of(align)]
+    return lines + [row_of([markdown_escape(cell) for cell in row]) for row in rows]
+
+
+def fact_lines(results: Results) -> list[str]:
+    """Return what the experiment shows as a Markdown table."""
+    found = facts.all_facts(results)
+    if not found:
+        return ["No results yet."]
+    verdicts = {True: "holds", False: "**does not hold**", None: "no data"}
+    lines = ["| Claim | Numbers | |", "| --- | --- | --- |"]
+    return lines + [
+        row_of([markdown_escape(fact.claim), markdown_escape(fact.numbers), verdicts[fact.holds]])
+        for fact in found
+    ]
+
+
+def page(results: Results, date: str, command: str, figures: dict[str, str]) -> str:
+    """Return the page; ``figures`` maps a figure's id to its path as seen from the page."""
+    lines = [f"# Results: {results.experiment['title']}", ""]
+    lines += [f"Date: {date}. Command:", "", "```sh", command, "```", ""]
+    lines += [f"> {note}\n" for note in notes.synthetic(results)]
+    lines += ["This page is written by `scripts/export_results.py` from the results folder.", ""]
+    lines += ["## What it shows", "", *fact_lines(results), ""]
+    sections = [
+        ("Held-out text (bits per byte)", facts.heldout_table(results)),
+        ("Vocabulary intersections", facts.intersection_table(results)),
+        ("Initialisation at full size (random values)", facts.scale_table(results)),
+    ]
+    lines += ["## Tables", ""]
+    for identifier in sorted(results.experiment["tables"]):
+        lines += [to_markdown(build_table(results, identifier))]
+    lines += ["## Figures", ""]
+    for identifier, entry in sorted(results.experiment["figures"].items()):
+        if identifier in figures:
+            title = f"{numbered(identifier)}: {entry['title']}"
+            lines += [f"**{title}**", "", f"![{title}]({figures[identifier]})", ""]
+            lines += [html.caption(results, entry), ""]
+    for title, (header, rows) in sections:
+        if rows:
+            lines += [f"## {title}", "", *markdown_table(header, rows), ""]
+    lines += ["## Cost", "", *markdown_table(*facts.training_table(results)), ""]
+    lines += ["## Limitations", "", *[f"- {one}" for one in html.limitations(results)], ""]
+    listed = ", ".join(f"{name} {version}" for name, version in html.versions())
+    lines += ["## Versions", "", listed, ""]
+    return "\n".join(lines)
+
+
+def export_results(
+    root: str | Path,
+    out: str | Path,
+    figure_folder: str | Path,
+    *,
+    date: str,
+    command: str,
+    experiment: str | Path | None = None,
+) -> None:
+    """Write the page to ``out`` and copy the figures (SVG) into ``figure_folder``.
+
+    Raises :class:`RevocabError` if configured figures have not been drawn.
+    """
+    results = Results(root, experiment)
+    out, folder = Path(out), Path(figure_folder)
+    sources = {
+        one: results.root / "figures" / f"{one}.svg" for one in results.experiment["figures"]
+    }
+    missing = [str(path) for path in sources.values() if not path.is_file()]
+    if missing:
+        raise RevocabError(f"{name}: missing; run scripts/make_figures.py" for name in missing)
+    paths = {}
+    for identifier, source in sources.items():
+        target = folder / source.name
+        with atomic(target) as temporary:
+            shutil.copyfile(source, temporary)
+        paths[identifier] = Path(os.path.relpath(target, out.parent)).as_posix()
+    write_text(out, page(results, date, command, paths))

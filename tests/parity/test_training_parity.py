@@ -1,0 +1,276 @@
+"""The Trainer-based engine against a plain torch loop; resume after SIGKILL; two processes."""
+
+from __future__ import annotations
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from revocab import io
+from revocab.errors import RevocabError
+from revocab.training.settings import Settings
+from revocab.training.train import Run, train
+
+VOCABULARY, LENGTH, BATCH = 64, 16, 4
+RECIPE = {
+    "steps": 6,
+    "batch_size": BATCH,
+    "learning_rate": 1e-2,
+    "checkpoint_every": 4,
+    "seed": 17,
+    "warmup_steps": 2,
+    "weight_decay": 0.3,
+}
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    """A pico Mistral in bfloat16, packed rows of a learnable pattern, held-out windows."""
+    from safetensors.numpy import save_file
+    from transformers import MistralConfig, MistralForCausalLM
+
+    root = tmp_path_factory.mktemp("inputs")
+    torch.manual_seed(0)
+    config = MistralConfig(
+        vocab_size=VOCABULARY, hidden_size=16, intermediate_size=32, num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=32,
+    )  # fmt: skip
+    MistralForCausalLM(config).to(torch.bfloat16).save_pretrained(root / "model")
+    random = np.random.default_rng(0)
+    tokens = (random.integers(0, 8, (800, 1)) + 3 * np.arange(LENGTH)) % VOCABULARY
+    (root / "packed").mkdir()
+    np.save(root / "packed" / "tokens.npy", tokens.astype(np.uint16))
+    packed = {
+        "rows": 800, "sequence_length": LENGTH, "tokens": tokens.size, "tokens_per_byte": 0.5,
+        "largest_id": int(tokens.max()), "corpora": {},
+        "sha256": io.sha256(root / "packed" / "tokens.npy"),
+    }  # fmt: skip
+    io.write_json(root / "packed" / "manifest.json", packed)
+    (root / "heldout").mkdir()
+    windows = {
+        "input_ids": tokens[:6].astype(np.int32),
+        "lengths": np.array([16, 3, 16, 2, 9, 16], dtype=np.int32),
+    }
+    save_file(windows, root / "heldout" / "it.safetensors")
+    described = {
+        "language": "it", "documents": 6, "bytes": 100, "tokens": 56,
+        "sha256": io.sha256(root / "heldout" / "it.safetensors"),
+    }  # fmt: skip
+    heldout = {"corpora": {"it": described}, "sequence_length": LENGTH, "vocabulary_size": 64}
+    io.write_json(root / "heldout" / "manifest.json", heldout)
+    return root
+
+
+def run_of(inputs, out, micro_batch=None, **changes):
+    settings = Settings(**{**RECIPE, **changes})
+    folders = {name: inputs / name for name in ("model", "packed", "heldout")}
+    return Run(**folders, out=out, settings=settings, micro_batch=micro_batch)
+
+
+def table(path):
+    with path.open(encoding="utf-8") as handle:
+        return list(csv.DictReader(handle))
+
+
+def losses(out):
+    return [float(row["loss"]) for row in table(out / "losses.csv")]
+
+
+def plain_loop(inputs, settings):
+    """Train by hand: textbook loss, unfused AdamW on everything, the schedule spelled out."""
+    from transformers import AutoModelForCausalLM
+
+    model = AutoModelForCausalLM.from_pretrained(inputs / "model", dtype=torch.float32)
+    tokens = torch.from_numpy(np.load(inputs / "packed" / "tokens.npy").astype(np.int64))
+    optimizer = torch.optim.AdamW(
+        model.parameters(),
+        lr=settings.learning_rate,
+        betas=(0.9, 0.95),
+        eps=1e-8,
+        weight_decay=settings.weight_decay,
+        fused=False,
+    )
+    found = []
+    for step in range(settings.steps):
+        for group in optimizer.param_groups:
+            group["lr"] = settings.learning_rate * settings.factor(step)
+        ids = tokens[step * BATCH : (step + 1) * BATCH]
+        logits = model(input_ids=ids).logits[:, :-1]
+        loss = functional.cross_entropy(logits.reshape(-1, VOCABULARY), ids[:, 1:].reshape(-1))
+        loss.backward()
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), settings.gradient_clip)
+        optimizer.step()
+        optimizer.zero_grad()
+        found.append((loss.item(), norm.item(), optimizer.param_groups[0]["lr"]))
+    return model, found
+
+
+@pytest.fixture(scope="module")
+def finished(inputs, tmp_path_factory):
+    """An undisturbed run."""
+    torch.set_num_threads(1)
+    out = tmp_path_factory.mktemp("finished")
+    return out, train(run_of(inputs, out))
+
+
+def test_losses_norms_and_weights_equal_a_plain_loop(inputs, finished):
+    from transformers import AutoModelForCausalLM
+
+    out, _ = finished
+    settings = run_of(inputs, out).settings
+    model, expected = plain_loop(inputs, settings)
+    rows = table(out / "losses.csv")
+    assert [int(row["step"]) for row in rows] == [1, 2, 3, 4, 5, 6]
+    for row, (loss, norm, rate) in zip(rows, expected, strict=True):
+        assert float(row["loss"]) == pytest.approx(loss, abs=1e-6)
+        assert float(row["gradient_norm"]) == pytest.approx(norm, rel=1e-4)
+        assert float(row["learning_rate"]) == pytest.approx(rate, rel=1e-12)
+        assert float(row["bits_per_byte"]) == pytest.approx(loss / np.log(2) * 0.5, rel=1e-5)
+        assert int(row["tokens"]) == int(row["step"]) * BATCH * LENGTH
+    ours = AutoModelForCausalLM.from_pretrained(out / "checkpoints" / "step-000006")
+    assert ours.dtype == torch.bfloat16
+    for (name, mine), theirs in zip(
+        ours.named_parameters(), model.state_dict().values(), strict=True
+    ):
+        torch.testing.assert_close(mine.float(), theirs, rtol=0.01, atol=1e-4, msg=name)
+
+
+def test_every_parameter_moved(inputs, finished):
+    from safetensors.torch import load_file
+
+    out, _ = finished
+    before = load_file(inputs / "model" / "model.safetensors")
+    after = load_file(out / "checkpoints" / "step-000006" / "model.safetensors")
+    assert before.keys() == after.keys()
+    for name in before:
+        assert not torch.equal(before[name], after[name]), name
+
+
+def test_what_a_run_leaves(finished):
+    out, manifest = finished
+    assert sorted(path.name for path in out.iterdir()) == [
+        "checkpoints", "heldout.csv", "losses.csv", "manifest.json", "timing.json"
+    ]  # fmt: skip
+    assert [entry["path"] for entry in manifest["checkpoints"]] == [
+        "checkpoints/step-000004", "checkpoints/step-000006"
+    ]  # fmt: skip
+    assert (manifest["tokens"], manifest["bytes"]) == (384, 768)
+    assert io.read_json(out / "manifest.json") == manifest
+    assert [int(row["step"]) for row in table(out / "heldout.csv")] == [0, 4, 6]
+    assert io.read_json(out / "timing.json")["tokens_per_second"] > 0
+
+
+def test_decay_is_torch_adamws_on_every_parameter(inputs, tmp_path):
+    """With gradients clipped to nothing and a huge epsilon only decay moves the weights."""
+    from safetensors.torch import load_file
+
+    changes = {
+        "steps": 3, "checkpoint_every": 3, "warmup_steps": 0, "weight_decay": 5.0,
+        "schedule": "constant", "adam_epsilon": 1e12,
+    }  # fmt: skip
+    out = tmp_path / "out"
+    train(run_of(inputs, out, **changes))
+    before = load_file(inputs / "model" / "model.safetensors")
+    after = load_file(out / "checkpoints" / "step-000003" / "model.safetensors")
+    for name in before:
+        expected = before[name].float() * (1 - 1e-2 * 5.0) ** 3
+        torch.testing.assert_close(after[name].float(), expected, rtol=5e-3, atol=1e-6, msg=name)
+
+
+def test_published_decay_convention():
+    """Composer's p *= 1 - (lr_t / lr_0) wd is torch's AdamW at weight decay wd / lr_0."""
+    rate, decay, factor = 1e-5, 1e-5, 0.37
+    parameter = torch.nn.Parameter(torch.tensor([2.0, -3.0], dtype=torch.float64))
+    optimizer = torch.optim.AdamW([parameter], lr=rate * factor, weight_decay=decay / rate)
+    parameter.grad = torch.zeros_like(parameter)
+    optimizer.step()
+    expected = torch.tensor([2.0, -3.0], dtype=torch.float64) * (1 - factor * decay)
+    torch.testing.assert_close(parameter.detach(), expected, rtol=1e-15, atol=0)
+
+
+def test_micro_batches_give_the_same_losses(inputs, finished, tmp_path):
+    train(run_of(inputs, tmp_path / "out", micro_batch=1))
+    assert losses(tmp_path / "out") == pytest.approx(losses(finished[0]), abs=1e-5)
+
+
+def test_bfloat16_autocast_trains(inputs, finished, tmp_path):
+    train(run_of(inputs, tmp_path / "out", precision="bfloat16"))
+    assert losses(tmp_path / "out") == pytest.approx(losses(finished[0]), rel=0.02)
+
+
+def test_a_loss_that_is_not_finite_stops_the_run(inputs, tmp_path):
+    with pytest.raises(RevocabError, match="loss is"):
+        train(run_of(inputs, tmp_path / "out", learning_rate=1e30, warmup_steps=0))
+
+
+def command(inputs, out, *launcher, **changes):
+    """Return the command line of train_model for the recipe."""
+    script = Path(__file__).resolve().parents[2] / "scripts" / "train_model.py"
+    options = {**RECIPE, **changes, "threads": 1, "out": out}
+    options |= {name: inputs / name for name in ("model", "packed", "heldout")}
+    arguments = [f"--{key.replace('_', '-')}={value}" for key, value in options.items()]
+    return [sys.executable, *launcher, str(script), *arguments]
+
+
+LONG = {"steps": 100, "checkpoint_every": 5, "warmup_steps": 10}
+
+
+def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(inputs, tmp_path, capsys):
+    reference, killed = tmp_path / "reference", tmp_path / "killed"
+    train(run_of(inputs, reference, **LONG))
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        command(inputs, killed, **LONG), env=environment, stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 120
+    # A few steps past a state, so that some have to be made again.
+    while process.poll() is None and time.monotonic() < deadline:
+        rows = (killed / "losses.csv").read_text().count("\n") if killed.exists() else 0
+        if rows > 22:
+            break
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    assert list((killed / "state").glob("*/checksums.json"))
+    assert not (killed / "manifest.json").exists()
+
+    train(run_of(inputs, killed, **LONG))
+    assert "going on from step" in capsys.readouterr().err
+    assert io.read_json(killed / "timing.json")["resumed_from_step"] >= 15
+    relative = sorted(p.relative_to(reference) for p in reference.rglob("*") if p.is_file())
+    assert relative == sorted(p.relative_to(killed) for p in killed.rglob("*") if p.is_file())
+    assert len(table(killed / "losses.csv")) == 100
+    for path in relative:
+        if path.name != "timing.json":
+            assert (reference / path).read_bytes() == (killed / path).read_bytes(), path
+
+
+def test_two_processes_give_the_same_losses(inputs, finished, tmp_path):
+    """Gloo, by torchrun: same data in the same order, the batch split over processes."""
+    out = tmp_path / "out"
+    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        command(inputs, out, *launcher),
+        env=environment, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert losses(out) == pytest.approx(losses(finished[0]), abs=1e-4)
+    assert len(table(out / "heldout.csv")) == 3

@@ -1,0 +1,250 @@
+"""What tokens stand for, and how a token of one vocabulary is spelt in another."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
+
+from revocab.errors import RevocabError
+from revocab.vocabulary.canonical import (
+    CanonicalToken,
+    canonical_vocabulary,
+    from_byte_level,
+    to_byte_level,
+)
+from revocab.vocabulary.load import tokenizer_style
+from revocab.vocabulary.pieces import source_pieces, source_pieces_released
+
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+
+
+def numbered(tokens):
+    return {token: number for number, token in enumerate(tokens)}
+
+
+def wrap(tokenizer, specials, **names):
+    tokenizer.add_special_tokens([AddedToken(token, special=True) for token in specials])
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names)
+
+
+def sentencepiece_bpe():
+    """Mistral's shape: <unk> <s> </s>, bytes, then pieces, with a marker in the normaliser."""
+    pieces = ["▁", "c", "a", "n", "e", "è", "▁c", "an", "▁can", "▁cane", "A"]
+    merges = [("▁", "c"), ("a", "n"), ("▁c", "an"), ("▁can", "e")]
+    model = models.BPE(
+        numbered(["<unk>", "<s>", "</s>", *BYTES, *pieces]),
+        merges,
+        unk_token="<unk>",
+        byte_fallback=True,
+        fuse_unk=True,
+    )
+    tokenizer = Tokenizer(model)
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
+    )
+    tokenizer.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback()])
+    names = {"unk_token": "<unk>", "bos_token": "<s>", "eos_token": "</s>"}
+    return wrap(tokenizer, ["<unk>", "<s>", "</s>"], **names)
+
+
+def unigram():
+    """SentencePiece Unigram with Metaspace, as T5 or XLM-R."""
+    pieces = [("<unk>", 0.0), ("<s>", 0.0), ("▁cane", -2.0), ("cane", -3.0), ("▁", -4.0)]
+    pieces += [(character, -5.0) for character in "acneè"]
+    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=0, byte_fallback=False))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
+    tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
+    return wrap(tokenizer, ["<unk>", "<s>"], unk_token="<unk>", bos_token="<s>")
+
+
+def byte_level():
+    """Llama-3's shape; a chat token with a well-known role and a reserved one without."""
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    merges = [("Ġ", "c"), ("a", "n"), ("Ġc", "an"), ("Ġcan", "e"), ("Ã", "¨"), ("Ġ", "Ã¨")]
+    tokens = [*alphabet, *(a + b for a, b in merges)]
+    tokenizer = Tokenizer(models.BPE(numbered(tokens), merges))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    specials = ["<|begin_of_text|>", "<|end_of_text|>", "<|eot_id|>", "<|reserved_0|>"]
+    return wrap(tokenizer, specials, bos_token=specials[0], eos_token=specials[1])
+
+
+def wordpiece():
+    model = models.WordPiece(
+        numbered(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "cane", "##cane", "ca", "##ne", "##è"]),
+        unk_token="[UNK]",
+    )
+    tokenizer = Tokenizer(model)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    names = {name: f"[{name[:3].upper()}]" for name in ("pad_token", "unk_token", "cls_token")}
+    return wrap(tokenizer, ["[PAD]", "[UNK]", "[CLS]", "[SEP]"], sep_token="[SEP]", **names)
+
+
+def by_string(tokenizer):
+    tokens = canonical_vocabulary(tokenizer)
+    assert len(tokens) == len(tokenizer)
+    return {token.string: (token.kind, token.data, token.role) for token in tokens}
+
+
+def test_sentencepiece_bpe():
+    tokenizer = sentencepiece_bpe()
+    assert tokenizer_style(tokenizer) == "byte_fallback"
+    tokens = by_string(tokenizer)
+    assert tokens["▁cane"] == ("word_start", b" cane", None)
+    assert tokens["è"] == ("continuation", "è".encode(), None)
+    assert tokens["▁"] == ("word_start", b" ", None)
+    assert tokens["<0x0A>"] == ("byte", b"\n", None)
+    assert tokens["<s>"] == ("special", b"<s>", "bos")
+    assert tokens["</s>"][2] == "eos"
+    assert tokens["<unk>"][2] == "unk"
+
+
+def test_unigram():
+    tokenizer = unigram()
+    assert tokenizer_style(tokenizer) == "marker"
+    tokens = by_string(tokenizer)
+    assert tokens["▁cane"] == ("word_start", b" cane", None)
+    assert tokens["cane"] == ("continuation", b"cane", None)
+
+
+def test_byte_level():
+    tokenizer = byte_level()
+    assert tokenizer_style(tokenizer) == "byte_level"
+    tokens = by_string(tokenizer)
+    assert tokens["Ġcane"] == ("word_start", b" cane", None)
+    assert tokens["Ã¨"] == ("continuation", "è".encode(), None)
+    assert tokens["ĠÃ¨"] == ("word_start", " è".encode(), None)
+    assert tokens["Ã"] == ("byte", b"\xc3", None)
+    assert tokens["Ċ"] == ("byte", b"\n", None)
+    assert tokens["a"] == ("continuation", b"a", None)
+    assert tokens["<|begin_of_text|>"][2] == "bos"
+    assert tokens["<|eot_id|>"][2] == "turn_end"
+    assert tokens["<|reserved_0|>"] == ("special", b"<|reserved_0|>", None)
+
+
+def test_wordpiece():
+    tokenizer = wordpiece()
+    assert tokenizer_style(tokenizer) == "wordpiece"
+    tokens = by_string(tokenizer)
+    assert tokens["cane"] == ("word_start", b" cane", None)
+    assert tokens["##cane"] == ("continuation", b"cane", None)
+    assert tokens["[CLS]"] == ("special", b"[CLS]", "cls")
+    assert tokens["[PAD]"][2] == "pad"
+
+
+def test_declared_roles_win():
+    tokens = canonical_vocabulary(byte_level(), {"<|reserved_0|>": "tool"})
+    assert tokens[-1].role == "tool"
+    with pytest.raises(RevocabError, match="has no token '<x>'"):
+        canonical_vocabulary(byte_level(), {"<x>": "tool"})
+
+
+def test_added_plain_tokens_are_their_own_text():
+    tokenizer = byte_level()
+    tokenizer.add_tokens(["più città"])
+    token = canonical_vocabulary(tokenizer)[-1]
+    assert (token.kind, token.data) == ("continuation", "più città".encode())
+
+
+def test_holes_and_unknown_families_are_refused():
+    model = models.BPE({"<0x41>": 0, "▁b": 1, "c": 5}, [], byte_fallback=True)
+    with pytest.raises(RevocabError, match="ids without a token: 2, 3, 4"):
+        canonical_vocabulary(PreTrainedTokenizerFast(tokenizer_object=Tokenizer(model)))
+    plain = Tokenizer(models.WordLevel({"a": 0}, unk_token="a"))
+    with pytest.raises(RevocabError, match=r"WordLevel.*not supported"):
+        canonical_vocabulary(PreTrainedTokenizerFast(tokenizer_object=plain))
+
+
+@given(st.binary(max_size=40))
+def test_byte_level_alphabet_is_a_bijection(data):
+    assert from_byte_level(to_byte_level(data)) == data
+
+
+def test_byte_level_alphabet_is_the_librarys():
+    assert set(map(to_byte_level, (bytes([b]) for b in range(256)))) == set(
+        pre_tokenizers.ByteLevel.alphabet()
+    )
+    pieces = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    text = "Perché\n\t 日本"
+    assert pieces.pre_tokenize_str(text)[0][0] == to_byte_level(text.encode())
+    assert from_byte_level("日") is None
+
+
+def strings(source, kind, data):
+    (ids,) = source_pieces(source, [CanonicalToken(kind, data, None, "?")])
+    return source.convert_ids_to_tokens(ids)
+
+
+def test_pieces_sentencepiece():
+    source = sentencepiece_bpe()
+    assert strings(source, "word_start", b" cane") == ["▁cane"]
+    # No marker before a continuation, though the tokenizer puts one before every text.
+    assert strings(source, "continuation", b"cane") == ["c", "an", "e"]
+    assert strings(source, "continuation", "é".encode()) == ["<0xC3>", "<0xA9>"]
+    assert strings(source, "byte", b"\xc3") == ["<0xC3>"]
+    assert strings(source, "byte", b"\n") == ["<0x0A>"]
+    # A literal marker is not a space.
+    assert strings(source, "continuation", "▁".encode()) == ["<0xE2>", "<0x96>", "<0x81>"]
+
+
+def test_pieces_other_families():
+    assert strings(byte_level(), "continuation", b"cane") == ["c", "an", "e"]
+    assert strings(byte_level(), "word_start", " èé".encode()) == ["ĠÃ¨", "Ã", "©"]
+    assert strings(byte_level(), "byte", b"\xa9") == ["©"]
+    assert strings(unigram(), "continuation", b"cane") == ["cane"]
+    assert strings(unigram(), "word_start", b" cane") == ["▁cane"]
+    assert strings(unigram(), "word_start", b" z") == ["<unk>"]
+    assert strings(wordpiece(), "word_start", b" canecane") == ["cane", "##cane"]
+    assert strings(wordpiece(), "continuation", b"canene") == ["##cane", "##ne"]
+    assert strings(wordpiece(), "continuation", b"z") == ["[UNK]"]
+
+
+def test_pieces_of_specials_go_by_role():
+    target = [
+        CanonicalToken("special", b"<a>", "bos", "<a>"),
+        CanonicalToken("special", b"<b>", "unk", "<b>"),
+        CanonicalToken("special", b"<c>", None, "<c>"),
+    ]
+    assert source_pieces(sentencepiece_bpe(), target) == [[1], [0], [0]]
+    source = byte_level()
+    start = source.bos_token_id
+    assert source_pieces(source, target) == [[start], [start], [start]]
+
+
+@pytest.mark.parametrize("make_source", [sentencepiece_bpe, byte_level])
+@pytest.mark.parametrize("make_target", [sentencepiece_bpe, byte_level, unigram, wordpiece])
+def test_pieces_join_to_the_token(make_source, make_target):
+    source, target = make_source(), canonical_vocabulary(make_target())
+    tokens = canonical_vocabulary(source)
+    for token, ids in zip(target, source_pieces(source, target), strict=True):
+        assert ids
+        if token.kind != "special":
+            assert b"".join(tokens[number].data for number in ids) == token.data
+
+
+@given(st.text(min_size=1, max_size=12))
+def test_any_text_is_spelt_exactly(text):
+    for source in SOURCES:
+        tokens = canonical_vocabulary(source)
+        (ids,) = source_pieces(source, [CanonicalToken("continuation", text.encode(), None, text)])
+        assert b"".join(tokens[number].data for number in ids) == text.encode()
+
+
+SOURCES = [sentencepiece_bpe(), byte_level()]
+
+
+def test_released_pieces_tokenise_the_marker():
+    source = byte_level()
+    target = [
+        CanonicalToken("word_start", b" cane", None, "▁cane"),
+        CanonicalToken("continuation", b"a_a", None, "a_a"),
+        CanonicalToken("continuation", b"", None, ""),
+    ]
+    marked, underscore, empty = source_pieces_released(source, target)
+    assert source.convert_ids_to_tokens(marked) == ["â", "ĸ", "ģ", "c", "an", "e"]
+    assert source.convert_ids_to_tokens(underscore) == ["a", "Ġ", "a"]
+    assert empty == [source.bos_token_id]

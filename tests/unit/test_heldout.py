@@ -1,0 +1,149 @@
+"""Held-out windows and losses: each token predicted once, bits per byte by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from revocab import io
+from revocab.errors import RevocabError
+from revocab.training.evaluate import HeldoutCorpus, heldout_loss, heldout_rows, open_heldout
+from revocab.training.heldout import pack_heldout_folder, windows_of
+from revocab.training.tokens import Document
+
+VOCABULARY = 32
+
+
+@pytest.fixture(scope="module")
+def model():
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        max_position_embeddings=16,
+    )
+    return LlamaForCausalLM(config).eval()
+
+
+def documents():
+    lengths = (5, 1, 0, 9, 4)
+    return [
+        Document(str(n), "x" * length, [3 + (7 * n + i) % 29 for i in range(length)])
+        for n, length in enumerate(lengths)
+    ]
+
+
+def corpus_of(windows, **changes):
+    values = {
+        "name": "c",
+        "language": "it",
+        "bytes": windows.bytes,
+        "tokens": windows.tokens,
+        "input_ids": torch.from_numpy(windows.input_ids),
+        "lengths": torch.from_numpy(windows.lengths),
+    }
+    return HeldoutCorpus(**{**values, **changes})
+
+
+def test_windows_by_hand():
+    windows = windows_of([Document("0", "abcde", [5, 6, 7, 8, 9])], 1, 3)
+    assert windows.input_ids.tolist() == [[1, 5, 6], [1, 7, 8], [1, 9, 0]]
+    assert windows.lengths.tolist() == [3, 3, 2]
+    assert (windows.documents, windows.bytes, windows.tokens) == (1, 5, 5)
+
+
+@pytest.mark.parametrize("length", [2, 3, 5, 16])
+def test_each_text_token_is_predicted_once_and_in_order(length):
+    windows = windows_of(documents(), 1, length)
+    predicted = [
+        token
+        for row, size in zip(windows.input_ids.tolist(), windows.lengths, strict=True)
+        for token in row[1:size]
+    ]
+    assert predicted == [token for document in documents() for token in document.ids]
+    assert windows.tokens == len(predicted) == 19
+    assert (windows.input_ids[:, 0] == 1).all()
+    assert windows.documents == 4  # the empty one is no document
+
+
+def test_loss_is_the_sum_over_windows_taken_alone(model):
+    windows = windows_of(documents(), 1, 6)
+    expected = 0.0
+    for row, size in zip(windows.input_ids, windows.lengths, strict=True):
+        ids = torch.from_numpy(row[:size]).long()[None]
+        with torch.no_grad():
+            log_probabilities = model(input_ids=ids).logits.log_softmax(-1)[0]
+        expected -= sum(log_probabilities[i, ids[0, i + 1]].item() for i in range(size - 1))
+    assert heldout_loss(model, corpus_of(windows)) == pytest.approx(expected, rel=1e-6)
+
+
+def test_loss_does_not_depend_on_batches(model, monkeypatch):
+    windows = windows_of(documents(), 1, 6)
+    together = heldout_loss(model, corpus_of(windows))
+    monkeypatch.setattr("revocab.training.evaluate.CPU_BATCH_TOKENS", 1)
+    assert heldout_loss(model, corpus_of(windows)) == pytest.approx(together, rel=1e-6)
+
+
+def test_bits_per_byte_by_hand():
+    """A model that knows nothing spends log2(V) bits a token."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(
+        vocab_size=VOCABULARY, hidden_size=8, intermediate_size=8, num_hidden_layers=1,
+        num_attention_heads=1, max_position_embeddings=16,
+    )  # fmt: skip
+    uniform = LlamaForCausalLM(config)
+    torch.nn.init.zeros_(uniform.lm_head.weight)
+    windows = windows_of(documents(), 1, 6)
+    ((step, name, language, loss, bits, tokens, size),) = heldout_rows(
+        uniform, [corpus_of(windows, bytes=38)], 25
+    )
+    assert (step, name, language, tokens, size) == (25, "c", "it", 19, 38)
+    assert loss == pytest.approx(math.log(32), rel=1e-6)
+    assert bits == pytest.approx(19 * 5 / 38, rel=1e-6)
+
+
+@pytest.fixture
+def folders(tmp_path):
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    backend = Tokenizer(models.WordLevel({"<s>": 0, "a": 1, "b": 2, "[u]": 3}, unk_token="[u]"))
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, bos_token="<s>")
+    tokenizer.save_pretrained(tmp_path / "tokenizer")
+    rows = [{"id": "0", "text": "a b"}, {"id": "1", "text": "b a b a b a"}]
+    io.write_jsonl(tmp_path / "it" / "heldout.jsonl.gz", rows)
+    io.write_json(tmp_path / "it" / "manifest.json", {"corpus": "it", "language": "it"})
+    return tmp_path
+
+
+def test_folder_round_trip_longest_first(folders):
+    corpora = {"it": folders / "it"}
+    manifest = pack_heldout_folder(folders / "tokenizer", corpora, 5, folders / "out")
+    assert manifest == io.read_json(folders / "out" / "manifest.json")
+    (corpus,), _ = open_heldout(folders / "out")
+    assert (corpus.tokens, corpus.bytes, corpus.language) == (8, 14, "it")
+    assert corpus.lengths.tolist() == [5, 3, 3]
+    assert corpus.input_ids.tolist() == [[0, 2, 1, 2, 1], [0, 1, 2, 0, 0], [0, 2, 1, 0, 0]]
+
+
+def test_a_damaged_file_is_an_error(folders):
+    pack_heldout_folder(folders / "tokenizer", {"it": folders / "it"}, 5, folders / "out")
+    with (folders / "out" / "it.safetensors").open("ab") as handle:
+        handle.write(b"x")
+    with pytest.raises(RevocabError, match="checksum"):
+        open_heldout(folders / "out")
+
+
+def test_a_corpus_without_heldout_text(folders):
+    io.write_jsonl(folders / "it" / "heldout.jsonl.gz", [])
+    with pytest.raises(RevocabError, match="no held-out text"):
+        pack_heldout_folder(folders / "tokenizer", {"it": folders / "it"}, 5, folders / "out")

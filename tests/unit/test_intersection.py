@@ -1,0 +1,193 @@
+"""Which tokens two vocabularies share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from revocab.errors import RevocabError
+from revocab.io import read_jsonl, sha256
+from revocab.vocabulary.build import batched, train_tokenizer
+from revocab.vocabulary.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
+from revocab.vocabulary.intersection import (
+    intersect,
+    intersect_canonical,
+    read_pairs,
+    write_intersection,
+)
+
+
+def plain(string):
+    data = string.replace("▁", " ").encode()
+    kind = "word_start" if data.startswith(b" ") else "continuation"
+    return CanonicalToken(kind, data, None, string)
+
+
+def byte(number):
+    return CanonicalToken("byte", bytes([number]), None, f"<0x{number:02X}>")
+
+
+def special(string, role):
+    return CanonicalToken("special", string.encode(), role, string)
+
+
+def levelled(data, string):
+    kind = "word_start" if data.startswith(b" ") else "continuation"
+    return CanonicalToken(kind, data, None, string)
+
+
+SOURCE = [
+    special("<s>", "bos"),  # 0
+    special("</s>", "eos"),
+    special("<x>", None),
+    byte(0x0A),
+    byte(0x41),
+    plain("A"),  # 5
+    plain("▁è"),
+    plain("è"),
+    plain("▁a"),
+    special("<unk>", "unk"),
+]
+TARGET = [
+    levelled("è".encode(), "Ã¨"),  # 0
+    levelled(b" a", "Ġa"),
+    levelled(b"a", "a"),
+    CanonicalToken("byte", b"\n", None, "Ċ"),
+    levelled(b"A", "A"),
+    special("<|end|>", "eos"),  # 5
+    special("<|begin|>", "bos"),
+    special("<x>", None),
+    special("<unk>", "turn_end"),
+]
+
+
+def pairs(result):
+    return list(zip(result.target_ids.tolist(), result.source_ids.tolist(), strict=True))
+
+
+def test_bytes_by_hand():
+    result = intersect_canonical(SOURCE, TARGET, "bytes")
+    assert pairs(result) == [(0, 7), (1, 8), (3, 3), (4, 5), (5, 1), (6, 0)]
+    assert result.target_ids.dtype == result.source_ids.dtype == np.int64
+    assert result.kinds == ["continuation", "word_start", "byte", "continuation"] + ["special"] * 2
+    assert result.candidates.tolist() == [1, 1, 1, 2, 1, 1]
+    # Specials never match by string: neither <x> (no role), nor <unk> (another role).
+    assert result.missing.tolist() == [2, 7, 8]
+    report = result.report
+    assert (report["source_size"], report["target_size"]) == (10, 9)
+    assert (report["overlap"], report["missing"], report["ambiguous"]) == (6, 3, 1)
+    assert report["kinds"] == {"word_start": 1, "continuation": 2, "byte": 1, "special": 2}
+    assert report["missing_kinds"] == {"word_start": 0, "continuation": 1, "byte": 0, "special": 2}
+    assert report["raw_overlap"] == 3
+    assert report["missed_by_strings"] == 5
+    assert report["missed_by_marker"] == 2
+    assert [row["text"] for row in report["examples"][:2]] == ["è", "\n"]
+    assert report["special_without_role"] == {"source": ["<x>"], "target": ["<x>"]}
+
+
+def test_marker_by_hand():
+    result = intersect_canonical(SOURCE, TARGET, "marker")
+    # Spellings only: è and newline are lost, <x> and <unk> match by string, bos and eos by role.
+    assert pairs(result) == [(1, 8), (4, 5), (5, 1), (6, 0), (7, 2), (8, 9)]
+
+
+def test_plain_piece_before_byte_token_then_lowest_id():
+    source = [byte(0x41), plain("A"), plain("A")]
+    target = [levelled(b"A", "A")]
+    result = intersect_canonical(source, target, "bytes")
+    assert pairs(result) == [(0, 1)]
+    assert result.candidates.tolist() == [3]
+
+
+def test_byte_token_meets_byte_token():
+    source = [plain("A"), byte(0x41)]
+    assert pairs(intersect_canonical(source, source, "bytes")) == [(0, 0), (1, 1)]
+    assert pairs(intersect_canonical([plain("A")], [byte(0x41)], "bytes")) == [(0, 0)]
+
+
+tokens = st.one_of(
+    st.sampled_from(["a", "▁a", "è", "A", "▁", "▁▁"]).map(plain),
+    st.sampled_from([0x41, 0x0A, 0xC3]).map(byte),
+    st.sampled_from(["bos", "eos", "unk"]).map(lambda role: special(f"<{role}>", role)),
+)
+vocabularies = st.lists(tokens, unique_by=lambda token: token.string, max_size=14)
+
+
+@given(vocabularies, vocabularies)
+def test_symmetric(one, other):
+    forth = intersect_canonical(one, other, "bytes")
+    back = intersect_canonical(other, one, "bytes")
+    matched = {other[number].identity for number in forth.target_ids}
+    assert matched == {one[number].identity for number in back.target_ids}
+    for result, source, target in ((forth, one, other), (back, other, one)):
+        assert all(source[s].identity == target[t].identity for t, s in pairs(result))
+        everything = np.sort(np.concatenate([result.target_ids, result.missing]))
+        assert everything.tolist() == list(range(len(target)))
+        assert (np.diff(result.target_ids) > 0).all()
+
+
+@given(vocabularies)
+def test_a_vocabulary_meets_itself_in_place(vocabulary):
+    result = intersect_canonical(vocabulary, vocabulary, "bytes")
+    assert pairs(result) == [(number, number) for number in range(len(vocabulary))]
+
+
+def test_unknown_identity():
+    with pytest.raises(RevocabError, match="identity 'text': allowed are bytes and marker"):
+        intersect_canonical(SOURCE, TARGET, "text")
+
+
+def test_written_and_read_back(tmp_path):
+    result = intersect_canonical(SOURCE, TARGET, "bytes")
+    for name in ("a", "b"):
+        write_intersection(result, {"from": "a test"}, tmp_path / name)
+    again = read_pairs(tmp_path / "a")
+    for name in ("target_ids", "source_ids", "candidates", "missing"):
+        assert (getattr(again, name) == getattr(result, name)).all()
+        assert getattr(again, name).dtype == np.int64
+    assert again.kinds == result.kinds
+    assert again.report == result.report
+    for name in ("pairs.parquet", "report.json", "manifest.json"):
+        assert sha256(tmp_path / "a" / name) == sha256(tmp_path / "b" / name)
+    with pytest.raises(RevocabError, match="run intersect_vocabularies"):
+        read_pairs(tmp_path / "absent")
+
+
+def test_declared_roles():
+    texts = ["una prova, un'altra prova"] * 3
+    source = train_tokenizer(batched(texts), "byte_level", 270)
+    target = train_tokenizer(batched(texts), "byte_level", 270)
+    source.add_special_tokens({"extra_special_tokens": ["<tool>"]})
+    target.add_special_tokens({"extra_special_tokens": ["<|call|>"]})
+    assert intersect(source, target).report["overlap"] == 270
+    both = intersect(source, target, roles={"<tool>": "tool", "<|call|>": "tool"})
+    assert both.report["overlap"] == 271
+
+
+@pytest.mark.shared_data
+def test_real_mistral_against_byte_level_italian(shared_folder):
+    """Byte identity finds every accented word token that both hold; marker identity finds none."""
+    texts, size = [], 0
+    for row in read_jsonl(shared_folder / "data" / "corpora" / "it" / "wikineural.jsonl.gz"):
+        texts.append(row["text"])
+        size += len(row["text"].encode())
+        if size > 5_000_000:
+            break
+    target_tokenizer = train_tokenizer(batched(texts), "byte_level", 16384)
+    source_tokenizer = load_tokenizer(shared_folder / "tokenizers" / "mistral-7b-v0.1")
+    source = canonical_vocabulary(source_tokenizer)
+    target = canonical_vocabulary(target_tokenizer)
+
+    def accented(tokens):
+        words = {token.data for token in tokens if token.kind in ("word_start", "continuation")}
+        return {data for data in words if any(letter.encode() in data for letter in "àèéìòù")}
+
+    both = accented(source) & accented(target)
+    assert {" città".encode(), " più".encode(), " così".encode()} <= both
+    found = intersect_canonical(source, target, "bytes")
+    assert both == accented([target[number] for number in found.target_ids])
+    released = intersect_canonical(source, target, "marker")
+    assert not accented([target[number] for number in released.target_ids])
+    assert found.report["overlap"] > released.report["overlap"]
