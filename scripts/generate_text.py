@@ -38,7 +38,7 @@ def parse() -> argparse.Namespace:
 def main() -> None:
     """Generate, score, and write the folder."""
     options = parse()
-    from revocab.evaluation.generation import Options, generate_checkpoints
+    from revocab.evaluation.generate import Options, generate_checkpoints
 
     generate_checkpoints(
         options.run,

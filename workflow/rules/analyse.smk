@@ -3,7 +3,7 @@
 
 rule count_parameters:
     input:
-        code=code("count_parameters", "models"),
+        code=code("count_parameters"),
     output:
         f"{RESULTS}/parameters.csv",
     log:
@@ -48,7 +48,7 @@ def similarity_inputs(wildcards):
 rule measure_similarity:
     input:
         models=similarity_inputs,
-        code=code("measure_similarity", "analyse", "vocabulary"),
+        code=code("measure_similarity"),
     output:
         manifest=f"{RESULTS}/similarity/{{group}}/manifest.json",
         table=f"{RESULTS}/similarity/{{group}}/similarity.csv",
@@ -88,7 +88,7 @@ rule measure_scale:
             if EXPERIMENT.scale
             else []
         ),
-        code=code("measure_scale", "initialise", "vocabulary"),
+        code=code("measure_scale", "initialise/methods"),
     output:
         manifest=f"{RESULTS}/scale/manifest.json",
         table=f"{RESULTS}/scale/scale.csv",

@@ -8,6 +8,7 @@ from revocab.config import as_json, expand as expand_runs, validate
 from revocab.config.checks import WORLD_PARTS
 from revocab.config.expand import checkpoint_steps
 from revocab.errors import RevocabError
+from revocab.imports import closure
 
 try:
     EXPERIMENT = validate(config, Path(workflow.basedir, "config", "tasks"))
@@ -39,15 +40,11 @@ wildcard_constraints:
     length=r"\d+",
 
 
-def code(script, *packages):
-    """Return a script and the modules behind it: inputs, so that editing them reruns the rule."""
-    modules = [Path("src/revocab") / package for package in ("cli.py", "io.py", *packages)]
-    files = [
-        file
-        for module in modules
-        for file in (sorted(module.rglob("*.py")) if module.is_dir() else [module])
+def code(script, *found_at_run_time):
+    """Return a script and the modules it stands on: inputs, so that editing them reruns the rule."""
+    return [
+        str(path) for path in closure(Path(f"scripts/{script}.py"), Path("src"), found_at_run_time)
     ]
-    return [f"scripts/{script}.py", *map(str, files)]
 
 
 def folder(wildcards, output):

@@ -3,7 +3,7 @@
 
 rule build_world:
     input:
-        code=code("build_demoworld", "demoworld"),
+        code=code("build_demoworld"),
     output:
         manifest=f"{RESOURCES}/world/manifest.json",
         baselines=f"{RESOURCES}/world/baselines.json",
@@ -38,7 +38,7 @@ def corpus_arguments(wildcards):
 rule prepare_corpus:
     input:
         data=lambda wildcards: source_files(EXPERIMENT.corpora[wildcards.corpus].source),
-        code=code("prepare_corpus", "corpora"),
+        code=code("prepare_corpus"),
     output:
         manifest=f"{RESOURCES}/corpora/{{corpus}}/manifest.json",
         train=f"{RESOURCES}/corpora/{{corpus}}/train.jsonl.gz",

@@ -27,7 +27,7 @@ rule build_task:
     input:
         data=task_inputs,
         templates=sorted(map(str, Path("config/tasks").glob("*.yaml"))),
-        code=code("build_task", "evaluation/tasks.py"),
+        code=code("build_task"),
     output:
         f"{RESULTS}/tasks/{{task}}.yaml",
     log:
@@ -45,7 +45,7 @@ rule score_multiple_choice:
     input:
         model=lambda wildcards: run_manifest(RUNS[wildcards.run]),
         tasks=[f"{RESULTS}/tasks/{task}.yaml" for task in TASKS],
-        code=code("score_multiple_choice", "evaluation/multiple_choice.py", "evaluation/tasks.py"),
+        code=code("score_multiple_choice"),
     output:
         f"{RESULTS}/runs/{{run}}/multiple_choice.csv",
     log:

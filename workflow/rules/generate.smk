@@ -18,7 +18,7 @@ rule build_prompts:
     input:
         pool=lambda wildcards: source_files(GENERATION.tasks[wildcards.task].pool),
         test=lambda wildcards: source_files(GENERATION.tasks[wildcards.task].test),
-        code=code("build_prompts", "evaluation/prompts.py"),
+        code=code("build_prompts"),
     output:
         f"{RESULTS}/prompts/{{task}}.jsonl",
     log:
@@ -36,7 +36,7 @@ rule generate_text:
     input:
         model=lambda wildcards: run_manifest(RUNS[wildcards.run]),
         prompts=[f"{RESULTS}/prompts/{task}.jsonl" for task in GENERATION.tasks],
-        code=code("generate_text", "evaluation/generate.py", "evaluation/metrics.py"),
+        code=code("generate_text"),
     output:
         manifest=f"{RESULTS}/runs/{{run}}/generation/manifest.json",
         scores=f"{RESULTS}/runs/{{run}}/generation/scores.csv",

@@ -6,7 +6,7 @@ STAND_INS = {name for name, model in EXPERIMENT.models.items() if model.pretrain
 
 rule fetch_model:
     input:
-        code=code("fetch_model", "models"),
+        code=code("fetch_model"),
     output:
         f"{RESULTS}/models/{{model}}/manifest.json",
     log:
@@ -38,7 +38,7 @@ def stand_in_arguments(wildcards):
 rule build_stand_in:
     input:
         tokenizer=lambda wildcards: tokenizer_manifest(EXPERIMENT.models[wildcards.model].tokenizer),
-        code=code("build_stand_in", "models"),
+        code=code("build_stand_in"),
     output:
         f"{RESULTS}/models/{{model}}/untrained/manifest.json",
     log:
@@ -92,7 +92,7 @@ def init_arguments(wildcards):
 rule init_embeddings:
     input:
         unpack(init_inputs),
-        code=code("init_embeddings", "initialise", "models", "vocabulary"),
+        code=code("init_embeddings", "initialise/methods"),
     output:
         f"{RESULTS}/runs/{{run}}/init/manifest.json",
     log:

@@ -12,7 +12,7 @@ rule intersect_vocabularies:
     input:
         source=lambda wildcards: tokenizer_manifest(wildcards.source),
         target=lambda wildcards: tokenizer_manifest(wildcards.target),
-        code=code("intersect_vocabularies", "vocabulary"),
+        code=code("intersect_vocabularies"),
     output:
         manifest=f"{RESULTS}/intersections/{{source}}--{{target}}/manifest.json",
         pairs=f"{RESULTS}/intersections/{{source}}--{{target}}/pairs.parquet",

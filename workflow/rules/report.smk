@@ -7,7 +7,7 @@ localrules:
 
 rule write_experiment:
     input:
-        code=code("write_experiment", "config"),
+        code=code("write_experiment", "initialise/methods"),
     output:
         f"{RESULTS}/experiment.json",
     log:
@@ -38,7 +38,7 @@ rule collect_scores:
     input:
         experiment=f"{RESULTS}/experiment.json",
         results=all_results(),
-        code=code("collect_scores", "report/scores.py"),
+        code=code("collect_scores"),
     output:
         f"{RESULTS}/scores.parquet",
     log:
@@ -53,7 +53,7 @@ rule make_tables:
     input:
         experiment=f"{RESULTS}/experiment.json",
         scores=f"{RESULTS}/scores.parquet",
-        code=code("make_tables", "report"),
+        code=code("make_tables"),
     output:
         [
             f"{RESULTS}/tables/{table}.{ending}"
@@ -73,7 +73,7 @@ rule make_figures:
     input:
         experiment=f"{RESULTS}/experiment.json",
         scores=f"{RESULTS}/scores.parquet",
-        code=code("make_figures", "report"),
+        code=code("make_figures"),
     output:
         [
             f"{RESULTS}/figures/{figure}.{ending}"
@@ -93,7 +93,7 @@ rule check_artefacts:
     input:
         tables=rules.make_tables.output,
         figures=rules.make_figures.output,
-        code=code("check_artefacts", "report/checks.py"),
+        code=code("check_artefacts"),
     output:
         f"{RESULTS}/checks.json",
     log:
@@ -109,7 +109,7 @@ rule build_report:
         checks=f"{RESULTS}/checks.json",
         tables=rules.make_tables.output,
         figures=rules.make_figures.output,
-        code=code("build_report", "report"),
+        code=code("build_report"),
     output:
         report(f"{RESULTS}/report.html", caption="../report/report.rst", category="Report"),
     log:

@@ -24,7 +24,7 @@ def tokenizer_arguments(wildcards):
 rule build_tokenizer:
     input:
         corpora=tokenizer_corpora,
-        code=code("build_tokenizer", "vocabulary", "corpora"),
+        code=code("build_tokenizer"),
     output:
         f"{RESULTS}/tokenizers/{{tokenizer}}/manifest.json",
     log:
@@ -40,7 +40,7 @@ rule measure_fertility:
     input:
         tokenizers=[tokenizer_manifest(one) for one in EXPERIMENT.fertility.tokenizers],
         corpora=corpus_files(EXPERIMENT.fertility.corpora),
-        code=code("measure_fertility", "vocabulary", "corpora"),
+        code=code("measure_fertility"),
     output:
         manifest=f"{RESULTS}/fertility/manifest.json",
         table=f"{RESULTS}/fertility/fertility.csv",

@@ -22,7 +22,7 @@ rule pack_tokens:
     input:
         tokenizer=lambda wildcards: tokenizer_manifest(wildcards.tokenizer),
         corpora=lambda wildcards: corpus_files(EXPERIMENT.mixtures[wildcards.mixture]),
-        code=code("pack_tokens", "training/packing.py", "corpora"),
+        code=code("pack_tokens"),
     output:
         f"{RESULTS}/packed/{{tokenizer}}--{{mixture}}--{{recipe}}/manifest.json",
     log:
@@ -40,7 +40,7 @@ rule pack_heldout:
     input:
         tokenizer=lambda wildcards: tokenizer_manifest(wildcards.tokenizer),
         corpora=corpus_files(EXPERIMENT.evaluation.heldout, "heldout"),
-        code=code("pack_heldout", "training/heldout.py", "corpora"),
+        code=code("pack_heldout"),
     output:
         f"{RESULTS}/heldout/{{tokenizer}}--{{length}}/manifest.json",
     log:
@@ -91,7 +91,7 @@ rule adapt_model:
     input:
         model=f"{RESULTS}/runs/{{run}}/init/manifest.json",
         tokens=lambda wildcards: [f"{one}/manifest.json" for one in run_training(wildcards)],
-        code=code("train_model", "training"),
+        code=code("train_model"),
     # Only the manifest is declared: checkpoints and resume state beside it survive a failed job.
     output:
         f"{RESULTS}/runs/{{run}}/manifest.json",
@@ -125,7 +125,7 @@ use rule adapt_model as pretrain_stand_in with:
     input:
         model=f"{RESULTS}/models/{{model}}/untrained/manifest.json",
         tokens=lambda wildcards: [f"{one}/manifest.json" for one in pretraining(wildcards)],
-        code=code("train_model", "training"),
+        code=code("train_model"),
     output:
         f"{RESULTS}/models/{{model}}/manifest.json",
     log:

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from revocab.io import atomic_folder, sha256, write_json, write_jsonl
 from revocab.demoworld.facts import Text
 from revocab.demoworld.items import FAMILIES, family_items, passages
 from revocab.demoworld.stories import World, build, description, portrait, story
+from revocab.io import atomic_folder, sha256, write_json, write_jsonl
 
 LANGUAGES = ("it", "en")
 ASK = {"it": ("Contesto", "Domanda", "Risposta"), "en": ("Context", "Question", "Answer")}

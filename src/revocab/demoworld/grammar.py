@@ -1,6 +1,6 @@
 """Noun phrases of both languages: articles, elision, articulated prepositions, plurals.
 
-Templates reach a phrase's forms as attributes, for instance ``"{place.nel}"`` or ``"{tool.the_pl}"``.
+Templates reach a phrase's forms as attributes: ``"{place.nel}"``, ``"{tool.the_pl}"``.
 """
 
 from __future__ import annotations

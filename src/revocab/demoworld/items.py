@@ -76,7 +76,7 @@ def fact_items(
     count: int,
     supported: tuple[bool, ...] = (False,),
 ) -> Iterator[dict[str, Any]]:
-    """Yield question rows about ``facts``, with and without a supporting passage, until ``count``."""
+    """Yield question rows about ``facts``, with or without a supporting passage, to ``count``."""
     asked = [
         (fact, question, support)
         for fact in facts

@@ -1,4 +1,4 @@
-"""Stories: short scenes about people, in both languages from one plan, and the sentences they use."""
+"""Stories: short scenes about people, in both languages from one plan."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.report.names import language_label, method_label
 from revocab.report.results import Results, number
-from revocab.report.style import LANGUAGE_COLOURS, Palette, nothing_yet
+from revocab.report.style import LANGUAGE_COLOURS, Palette, nothing_yet, readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ def fertility_figure(results: Results, entry: dict[str, Any], palette: Palette) 
                 axes.plot([mean, mean], [place, place + PEAK], color=colour, linewidth=1.6)
                 axes.annotate(
                     f"{mean:.2f}", (mean, place + PEAK), (0, 2), textcoords="offset points",
-                    fontsize=8.5, color=colour, va="bottom", ha="center", weight="bold",
+                    fontsize=8.5, color=readable(colour), va="bottom", ha="center", weight="bold",
                 )  # fmt: skip
         if not values:
             nothing_yet(axes)

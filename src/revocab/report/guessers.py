@@ -1,41 +1,47 @@
-"""Blind guessers on the demo's items: their accuracies must be near chance."""
+"""Blind guessers on the demo's items: their accuracies must be near chance.
+
+``baselines.json`` of the world holds for every task ``items``, ``chance`` and the accuracy of each
+guesser that sees only the lengths or positions of the choices.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
 from pathlib import Path
-from typing import Any
 
 from revocab.io import read_json
-from revocab.report.names import CHANCE_OF_FAMILY
 
-#: A guesser further than this above chance can read answers off length or position. ASSUME 0.12:
-#: three standard errors of 150 items with four choices.
-TOLERANCE = 0.12
-
-
-def read_baselines(path: Path) -> list[tuple[str, float]]:
-    """Return (name, accuracy) of every guesser in ``baselines.json``; names join the keys."""
-    return list(_leaves(read_json(path), ())) if path.is_file() else []
+#: A guesser may be above chance by this, or by three standard errors of so few items.
+TOLERANCE = 0.06
+NOT_GUESSERS = ("items", "chance")
 
 
-def _leaves(value: Any, keys: tuple[str, ...]) -> Iterator[tuple[str, float]]:
-    if isinstance(value, dict):
-        for key, one in value.items():
-            yield from _leaves(one, (*keys, str(key)))
-    elif isinstance(value, float) and not isinstance(value, bool) and keys[-1] != "chance":
-        yield ".".join(keys), value
+def read_baselines(path: Path) -> dict[str, dict[str, float]]:
+    """Return ``baselines.json`` (task to guesser to accuracy); empty if there is no such file."""
+    return read_json(path) if path.is_file() else {}
 
 
 def problems(path: Path) -> list[str]:
-    """Return a line for each guesser that is far above its family's chance."""
+    """Return a line for each guesser that is far above chance on its task."""
     found = []
-    for name, accuracy in read_baselines(path):
-        family = next((one for one in CHANCE_OF_FAMILY if one in name), None)
-        guess = CHANCE_OF_FAMILY.get(family or "")
-        if guess is not None and accuracy > guess + TOLERANCE:
-            found.append(
-                f"{path}: guesser {name} reaches {accuracy:.3f}, chance is {guess:.2f} "
-                f"(allowed: {guess + TOLERANCE:.2f}); answers can be read off; mend the generator"
-            )
+    for task, row in read_baselines(path).items():
+        chance, items = row["chance"], row["items"]
+        allowed = chance + max(TOLERANCE, 3 * math.sqrt(chance * (1 - chance) / items))
+        found += [
+            f"{path}: {task}: guesser {name} reaches {accuracy:.3f}, chance is {chance:.2f} "
+            f"(allowed: {allowed:.2f}); answers can be read off; mend the generator"
+            for name, accuracy in row.items()
+            if name not in NOT_GUESSERS and accuracy > allowed
+        ]
     return found
+
+
+def table(path: Path) -> tuple[list[str], list[list[str]]]:
+    """Return header and rows of the guessers' accuracies in per cent."""
+    rows = read_baselines(path)
+    names = list(dict.fromkeys(name for row in rows.values() for name in row if name != "items"))
+    header = ["Task", "Items", *[name.replace("_", " ").capitalize() for name in names]]
+    return header, [
+        [task, str(row["items"]), *[f"{100 * row[name]:.1f}" for name in names]]
+        for task, row in rows.items()
+    ]

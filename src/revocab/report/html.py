@@ -142,10 +142,9 @@ def page(results: Results, resources: Path | None = None) -> str:
          facts.intersection_table(results)),
         ("scale", "Initialisation at full size", "Each method on a matrix of a real model's shape "
          "with random values.", facts.scale_table(results)),
-        ("guessers", "Blind guessers", "Accuracy on the synthetic items of guessers that look at "
-         "length or position only: near chance.",
-         (["Guesser", "Accuracy"],
-          [[name, f"{value:.3f}"] for name, value in guessers.read_baselines(baselines)])),
+        ("guessers", "Blind guessers", "Accuracy in per cent, on the synthetic items, of guessers "
+         "that see only the length or the position of choices: near chance.",
+         guessers.table(baselines)),
         ("timings", "Training and its cost", "Tokens seen, time and memory of every training on "
          "the machine that made this report.", facts.training_table(results)),
     ]  # fmt: skip

@@ -92,6 +92,12 @@ class Palette:
         return {"color": self._colours[name], "linestyle": DASHES.get(name, "solid")}
 
 
+def readable(colour: str) -> str:
+    """Return a hexadecimal colour darkened by a fifth: light ones are lines, but not letters."""
+    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(part * 0.8):02x}" for part in parts)
+
+
 def label_ends(axes: Axes, labels: list[tuple[float, str, str]], x: float) -> None:
     """Write (y, text, colour) labels right of ``x``, moved apart just enough not to overlap."""
     if not labels:
@@ -118,7 +124,7 @@ def label_ends(axes: Axes, labels: list[tuple[float, str, str]], x: float) -> No
             xytext=(8, (place - y) / (high - low) * height),
             textcoords="offset points",
             va="center",
-            color=colour,
+            color=readable(colour),
             fontsize=8,
             annotation_clip=False,
         )

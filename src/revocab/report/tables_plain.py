@@ -77,6 +77,7 @@ def fertility_table(results: Results, identifier: str, entry: dict[str, Any]) ->
         lines,
         [
             fertility_note(rows),
+            *trained_on_note(results),
             *notes.published(results),
             *notes.synthetic(results),
         ],
@@ -95,6 +96,20 @@ def fertility_note(rows: dict[Any, dict[str, str]]) -> str:
         f"{corpus} {n:,} documents, {size / 1e6:.1f} MB" for corpus, (n, size) in sizes.items()
     ]
     return f"{note} Text measured: {'; '.join(parts)}." if parts else note
+
+
+def trained_on_note(results: Results) -> list[str]:
+    """Return which tokenizers were trained here on a corpus that they are measured on."""
+    setting = results.experiment["fertility"]
+    parts = []
+    for tokenizer in setting["tokenizers"]:
+        train = results.experiment["tokenizers"][tokenizer]["train"] or {"corpora": {}}
+        seen = [corpus for corpus in setting["corpora"] if corpus in train["corpora"]]
+        if seen:
+            parts.append(f"{tokenizer} on {', '.join(seen)}")
+    if not parts:
+        return []
+    return [f"Trained on text that is measured here, which flatters them: {'; '.join(parts)}."]
 
 
 def similarity_table(results: Results, identifier: str, entry: dict[str, Any]) -> Table:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from revocab.corpora.read import corpus_manifest, texts
 from revocab.errors import RevocabError
 from revocab.io import atomic_folder, sha256, write_json
-from revocab.vocabulary.load import load_tokenizer, tokenizer_style
+from revocab.vocabulary.load import load_tokenizer, tokenizer_style, write_tokenizer
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -312,7 +312,7 @@ def save_tokenizer(
     import transformers
 
     with atomic_folder(out) as folder:
-        tokenizer.save_pretrained(str(folder))
+        write_tokenizer(tokenizer, folder)
         again = load_tokenizer(folder)
         probe = "Perché l'é così? naïve\n\t  12 — ▁ 日本 🙂 <0x0A> fine."
         if again.get_vocab() != tokenizer.get_vocab() or again(probe) != tokenizer(probe):

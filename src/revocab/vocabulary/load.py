@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.errors import RevocabError
+from revocab.io import read_json, write_json
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -23,7 +24,8 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
     from transformers import AutoTokenizer
 
     name = str(folder)
-    if isinstance(folder, Path) and not folder.is_dir():
+    local = isinstance(folder, Path) or name.startswith((".", "/", "~"))
+    if local and not Path(name).is_dir():
         raise RevocabError(f"{folder}: no such folder; give a folder with a tokenizer.json")
     try:
         tokenizer = AutoTokenizer.from_pretrained(name, revision=revision, trust_remote_code=False)
@@ -40,6 +42,21 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
             " convert it to the fast format first"
         )
     return tokenizer
+
+
+def write_tokenizer(tokenizer: PreTrainedTokenizerFast, folder: str | Path) -> None:
+    """Save a tokenizer so that transformers 4 and 5, vLLM and llama.cpp's converter all load it.
+
+    Transformers 5 writes a class name that version 4 does not know, and where it was loaded from.
+    """
+    tokenizer.save_pretrained(str(folder))
+    path = Path(folder) / "tokenizer_config.json"
+    config = read_json(path)
+    if config.get("tokenizer_class") == "TokenizersBackend":
+        config["tokenizer_class"] = "PreTrainedTokenizerFast"
+    for name in ("is_local", "local_files_only"):
+        config.pop(name, None)
+    write_json(path, config)
 
 
 def _components(part: Any) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 VOWELS = frozenset("aeiou")
 #: Spelling says vowel, sound says consonant, and the other way round.
-A_BEFORE = ("uni", "use", "usu", "eu", "one", "ute", "ure", "uku")
+A_BEFORE = ("uni", "use", "usu", "eu", "one", "ute")
 AN_BEFORE = ("hour", "honest", "heir", "honour")
 
 PLURALS = dict(

@@ -16,7 +16,14 @@ HEAVY = ("z", "gn", "ps", "pn", "x", "y")
 CONTRACTING = {"di": "de", "a": "a", "da": "da", "in": "ne", "su": "su"}
 #: Nouns in -co and -go whose masculine plural is -ci and -gi (stress lies further back, or custom).
 SOFT_PLURAL = frozenset(
-    ["amico", "nemico", "medico", "meccanico", "idraulico", "portico", "asparago", "grafico", "tecnico", "elettrico", "magnifico", "simpatico", "antipatico", "pratico", "pubblico", "comico", "tragico", "metallico", "aromatico", "domestico", "selvatico", "artistico", "acquatico", "fantastico", "elastico", "plastico", "rustico", "romantico", "storico", "antico*", "unico", "atletico", "energetico", "musicale", "greco", "tipico", "logico", "magico", "poetico", "classico", "biologo", "generico", "autentico", "drammatico", "enigmatico", "epico", "esotico", "frenetico", "gigantesco*", "igienico", "ironico", "malinconico", "nordico", "ottico", "organico", "patetico", "periodico", "politico", "scientifico", "semplice", "sintetico", "statico", "tossico", "traffico", "monaco", "farmaco", "manico*", "stomaco", "sindaco", "portico", "parroco", "cuoco*", "fuoco*", "caldo*", "panico", "acrobatico", "botanico", "astronomico", "simbolico", "meccanico", "elegante", "nautico", "ecologico", "economico", "geografico"]
+    "amico nemico medico meccanico idraulico portico asparago grafico tecnico elettrico magnifico"
+    " simpatico antipatico pratico pubblico comico tragico metallico aromatico domestico"
+    " selvatico artistico acquatico fantastico elastico rustico romantico storico unico atletico"
+    " energetico greco tipico logico magico poetico classico biologo autentico frenetico igienico"
+    " ironico malinconico politico scientifico tossico traffico monaco farmaco manico stomaco"
+    " sindaco parroco acrobatico botanico nautico economico pacifico esotico epico cronico"
+    " geologo archeologo zoologo psicologo biologico ecologico elettronico organico poliglotto"
+    .split()
 )  # fmt: skip
 
 
@@ -60,10 +67,10 @@ def articulated(preposition: str, next_word: str, gender: Gender, number: Number
     """
     article = definite(next_word, gender, number)
     stem = CONTRACTING[preposition]
-    if article in ("il", "i"):
-        return stem + article.removeprefix("i") if article == "il" else stem + "i"
-    if article == "gli":
-        return stem + "gli"
+    if article == "il":
+        return stem + "l"
+    if article in ("i", "gli"):
+        return stem + article
     return stem + "l" + article  # la, lo, le, l': the l doubles
 
 
@@ -127,8 +134,8 @@ def _plural_in_a(word: str, stem: str, gender: Gender) -> str:
 def inflect(adjective: str, gender: Gender, number: Number = "s") -> str:
     """Return an adjective, given in the masculine singular, in a gender and number.
 
-    Classes: -o (four forms), -e (two forms), -a of both genders (entusiasta), anything else
-    (blu, rosa is not covered: list it with a trailing ``!``) invariable.
+    Classes: -o (four forms), -e (two forms), -a of both genders (entusiasta), anything else (blu)
+    invariable. A trailing ``!`` marks an invariable one that looks regular (``rosa!``).
     """
     if adjective.endswith("!"):
         return adjective[:-1]

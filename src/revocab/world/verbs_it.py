@@ -31,7 +31,7 @@ PRESENT = {
     "riempire": ("riempie", "riempiono"), "sedere": ("siede", "siedono"),
     "potere": ("può", "possono"), "volere": ("vuole", "vogliono"), "sapere": ("sa", "sanno"),
     "dovere": ("deve", "devono"), "muovere": ("muove", "muovono"),
-    "suonare": ("suona", "suonano"), "mantenere": ("mantiene", "mantengono"),
+    "mantenere": ("mantiene", "mantengono"),
     "contenere": ("contiene", "contengono"), "ottenere": ("ottiene", "ottengono"),
     "appartenere": ("appartiene", "appartengono"), "produrre": ("produce", "producono"),
     "condurre": ("conduce", "conducono"), "tradurre": ("traduce", "traducono"),
@@ -69,9 +69,8 @@ WITH_ESSERE = frozenset(
 
 def split_reflexive(infinitive: str) -> tuple[str, bool]:
     """Return the plain infinitive and whether the verb was reflexive: lavarsi -> lavare, True."""
-    if infinitive.endswith("si") and infinitive not in ("si",):
-        base = infinitive[:-2]
-        return (base + "re" if base.endswith("r") and base[-2] == "r" else base + "e"), True
+    if infinitive.endswith("si"):
+        return infinitive[:-2] + "e", True
     return infinitive, False
 
 

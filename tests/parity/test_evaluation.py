@@ -1,0 +1,59 @@
+"""The scorer against the harness's own command line, on a pico model: equal to the last digit."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "unit"))
+from evaluation_toys import IT_ROWS, write_model, write_task  # noqa: E402
+
+from revocab.evaluation import harness  # noqa: E402
+from revocab.evaluation.multiple_choice import Options, Scorer  # noqa: E402
+
+
+def command_line(task: Path, model: Path, folder: Path, limit: int) -> dict[str, float]:
+    """Return the results of ``lm_eval run`` for one task file."""
+    options = {
+        "--model": "hf",
+        "--model_args": f"pretrained={model},dtype=float32",
+        "--device": "cpu",
+        "--batch_size": "8",
+        "--tasks": str(task),
+        "--limit": str(limit),
+        "--output_path": str(folder / "results.json"),
+    }
+    environment = {**os.environ, "HF_HOME": str(folder / "hf"), "HF_HUB_OFFLINE": "1"}
+    subprocess.run(
+        [sys.executable, "-m", "lm_eval", *(part for pair in options.items() for part in pair)],
+        check=True,
+        capture_output=True,
+        env=environment,
+    )
+    (written,) = folder.rglob("results*.json")
+    return json.loads(written.read_text())["results"][task.stem]
+
+
+@pytest.mark.parametrize("share_contexts", [True, False])
+def test_scores_equal_the_command_line(tmp_path_factory, repository, share_contexts, cli_scores):
+    model, task, expected = cli_scores
+    harness.quiet()
+    scorer = Scorer([task], Options(limit=10, share_contexts=share_contexts, device="cpu"))
+    rows = {row["metric"]: row for row in scorer.score(scorer.load(model), task.stem)}
+    for metric in ("acc", "acc_norm"):
+        assert rows[metric]["value"] == expected[f"{metric},none"]
+        assert rows[metric]["stderr"] == expected[f"{metric}_stderr,none"]
+    assert rows["acc"]["items"] == 10
+
+
+@pytest.fixture(scope="module")
+def cli_scores(tmp_path_factory, repository):
+    folder = tmp_path_factory.mktemp("cli")
+    model = write_model(folder / "model", seed=3)
+    task = write_task(folder, repository, "arc_easy_it", IT_ROWS, "arc_easy_it")
+    return model, task, command_line(task, model, folder, limit=10)

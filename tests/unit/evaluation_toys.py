@@ -1,0 +1,88 @@
+"""A tokenizer, random models and rows small enough to score in milliseconds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from revocab.io import write_jsonl
+
+TEXT = """Domanda: di che colore è il cielo? Risposta: azzurro e sereno.
+Question: what does the baker sell? Answer: fresh bread and cakes.
+Contesto: il fornaio vende il pane in città. Text: the cat sat. Translation: il gatto sedeva."""
+
+IT_ROWS: list[dict[str, Any]] = [
+    {
+        "id": f"q{i}",
+        "context": "Il fornaio vende il pane in città." * (i % 3 == 0),
+        "question": f"Chi vende il pane numero {i}?",
+        "choices": ["il fornaio", "il gatto", "la città è sveglia", "nessuno"][: 2 + i % 3],
+        "answer": i % 2,
+    }
+    for i in range(12)
+]
+
+
+def write_model(folder: Path, *, seed: int = 0, context_length: int = 128) -> Path:
+    """Write a two-layer Mistral with random weights large enough for decided answers."""
+    import torch
+    from transformers import MistralConfig, MistralForCausalLM
+
+    tokenizer = make_tokenizer()
+    torch.manual_seed(seed)
+    config = MistralConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=context_length,
+        sliding_window=None,
+        bos_token_id=1,
+        eos_token_id=2,
+        pad_token_id=0,
+    )
+    model = MistralForCausalLM(config)
+    for parameter in model.parameters():
+        parameter.data *= 4
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def make_tokenizer():
+    """Return a byte-level BPE tokenizer that puts <s> before each text."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=320,
+        special_tokens=["<pad>", "<s>", "</s>"],
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(TEXT.splitlines(), trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A", pair="<s> $A $B", special_tokens=[("<s>", 1)]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", pad_token="<pad>"
+    )
+
+
+def write_task(
+    folder: Path, repository: Path, name: str, rows: list[dict[str, Any]], template: str
+) -> Path:
+    """Write rows and the task file that reads them."""
+    from revocab.evaluation import tasks
+
+    data = folder / f"{name}.jsonl.gz"
+    write_jsonl(data, rows)
+    path = folder / f"{name}.yaml"
+    template_path = repository / "config" / "tasks" / f"{template}.yaml"
+    tasks.write_task(path, tasks.build_task(name, template_path, data=data))
+    return path

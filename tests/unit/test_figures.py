@@ -1,0 +1,95 @@
+"""Figures: every one drawn, repeatable byte for byte, one colour per method."""
+
+from __future__ import annotations
+
+import pytest
+from fake_results import fake_results
+from hypothesis import given
+from hypothesis import strategies as st
+
+from revocab.io import read_json, write_json
+from revocab.report.figures import make_figures
+from revocab.report.figures_plain import span
+from revocab.report.figures_runs import smooth
+from revocab.report.results import Results
+from revocab.report.scores import collect_scores
+from revocab.report.style import COLOURS, Palette, readable
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    root = fake_results(tmp_path_factory.mktemp("figures") / "results" / "demo")
+    collect_scores(root, root / "scores.parquet")
+    make_figures(root, root / "figures")
+    return root
+
+
+def test_every_figure_in_both_endings(folder):
+    names = sorted(path.name for path in (folder / "figures").iterdir())
+    assert names == [f"figure{n:02d}.{e}" for n in range(1, 11) for e in ("png", "svg")]
+    for path in (folder / "figures").glob("*.png"):
+        assert path.read_bytes().startswith(b"\x89PNG")
+        assert path.stat().st_size > 5000
+    for path in (folder / "figures").glob("*.svg"):
+        content = path.read_text(encoding="utf-8")
+        assert "<title>Figure" in content
+        assert "dc:date" not in content
+
+
+def test_same_bytes_again(folder, tmp_path):
+    figures = Results(folder).experiment["figures"]
+    kept = {one: figures[one] for one in ("figure02", "figure08")}
+    results = folder.parent / "again"
+    results.mkdir()
+    for path in folder.iterdir():
+        if path.name != "experiment.json":
+            (results / path.name).symlink_to(path)
+    content = read_json(folder / "experiment.json")
+    content["experiment"]["figures"] = kept
+    write_json(results / "experiment.json", content)
+    make_figures(results, tmp_path)
+    for path in sorted(tmp_path.iterdir()):
+        assert path.read_bytes() == (folder / "figures" / path.name).read_bytes()
+
+
+def test_no_results_still_draws(tmp_path):
+    root = fake_results(tmp_path / "demo")
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    content = read_json(root / "experiment.json")
+    figures = content["experiment"]["figures"]
+    kept = ("figure01", "figure02", "figure06", "figure08")
+    content["experiment"]["figures"] = {one: figures[one] for one in kept}
+    write_json(bare / "experiment.json", content)
+    make_figures(bare, bare / "figures")
+    assert len(list((bare / "figures").iterdir())) == 8
+
+
+def test_colours_are_fixed_and_different():
+    names = ["random", "sava", "sava-anchors50", "sava-helper1b"]
+    palette = Palette(names)
+    assert palette.line("sava")["color"] == COLOURS["sava"]
+    assert len({palette.line(name)["color"] for name in names}) == 4
+    assert Palette([*names, "other"]).line("sava-helper1b") == palette.line("sava-helper1b")
+    assert readable("#ffffff") == "#cccccc"
+
+
+@given(st.lists(st.floats(-50, 50), min_size=1, max_size=40))
+def test_smoothing_stays_within(values):
+    result = smooth(values)
+    assert len(result) == len(values)
+    assert min(values) - 1e-9 <= min(result)
+    assert max(result) <= max(values) + 1e-9
+
+
+def test_smoothing_keeps_a_level_and_does_not_lag():
+    assert smooth([2.0] * 30) == pytest.approx([2.0] * 30)
+    line = [float(i) for i in range(200)]
+    assert smooth(line)[50:150] == pytest.approx(line[50:150])
+
+
+def test_span_leaves_out_half_a_per_cent():
+    values = {"a": [1.0 + i / 1000 for i in range(1000)] + [50.0]}
+    low, high = span(values)
+    assert 0.9 < low < 1.01
+    assert high < 2.2

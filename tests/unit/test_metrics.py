@@ -1,0 +1,120 @@
+"""Metrics of generated text against values worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from revocab.evaluation.metrics import (
+    WordTokenizer,
+    answer_scores,
+    exact_match,
+    mean_score,
+    normalise_answer,
+    rouge_l,
+    task_scores,
+    token_f1,
+)
+
+
+def test_accents_survive_tokenisation():
+    assert WordTokenizer().tokenize("Perché la CITTÀ è così?") == [
+        "perché",
+        "la",
+        "città",
+        "è",
+        "così",
+    ]
+
+
+def test_decomposed_accents_equal_composed_ones():
+    assert WordTokenizer().tokenize("citta\u0300") == ["città"]
+
+
+def test_rouge_l_by_hand():
+    # Longest common subsequence: il gatto sul tappeto (4). Precision 4/5, recall 4/6.
+    score = rouge_l()("il gatto dorme sul tappeto", "il gatto nero siede sul tappeto")
+    assert score == pytest.approx(2 * (4 / 5) * (4 / 6) / (4 / 5 + 4 / 6))
+
+
+def test_rouge_l_tells_accents_apart():
+    assert rouge_l()("papà", "papa") == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("L'imperatore Adriano.", ["imperatore", "adriano"]),
+        ("l' imperatore", ["imperatore"]),
+        ("un’altra  città", ["altra", "città"]),
+        ("Nel 1985!", ["nel", "1985"]),
+        ("gli Uno", []),
+        ("a Roma", ["a", "roma"]),
+    ],
+)
+def test_italian_answers_are_normalised(text, words):
+    assert normalise_answer(text, "it") == words
+
+
+def test_english_articles_only_in_english():
+    assert normalise_answer("The il a", "en") == ["il"]
+
+
+def test_exact_match_ignores_articles_case_and_punctuation():
+    assert exact_match("Il fornaio.", "fornaio") == 1
+    assert exact_match("la fornaia", "fornaio") == 0
+
+
+def test_f1_by_hand():
+    # Shared: pane, fresco. Output 3 words, reference 4.
+    assert token_f1("pane fresco oggi", "il pane molto fresco caldo") == pytest.approx(2 * 2 / 7)
+
+
+def test_f1_counts_a_repeated_word_once():
+    assert token_f1("pane pane", "pane") == pytest.approx(2 / 3)
+
+
+def test_f1_of_nothing():
+    assert token_f1("", "pane") == 0
+    assert token_f1("il", "la") == 1
+
+
+def test_best_reference_and_standard_error():
+    score = mean_score("exact_match", exact_match, ["a", "b", "x"], [["z", "a"], ["b"], ["y"]])
+    assert score.value == pytest.approx(200 / 3)
+    # Sample variance of 100, 100, 0 is 10000/3; divided by 3 items.
+    assert score.stderr == pytest.approx(math.sqrt(10000 / 9))
+
+
+def test_one_item_has_no_standard_error():
+    assert mean_score("exact_match", exact_match, ["a"], [["a"]]).stderr is None
+
+
+def test_perfect_translation_scores_100_and_comet_says_why_it_is_empty():
+    text = "il gatto dorme sul tappeto"
+    scores = {one.metric: one for one in task_scores("translation", ["en", "it"], [text], [[text]])}
+    assert scores["chrf++"].value == pytest.approx(100)
+    assert scores["bleu"].value == pytest.approx(100)
+    assert scores["comet22"].value is None
+    assert scores["comet22"].reason == "comet not configured"
+
+
+def test_a_comet_model_that_cannot_run_is_named():
+    scores = task_scores("translation", ["en", "it"], ["a"], [["a"]], "org/comet")
+    assert "org/comet" in scores[-1].reason
+
+
+@given(st.lists(st.tuples(st.text(max_size=20), st.text(max_size=20)), min_size=1, max_size=4))
+def test_answer_scores_stay_within_bounds(pairs):
+    outputs = [output for output, _ in pairs]
+    for score in answer_scores(outputs, [[reference] for _, reference in pairs], "it"):
+        assert 0 <= score.value <= 100 + 1e-9
+
+
+@given(st.text(max_size=30))
+def test_every_answer_matches_itself(text):
+    assert exact_match(text, text) == 1
+    assert token_f1(text, text) == pytest.approx(1)

@@ -1,0 +1,237 @@
+"""Scoring of many checkpoints: the table, shared contexts, resuming, errors."""
+
+from __future__ import annotations
+
+import csv
+import random
+
+import pytest
+import torch
+from evaluation_toys import IT_ROWS, write_model, write_task
+
+from revocab.errors import RevocabError
+from revocab.evaluation import harness, multiple_choice
+from revocab.evaluation.model import load_model
+from revocab.evaluation.multiple_choice import Options, Scorer, score_checkpoints
+from revocab.evaluation.shared_contexts import Row, segment_mask
+
+XCOPA = [
+    {"id": f"{i}", "context": "Piove.", "question": kind, "choices": ["Corre.", "È qui."], "answer": 1}
+    for i, kind in enumerate(("cause", "effect", "cause"))
+]
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory, repository):
+    """Two checkpoints and two tasks."""
+    folder = tmp_path_factory.mktemp("scoring")
+    harness.quiet()
+    for step in (0, 5):
+        write_model(folder / f"step-{step:06d}", seed=step)
+    tasks = [
+        write_task(folder, repository, "arc_easy_it", IT_ROWS, "arc_easy_it"),
+        write_task(folder, repository, "xcopa_it", XCOPA, "xcopa_it"),
+    ]
+    models = [(str(step), folder / f"step-{step:06d}") for step in (5, 0)]
+    return folder, models, tasks
+
+
+def read(path):
+    with path.open(encoding="utf-8", newline="") as handle:
+        return list(csv.DictReader(handle))
+
+
+def test_table(workplace, tmp_path, capsys):
+    _, models, tasks = workplace
+    out = tmp_path / "scores.csv"
+    score_checkpoints("mistral-sava", models, tasks, out, Options())
+    rows = read(out)
+    assert list(rows[0]) == list(multiple_choice.COLUMNS)
+    assert [(row["step"], row["task"], row["metric"]) for row in rows] == [
+        (step, task, metric)
+        for step in ("0", "5")
+        for task in ("arc_easy_it", "xcopa_it")
+        for metric in ("acc", "acc_norm")
+    ]
+    assert {row["run"] for row in rows} == {"mistral-sava"}
+    assert {row["items"] for row in rows} == {"12", "3"}
+    assert {row["limit"] for row in rows} == {""}
+    assert {row["task_version"] for row in rows} == {"1.0"}
+    assert all(0 <= float(row["value"]) <= 1 and float(row["stderr"]) >= 0 for row in rows)
+    assert "mistral-sava step 5: 2 tasks" in capsys.readouterr().err
+    first = out.read_bytes()
+    score_checkpoints("mistral-sava", models, tasks, out, Options())
+    assert out.read_bytes() == first
+    assert [path.name for path in tmp_path.iterdir()] == ["scores.csv"]
+
+
+def test_limit_is_recorded(workplace, tmp_path):
+    _, models, tasks = workplace
+    score_checkpoints("r", models[:1], tasks, tmp_path / "s.csv", Options(limit=2))
+    assert {(row["items"], row["limit"]) for row in read(tmp_path / "s.csv")} == {("2", "2")}
+
+
+def test_shots_come_from_other_rows(workplace):
+    _, _, tasks = workplace
+    scorer = Scorer(tasks[:1], Options(shots=2))
+    (task,) = scorer.tasks["arc_easy_it"]["tasks"].values()
+    task.build_all_requests()
+    for request in task.instances:
+        context = request.args[0]
+        assert context.count("Risposta:") == 3
+        assert context.count(f"Domanda: {request.doc['question']}\n") == 1
+
+
+def log_likelihoods(folder, tasks, **options):
+    scorer = Scorer(tasks, Options())
+    defaults = {"batch_size": 5, "device": "cpu", "dtype": "float32", "token_cache": {}}
+    model = load_model(folder, **(defaults | options))
+    found = []
+    for loaded in scorer.tasks.values():
+        for task in loaded["tasks"].values():
+            task.build_all_requests()
+            found += model.loglikelihood(task.instances)
+    return model, found
+
+
+@pytest.mark.parametrize("batch_size", [1, 5, 64])
+def test_shared_contexts_change_nothing(workplace, batch_size):
+    folder, _, tasks = workplace
+    path = folder / "step-000005"
+    plain_model, plain = log_likelihoods(path, tasks, share_contexts=False)
+    shared_model, shared = log_likelihoods(path, tasks, share_contexts=True, batch_size=batch_size)
+    assert shared_model.shares_contexts and not plain_model.shares_contexts
+    assert [greedy for _, greedy in shared] == [greedy for _, greedy in plain]
+    torch.testing.assert_close(
+        torch.tensor([score for score, _ in shared]),
+        torch.tensor([score for score, _ in plain]),
+        rtol=1e-5,
+        atol=1e-4,
+    )
+
+
+def test_too_long_requests_go_the_harness_way(tmp_path, workplace):
+    _, _, tasks = workplace
+    path = write_model(tmp_path / "short", context_length=40)
+    plain_model, plain = log_likelihoods(path, tasks, share_contexts=False)
+    shared_model, shared = log_likelihoods(path, tasks, share_contexts=True)
+    assert 0 < shared_model.truncated == plain_model.truncated < len(plain)
+    torch.testing.assert_close(torch.tensor(shared), torch.tensor(plain), rtol=1e-5, atol=1e-4)
+
+
+def test_a_sliding_window_is_not_shared(tmp_path, workplace):
+    import json
+
+    _, _, tasks = workplace
+    path = write_model(tmp_path / "window")
+    config = json.loads((path / "config.json").read_text())
+    (path / "config.json").write_text(json.dumps({**config, "sliding_window": 16}))
+    model, _ = log_likelihoods(path, tasks, share_contexts=True)
+    assert not model.shares_contexts
+
+
+def test_row_layout():
+    row = Row([7, 8, 9], [(0, [1]), (1, [2]), (2, [3, 4, 5]), (3, [3, 4, 6])])
+    tokens, positions, segments, found = row.layout()
+    assert tokens == [7, 8, 9, 3, 4]
+    assert positions == [0, 1, 2, 3, 4]
+    assert segments == [0, 0, 0, 2, 2]
+    assert found == {(): [2], (3, 4): [2, 3, 4]}
+
+
+def test_segment_mask_by_hand():
+    seen = segment_mask(torch.tensor([[0, 0, 1, 2, -1]]), torch.float32)[0, 0] == 0
+    assert seen.int().tolist() == [
+        [1, 0, 0, 0, 0],
+        [1, 1, 0, 0, 0],
+        [1, 1, 1, 0, 0],
+        [1, 1, 0, 1, 0],
+        [1, 1, 0, 0, 1],
+    ]
+
+
+def test_a_killed_evaluation_continues(workplace, tmp_path, monkeypatch):
+    _, models, tasks = workplace
+    whole = tmp_path / "whole.csv"
+    score_checkpoints("r", models, tasks, whole, Options())
+    out, scored = tmp_path / "scores.csv", []
+    score = Scorer.score
+
+    def interrupted(self, model, name):
+        if len(scored) == 3:
+            raise KeyboardInterrupt
+        scored.append(name)
+        return score(self, model, name)
+
+    monkeypatch.setattr(Scorer, "score", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        score_checkpoints("r", models, tasks, out, Options())
+    assert not out.exists()
+    monkeypatch.setattr(Scorer, "score", lambda *a: scored.append(a[2]) or score(*a))
+    score_checkpoints("r", models, tasks, out, Options())
+    assert scored == ["arc_easy_it", "xcopa_it", "arc_easy_it", "xcopa_it"]
+    assert out.read_bytes() == whole.read_bytes()
+    assert not (tmp_path / ".scores.csv.state").exists()
+
+
+def test_changed_options_are_scored_anew(workplace, tmp_path, monkeypatch):
+    _, models, tasks = workplace
+    out = tmp_path / "scores.csv"
+    monkeypatch.setattr(multiple_choice, "write_table", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):  # everything is scored, nothing written
+        score_checkpoints("r", models[:1], tasks, out, Options())
+    monkeypatch.undo()
+    score_checkpoints("r", models[:1], tasks, out, Options(limit=1))
+    assert {row["items"] for row in read(out)} == {"1"}
+
+
+def test_every_bad_argument_is_listed(workplace, tmp_path):
+    _, models, tasks = workplace
+    with pytest.raises(RevocabError) as caught:
+        score_checkpoints(
+            "r",
+            [("last", models[0][1]), ("1", tmp_path)],
+            [tasks[0], tasks[0], tmp_path / "absent.yaml"],
+            tmp_path / "s.csv",
+            Options(),
+        )
+    text = "\n".join(caught.value.problems)
+    assert "the step must be a whole number" in text
+    assert f"{tmp_path}: not a model folder" in text
+    assert "absent.yaml: no such file" in text
+    assert "two files are called 'arc_easy_it'" in text
+
+
+def test_unknown_harness_task_is_named(tmp_path, monkeypatch):
+    class Manager:
+        task_index: dict = {}
+
+    with pytest.raises(RevocabError, match=r"t\.yaml: lm-evaluation-harness .* has no task 'nope'"):
+        harness.load_task(Manager(), "t.yaml", "nope", 0)
+
+
+def test_unweighted_mean_over_subjects(workplace, tmp_path, repository):
+    """Subjects of unlike size count alike, as for ITA-Bench's MMLU."""
+    import yaml
+
+    folder, _, _ = workplace
+    rows = [{**row, "subject": "ab"[i >= 9]} for i, row in enumerate(IT_ROWS)]
+    random.Random(0).shuffle(rows)
+    path = write_task(tmp_path, repository, "mmlu_it", rows, "mmlu_it")
+    config = yaml.safe_load(path.read_text())
+    config["metadata"]["mean_over"] = "subject"
+    path.write_text(yaml.safe_dump(config, sort_keys=False))
+    parts = [
+        write_task(tmp_path, repository, f"p_{part}", chosen, "mmlu_it")
+        for part in "ab"
+        if (chosen := [row for row in rows if row["subject"] == part])
+    ]
+    out = tmp_path / "s.csv"
+    model = [("0", folder / "step-000005")]
+    score_checkpoints("r", model, [path, *parts], out, Options())
+    acc = {row["task"]: row for row in read(out) if row["metric"] == "acc"}
+    assert acc["mmlu_it"]["items"] == "12"
+    mean = (float(acc["p_a"]["value"]) + float(acc["p_b"]["value"])) / 2
+    assert float(acc["mmlu_it"]["value"]) == pytest.approx(mean)
+    assert acc["mmlu_it"]["task_version"] == "1.0"
+    assert float(acc["mmlu_it"]["stderr"]) > 0

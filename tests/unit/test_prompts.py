@@ -1,0 +1,227 @@
+"""Prompts: exact text, seeded shots, sources, and their errors."""
+
+from __future__ import annotations
+
+import pytest
+
+from revocab.errors import RevocabError
+from revocab.evaluation.prompts import build_prompts, render, spread
+from revocab.evaluation.sources import HUB, read_source
+from revocab.io import write_jsonl
+
+POOL = [{"id": f"p{i}", "it": f"frase {i}", "en": f"sentence {i}"} for i in range(20)]
+TEST = [{"id": f"t{i}", "it": f"prova {i}", "en": f"trial {i}"} for i in range(6)]
+PASSAGES = [
+    {
+        "id": f"s{i}",
+        "title": "T",
+        "context": f"Riga uno.\n\nRiga {i}.",
+        "question": f"Quale riga è {i}?",
+        "answers": [f"riga {i}", "un'altra"],
+    }
+    for i in range(8)
+]
+
+
+@pytest.fixture
+def files(tmp_path):
+    write_jsonl(tmp_path / "pool.jsonl.gz", POOL)
+    write_jsonl(tmp_path / "test.jsonl", TEST)
+    write_jsonl(tmp_path / "passages.jsonl", PASSAGES)
+    return tmp_path
+
+
+def translations(files, task="flores_en_it", **changes):
+    options = {"shots": 2, "seed": 17, "direction": ["en", "it"]} | changes
+    return build_prompts(
+        task,
+        "translation",
+        options.pop("direction"),
+        pool=str(files / "pool.jsonl.gz"),
+        test=str(files / "test.jsonl"),
+        **options,
+    )
+
+
+def test_translation_prompt_reads_as_table_8(files):
+    row = translations(files)[0]
+    first, second = row["shots"]
+    assert row["prompt"] == (
+        "Traduci dall'Inglese all'Italiano\n"
+        f"Text: {first['en']}\nTranslation: {first['it']}\n\n"
+        f"Text: {second['en']}\nTranslation: {second['it']}\n\n"
+        "Text: trial 0\nTranslation:"
+    )
+    assert row["references"] == ["prova 0"]
+    assert row["direction"] == ["en", "it"]
+
+
+def test_english_translation_prompt(files):
+    row = translations(files, direction=["it", "en"], shots=0)[1]
+    assert row["prompt"] == (
+        "Translate from Italian to English\nText: prova 1\nTranslation:"
+    )
+    assert row["references"] == ["trial 1"]
+
+
+def test_question_prompt_reads_as_table_9_on_single_lines(files):
+    passages = str(files / "passages.jsonl")
+    row = build_prompts(
+        "squad_it", "question_answering", ["it"], shots=1, seed=1, pool=passages, test=passages
+    )[2]
+    shot = row["shots"][0]
+    assert shot["id"] != "s2"
+    assert row["prompt"] == (
+        f"Contesto: Riga uno. Riga {shot['id'][1]}.\n"
+        f"Domanda: Quale riga è {shot['id'][1]}?\nRisposta: riga {shot['id'][1]}\n\n"
+        "Contesto: Riga uno. Riga 2.\nDomanda: Quale riga è 2?\nRisposta:"
+    )
+    assert row["references"] == ["riga 2", "un'altra"]
+
+
+def test_shots_repeat_exactly_and_differ_between_items_tasks_and_seeds(files):
+    rows = translations(files)
+    assert rows == translations(files)
+
+    def ids(rows):
+        return [tuple(shot["id"] for shot in row["shots"]) for row in rows]
+
+    assert len(set(ids(rows))) > 1
+    assert all(len(set(one)) == 2 for one in ids(rows))
+    assert ids(rows) != ids(translations(files, task="other"))
+    assert ids(rows) != ids(translations(files, seed=18))
+
+
+def test_an_items_shots_do_not_depend_on_the_limit(files):
+    whole = {row["id"]: row for row in translations(files)}
+    for row in translations(files, limit=3):
+        assert row == whole[row["id"]]
+
+
+def test_limit_spreads_over_the_source():
+    rows = [{"id": str(i)} for i in range(10)]
+    assert [row["id"] for row in spread(rows, 4)] == ["0", "2", "5", "7"]
+    assert spread(rows, None) == rows
+    assert spread(rows, 99) == rows
+
+
+def test_pool_limit_uses_the_first_rows_only(files):
+    used = {shot["id"] for row in translations(files, pool_limit=3) for shot in row["shots"]}
+    assert used <= {"p0", "p1", "p2"}
+
+
+def test_render_drops_the_first_shots(files):
+    row = translations(files, shots=3)[0]
+    assert render(row) == row["prompt"]
+    kept = row["shots"][1:]
+    assert render(row, 2) == render({**row, "shots": kept})
+    assert render(row, 0).count("Text:") == 1
+    assert render(row, 0).startswith("Traduci")
+
+
+def test_rows_with_an_empty_field_are_left_out_aloud(files, capsys):
+    write_jsonl(files / "test.jsonl", [*TEST, {"id": "t9", "it": " ", "en": "x"}])
+    assert len(translations(files)) == len(TEST)
+    assert "left out 1 of 7" in capsys.readouterr().err
+
+
+def test_squad_answers_as_the_hub_has_them(files):
+    row = {**PASSAGES[0], "answers": {"text": ["riga 0"], "answer_start": [4]}}
+    write_jsonl(files / "hub.jsonl", [row])
+    built = build_prompts(
+        "q",
+        "question_answering",
+        ["it"],
+        shots=1,
+        seed=1,
+        pool=str(files / "passages.jsonl"),
+        test=str(files / "hub.jsonl"),
+    )
+    assert built[0]["references"] == ["riga 0"]
+
+
+def test_aligned_text_files(tmp_path):
+    (tmp_path / "it.txt").write_text("uno\u2028ancora\ndue\n", encoding="utf-8")
+    (tmp_path / "en.txt").write_text("one\r\ntwo", encoding="utf-8")
+    rows = read_source(f"it={tmp_path / 'it.txt'},en={tmp_path / 'en.txt'}")
+    assert rows == [
+        {"id": "0", "it": "uno\u2028ancora", "en": "one"},
+        {"id": "1", "it": "due", "en": "two"},
+    ]
+
+
+def test_misaligned_text_files_are_named(tmp_path):
+    (tmp_path / "it.txt").write_text("uno\ndue\n", encoding="utf-8")
+    (tmp_path / "en.txt").write_text("one\n", encoding="utf-8")
+    with pytest.raises(RevocabError, match=r"it\.txt: 2, .*en\.txt: 1"):
+        read_source(f"it={tmp_path / 'it.txt'},en={tmp_path / 'en.txt'}")
+
+
+@pytest.mark.parametrize(
+    ("spec", "parts"),
+    [
+        ("hub:org/d", ("org/d", None, None, None, None)),
+        ("hub:org/d:name:test@abc", ("org/d", "name", "test", "abc", None)),
+        ("hub:org/d::test", ("org/d", "", "test", None, None)),
+        ("hub:org/d#it=sentence_ita,en=x", ("org/d", None, None, None, "it=sentence_ita,en=x")),
+    ],
+)
+def test_hub_specification(spec, parts):
+    match = HUB.fullmatch(spec)
+    assert tuple(match[name] for name in ("id", "name", "split", "revision", "fields")) == parts
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"direction": ["en", "fr"]}, "--direction en fr: no translation prompt"),
+        ({"shots": 30}, "only 20 other"),
+    ],
+)
+def test_bad_options_are_named(files, changes, message):
+    with pytest.raises(RevocabError, match=message):
+        translations(files, **changes)
+
+
+def test_missing_field_and_file_are_named(files):
+    write_jsonl(files / "test.jsonl", [{"id": "t0", "it": "x"}])
+    with pytest.raises(RevocabError, match=r"test\.jsonl, row t0: no field 'en'.*has: id, it"):
+        translations(files)
+    (files / "test.jsonl").unlink()
+    with pytest.raises(RevocabError, match=r"test\.jsonl: no such file"):
+        translations(files)
+
+
+@pytest.mark.shared_data
+def test_flores_and_squad_it(shared_folder):
+    data = shared_folder / "data"
+    flores = data / "mt" / "flores200"
+    specs = {
+        part: f"it={flores / f'{part}.ita_Latn.txt'},en={flores / f'{part}.eng_Latn.txt'}"
+        for part in ("dev", "devtest")
+    }
+    rows = build_prompts(
+        "flores_it_en",
+        "translation",
+        ["it", "en"],
+        shots=5,
+        seed=17,
+        pool=specs["dev"],
+        test=specs["devtest"],
+    )
+    assert len(rows) == len((flores / "devtest.ita_Latn.txt").read_text("utf-8").split("\n")) - 1
+    assert all(row["prompt"].count("\n\n") == 5 for row in rows)
+    squad = data / "qa" / "squad_it"
+    rows = build_prompts(
+        "squad_it",
+        "question_answering",
+        ["it"],
+        shots=2,
+        seed=17,
+        limit=300,
+        pool_limit=1000,
+        pool=str(squad / "train.jsonl.gz"),
+        test=str(squad / "test.jsonl.gz"),
+    )
+    assert len(rows) == 300
+    assert all(row["prompt"].count("\n\n") == 2 for row in rows)

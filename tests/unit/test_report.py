@@ -1,0 +1,265 @@
+"""Facts, checks, the page and the exported results: whole path on made-up numbers."""
+
+from __future__ import annotations
+
+import csv
+import re
+import subprocess
+import sys
+
+import pytest
+from fake_results import fake_results, write_csv
+
+from revocab.errors import RevocabError
+from revocab.io import read_json, write_json, write_jsonl
+from revocab.report import facts, guessers
+from revocab.report.checks import check_artefacts, check_results
+from revocab.report.export import export_results
+from revocab.report.html import build_report
+from revocab.report.results import Results
+from revocab.report.scores import collect_scores
+from revocab.report.tables import make_tables
+
+SCRIPTS = (
+    "collect_scores", "make_tables", "make_figures", "build_report", "check_artefacts",
+    "export_results",
+)  # fmt: skip
+
+
+def fake_figures(root):
+    """Put a stroke in place of every figure: drawing is tested elsewhere, and slow."""
+    (root / "figures").mkdir()
+    for identifier in Results(root).experiment["figures"]:
+        for ending in ("svg", "png"):
+            content = '<svg xmlns="http://www.w3.org/2000/svg"/>'
+            (root / "figures" / f"{identifier}.{ending}").write_text(content)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    root = fake_results(tmp_path_factory.mktemp("report") / "results" / "demo")
+    collect_scores(root, root / "scores.parquet")
+    make_tables(root, root / "tables")
+    fake_figures(root)
+    return root
+
+
+@pytest.fixture
+def broken(tmp_path):
+    """A finished folder of its own, to break."""
+    root = fake_results(tmp_path / "results" / "demo")
+    collect_scores(root, root / "scores.parquet")
+    make_tables(root, root / "tables")
+    return root
+
+
+def edit(path, change):
+    with path.open(newline="") as handle:
+        rows = list(csv.DictReader(handle))
+    write_csv(path, change(rows))
+
+
+def problems_of(root):
+    return [one for one in check_results(Results(root)) if "/figures/" not in one]
+
+
+def test_finished_results_pass(folder):
+    check_artefacts(folder, folder / "checks.json")
+    checks = read_json(folder / "checks.json")
+    assert checks["problems"] == 0
+    assert (checks["tables"], checks["figures"], checks["runs"]) == (11, 10, 15)
+
+
+def test_missing_files_are_all_listed(broken):
+    (broken / "tables" / "table05.tex").unlink()
+    (broken / "tables" / "table06.md").write_text("")
+    with pytest.raises(RevocabError) as error:
+        check_artefacts(broken, broken / "checks.json")
+    text = error.value.render()
+    assert "table05.tex: missing" in text
+    assert "table06.md: empty" in text
+    assert "figure10.png: missing" in text
+    assert not (broken / "checks.json").exists()
+
+
+def test_missing_scores_are_named(broken):
+    edit(
+        broken / "runs/llama-sava/multiple_choice.csv",
+        lambda rows: [r for r in rows if (r["step"], r["task"]) != ("50", "piqa_en")],
+    )
+    edit(
+        broken / "runs/llama-sava/heldout.csv", lambda rows: [r for r in rows if r["step"] != "75"]
+    )
+    collect_scores(broken, broken / "scores.parquet")
+    found = problems_of(broken)
+    assert "scores.parquet: llama-sava has no score of piqa_en at step 50; score it" in found
+    assert "scores.parquet: llama-sava step 50: no en average" in found
+    assert any("llama-sava/heldout.csv: no held-out loss at steps [75]" in one for one in found)
+
+
+def test_values_out_of_range_are_named(broken):
+    def change(rows):
+        rows[0]["value"], rows[1]["value"] = "1.7", ""
+        return rows
+
+    edit(broken / "runs/mistral-fvt/multiple_choice.csv", change)
+    collect_scores(broken, broken / "scores.parquet")
+    found = problems_of(broken)
+    assert any("1.7 is not in 0 to 1" in one for one in found)
+    assert any("no value" in one for one in found)
+
+
+def test_stale_table_is_noticed(broken):
+    edit(broken / "tables/table03.csv", lambda rows: [{**r, "AVG": "99.0"} for r in rows])
+    assert any("AVG 99.0 is not the mean" in one for one in problems_of(broken))
+
+
+def test_missing_similarity_is_named(broken):
+    edit(
+        broken / "similarity/mistral/similarity.csv",
+        lambda rows: [r for r in rows if (r["run"], r["step"]) != ("mistral-clp", "0")],
+    )
+    assert "similarity: mistral-clp has none at step 0; measure it" in problems_of(broken)
+
+
+def test_wrong_schema_hides_the_rest(broken):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"run": ["a"]}), broken / "scores.parquet")
+    found = problems_of(broken)
+    assert len(found) == 1
+    assert "columns are run; expected experiment, run" in found[0]
+
+
+def test_guessers_far_above_chance_fail(tmp_path):
+    path = tmp_path / "baselines.json"
+    row = {"items": 150, "chance": 0.25, "longest": 0.27, "shortest": 0.61}
+    write_json(path, {"hellaswag_it": row, "mmlu_it": {**row, "shortest": 0.3}})
+    (found,) = guessers.problems(path)
+    assert "hellaswag_it: guesser shortest reaches 0.610, chance is 0.25 (allowed: 0.36)" in found
+    header, rows = guessers.table(path)
+    assert header == ["Task", "Items", "Chance", "Longest", "Shortest"]
+    assert rows[1] == ["mmlu_it", "150", "25.0", "27.0", "30.0"]
+    write_json(path, {"hellaswag_it": {**row, "items": 8}})
+    assert guessers.problems(path) == []  # 0.61 of eight items may be luck
+    assert guessers.problems(tmp_path / "none.json") == []
+
+
+def test_facts_by_hand(tmp_path):
+    root = fake_results(tmp_path / "results" / "demo")
+    edit(
+        root / "fertility/fertility.csv",
+        lambda rows: [
+            {**r, "fertility": "1.5" if r["tokenizer"] == "target" else "2.0"} for r in rows
+        ],
+    )
+    edit(
+        root / "runs/mistral-sava/heldout.csv",
+        lambda rows: [{**r, "bits_per_byte": "9.0"} for r in rows],
+    )
+    collect_scores(root, root / "scores.parquet")
+    found = {fact.claim: fact for fact in facts.all_facts(Results(root))}
+    fall = found["Italian fertility on world-it falls by at least 20% from source to target"]
+    assert fall.holds
+    assert fall.numbers == (
+        "2.000 → 1.500: falls by 25.0%; target was trained on world-it, so this flatters it"
+    )
+    starts = [fact for claim, fact in found.items() if claim.endswith("sava < random")]
+    assert [fact.holds for fact in starts] == [False]
+    assert "9.0000 against" in starts[0].numbers
+
+
+def test_chance_counts_choices(tmp_path):
+    root = fake_results(tmp_path / "results" / "demo")
+    results = Results(root)
+    assert facts.chance(results, "piqa_en") == 0.5  # the items are not here
+    items = [{"choices": ["a", "b"]}, {"choices": ["a", "b", "c", "d"]}]
+    write_jsonl(results.resources / "world" / "piqa.en.jsonl.gz", items)
+    assert facts.chance(results, "piqa_en") == pytest.approx(0.375)
+
+
+def test_heldout_of_several_corpora_is_weighted_by_bytes(tmp_path):
+    root = fake_results(tmp_path / "demo")
+    common = {"step": 0, "language": "it", "loss": 1.0, "tokens": 10}
+    rows = [
+        {**common, "corpus": "a", "bits_per_byte": 1.0, "bytes": 300},
+        {**common, "corpus": "b", "bits_per_byte": 2.0, "bytes": 100},
+    ]
+    write_csv(root / "runs/mistral-fvt/heldout.csv", rows)
+    results = Results(root)
+    assert results.heldout_by_language(results.run("mistral-fvt"), "it") == {0: 1.25}
+
+
+def test_adapted_language(folder):
+    assert facts.adapted_language(Results(folder), "mistral") == "it"
+
+
+def test_page_stands_alone(folder):
+    build_report(folder, folder / "report.html")
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert not re.search(r'(?:src|href|url\()=?"?(?:https?:)?//', page)
+    assert page.count("data:image/svg+xml;base64,") == 10
+    assert "Synthetic data:" in page
+    for anchor in re.findall(r"<nav.*?</nav>", page, flags=re.DOTALL)[0].split('href="#')[1:]:
+        assert f'id="{anchor.split(chr(34))[0]}"' in page
+    for link in set(re.findall(r'href="([^"#][^"]*)"', page)) - {"checks.json"}:
+        assert (folder / link).is_file(), link
+    assert 'title="from runs/mistral-fvt/multiple_choice.csv"' in page
+
+
+def test_page_without_results(tmp_path):
+    root = fake_results(tmp_path / "demo")
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    (bare / "experiment.json").write_bytes((root / "experiment.json").read_bytes())
+    build_report(bare, bare / "report.html")
+    page = (bare / "report.html").read_text(encoding="utf-8")
+    assert "Not drawn yet." in page
+    assert "Traceback" not in page
+
+
+def test_text_is_escaped(tmp_path):
+    root = fake_results(tmp_path / "demo", title="<script>alert(1)</script>")
+    build_report(root, root / "report.html")
+    assert "<script>" not in (root / "report.html").read_text(encoding="utf-8")
+
+
+def test_export(folder, tmp_path):
+    out = tmp_path / "docs" / "results-demo.md"
+    figures = tmp_path / "docs" / "figures" / "demo"
+    export_results(folder, out, figures, date="2000-01-01", command="make demo")
+    page = out.read_text(encoding="utf-8")
+    assert "Date: 2000-01-01." in page
+    assert "**Table 11:" in page
+    assert "> Synthetic data" in page
+    for link in re.findall(r"!\[[^]]*\]\(([^)]*)\)", page):
+        assert (out.parent / link).is_file()
+    assert len(list(figures.iterdir())) == 10
+
+
+def test_export_names_missing_figures(broken, tmp_path):
+    with pytest.raises(RevocabError, match=r"figure01\.svg: missing"):
+        export_results(broken, tmp_path / "a.md", tmp_path, date="x", command="y")
+
+
+def test_results_folder_without_experiment(tmp_path):
+    with pytest.raises(RevocabError, match=r"experiment\.json: no such file"):
+        Results(tmp_path)
+    write_json(tmp_path / "experiment.json", {"runs": []})
+    with pytest.raises(RevocabError, match="not an experiment"):
+        Results(tmp_path)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_help_is_light(script, repository):
+    code = (
+        "import runpy, sys; sys.argv = ['x', '--help']\n"
+        f"try: runpy.run_path({str(repository / 'scripts' / script)!r} + '.py', "
+        "run_name='__main__')\n"
+        "except SystemExit: pass\n"
+        "assert not {'torch', 'matplotlib', 'pandas', 'pyarrow'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "--results" in done.stdout

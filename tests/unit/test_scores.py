@@ -1,0 +1,142 @@
+"""The long table of scores: columns, units, averages, published values, provenance."""
+
+from __future__ import annotations
+
+import csv
+import math
+
+import pyarrow.parquet as pq
+import pytest
+from fake_results import fake_results, write_csv
+from hypothesis import given
+from hypothesis import strategies as st
+
+from revocab.errors import RevocabError
+from revocab.report.results import Results, Scores
+from revocab.report.scores import COLUMNS, collect, collect_scores, mean_score
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    root = fake_results(tmp_path_factory.mktemp("scores") / "results" / "demo")
+    collect_scores(root, root / "scores.parquet")
+    return root
+
+
+def row(value, stderr=None):
+    return {"value": value, "stderr": stderr}
+
+
+def test_mean_by_hand():
+    assert mean_score([row(0.5, 0.03), row(0.7, 0.04)]) == (
+        pytest.approx(0.6),
+        pytest.approx(0.025),  # sqrt(0.03² + 0.04²) / 2
+    )
+    assert mean_score([row(0.5, 0.03), row(0.7)]) == (pytest.approx(0.6), None)
+
+
+def test_no_average_over_a_part():
+    assert mean_score([]) is None
+    assert mean_score([row(0.5), None]) is None
+    assert mean_score([row(0.5), row(None)]) is None
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_mean_lies_between(values):
+    mean, _ = mean_score([row(value) for value in values])
+    assert min(values) - 1e-9 <= mean <= max(values) + 1e-9
+
+
+def test_columns_and_types(folder):
+    table = pq.read_table(folder / "scores.parquet")
+    assert tuple(table.column_names) == COLUMNS
+    assert str(table.schema.field("step").type) == "int64"
+    assert str(table.schema.field("value").type) == "double"
+    assert set(table["experiment"].to_pylist()) == {"demo"}
+    assert all((folder / path).is_file() for path in set(table["provenance"].to_pylist()))
+
+
+def test_csv_says_the_same(folder):
+    with (folder / "scores.csv").open(newline="") as handle:
+        rows = list(csv.DictReader(handle))
+    assert len(rows) == pq.read_table(folder / "scores.parquet").num_rows
+    assert tuple(rows[0]) == COLUMNS
+
+
+def test_values_are_those_of_the_files(folder):
+    scores = Results(folder).scores
+    with (folder / "runs/mistral-sava/multiple_choice.csv").open(newline="") as handle:
+        for line in csv.DictReader(handle):
+            found = scores.get("mistral-sava", int(line["step"]), line["task"], line["metric"])
+            assert found["value"] == float(line["value"])
+            assert found["source"] == "mistral"
+
+
+def test_average_uses_the_family_metric(folder):
+    results = Results(folder)
+    parts = {"hellaswag": "acc_norm", "mmlu": "acc", "arc_easy": "acc_norm", "piqa": "acc_norm"}
+    parts |= {"sciq": "acc_norm", "boolq": "acc"}
+    values = [
+        results.scores.get("llama-fvt", 100, f"{family}_it", metric)["value"]
+        for family, metric in parts.items()
+    ]
+    average = results.scores.get("llama-fvt", 100, "average_it", "average")
+    assert average["value"] == pytest.approx(sum(values) / 6)
+    assert average["stderr"] > 0
+
+
+def test_metric_can_be_chosen_and_is_remembered(folder, tmp_path):
+    collect_scores(folder, tmp_path / "scores.parquet", metrics={"sciq": "acc"})
+    scores = Scores.read(tmp_path / "scores.parquet")
+    assert scores.metrics["sciq"] == "acc"
+    assert scores.choice("llama-fvt", 100, "sciq_it", "sciq")["metric"] == "acc"
+    changed = scores.get("llama-fvt", 100, "average_it", "average")["value"]
+    assert changed != Results(folder).scores.get("llama-fvt", 100, "average_it", "average")["value"]
+
+
+def test_same_input_same_bytes(folder, tmp_path):
+    collect_scores(folder, tmp_path / "again.parquet")
+    assert (tmp_path / "again.parquet").read_bytes() == (folder / "scores.parquet").read_bytes()
+
+
+def test_runs_that_are_not_evaluated_have_only_losses(folder):
+    rows = [r for r in Results(folder).scores.rows if r["run"] == "mistral-sava-anchors50"]
+    assert {r["metric"] for r in rows} == {"loss", "bits_per_byte"}
+
+
+def test_uncomputed_metric_is_empty_not_zero(folder):
+    assert Results(folder).scores.get("mistral-base", 0, "flores_en_it", "comet22")["value"] is None
+
+
+def test_published_values_stand_beside(repository, tmp_path):
+    config = repository / "config" / "paper"
+    root = fake_results(tmp_path / "demo", paper_values=str(config))
+    results = Results(root)
+    results.experiment["runs"]["mistral"]["label"] = "Mistral-7B-v0.1"
+    assert all(
+        r["paper_value"] is None for r in collect(results) if r["run"] == "mistral-sava-lstsq"
+    )
+    found = [r for r in collect(results) if r["run"] == "mistral-base" and r["paper_value"]]
+    by_task = {(r["task"], r["metric"]): r["paper_value"] for r in found}
+    assert by_task["hellaswag_it", "acc_norm"] == pytest.approx(0.5650)
+    assert by_task["average_en", "average"] == pytest.approx(0.7817)
+    assert by_task["squad_it", "rougeL"] == pytest.approx(68.92)
+
+
+def test_unknown_task_is_named(tmp_path):
+    root = fake_results(tmp_path / "demo")
+    path = root / "runs" / "llama-base" / "multiple_choice.csv"
+    with path.open(newline="") as handle:
+        rows = list(csv.DictReader(handle))
+    rows[0]["task"] = "sudoku"
+    write_csv(path, rows)
+    with pytest.raises(RevocabError, match=r"multiple_choice\.csv: task 'sudoku'"):
+        collect_scores(root, root / "scores.parquet")
+
+
+def test_base_heldout_is_the_kept_vocabulary_before_training(folder):
+    results = Results(folder)
+    base = results.heldout_by_language(results.base("mistral"), "it")
+    lapt = results.heldout_by_language(results.run("mistral-lapt"), "it")
+    assert base == {0: lapt[0]}
+    assert math.isfinite(base[0])

@@ -1,0 +1,190 @@
+"""Tables: marks by hand, every ending, published values, layouts without results."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+
+import pytest
+from fake_results import fake_results
+from hypothesis import given
+from hypothesis import strategies as st
+
+from revocab.config import as_json
+from revocab.config.schema import Experiment
+from revocab.io import write_json
+from revocab.report.layout import Cell, Line, Table, mark_best, text
+from revocab.report.paper_values import Published
+from revocab.report.render import to_csv, to_html, to_latex, to_markdown
+from revocab.report.results import Results
+from revocab.report.scores import collect_scores
+from revocab.report.tables import build_table, make_tables
+
+
+def small_table() -> Table:
+    rows = [
+        Line([text("base_model"), Cell(0.2, 0.01, scale=100)]),
+        Line(section="200 training steps"),
+        Line([text("FVT"), Cell(0.571, 0.004, Published(0.5634), scale=100, provenance="a.csv")]),
+        Line([text("SAVA"), Cell(published=Published(0.5673), scale=100)]),
+    ]
+    return Table("table03", "multiple_choice", "A & B", ["Model", "MMLU"], rows, ["100% made up"])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    root = fake_results(tmp_path_factory.mktemp("tables") / "results" / "demo")
+    collect_scores(root, root / "scores.parquet")
+    make_tables(root, root / "tables")
+    return root
+
+
+@pytest.fixture(scope="module")
+def layout(repository, tmp_path_factory):
+    """The paper's experiment without any result."""
+    import yaml
+
+    root = tmp_path_factory.mktemp("layout") / "paper"
+    values = yaml.safe_load((repository / "config" / "paper.yaml").read_text(encoding="utf-8"))
+    values["paper_values"] = str(repository / "config" / "paper")
+    write_json(root / "experiment.json", as_json(Experiment.model_validate(values)))
+    return root
+
+
+def marks(values):
+    lines = [Line([text("x"), Cell(value)]) for value in values]
+    mark_best(lines)
+    return [line.cells[1].mark for line in lines]
+
+
+def test_best_and_second_by_hand():
+    assert marks([1, 3, 2]) == [None, "best", "second"]
+    assert marks([3, 3, 2, 1]) == ["best", "best", "second", None]
+    assert marks([1.001, 1.002, 0.5]) == ["best", "best", "second"]  # equal as shown
+    assert marks([1, None]) == [None, None]
+    assert marks([2, 2]) == [None, None]
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(0, 100)), max_size=8))
+def test_marks_follow_the_order(values):
+    shown = [None if value is None else round(value, 2) for value in values]
+    for value, mark in zip(shown, marks(values), strict=True):
+        if mark == "best":
+            assert value == max(v for v in shown if v is not None)
+        if mark == "second":
+            assert value == sorted({v for v in shown if v is not None})[-2]
+
+
+def test_markdown():
+    content = to_markdown(small_table())
+    assert "**Table 3: A & B**" in content
+    assert "| base\\_model | 20.00±1.00 |" in content
+    assert "| *200 training steps* |  |" in content
+    assert "| FVT | 57.10±0.40 (56.34) |" in content
+    assert "| SAVA | – (56.73) |" in content
+    assert content.endswith("- 100% made up\n")
+
+
+def test_latex_is_balanced_and_escaped():
+    content = to_latex(small_table())
+    assert r"\caption{A \& B}" in content
+    assert r"FVT & 57.10$\pm$0.40 {\small(56.34)} \\" in content
+    assert r"\multicolumn{2}{c}{200 training steps}" in content
+    assert r"100\% made up" in content
+    assert content.count("{") == content.count("}")
+
+
+def test_csv_has_numbers_in_the_unit_shown():
+    rows = list(csv.DictReader(io.StringIO(to_csv(small_table()))))
+    assert [row["MMLU"] for row in rows] == ["20.0", "57.1", ""]
+    assert rows[1]["MMLU stderr"] == "0.4"
+    assert rows[1]["MMLU published"] == "56.34"
+    assert [row["block"] for row in rows] == ["", "200 training steps", "200 training steps"]
+
+
+def test_html_leads_to_the_file():
+    content = to_html(small_table())
+    assert 'href="a.csv" title="from a.csv"' in content
+    assert '<span class="published">(56.34)</span>' in content
+
+
+def test_every_table_in_every_ending(folder):
+    names = sorted(path.name for path in (folder / "tables").iterdir())
+    wanted = [f"table{n:02d}.{e}" for n in range(1, 12) for e in ("csv", "md", "tex")]
+    assert names == wanted
+    for name in names:
+        content = (folder / "tables" / name).read_text(encoding="utf-8")
+        assert content.strip()
+        if name.endswith("tex"):
+            bare = re.sub(r"\\[{}]", "", content)
+            assert bare.count("{") == bare.count("}")
+
+
+def test_blocks_follow_the_paper(folder):
+    table = build_table(Results(folder), "table03")
+    assert table.header == [
+        "Model", "Hellaswag", "MMLU", "Arc Easy", "PIQA", "SciQ", "BoolQ", "AVG"
+    ]  # fmt: skip
+    sections = [line.section for line in table.lines if line.section]
+    assert sections == ["25 training steps", "100 training steps"]
+    labels = [line.cells[0].text for line in table.data_lines()]
+    methods = ["Random", "FVT", "CLP", "SAVA", "SAVA (lstsq)", "LAPT"]
+    assert labels == ["Mistral stand-in", *methods, *methods]
+    assert all(cell.mark is None for cell in table.lines[0].cells)
+
+
+def test_avg_is_the_mean_of_its_row(folder):
+    for identifier in ("table03", "table04", "table10", "table11"):
+        with (folder / "tables" / f"{identifier}.csv").open(newline="") as handle:
+            for row in csv.DictReader(handle):
+                columns = ("Hellaswag", "MMLU", "Arc Easy", "PIQA", "SciQ", "BoolQ")
+                values = [float(row[one]) for one in columns]
+                assert float(row["AVG"]) == pytest.approx(sum(values) / 6, abs=1e-5)
+
+
+def test_columns_can_be_chosen(folder):
+    results = Results(folder)
+    results.experiment["tables"]["table03"]["columns"] = ["boolq", "mmlu"]
+    table = build_table(results, "table03")
+    assert table.header == ["Model", "BoolQ", "MMLU", "AVG"]
+    cells = table.lines[0].cells
+    assert cells[3].value == pytest.approx((cells[1].value + cells[2].value) / 2)
+
+
+def test_notes_say_what_a_reader_must_know(folder):
+    results = Results(folder)
+    for identifier in ("table02", "table03", "table05", "table07", "table08"):
+        joined = " ".join(build_table(results, identifier).notes)
+        assert "Synthetic data" in joined, identifier
+    assert "0-shot, all 150 items" in " ".join(build_table(results, "table03").notes)
+    fertility = " ".join(build_table(results, "table02").notes)
+    assert "flatters them: source on world-en; target on world-it, world-en;" in fertility
+    generation = " ".join(build_table(results, "table05").notes)
+    assert "COMET-22 is empty: comet not configured." in generation
+    assert "40 queries" in generation
+    results.experiment["evaluation"]["multiple_choice"]["limit"] = 50
+    assert "the first 50 items of each task" in " ".join(build_table(results, "table03").notes)
+
+
+def test_prompts_show_one_shot(folder):
+    lines = build_table(Results(folder), "table08").data_lines()
+    assert lines[0].cells[3].text == (
+        "Traduci dall'Inglese all'Italiano\nText: The cat drinks | milk.\n"
+        "Translation: Il gatto beve | il latte.\n\nText: The dog sleeps.\nTranslation:"
+    )
+    assert "drinks \\| milk" in (folder / "tables" / "table08.md").read_text(encoding="utf-8")
+
+
+def test_layout_without_results_shows_published_values(layout):
+    results = Results(layout)
+    lines = build_table(results, "table03").data_lines()
+    assert [line.cells[0].text for line in lines[:3]] == ["Mistral-7B-v0.1", "Random", "FVT"]
+    markdown = to_markdown(build_table(results, "table03"))
+    assert "| FVT | – (56.34) |" in markdown
+    assert "– (66.99) |" in markdown
+    assert "– (7.24B)" in to_markdown(build_table(results, "table01"))
+    assert "| mistral | – (1.88) |" in to_markdown(build_table(results, "table02"))
+    assert "– (42.02) |" in to_markdown(build_table(results, "table07"))
+    make_tables(layout, layout / "tables")
+    assert len(list((layout / "tables").iterdir())) == 33

@@ -1,0 +1,320 @@
+"""Task templates: exact prompts per kind, inheritance, data checks, the command line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from functools import partial
+
+import pytest
+import yaml
+from evaluation_toys import IT_ROWS, write_task
+
+from revocab.errors import RevocabError
+from revocab.evaluation import tasks
+from revocab.io import read_jsonl, write_jsonl
+
+QUESTION = {"id": "1", "question": "Chi vende il pane?", "choices": ["il fornaio", "il gatto"]}
+PASSAGE = {**QUESTION, "context": "Il fornaio vende il pane.", "answer": 0}
+ENGLISH = {"id": "1", "question": "who?", "context": "It rains.", "choices": ["no", "yes"]}
+XCOPA = {"id": "1", "context": "Piove.", "choices": ["È inverno.", "L'erba cresce."], "answer": 1}
+
+#: template, row, (context, answer texts, index of the right one) as the harness scores them
+RENDERED = [
+    (
+        "arc_easy_it",
+        {**QUESTION, "answer": 1},
+        ("Domanda: Chi vende il pane?\nRisposta:", [" il fornaio", " il gatto"], 1),
+    ),
+    (
+        "mmlu_it",
+        {**QUESTION, "answer": 0, "subject": "us_history"},
+        ("Domanda: Chi vende il pane?\nRisposta:", [" il fornaio", " il gatto"], 0),
+    ),
+    (
+        "boolq_it",
+        {**PASSAGE, "choices": ["sì", "no"]},
+        (
+            "Contesto: Il fornaio vende il pane.\nDomanda: Chi vende il pane?\nRisposta:",
+            [" sì", " no"],
+            0,
+        ),
+    ),
+    (
+        "sciq_en",
+        {**ENGLISH, "answer": 1},
+        ("Context: It rains.\nQuestion: who?\nAnswer:", [" no", " yes"], 1),
+    ),
+    (
+        "piqa_en",
+        {**ENGLISH, "context": None, "answer": 1},
+        ("Question: who?\nAnswer:", [" no", " yes"], 1),
+    ),
+    (
+        "hellaswag_en",
+        {"id": "1", "context": "The cat", "choices": [" sat.", "ran. "], "answer": 0},
+        ("The cat", [" sat.", " ran."], 0),
+    ),
+    (
+        "mmlu_letters_it",
+        {**QUESTION, "answer": 1, "subject": "us_history"},
+        (
+            "Le seguenti sono domande a scelta multipla (con risposta) su us history.\n\n"
+            "Domanda: Chi vende il pane?\nA. il fornaio\nB. il gatto\nRisposta:",
+            [" A", " B"],
+            1,
+        ),
+    ),
+    (
+        "mmlu_letters_en",
+        {**ENGLISH, "answer": 1},
+        ("Question: who?\nA. no\nB. yes\nAnswer:", [" A", " B"], 1),
+    ),
+    (
+        "xcopa_it",
+        {**XCOPA, "question": "cause"},
+        ("Piove perché", [" è inverno.", " l'erba cresce."], 1),
+    ),
+    (
+        "xcopa_it",
+        {**XCOPA, "question": "effect"},
+        ("Piove quindi", [" è inverno.", " l'erba cresce."], 1),
+    ),
+    (
+        "truthfulqa_mc1_it",
+        {**QUESTION, "answer": 0},
+        ("Domanda: Chi vende il pane?\nRisposta:", [" il fornaio", " il gatto"], 0),
+    ),
+]
+
+ITABENCH = {
+    "id": "1",
+    "input_translation": "Chi vende il pane?",
+    "choices_translation": ["il fornaio", "il gatto"],
+    "label": "1",
+    "metadata": {
+        "category": "question",
+        "passage_translation": "Il fornaio vende il pane.",
+        "subject": "us_history",
+    },
+}
+ITABENCH_RENDERED = [
+    ("itabench_arc_easy", {}, ("Domanda: Chi vende il pane?\nRisposta:", 1)),
+    ("itabench_sciq", {}, ("Domanda: Chi vende il pane?\nRisposta:", 1)),
+    (
+        "itabench_sciq_with_passages",
+        {},
+        ("Contesto: Il fornaio vende il pane.\nDomanda: Chi vende il pane?\nRisposta:", 1),
+    ),
+    ("itabench_mmlu", {}, ("Domanda: Chi vende il pane?\nRisposta:", 1)),
+    (
+        "itabench_mmlu_letters",
+        {},
+        (
+            "Le seguenti sono domande a scelta multipla (con risposta) su us history.\n\n"
+            "Domanda: Chi vende il pane?\nA. il fornaio\nB. il gatto\nRisposta:",
+            1,
+        ),
+    ),
+    (
+        "itabench_hellaswag",
+        {"input_translation": " [titolo] Piove. [passo]  Lei"},
+        ("Piove. Lei", 1),
+    ),
+    ("itabench_piqa", {}, ("Domanda: Chi vende il pane?\nRisposta:", 1)),
+    ("itabench_piqa", {"metadata": {"category": "topic"}}, ("Chi vende il pane?\n", 1)),
+    ("itabench_piqa", {"metadata": {"category": "property"}}, ("Chi vende il pane?:", 1)),
+    ("itabench_piqa", {"metadata": {"category": "text_completion"}}, ("Chi vende il pane?", 1)),
+    ("itabench_boolq", {"label": "True"}, ("Domanda: Chi vende il pane?\nRisposta (Sì o No):", 0)),
+    (
+        "itabench_boolq_with_passages",
+        {"label": "False"},
+        (
+            "Contesto: Il fornaio vende il pane.\n"
+            "Domanda: Chi vende il pane?\nRisposta (Sì o No):",
+            1,
+        ),
+    ),
+]
+
+
+def render(config, rows):
+    """Return (context, continuations, target) of each row, as the harness builds them."""
+    from datasets import Dataset, DatasetDict
+    from lm_eval.api.task import ConfigurableTask
+
+    from revocab.evaluation.harness import returned
+
+    split = config["test_split"]
+    data = DatasetDict({split: Dataset.from_list(rows)})
+    config = {**config, "dataset_kwargs": None, "custom_dataset": partial(returned, data)}
+    task = ConfigurableTask(config=config)
+    task.build_all_requests()
+    found = {}
+    for request in task.instances:
+        context, continuation = request.args
+        found.setdefault(request.doc_id, (context, []))[1].append(continuation)
+    docs = task.eval_docs
+    return [(*found[i], task.doc_to_target(docs[i])) for i in range(len(docs))]
+
+
+@pytest.mark.parametrize(("template", "row", "expected"), RENDERED)
+def test_local_templates_render(repository, tmp_path, template, row, expected):
+    config = tasks.load_template(repository / "config" / "tasks" / f"{template}.yaml")
+    config |= {"task": template, "test_split": "test"}
+    assert render(config, [row]) == [expected]
+
+
+@pytest.mark.parametrize(("template", "changes", "expected"), ITABENCH_RENDERED)
+def test_itabench_templates_render(repository, template, changes, expected):
+    config = tasks.build_task(template, repository / "config" / "tasks" / f"{template}.yaml")
+    assert config["dataset_path"].startswith("sapienzanlp/")
+    (context, _, target), *_ = render(config, [{**ITABENCH, **changes}])
+    assert (context, target) == expected
+
+
+def test_every_template_is_complete(repository):
+    paths = sorted((repository / "config" / "tasks").glob("*.yaml"))
+    assert len(paths) > 30
+    for path in paths:
+        config = tasks.load_template(path)
+        assert config["output_type"] == "multiple_choice", path
+        assert config["metadata"]["version"], path
+        assert config["metric_list"][0]["metric"] == "acc", path
+
+
+def test_no_two_templates_say_the_same_text(repository):
+    """A text stands once: templates that share it include it."""
+    texts = {}
+    for path in sorted((repository / "config" / "tasks").glob("*.yaml")):
+        text = yaml.safe_load(path.read_text(encoding="utf-8")).get("doc_to_text")
+        assert text is None or text not in texts, (path, texts.get(text))
+        texts[text] = path
+
+
+def test_task_file_is_self_contained_and_repeats(repository, tmp_path):
+    path = write_task(tmp_path, repository, "arc_easy_it", IT_ROWS, "arc_easy_it")
+    first = path.read_bytes()
+    config = yaml.safe_load(first)
+    assert "include" not in config
+    assert config["task"] == "arc_easy_it"
+    assert config["dataset_kwargs"] == {"data_files": {"test": str(tmp_path / "arc_easy_it.jsonl.gz")}}
+    write_task(tmp_path, repository, "arc_easy_it", IT_ROWS, "arc_easy_it")
+    assert path.read_bytes() == first
+
+
+def test_hub_data_is_pinned(repository):
+    hub = tasks.HubData("org/data", "name", "validation", "abc123")
+    template = repository / "config" / "tasks" / "itabench_hellaswag.yaml"
+    config = tasks.build_task("hellaswag_it", template, hub=hub)
+    assert config["dataset_path"] == "org/data"
+    assert config["dataset_name"] == "name"
+    assert config["test_split"] == "validation"
+    assert config["dataset_kwargs"] == {"revision": "abc123"}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"id": "a", "choices": ["x", "y"], "answer": 0}, r"row 2 \(id a\): field 'question'"),
+        ({"id": "a", "question": "q", "answer": 0}, "field 'choices' is missing"),
+        ({"id": "a", "question": "q", "choices": ["x"], "answer": 0}, "at least two"),
+        ({"id": "a", "question": "q", "choices": ["x", " "], "answer": 0}, "empty choice"),
+        ({"id": "a", "question": "q", "choices": ["x", "y"], "answer": 2}, "from 0 to 1, received 2"),
+        ({"id": "a", "question": "q", "choices": ["x", "y"], "answer": "1"}, "received '1'"),
+    ],
+)
+def test_bad_rows_are_named(repository, tmp_path, row, message):
+    with pytest.raises(RevocabError, match=message):
+        write_task(tmp_path, repository, "t", [IT_ROWS[0], row], "arc_easy_it")
+
+
+def test_empty_and_missing_data_are_named(repository, tmp_path):
+    template = repository / "config" / "tasks" / "arc_easy_it.yaml"
+    with pytest.raises(RevocabError, match=r"absent\.jsonl: no such file"):
+        tasks.build_task("t", template, data=tmp_path / "absent.jsonl")
+    write_jsonl(tmp_path / "empty.jsonl", [])
+    with pytest.raises(RevocabError, match=r"empty\.jsonl: no rows"):
+        tasks.build_task("t", template, data=tmp_path / "empty.jsonl")
+    with pytest.raises(RevocabError, match="names no data set"):
+        tasks.build_task("t", template)
+
+
+def test_bad_templates_are_named(tmp_path):
+    (tmp_path / "loop.yaml").write_text("include: loop.yaml\n", encoding="utf-8")
+    with pytest.raises(RevocabError, match="includes itself"):
+        tasks.load_template(tmp_path / "loop.yaml")
+    with pytest.raises(RevocabError, match="no such template; did you mean 'loop.yaml'"):
+        tasks.load_template(tmp_path / "lop.yaml")
+    (tmp_path / "bad.yaml").write_text("a: [", encoding="utf-8")
+    with pytest.raises(RevocabError, match="not valid YAML"):
+        tasks.load_template(tmp_path / "bad.yaml")
+
+
+def test_the_including_file_wins(tmp_path):
+    (tmp_path / "a.yaml").write_text("x: 1\ny: 1\n", encoding="utf-8")
+    (tmp_path / "b.yaml").write_text("include: a.yaml\ny: 2\n", encoding="utf-8")
+    assert tasks.load_template(tmp_path / "b.yaml") == {"x": 1, "y": 2}
+
+
+def test_script_writes_a_harness_marker_and_reports_errors(repository, tmp_path):
+    script = [sys.executable, repository / "scripts" / "build_task.py"]
+    out = ["--out", tmp_path / "mmlu_en.yaml"]
+    subprocess.run([*script, "--task", "mmlu_en", "--harness", "mmlu", *out], check=True)
+    assert yaml.safe_load((tmp_path / "mmlu_en.yaml").read_text()) == {"harness": "mmlu"}
+    template = repository / "config" / "tasks" / "arc_easy_it.yaml"
+    data = ["--data", tmp_path / "absent.jsonl"]
+    failed = subprocess.run(
+        [*script, "--task", "t", "--template", template, *data, "--out", tmp_path / "t.yaml"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert failed.returncode == 1
+    assert failed.stderr == f"error: {tmp_path / 'absent.jsonl'}: no such file\n"
+    assert not (tmp_path / "t.yaml").exists()
+
+
+REAL = {
+    "it": {
+        "arc_challenge_it": "arc_challenge",
+        "mmlu_it": "mmlu_val",
+        "mmlu_letters_it": "mmlu_val",
+        "truthfulqa_mc1_it": "truthfulqa_mc1",
+        "xcopa_it": "xcopa",
+        "exams_it": "exams",
+        "invalsi_it": "invalsi",
+    },
+    "en": {
+        "arc_challenge_en": "arc_challenge",
+        "arc_easy_en": "arc_easy",
+        "hellaswag_en": "hellaswag",
+        "piqa_en": "piqa",
+        "sciq_en": "sciq",
+        "boolq_en": "boolq",
+        "mmlu_en": "mmlu_test",
+        "mmlu_letters_en": "mmlu_val",
+    },
+}
+
+
+@pytest.mark.shared_data
+@pytest.mark.parametrize(
+    ("language", "template", "folder"),
+    [(lang, name, folder) for lang, names in REAL.items() for name, folder in names.items()],
+)
+def test_real_rows_render(repository, shared_folder, language, template, folder):
+    data = shared_folder / "data" / "mc" / folder / f"{language}.jsonl.gz"
+    path = repository / "config" / "tasks" / f"{template}.yaml"
+    config = tasks.build_task(template, path, data=data)
+    kept = [
+        {name: row.get(name) for name in tasks.FIELDS} for row in list(read_jsonl(data))[:300]
+    ]
+    rendered = render(config, kept)
+    assert len(rendered) == len(kept)
+    for (context, choices, answer), row in zip(rendered, kept, strict=True):
+        assert context.strip()
+        assert "None" not in context.split("\n")[0].split(":")[0]
+        assert len(choices) == len(row["choices"])
+        assert all(choice[0] == " " and choice[1:].strip() for choice in choices)
+        assert answer == row["answer"]
