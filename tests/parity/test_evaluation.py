@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "unit"))
-from evaluation_toys import IT_ROWS, write_model, write_task  # noqa: E402
+from evaluation_toys import IT_ROWS, write_model, write_task
 
-from revocab.evaluation import harness  # noqa: E402
-from revocab.evaluation.multiple_choice import Options, Scorer  # noqa: E402
+from revocab.evaluation import harness
+from revocab.evaluation.multiple_choice import Options, Scorer
 
 
 def command_line(task: Path, model: Path, folder: Path, limit: int) -> dict[str, float]:

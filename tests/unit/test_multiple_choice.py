@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import random
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -16,7 +17,13 @@ from revocab.evaluation.multiple_choice import Options, Scorer, score_checkpoint
 from revocab.evaluation.shared_contexts import Row, segment_mask
 
 XCOPA = [
-    {"id": f"{i}", "context": "Piove.", "question": kind, "choices": ["Corre.", "È qui."], "answer": 1}
+    {
+        "id": f"{i}",
+        "context": "Piove.",
+        "question": kind,
+        "choices": ["Corre.", "È qui."],
+        "answer": 1,
+    }
     for i, kind in enumerate(("cause", "effect", "cause"))
 ]
 
@@ -199,15 +206,13 @@ def test_every_bad_argument_is_listed(workplace, tmp_path):
     assert "the step must be a whole number" in text
     assert f"{tmp_path}: not a model folder" in text
     assert "absent.yaml: no such file" in text
-    assert "two files are called 'arc_easy_it'" in text
+    assert "'arc_easy_it' is given twice" in text
 
 
-def test_unknown_harness_task_is_named(tmp_path, monkeypatch):
-    class Manager:
-        task_index: dict = {}
-
+def test_unknown_harness_task_is_named():
+    manager = SimpleNamespace(task_index={})
     with pytest.raises(RevocabError, match=r"t\.yaml: lm-evaluation-harness .* has no task 'nope'"):
-        harness.load_task(Manager(), "t.yaml", "nope", 0)
+        harness.load_task(manager, "t.yaml", "nope", 0)
 
 
 def test_unweighted_mean_over_subjects(workplace, tmp_path, repository):

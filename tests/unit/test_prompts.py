@@ -6,7 +6,7 @@ import pytest
 
 from revocab.errors import RevocabError
 from revocab.evaluation.prompts import build_prompts, render, spread
-from revocab.evaluation.sources import HUB, read_source
+from revocab.evaluation.sources import HUB, read_source, rename
 from revocab.io import write_jsonl
 
 POOL = [{"id": f"p{i}", "it": f"frase {i}", "en": f"sentence {i}"} for i in range(20)]
@@ -58,9 +58,7 @@ def test_translation_prompt_reads_as_table_8(files):
 
 def test_english_translation_prompt(files):
     row = translations(files, direction=["it", "en"], shots=0)[1]
-    assert row["prompt"] == (
-        "Translate from Italian to English\nText: prova 1\nTranslation:"
-    )
+    assert row["prompt"] == ("Translate from Italian to English\nText: prova 1\nTranslation:")
     assert row["references"] == ["trial 1"]
 
 
@@ -169,6 +167,14 @@ def test_misaligned_text_files_are_named(tmp_path):
 def test_hub_specification(spec, parts):
     match = HUB.fullmatch(spec)
     assert tuple(match[name] for name in ("id", "name", "split", "revision", "fields")) == parts
+
+
+def test_hub_fields_are_renamed():
+    row = {"sentence_ita_Latn": "ciao", "answers": {"text": ["x"]}}
+    found = rename(row, {"it": "sentence_ita_Latn", "answers": "answers.text"}, "hub:d")
+    assert (found["it"], found["answers"]) == ("ciao", ["x"])
+    with pytest.raises(RevocabError, match=r"hub:d: no field 'answers\.start'"):
+        rename(row, {"answers": "answers.start"}, "hub:d")
 
 
 @pytest.mark.parametrize(

@@ -130,8 +130,7 @@ ITABENCH_RENDERED = [
         "itabench_boolq_with_passages",
         {"label": "False"},
         (
-            "Contesto: Il fornaio vende il pane.\n"
-            "Domanda: Chi vende il pane?\nRisposta (Sì o No):",
+            "Contesto: Il fornaio vende il pane.\nDomanda: Chi vende il pane?\nRisposta (Sì o No):",
             1,
         ),
     ),
@@ -198,7 +197,9 @@ def test_task_file_is_self_contained_and_repeats(repository, tmp_path):
     config = yaml.safe_load(first)
     assert "include" not in config
     assert config["task"] == "arc_easy_it"
-    assert config["dataset_kwargs"] == {"data_files": {"test": str(tmp_path / "arc_easy_it.jsonl.gz")}}
+    assert config["dataset_kwargs"] == {
+        "data_files": {"test": str(tmp_path / "arc_easy_it.jsonl.gz")}
+    }
     write_task(tmp_path, repository, "arc_easy_it", IT_ROWS, "arc_easy_it")
     assert path.read_bytes() == first
 
@@ -220,7 +221,10 @@ def test_hub_data_is_pinned(repository):
         ({"id": "a", "question": "q", "answer": 0}, "field 'choices' is missing"),
         ({"id": "a", "question": "q", "choices": ["x"], "answer": 0}, "at least two"),
         ({"id": "a", "question": "q", "choices": ["x", " "], "answer": 0}, "empty choice"),
-        ({"id": "a", "question": "q", "choices": ["x", "y"], "answer": 2}, "from 0 to 1, received 2"),
+        (
+            {"id": "a", "question": "q", "choices": ["x", "y"], "answer": 2},
+            "0 to 1, received 2",
+        ),
         ({"id": "a", "question": "q", "choices": ["x", "y"], "answer": "1"}, "received '1'"),
     ],
 )
@@ -244,7 +248,7 @@ def test_bad_templates_are_named(tmp_path):
     (tmp_path / "loop.yaml").write_text("include: loop.yaml\n", encoding="utf-8")
     with pytest.raises(RevocabError, match="includes itself"):
         tasks.load_template(tmp_path / "loop.yaml")
-    with pytest.raises(RevocabError, match="no such template; did you mean 'loop.yaml'"):
+    with pytest.raises(RevocabError, match=r"no such template; did you mean 'loop\.yaml'"):
         tasks.load_template(tmp_path / "lop.yaml")
     (tmp_path / "bad.yaml").write_text("a: [", encoding="utf-8")
     with pytest.raises(RevocabError, match="not valid YAML"):
@@ -307,9 +311,7 @@ def test_real_rows_render(repository, shared_folder, language, template, folder)
     data = shared_folder / "data" / "mc" / folder / f"{language}.jsonl.gz"
     path = repository / "config" / "tasks" / f"{template}.yaml"
     config = tasks.build_task(template, path, data=data)
-    kept = [
-        {name: row.get(name) for name in tasks.FIELDS} for row in list(read_jsonl(data))[:300]
-    ]
+    kept = [{name: row.get(name) for name in tasks.FIELDS} for row in list(read_jsonl(data))[:300]]
     rendered = render(config, kept)
     assert len(rendered) == len(kept)
     for (context, choices, answer), row in zip(rendered, kept, strict=True):

@@ -46,7 +46,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Options:
-    """How every task is scored. ``limit`` is a number of items per task, from the first on."""
+    """How every task is scored. ``limit``: only the first items of each task (of each subject)."""
 
     shots: int = 0
     limit: int | None = None

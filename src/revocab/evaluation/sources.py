@@ -84,4 +84,19 @@ def read_hub(spec: str) -> list[dict[str, Any]]:
             "revision, the network, and for gated data HF_TOKEN"
         ) from error
     renamed = dict(part.split("=", 1) for part in (match["fields"] or "").split(",") if part)
-    return [{**row, **{ours: row.get(theirs) for ours, theirs in renamed.items()}} for row in rows]
+    return [rename(row, renamed, spec) for row in rows]
+
+
+def rename(row: dict[str, Any], fields: dict[str, str], where: str) -> dict[str, Any]:
+    """Return a row with our field names added; theirs may be dotted paths (``answers.text``)."""
+    found = dict(row)
+    for ours, theirs in fields.items():
+        value: Any = row
+        for name in theirs.split("."):
+            if not isinstance(value, dict) or name not in value:
+                raise RevocabError(
+                    f"{where}: no field {theirs!r} (a row has: {', '.join(sorted(row))})"
+                )
+            value = value[name]
+        found[ours] = value
+    return found

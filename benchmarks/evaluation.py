@@ -1,0 +1,170 @@
+"""What scoring many checkpoints costs beside the scoring itself, and beside the command line.
+
+    OMP_NUM_THREADS=1 python benchmarks/evaluation.py --checkpoints 10 --out /tmp/evaluation.json
+
+Random models of the demo's size score twelve tasks of made-up rows. ``overhead`` is total time
+over the time spent in the harness's model (tokenising and forward passes).
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+TEXT = """il la fornaio pane gatto città mercato vende compra vive lavora porta pietra acqua
+the baker bread cat town market sells buys lives works carries tool stone water fresh old"""
+FAMILIES = {"hellaswag": 4, "mmlu": 4, "arc_easy": 4, "piqa": 2, "sciq": 4, "boolq": 2}
+
+
+def sentence(draw: random.Random, words: int) -> str:
+    return " ".join(draw.choices(TEXT.split(), k=words))
+
+
+def write_rows(path: Path, choices: int, items: int, seed: int) -> None:
+    from revocab.io import write_jsonl
+
+    draw = random.Random(seed)
+    write_jsonl(
+        path,
+        [
+            {
+                "id": str(i),
+                "context": sentence(draw, 25),
+                "question": sentence(draw, 10) + "?",
+                "choices": [sentence(draw, draw.randint(1, 8)) for _ in range(choices)],
+                "answer": draw.randrange(choices),
+            }
+            for i in range(items)
+        ],
+    )
+
+
+def write_tasks(folder: Path, items: int) -> list[Path]:
+    from revocab.evaluation.tasks import build_task, write_task
+
+    templates = Path(__file__).resolve().parent.parent / "config" / "tasks"
+    paths = []
+    for number, (family, choices) in enumerate(FAMILIES.items()):
+        for language in ("it", "en"):
+            name = f"{family}_{language}"
+            write_rows(folder / f"{name}.jsonl", choices, items, number)
+            paths.append(folder / f"{name}.yaml")
+            data = folder / f"{name}.jsonl"
+            write_task(paths[-1], build_task(name, templates / f"{name}.yaml", data=data))
+    return paths
+
+
+def write_models(folder: Path, count: int) -> list[tuple[str, Path]]:
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import MistralConfig, MistralForCausalLM, PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    special = ["<pad>", "<s>", "</s>"]
+    trainer = trainers.BpeTrainer(
+        vocab_size=1152, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+    )
+    tokenizer.train_from_iterator([TEXT], trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A", pair="<s> $A $B", special_tokens=[("<s>", 1)]
+    )
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", pad_token="<pad>"
+    )
+    config = MistralConfig(
+        vocab_size=1152,
+        hidden_size=128,
+        intermediate_size=384,
+        num_hidden_layers=4,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=512,
+    )
+    written = []
+    for step in range(count):
+        torch.manual_seed(step)
+        written.append((str(step), folder / f"step-{step:06d}"))
+        MistralForCausalLM(config).save_pretrained(written[-1][1])
+        fast.save_pretrained(written[-1][1])
+    return written
+
+
+def measure_ours(models, tasks, out: Path, share_contexts: bool | None) -> dict[str, float]:
+    """Return seconds: in all, in the model, and what lies beside it per checkpoint."""
+    from revocab.evaluation import harness
+    from revocab.evaluation.multiple_choice import Options, score_checkpoints
+    from revocab.evaluation.shared_contexts import SharedContextLM
+
+    harness.quiet()
+    inside = 0.0
+    original = SharedContextLM.loglikelihood
+
+    def timed(self, *arguments, **options):
+        nonlocal inside
+        start = time.perf_counter()
+        try:
+            return original(self, *arguments, **options)
+        finally:
+            inside += time.perf_counter() - start
+
+    SharedContextLM.loglikelihood = timed
+    start = time.perf_counter()
+    score_checkpoints("benchmark", models, tasks, out, Options(share_contexts=share_contexts))
+    total = time.perf_counter() - start
+    SharedContextLM.loglikelihood = original
+    return {
+        "seconds": round(total, 2),
+        "seconds_per_checkpoint": round(total / len(models), 2),
+        "seconds_in_model": round(inside, 2),
+        "overhead": round(total / inside, 3),
+    }
+
+
+def measure_command_line(model: Path, tasks: list[Path]) -> float:
+    """Return the seconds of one ``lm_eval`` run over all tasks."""
+    options = ["--model", "hf", "--model_args", f"pretrained={model},dtype=float32"]
+    options += ["--device", "cpu", "--batch_size", "64", "--tasks", ",".join(map(str, tasks))]
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-m", "lm_eval", *options], check=True, capture_output=True)
+    return round(time.perf_counter() - start, 2)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--checkpoints", type=int, default=10)
+    parser.add_argument("--items", type=int, default=100)
+    parser.add_argument("--command-line", action="store_true", help="time lm_eval as well")
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    import torch
+
+    from revocab.io import write_json
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        models = write_models(folder, options.checkpoints)
+        tasks = write_tasks(folder, options.items)
+        found = {
+            "checkpoints": options.checkpoints,
+            "items": options.items,
+            "tasks": len(tasks),
+            "threads": torch.get_num_threads(),
+            "ours": measure_ours(models, tasks, folder / "a.csv", None),
+            "ours_without_shared_contexts": measure_ours(models, tasks, folder / "b.csv", False),
+        }
+        found["equal_scores"] = (folder / "a.csv").read_bytes() == (folder / "b.csv").read_bytes()
+        if options.command_line:
+            found["command_line_seconds"] = measure_command_line(models[0][1], tasks)
+    write_json(options.out, found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,253 @@
+"""Greedy generation: batches against one-by-one, the cut, shortened prompts, resuming."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+from evaluation_toys import write_model
+
+from revocab.errors import RevocabError
+from revocab.evaluation import engines, generate
+from revocab.evaluation.engines import BlankLine, TransformersEngine, cut
+from revocab.evaluation.generate import Options, generate_checkpoints, generate_task
+from revocab.evaluation.prompts import prompt_row
+from revocab.io import read_json, read_jsonl, write_jsonl
+
+SHOTS = [{"id": f"p{i}", "en": "the cat sat", "it": "il gatto"} for i in range(3)]
+
+
+def translation(i, shots):
+    query = {"id": f"t{i}", "en": "bread " * (i + 1), "it": "pane " * (i + 1)}
+    return prompt_row("translation", ["en", "it"], query, SHOTS[:shots])
+
+
+def question(i):
+    query = {"id": f"q{i}", "context": "il pane", "question": f"chi {i}?", "answers": ["nessuno"]}
+    return prompt_row("question_answering", ["it"], query, [])
+
+
+PROMPTS = {
+    "flores_en_it": [translation(i, 3) for i in range(5)],
+    "squad_it": [question(i) for i in range(3)],
+}
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("generation")
+    return [(str(s), write_model(folder / f"step-{s}", seed=s, context_length=256)) for s in (0, 4)]
+
+
+@pytest.fixture
+def prompts(tmp_path):
+    paths = []
+    for name, rows in PROMPTS.items():
+        write_jsonl(tmp_path / f"{name}.jsonl", rows)
+        paths.append((name, tmp_path / f"{name}.jsonl"))
+    return paths
+
+
+def load(folder, batch_size=4):
+    return TransformersEngine(folder, batch_size=batch_size, device="cpu", dtype="float32")
+
+
+def greedy_text(folder, prompt, max_new_tokens):
+    """Return what the plainest loop says: the most probable token, one after another."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_pretrained(folder).eval()
+    ids = tokenizer(prompt)["input_ids"]
+    start = len(ids)
+    with torch.no_grad():
+        while len(ids) - start < max_new_tokens:
+            token = int(model(torch.tensor([ids])).logits[0, -1].argmax())
+            if token == tokenizer.eos_token_id:
+                break
+            ids.append(token)
+    return tokenizer.decode(ids[start:], skip_special_tokens=True).split("\n\n")[0].strip()
+
+
+@pytest.mark.parametrize("batch_size", [1, 4])
+def test_batches_equal_one_by_one_greedy(models, batch_size):
+    rows = PROMPTS["flores_en_it"] + PROMPTS["squad_it"]
+    for _, folder in models:
+        engine = load(folder, batch_size)
+        made = engine.generate([engine.encode(row["prompt"]) for row in rows], 20)
+        assert [one.text for one in made] == [
+            greedy_text(folder, row["prompt"], 20) for row in rows
+        ]
+
+
+def scripted(engine, monkeypatch, texts):
+    """Let the engine's model write ``texts``: its logits favour the next token of each row."""
+    scripts = [engine.tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
+    forward = engine.model.forward
+    start = {}
+
+    def written(*args, input_ids=None, **options):
+        result = forward(*args, input_ids=input_ids, **options)
+        start["at"] = start.get("at", -1) + 1
+        result.logits[:] = -1e9
+        for row, script in enumerate(scripts):
+            token = script[start["at"]] if start["at"] < len(script) else engine.eos[0]
+            result.logits[row, -1, token] = 0
+        return result
+
+    monkeypatch.setattr(engine.model, "forward", written)
+
+
+def test_each_row_ends_where_its_text_ends(models, monkeypatch):
+    engine = load(models[0][1])
+    texts = [" il gatto\n\nText: altro", " il pane", " il cielo è azzurro e sereno, e così via"]
+    scripted(engine, monkeypatch, texts)
+    prompts = [engine.encode("Text: uno\nTranslation:")] * 3
+    made = engine.generate(prompts, 12)
+    assert [one.finish_reason for one in made] == ["blank_line", "eos", "length"]
+    assert made[0].text == "il gatto"
+    assert made[1].text == "il pane"
+    assert texts[2].strip().startswith(made[2].text)
+    assert [one.tokens for one in made][2] == 12
+    assert made[0].tokens < 12
+
+
+def test_generation_stops_when_every_row_has_its_blank_line(models, monkeypatch):
+    engine = load(models[0][1])
+    scripted(engine, monkeypatch, [" il gatto\n\nText: altro testo ancora"] * 2)
+    made = engine.generate([engine.encode("Text:")] * 2, 60)
+    with_mark = len(engine.tokenizer(" il gatto\n\n", add_special_tokens=False)["input_ids"])
+    assert {one.tokens for one in made} <= {with_mark, with_mark + 1}
+
+
+def test_blank_line_criterion_looks_past_the_prompt(models):
+    import torch
+
+    engine = load(models[0][1])
+    prompt = engine.tokenizer("a\n\n", add_special_tokens=False)["input_ids"]
+    more = engine.tokenizer("b\n", add_special_tokens=False)["input_ids"]
+    criterion = BlankLine(engine.tokenizer, len(prompt))
+    assert criterion(torch.tensor([prompt + more]), None).tolist() == [False]
+    assert criterion(torch.tensor([prompt + more + more[-1:]]), None).tolist() == [True]
+
+
+def test_cut():
+    assert cut(" uno\ndue\n\ntre") == "uno\ndue"
+    assert cut("\n\nuno") == ""
+
+
+def test_long_prompts_lose_shots_and_say_so(models):
+    engine = load(models[0][1])
+    row = translation(0, 3)
+    lengths = [len(engine.encode(generate.render(row, shots))) for shots in range(4)]
+    new = 8
+    for shots, length in enumerate(lengths):
+        options = Options(max_new_tokens=new, context_length=length + new)
+        (made,) = generate_task(engine, [row], options)
+        assert (made["shots_used"], made["prompt_tokens"]) == (shots, length)
+        assert made["prompt"] == generate.render(row, shots)
+    options = Options(max_new_tokens=new, context_length=lengths[0] + new - 1)
+    (made,) = generate_task(engine, [row], options)
+    assert made["finish_reason"] == "prompt_too_long"
+    assert made["output"] == "" and made["output_tokens"] == 0
+    assert generate.shortening([made], 3) == (
+        "1 of 1 prompts with fewer shots; 1 of 1 prompts too long, scored as empty"
+    )
+
+
+def test_the_models_own_context_counts_too(models, tmp_path):
+    engine = load(write_model(tmp_path / "short", context_length=64))
+    made = generate_task(engine, [translation(0, 3)], Options(16, 2048))
+    assert made[0]["prompt_tokens"] <= 48
+    assert made[0]["shots_used"] < 3
+
+
+def test_folder(models, prompts, tmp_path):
+    out = tmp_path / "generation"
+    options = Options(max_new_tokens=6, context_length=200, engine="transformers", limit=5)
+    generate_checkpoints("llama-sava", models, prompts, out, options)
+    made = list(read_jsonl(out / "step-000004" / "flores_en_it.jsonl"))
+    assert list(made[0]) == [
+        "id",
+        "prompt",
+        "output",
+        "references",
+        "prompt_tokens",
+        "output_tokens",
+        "finish_reason",
+        "shots_used",
+    ]
+    assert [row["id"] for row in made] == [f"t{i}" for i in range(5)]
+    with (out / "scores.csv").open(encoding="utf-8", newline="") as handle:
+        scores = list(csv.DictReader(handle))
+    assert list(scores[0]) == list(generate.COLUMNS)
+    assert [(row["step"], row["task"], row["metric"]) for row in scores[:6]] == [
+        ("0", "flores_en_it", "chrf++"),
+        ("0", "flores_en_it", "bleu"),
+        ("0", "flores_en_it", "comet22"),
+        ("0", "squad_it", "rougeL"),
+        ("0", "squad_it", "exact_match"),
+        ("0", "squad_it", "f1"),
+    ]
+    assert scores[2]["value"] == "" and "comet not configured" in scores[2]["reason"]
+    assert {row["shots"] for row in scores} == {"3", "0"}
+    assert {row["limit"] for row in scores} == {"5"}
+    manifest = read_json(out / "manifest.json")
+    assert manifest["steps"] == [0, 4]
+    assert str(tmp_path) not in json.dumps(manifest)
+    assert sorted(path.name for path in out.iterdir()) == [
+        "manifest.json",
+        "scores.csv",
+        "step-000000",
+        "step-000004",
+    ]
+    first = {path: path.read_bytes() for path in out.rglob("*.*")}
+    generate_checkpoints("llama-sava", models, prompts, out, options)
+    assert {path: path.read_bytes() for path in out.rglob("*.*")} == first
+
+
+def test_a_killed_run_continues(models, prompts, tmp_path, monkeypatch):
+    out, calls = tmp_path / "generation", []
+    options = Options(max_new_tokens=4, context_length=200, engine="transformers")
+    task = generate.generate_task
+
+    def interrupted(*arguments):
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        calls.append(1)
+        return task(*arguments)
+
+    monkeypatch.setattr(generate, "generate_task", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        generate_checkpoints("r", models, prompts, out, options)
+    assert not (out / "manifest.json").exists()
+    monkeypatch.setattr(generate, "generate_task", lambda *a: calls.append(1) or task(*a))
+    generate_checkpoints("r", models, prompts, out, options)
+    assert len(calls) == 4
+    assert (out / "manifest.json").exists()
+
+
+def test_bad_arguments_are_all_listed(models, tmp_path):
+    with pytest.raises(RevocabError) as caught:
+        generate_checkpoints(
+            "r",
+            [("0", tmp_path / "absent")],
+            [("t", tmp_path / "absent.jsonl")],
+            tmp_path / "out",
+            Options(max_new_tokens=64, context_length=64),
+        )
+    assert len(caught.value.problems) == 3
+
+
+def test_vllm_is_chosen_where_it_imports():
+    try:
+        import vllm  # noqa: F401
+    except ImportError:
+        assert engines.choose_engine("auto") == "transformers"
+        with pytest.raises(RevocabError, match="--engine vllm: it cannot be imported"):
+            engines.choose_engine("vllm")
+    else:
+        assert engines.choose_engine("auto") == "vllm"
+    assert engines.choose_engine("transformers") == "transformers"
