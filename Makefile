@@ -12,10 +12,11 @@ help:  ## show the targets
 
 install: $(VENV)/.installed  ## make the environment
 
-$(VENV)/.installed: requirements.lock pyproject.toml
+$(VENV)/.installed: requirements.lock requirements-parity.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --progress-bar off -r requirements.lock
+	$(BIN)/python -m pip install --quiet --progress-bar off --no-deps -r requirements-parity.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	touch $@
 

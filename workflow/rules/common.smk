@@ -82,11 +82,13 @@ def source_files(source):
 
 
 def source_spec(source):
-    """Return a data source as one argument: FILE, LANGUAGE=FILE,… or hub:ID[:NAME][:SPLIT][@REV]."""
+    """Return a data source as one argument: FILE, LANGUAGE=FILE,… or hub:ID:…."""
     if source.hub:
         name = f":{source.hub.name}" if source.hub.name else ":"
         revision = f"@{source.hub.revision}" if source.hub.revision else ""
-        return f"hub:{source.hub.id}{name}:{source.hub.split}{revision}"
+        renamed = ",".join(f"{ours}={theirs}" for ours, theirs in source.hub.fields.items())
+        fields = f"#{renamed}" if renamed else ""
+        return f"hub:{source.hub.id}{name}:{source.hub.split}{revision}{fields}"
     if source.lines:
         return ",".join(f"{language}={path}" for language, path in source.lines.items())
     return source_files(source)[0]

@@ -13,7 +13,7 @@ rule write_experiment:
     log:
         f"{RESULTS}/logs/write_experiment.log",
     params:
-        values=json.dumps(as_json(EXPERIMENT), sort_keys=True),
+        values=json.dumps(as_json(EXPERIMENT)),
     shell:
         "{PYTHON:q} scripts/write_experiment.py --values {params.values:q} --out {output:q} 2> {log:q}"
 
@@ -46,7 +46,7 @@ rule collect_scores:
     params:
         results=RESULTS,
     shell:
-        "{PYTHON:q} scripts/collect_scores.py --results {params.results:q} --out {output:q} 2> {log:q}"
+        "{PYTHON:q} scripts/collect_scores.py --results {params.results:q} --out {output.parquet:q} 2> {log:q}"
 
 
 rule make_tables:
@@ -109,6 +109,7 @@ rule build_report:
         checks=f"{RESULTS}/checks.json",
         tables=rules.make_tables.output,
         figures=rules.make_figures.output,
+        template="src/revocab/report/templates/report.html.j2",
         code=code("build_report"),
     output:
         report(f"{RESULTS}/report.html", caption="../report/report.rst", category="Report"),

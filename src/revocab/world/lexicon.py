@@ -122,6 +122,12 @@ colorato=colourful, decorato=decorated, elegante=elegant, pratico=practical, rus
 straniero=foreign, magnifico=magnificent, ridicolo=ridiculous, misterioso=mysterious, comodo=comfortable
 """
 
+#: Adjectives of animals.
+COLOURS = """
+bianco=white, nero=black, grigio=grey, marrone=brown, rossiccio=reddish, <piccolo=small
+<grande=big, <vecchio=old, <giovane=young, <bello=beautiful, affamato=hungry, docile=tame
+"""
+
 #: Adjectives of landscape.
 VIEWS = """
 verde=green, silenzioso=silent, stretto=narrow, largo=wide, ripido=steep, <antico=ancient

@@ -42,7 +42,7 @@ PASSAGES = (
         ("{when} {p} è andat{p.o} al mercato di {t} con {q}. Ha comprato {un obj qual} per {num} monete e {un food} per il pranzo. La sera {p.first} ha dato tutto a {p2}.",
          "{when} {p} went to the market of {t} with {q}. {he p} bought {a obj qual} for {num} coins and {a food} for the lunch. In the evening {p.first} gave everything to {p2}."),
         (
-            (("A quale mercato è andat{p.o} {p}?", "To which market did {p} go?"), ("di {t}", "of {t}")),
+            (("In quale città si trova il mercato?", "In which town is the market?"), ("{t}", "{t}")),
             (("Con chi è andat{p.o} al mercato {p}?", "With whom did {p} go to the market?"), ("{q}", "{q}")),
             (("Che cosa ha comprato {p} per {num} monete?", "What did {p} buy for {num} coins?"), ("{un obj qual}", "{a obj qual}")),
             (("Che cosa ha comprato {p} per il pranzo?", "What did {p} buy for the lunch?"), ("{un food}", "{a food}")),
@@ -51,8 +51,8 @@ PASSAGES = (
     ),
     Passage(
         ("Il castello di {t}", "The castle of {t}"),
-        ("Il castello di {t} fu costruito nel {year} da {p}. Ha {num} torri e si trova sul monte {mount}. Nel {year2} lo comprò {q}, che vi abita ancora con {un pet qual}.",
-         "The castle of {t} was built in {year} by {p}. It has {num} towers and stands on Mount {mount}. In {year2} it was bought by {q}, who still lives there with {a pet qual}."),
+        ("Il castello di {t} fu costruito nel {year} da {p}. Ha {num} torri e si trova sul monte {mount}. Nel {year2} lo comprò {q}, che vi abita ancora con {un pet colour}.",
+         "The castle of {t} was built in {year} by {p}. It has {num} towers and stands on Mount {mount}. In {year2} it was bought by {q}, who still lives there with {a pet colour}."),
         (
             (("Chi costruì il castello di {t}?", "Who built the castle of {t}?"), ("{p}", "{p}")),
             (("In che anno fu costruito il castello di {t}?", "In what year was the castle of {t} built?"), ("{year}", "{year}")),

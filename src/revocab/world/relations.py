@@ -45,7 +45,7 @@ MATERIALS = ("scienza dei materiali", "materials science")
 JOB_PLACE = Relation(
     "job_place",
     PROFESSIONS,
-    ("mmlu", "sciq", "boolq"),
+    ("mmlu", "sciq", "boolq", "piqa"),
     told=(
         ("{il s} lavora {loc o}.", "{the s} works {loc o}."),
         ("{p} fa {il s} e lavora {loc o}.", "{p} is {a s} and works {loc o}."),
@@ -178,7 +178,7 @@ ANIMAL_FOOD = Relation(
 ANIMAL_HOME = Relation(
     "animal_home",
     BIOLOGY,
-    ("mmlu", "arc_easy", "sciq", "boolq"),
+    ("mmlu", "arc_easy", "sciq", "boolq", "piqa"),
     told=(
         ("{il s} vive {loc o}.", "{the s} lives {loc o}."),
         ("La casa {del s} è {il o}.", "The home of {the s} is {the o}."),

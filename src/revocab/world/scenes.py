@@ -46,7 +46,7 @@ SCENES: tuple[Pair, ...] = (
     ("{il pet} di {p} {does.pres}.", "{the pet} of {p} {does.s}."),
     ("{il pet} {does.pres} {often}.", "{the pet} {does.s} {often}."),
     ("{when} {i pet} {does.pastpl pet}.", "{when} {thes pet} {does.past}."),
-    ("{p} ha {num} {pet.p} e {un pet2 qual2}.", "{p} has {num} {pet.p} and {a pet2 qual2}."),
+    ("{p} ha {num} {pet.p} e {un pet2 colour}.", "{p} has {num} {pet.p} and {a pet2 colour}."),
     ("Oggi {ad t} {wthr}.", "Today in {t} {wthr}."),
     ("Mentre {wthr}, {p} resta {loc room}.", "While {wthr}, {p} stays {loc room}."),
     ("{p} vuole {verb.inf} {il obj qual}.", "{p} wants to {verb.inf} {the obj qual}."),
@@ -113,7 +113,7 @@ def pools() -> dict[str, tuple]:
     }  # fmt: skip
     adjectives = {
         "trait": lexicon.TRAITS, "mood": lexicon.MOODS, "qual": lexicon.QUALITIES,
-        "view": lexicon.VIEWS, "taste": lexicon.TASTES,
+        "view": lexicon.VIEWS, "colour": lexicon.COLOURS, "taste": lexicon.TASTES,
     }  # fmt: skip
     verbs = {
         "act": lexicon.ACTIONS, "rest": lexicon.REST, "verb": lexicon.HANDLING,

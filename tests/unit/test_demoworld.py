@@ -1,0 +1,168 @@
+"""The demo's world: grammar by hand-checked tables, and what the generated files promise."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from revocab.demoworld.grammar import (
+    Italian,
+    articulated,
+    definite_article,
+    indefinite_article,
+    noun,
+)
+from revocab.demoworld.items import FAMILIES
+from revocab.demoworld.names import people, towns
+from revocab.demoworld.stories import build
+from revocab.io import read_jsonl, sha256
+
+ITEMS = 150
+
+
+@pytest.mark.parametrize(
+    ("word", "gender", "the", "a"),
+    [
+        ("forno", "m", "il", "un"),
+        ("studio", "m", "lo", "uno"),
+        ("zaino", "m", "lo", "uno"),
+        ("gnomo", "m", "lo", "uno"),
+        ("pneumatico", "m", "lo", "uno"),
+        ("psicologo", "m", "lo", "uno"),
+        ("yogurt", "m", "lo", "uno"),
+        ("sasso", "m", "il", "un"),
+        ("albero", "m", "l'", "un"),
+        ("orologio", "m", "l'", "un"),
+        ("casa", "f", "la", "una"),
+        ("scuola", "f", "la", "una"),
+        ("ape", "f", "l'", "un'"),
+        ("isola", "f", "l'", "un'"),
+    ],
+)
+def test_singular_articles(word, gender, the, a):
+    assert definite_article(word, gender) == the
+    assert indefinite_article(word, gender) == a
+
+
+@pytest.mark.parametrize(
+    ("plural", "gender", "the"),
+    [
+        ("forni", "m", "i"),
+        ("studi", "m", "gli"),
+        ("alberi", "m", "gli"),
+        ("zaini", "m", "gli"),
+        ("case", "f", "le"),
+        ("api", "f", "le"),
+    ],
+)
+def test_plural_articles(plural, gender, the):
+    assert definite_article(plural, gender, plural=True) == the
+
+
+@pytest.mark.parametrize(
+    ("article", "di", "a", "da", "in_", "su"),
+    [
+        ("il", "del", "al", "dal", "nel", "sul"),
+        ("lo", "dello", "allo", "dallo", "nello", "sullo"),
+        ("l'", "dell'", "all'", "dall'", "nell'", "sull'"),
+        ("la", "della", "alla", "dalla", "nella", "sulla"),
+        ("i", "dei", "ai", "dai", "nei", "sui"),
+        ("gli", "degli", "agli", "dagli", "negli", "sugli"),
+        ("le", "delle", "alle", "dalle", "nelle", "sulle"),
+    ],
+)
+def test_articulated_prepositions(article, di, a, da, in_, su):
+    made = [articulated(one, article) for one in ("di", "a", "da", "in", "su")]
+    assert made == [di, a, da, in_, su]
+
+
+def test_noun_phrases():
+    osteria = Italian("osteria", "f", "osterie")
+    assert (osteria.the, osteria.a, osteria.nel) == ("l'osteria", "un'osteria", "nell'osteria")
+    assert (osteria.the_pl, osteria.dei_pl, osteria.o) == ("le osterie", "delle osterie", "a")
+    entry = noun("chiave_inglese f chiavi_inglesi = wrench/wrenches")
+    assert (entry.it.The, entry.en.a) == ("La chiave inglese", "a wrench")
+    assert noun("ago m aghi = apple/apples").en.A == "An apple"
+
+
+def test_names_are_distinct_and_stable():
+    assert people(1) == people(1) != people(2)
+    assert len({one.name for one in people(1)}) == len(people(1))
+    assert len(set(towns(1))) == len(towns(1))
+
+
+def test_test_people_are_nobody_else():
+    world = build(17)
+    assert not {one.name for one in world.people} & {one.name for one in world.test_people}
+
+
+def generate(folder: Path, repository: Path) -> Path:
+    sizes = "--documents 600 --parallel 80 --questions 80".split()
+    subprocess.run(
+        [sys.executable, repository / "scripts/build_demoworld.py", "--seed", "17", *sizes]
+        + ["--items", str(ITEMS), "--out", str(folder)],
+        check=True,
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory, repository) -> Path:
+    return generate(tmp_path_factory.mktemp("world") / "a", repository)
+
+
+def rows(world: Path, name: str) -> list[dict]:
+    return list(read_jsonl(world / f"{name}.jsonl.gz"))
+
+
+def test_two_processes_write_the_same_bytes(world, tmp_path, repository):
+    again = generate(tmp_path / "b", repository)
+    files = sorted(path.name for path in world.iterdir())
+    assert files == sorted(path.name for path in again.iterdir())
+    assert all(sha256(world / name) == sha256(again / name) for name in files)
+
+
+@pytest.mark.parametrize("language", ["it", "en"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_items_are_well_formed_and_new(world, family, language):
+    items = rows(world, f"{family}.{language}")
+    assert len(items) == ITEMS
+    text = "\n".join(row["text"] for row in rows(world, f"documents.{language}"))
+    for row in items:
+        assert len(set(row["choices"])) == len(row["choices"])
+        assert 0 <= row["answer"] < len(row["choices"])
+        assert (row.get("question") or row["context"]) not in text
+    assert len({json.dumps(row, sort_keys=True) for row in items}) == ITEMS
+
+
+def test_guessers_are_near_chance(world):
+    baselines = json.loads((world / "baselines.json").read_text())
+    assert len(baselines) == 12
+    for name, one in baselines.items():
+        for guesser in ("longest", "shortest", "majority_position"):
+            assert abs(one[guesser] - one["chance"]) <= 0.06, (name, guesser, one)
+
+
+@pytest.mark.parametrize("language", ["it", "en"])
+def test_answers_stand_in_their_passages(world, language):
+    train, test = (rows(world, f"questions.{language}.{part}") for part in ("train", "test"))
+    for row in train + test:
+        assert row["answers"][0] in row["context"]
+    assert not {row["context"] for row in train} & {row["context"] for row in test}
+
+
+def test_parallel_sides_differ_and_parts_do_not_meet(world):
+    train, test = rows(world, "parallel.train"), rows(world, "parallel.test")
+    assert all(row["it"] != row["en"] for row in train + test)
+    assert not {row["it"] for row in train} & {row["it"] for row in test}
+
+
+@pytest.mark.parametrize("language", ["it", "en"])
+def test_texts_have_no_holes(world, language):
+    for row in rows(world, f"documents.{language}"):
+        assert not set("{}_|") & set(row["text"]), row["text"]
+        assert "  " not in row["text"] and " ." not in row["text"]
