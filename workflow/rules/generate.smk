@@ -3,6 +3,10 @@
 GENERATION = EXPERIMENT.evaluation.generation
 
 
+#: What the score table records as the limit: one number where all tasks share it.
+LIMITS = {task.limit for task in GENERATION.tasks.values()}
+
+
 def prompt_arguments(wildcards):
     """Return the options of build_prompts for a generative task."""
     task = GENERATION.tasks[wildcards.task]
@@ -54,6 +58,7 @@ rule generate_text:
             max_new_tokens=GENERATION.max_new_tokens,
             context_length=GENERATION.context_length,
             comet_model=GENERATION.comet_model,
+            limit=LIMITS.copy().pop() if len(LIMITS) == 1 else None,
         ),
         out=folder,
     shell:

@@ -228,13 +228,13 @@ palla=ball; toccare il pavimento=touch the floor; rimbalzare=bounce
 bicchiere m=glass; cadere sulla pietra=fall on the stone; rompersi=break
 palloncino=balloon; incontrare uno spillo=meet a pin; scoppiare=burst
 pianta=plant; restare senza acqua=stay without water; appassire=wither
-fiore m=flower; sentire la primavera=feel the spring; sbocciare=bloom
+fiore m=flower; ricevere il sole di primavera=receive the spring sun; sbocciare=bloom
 seme m=seed; ricevere acqua e luce=receive water and light; germogliare=sprout
-foglia=leaf; incontrare l'autunno=meet the autumn; ingiallire=turn yellow
+foglia=leaf; restare sul ramo in autunno=stay on the branch in autumn; ingiallire=turn yellow
 latte m=milk*; restare fuori dal frigorifero=stay out of the fridge; inacidire=turn sour
 pasta=dough*; riposare con il lievito=rest with the yeast; gonfiarsi=swell
 metallo=metal*; ricevere molto calore=receive much heat; dilatarsi=expand
-ombra=shadow; aspettare il tramonto=wait for the sunset; allungarsi=grow longer
+ombra=shadow; restare fino al tramonto=stay until sunset; allungarsi=grow longer
 bucato=laundry*; stare al vento=stay in the wind; asciugarsi=dry
 zucchero=sugar*; finire nel tè=end up in the tea; dissolversi=dissolve
 pane m=bread*; restare troppo nel forno=stay too long in the oven; annerirsi=turn black
@@ -244,7 +244,7 @@ aquilone m=kite; trovare il vento=find the wind; volare=fly
 lampadina=light bulb; ricevere la corrente=receive current; accendersi=light up
 candela=candle; perdere l'ossigeno=lose the oxygen; spegnersi=go out
 uovo/uova:f=egg; cuocere nell'acqua=cook in the water; indurirsi=harden
-nebbia=fog*; sentire il sole=feel the sun; svanire=vanish
+nebbia=fog*; incontrare il sole=meet the sun; svanire=vanish
 nuvola=cloud; diventare troppo pesante=become too heavy; portare la pioggia=bring rain
 molla=coil; perdere il suo peso=lose its weight; tornare alla sua forma=return to its shape
 vapore m=steam*; toccare un vetro freddo=touch a cold window; condensarsi=condense

@@ -15,16 +15,16 @@ VOWELS = frozenset("aeiouàèéìòùAEIOUÈ")
 HEAVY = ("z", "gn", "ps", "pn", "x", "y")
 CONTRACTING = {"di": "de", "a": "a", "da": "da", "in": "ne", "su": "su"}
 #: Nouns in -co and -go whose masculine plural is -ci and -gi (stress lies further back, or custom).
-SOFT_PLURAL = frozenset(
-    "amico nemico medico meccanico idraulico portico asparago grafico tecnico elettrico magnifico"
-    " simpatico antipatico pratico pubblico comico tragico metallico aromatico domestico"
-    " selvatico artistico acquatico fantastico elastico rustico romantico storico unico atletico"
-    " energetico greco tipico logico magico poetico classico biologo autentico frenetico igienico"
-    " ironico malinconico politico scientifico tossico traffico monaco farmaco manico stomaco"
-    " sindaco parroco acrobatico botanico nautico economico pacifico esotico epico cronico"
-    " geologo archeologo zoologo psicologo biologico ecologico elettronico organico poliglotto"
-    .split()
-)  # fmt: skip
+SOFT_PLURAL_WORDS = """
+amico nemico medico meccanico idraulico portico asparago grafico tecnico elettrico magnifico
+simpatico antipatico pratico pubblico comico tragico metallico aromatico domestico selvatico
+artistico acquatico fantastico elastico rustico romantico storico unico atletico energetico
+greco tipico logico magico poetico classico biologo autentico frenetico igienico ironico
+malinconico politico scientifico tossico traffico monaco farmaco manico stomaco sindaco parroco
+acrobatico botanico nautico economico pacifico esotico epico cronico pneumatico magnetico
+geologo archeologo zoologo psicologo biologico ecologico elettronico organico poliglotto
+"""
+SOFT_PLURAL = frozenset(SOFT_PLURAL_WORDS.split())
 
 
 def starts_with_vowel(word: str) -> bool:
@@ -181,6 +181,25 @@ def phrase(
         own = {"ms": "il suo", "fs": "la sua", "mp": "i suoi", "fp": "le sue"}[gender + number]
         return f"{own} {words}"
     return join(articulated(PREPOSITION_OF[determiner], words, gender, number), words)
+
+
+UNITS = """
+zero uno due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici
+quindici sedici diciassette diciotto diciannove
+"""
+TENS = "venti trenta quaranta cinquanta sessanta settanta ottanta novanta"
+
+
+def number(value: int) -> str:
+    """Return a cardinal number below 100 in words: ventuno, ventitré, ottantotto."""
+    units = UNITS.split()
+    if value < 20:
+        return units[value]
+    ten, unit = TENS.split()[value // 10 - 2], value % 10
+    if unit == 0:
+        return ten
+    # The vowel of the ten goes before uno and otto; a final tre is stressed.
+    return (ten[:-1] if unit in (1, 8) else ten) + ("tré" if unit == 3 else units[unit])
 
 
 PREPOSITION_OF = {"del": "di", "al": "a", "dal": "da", "nel": "in", "sul": "su"}

@@ -12,7 +12,7 @@ cuscino=pillow, tovaglia=tablecloth, tappeto=carpet, candela=candle, lampada=lam
 lucchetto=padlock, scatola=box, cesto=basket, bottiglia=bottle, bicchiere m=glass, tazza=cup
 piatto=plate, scodella=bowl, vassoio=tray, teiera=teapot, barattolo=jar, sacco=sack, secchio=bucket
 corda=rope, martello=hammer, chiodo=nail, coltello=knife, pennello=brush, tavolozza=palette
-flauto=flute, chitarra=guitar, violino=violin, tamburo=drum, tromba=trumpet, campanella=small bell
+flauto=flute, chitarra=guitar, violino=violin, tamburo=drum, tromba=trumpet, campanella=handbell
 bambola=doll, palla=ball, aquilone m=kite, trottola=spinning top, burattino=puppet
 scacchiera=chessboard, mappa=map, bussola=compass, lanterna=lantern, medaglia=medal, moneta=coin
 busta=envelope, francobollo=stamp, cartolina=postcard, biglietto=ticket, agenda=diary
@@ -23,6 +23,13 @@ bicicletta=bicycle, slitta=sledge, carriola=wheelbarrow, telescopio=telescope, r
 cornice f=frame, spilla=brooch, nastro=ribbon, gomitolo=ball of wool
 grembiule m=apron, pettine m=comb, spazzola=hairbrush, asciugamano=towel, sapone m=soap bar
 portafoglio=wallet, orecchino=earring, sveglia=alarm clock, cavatappi/cavatappi m=corkscrew
+ditale m=thimble, scialle m=shawl, ciotola=basin, mestolo=ladle, pestello=pestle, calamaio=inkwell
+clessidra=hourglass, cannocchiale m=spyglass, temperino=penknife, lavagnetta=slate tablet, righello=ruler
+mantello=cloak, berretto=cap, sandalo=sandal, ciabatta=slipper, calza=stocking, cravatta=tie
+fionda=slingshot, altalena=swing, mosaico/mosaici=mosaic, ritratto=portrait, arazzo=tapestry
+mandolino=mandolin, fisarmonica=accordion, arpa=harp, armonica=harmonica, nacchera=castanet
+ampolla=cruet, damigiana=demijohn, brocca=jug, caraffa=carafe, fiasco=flask, boccale m=tankard
+cartella=satchel, opuscolo=leaflet, romanzo=novel, atlante m=atlas, calendario=calendar
 """
 
 #: What one eats, as single things or dishes.
@@ -31,7 +38,7 @@ mela=apple, pera=pear, pesca=peach, ciliegia=cherry, fragola=strawberry, arancia
 limone m=lemon, fico=fig, prugna=plum, albicocca=apricot, melone m=melon, anguria=watermelon
 castagna=chestnut, noce f=walnut, mandorla=almond, oliva=olive, pomodoro=tomato, patata=potato
 carota=carrot, cipolla=onion, zucchina=courgette, zucca=pumpkin, melanzana=aubergine
-peperone m=pepper, carciofo=artichoke, asparago=asparagus stalk, fungo=mushroom, cavolo=cabbage
+peperone m=bell pepper, carciofo=artichoke, asparago=asparagus stalk, fungo=mushroom, cavolo=cabbage
 fagiolo=bean, pisello=pea, lenticchia=lentil, ravanello=radish, spicchio d'aglio=clove of garlic
 uovo/uova:f=egg, frittata=omelette, zuppa=soup, insalata=salad, torta=cake, biscotto=biscuit
 focaccia=flatbread, panino=sandwich, polpetta=meatball, salsiccia=sausage, bistecca=steak
@@ -39,12 +46,16 @@ crostata=tart, ciambella=doughnut, gelato=ice cream, budino=pudding, caramella=s
 frittella=fritter, pizza=pizza, raviolo=dumpling, grissino=breadstick, uva=grape
 """
 
-#: Mass food and drink.
 DRINKS = """
-pane m=bread*, latte m=milk*, vino=wine*, acqua=water*, tè/tè m=tea*, caffè/caffè m=coffee*
-formaggio=cheese*, burro=butter*, miele m=honey*, marmellata=jam*, olio=oil*, riso=rice*
-farina=flour*, sale m=salt*, zucchero=sugar*, brodo=broth*, yogurt/yogurt m=yoghurt*, sidro=cider*
-cioccolata=chocolate*, panna=cream*, aceto=vinegar*, birra=beer*, spremuta=fresh juice*
+latte m=milk*, vino=wine*, acqua=water*, tè/tè m=tea*, caffè/caffè m=coffee*, brodo=broth*
+sidro=cider*, cioccolata=chocolate*, birra=beer*, spremuta=fresh juice*, limonata=lemonade*
+tisana=herb tea*, orzata=barley water*
+"""
+
+PANTRY = """
+pane m=bread*, formaggio=cheese*, burro=butter*, miele m=honey*, marmellata=jam*, olio=oil*, riso=rice*
+sale m=salt*, pepe m=pepper*, zucchero=sugar*, yogurt/yogurt m=yoghurt*, panna=cream*, aceto=vinegar*
+prosciutto=ham*, tonno=tuna*, senape f=mustard*, prezzemolo=parsley*, ricotta=ricotta*, cannella=cinnamon*
 """
 
 ROOMS = """
@@ -76,7 +87,8 @@ arco=arch, acquedotto=aqueduct, palazzo=palace, villaggio=village, osteria=taver
 
 PLANTS = """
 rosa=rose, tulipano=tulip, margherita=daisy, viola=violet, girasole m=sunflower, giglio=lily
-papavero=poppy, gelsomino=jasmine bush, lavanda=lavender bush, edera=ivy, felce f=fern
+papavero=poppy, gelsomino=jasmine bush, lavanda=lavender bush, felce f=fern, orchidea=orchid, garofano=carnation
+begonia=begonia, geranio=geranium, ortensia=hydrangea, ciclamino=cyclamen, glicine m=wisteria, ginestra=broom plant
 quercia=oak, pino=pine, abete m=fir, cipresso=cypress, olmo=elm, betulla=birch, faggio=beech
 salice m=willow, pioppo=poplar, ulivo=olive tree, melo=apple tree, ciliegio=cherry tree, fico=fig tree
 castagno=chestnut tree, alloro=laurel, basilico=basil plant, rosmarino=rosemary bush, salvia=sage plant
@@ -90,8 +102,12 @@ lumaca=snail, lucertola=lizard, riccio=hedgehog, scoiattolo=squirrel, volpe f=fo
 """
 
 FAMILY = """
-nonno|nonna=grandparent, zio/zii|zia=relative, cugino|cugina=cousin, amico|amica=friend
-vicino|vicina=neighbour, figlio|figlia=child, compagno|compagna=companion, ospite|ospite=guest
+nonno|nonna=grandfather|grandmother, zio/zii|zia=uncle|aunt, fratello|sorella=brother|sister
+figlio|figlia=son|daughter, cugino|cugina=cousin, amico|amica=friend, vicino|vicina=neighbour
+nipote|nipote=nephew|niece, collega|collega=colleague, studente|studentessa=student
+cliente|cliente=customer, sindaco|sindaca=mayor, ospite|ospite=guest, ragazzo|ragazza=boy|girl
+bambino|bambina=child, pittore|pittrice=painter, signore|signora=gentleman|lady
+viaggiatore|viaggiatrice=traveller, straniero|straniera=stranger, padrone|padrona=owner
 """
 
 TRAITS = """
@@ -138,8 +154,9 @@ selvaggio=wild, isolato=isolated, affollato=crowded, umido=damp, nebbioso=foggy
 """
 
 TASTES = """
-dolce=sweet, fresco=fresh, maturo=ripe, saporito=tasty, squisito=delicious, amaro=bitter, crudo=raw
-cotto=cooked, caldo=hot, freddo=cold, gustoso=appetising, leggero=light, profumato=fragrant
+dolce=sweet, fresco=fresh, maturo=ripe, saporito=tasty, amaro=bitter
+freddo=cold, gustoso=appetising, leggero=light, profumato=fragrant, croccante=crunchy, delicato=delicate
+nutriente=nourishing, morbido=soft, salato=salty, genuino=wholesome, tenero=tender, secco=dry
 """
 
 #: Daily actions of people (any person, any time).
@@ -171,6 +188,42 @@ perdere un guanto=lose a glove, trovare una conchiglia=find a shell, nascondere 
 scegliere un vestito=choose a dress, provare un cappello=try on a hat, pettinare i capelli=comb the hair
 """
 
+#: More of them, each with a verb of its own.
+MORE_ACTIONS = """
+abbracciare un parente=embrace a relative, accompagnare gli ospiti=accompany the guests
+addestrare un puledro=train a foal, affilare le forbici=sharpen the scissors, aggiungere il sale=add the salt
+allungare la tenda=lengthen the curtain, annodare un fazzoletto=knot a handkerchief, applaudire gli attori=applaud the actors
+arrotolare i tappeti=roll up the carpets, ascoltare il vento=listen to the wind, attraversare la valle=cross the valley
+avvolgere il filo=wind the thread, baciare la fronte=kiss the forehead, bollire le castagne=boil the chestnuts
+calcolare il prezzo=calculate the price, caricare il carro=load the wagon, chiacchierare con i clienti=chat with the customers
+colorare le uova=colour the eggs, combattere le zanzare=fight the mosquitoes, commentare la notizia=comment on the news
+confrontare i risultati=compare the results, consultare un'enciclopedia=consult an encyclopedia
+copiare una ricetta=copy a recipe, correggere gli esercizi=correct the exercises, cronometrare la corsa=time the race
+dettare una frase=dictate a sentence, digitare un messaggio=type a message, dimostrare un teorema=prove a theorem
+discutere di politica=discuss politics, distribuire i biscotti=hand out the biscuits, dividere il pane=share the bread
+elencare le capitali=list the capitals, esplorare la grotta=explore the cave, fabbricare un giocattolo=make a toy
+filare la lana=spin the wool, frequentare un corso=attend a course, gettare la spazzatura=throw away the rubbish
+gonfiare un pallone=inflate a balloon, imbiancare la facciata=whitewash the front, impacchettare i doni=wrap the gifts
+indovinare la risposta=guess the answer, insegnare una canzone=teach a song, interpretare un sogno=interpret a dream
+invitare i cugini=invite the cousins, lanciare un sasso=throw a stone, liberare un uccellino=free a little bird
+masticare una radice=chew a root, mescolare la polenta=stir the porridge, montare la tenda=put up the tent
+noleggiare una canoa=rent a canoe, ordinare una pizza=order a pizza, organizzare una gita=organise an outing
+origliare alla porta=eavesdrop at the door, pagare il conto=pay the bill, parcheggiare il furgone=park the van
+partecipare alla gara=take part in the contest, piegare le lenzuola=fold the sheets, potare la vite=prune the vine
+pronunciare un discorso=make a speech, progettare una barca=design a boat, recitare una commedia=act in a comedy
+rimproverare il gatto=scold the cat, ringraziare il maestro=thank the teacher, rispettare le regole=respect the rules
+risparmiare il denaro=save the money, rovesciare il latte=spill the milk, sbattere le uova=whisk the eggs
+scaldare la stanza=heat the room, scavare un pozzo=dig a well, sciogliere il burro=melt the butter
+scoprire un segreto=discover a secret, seguire le tracce=follow the tracks, sfogliare una rivista=leaf through a magazine
+sognare un viaggio=dream of a journey, sorvegliare il cancello=watch over the gate, spremere le arance=squeeze the oranges
+stampare un manifesto=print a poster, stringere la mano=shake hands, superare l'esame=pass the exam
+sussurrare una parola=whisper a word, tagliare il prato=mow the lawn, tradurre una lettera=translate a letter
+trascorrere le vacanze=spend the holidays, trasportare i mattoni=transport the bricks, tessere una coperta=weave a blanket
+urlare di gioia=shout with joy, vendemmiare le vigne=harvest the vineyards, verniciare la ringhiera=varnish the railing
+viaggiare in treno=travel by train, vincere la partita=win the match, zappare la terra=hoe the soil
+zuccherare le fragole=sugar the strawberries, sigillare la busta=seal the envelope, allacciare le scarpe=lace up the shoes
+"""
+
 #: What one does and needs no object for.
 REST = """
 svegliarsi presto=wake up early, lavarsi con l'acqua fredda=wash with cold water, vestirsi in fretta=dress in a hurry
@@ -183,11 +236,13 @@ andare al mercato=go to the market, scendere in cantina=go down to the cellar, r
 
 #: What one does with a thing.
 HANDLING = """
-comprare=buy, vendere=sell, perdere=lose, trovare=find, portare=carry, prendere=take
-nascondere=hide, rompere=break, riparare=repair, pulire=clean, cercare=look for, disegnare=draw
-scegliere=choose, regalare=give away, ricevere=receive, mostrare=show, dimenticare=forget
+comprare=buy, vendere=sell, portare=carry, prendere=take, nascondere=hide, riparare=repair
+pulire=clean, cercare=look for, disegnare=draw, scegliere=choose, regalare=give away, mostrare=show
 prestare=lend, conservare=keep, fotografare=photograph, dipingere=paint, usare=use, vedere=see
-preferire=prefer, desiderare=want, ammirare=admire, toccare=touch, lanciare=throw, spostare=move
+ammirare=admire, toccare=touch, spostare=move, misurare=measure, pesare=weigh, decorare=decorate
+sistemare=arrange, osservare=observe, descrivere=describe, sollevare=lift, restituire=return
+controllare=check, riconoscere=recognise, custodire=guard, offrire=offer, esaminare=examine
+scambiare=swap, proteggere=protect, trascinare=drag, ricordare=remember, lodare=praise
 """
 
 #: What animals do.
@@ -214,11 +269,13 @@ due giorni fa=two days ago, l'estate scorsa=last summer, un mese fa=a month ago
 """
 
 OFTEN = """
-ogni mattina=every morning, ogni sera=every evening, ogni giorno=every day, la domenica=on Sundays
+ogni settimana=every week, ogni giorno=every day, la domenica=on Sundays
 il lunedì=on Mondays, il martedì=on Tuesdays, il mercoledì=on Wednesdays, il giovedì=on Thursdays
 il venerdì=on Fridays, il sabato=on Saturdays, d'inverno=in winter, d'estate=in summer
-in autunno=in autumn, in primavera=in spring, dopo pranzo=after lunch, prima di cena=before supper
-a mezzogiorno=at noon, al tramonto=at sunset, all'alba=at dawn, nel pomeriggio=in the afternoon
+in autunno=in autumn, in primavera=in spring, a gennaio=in January, a febbraio=in February
+a marzo=in March, ad aprile=in April, a maggio=in May, a giugno=in June, a luglio=in July
+ad agosto=in August, a settembre=in September, a ottobre=in October, a novembre=in November
+a dicembre=in December, a Natale=at Christmas, a Pasqua=at Easter
 """
 
 SOON = """
@@ -226,12 +283,16 @@ domani=tomorrow, la settimana prossima=next week, l'anno prossimo=next year, pre
 dopodomani=the day after tomorrow, tra un mese=in a month, stasera=tonight, più tardi=later
 """
 
-NUMBERS = """
-due=two, tre=three, quattro=four, cinque=five, sei=six, sette=seven, otto=eight, nove=nine, dieci=ten
-undici=eleven, dodici=twelve, tredici=thirteen, quattordici=fourteen, quindici=fifteen
-sedici=sixteen, diciassette=seventeen, diciotto=eighteen, diciannove=nineteen, venti=twenty
-trenta=thirty, quaranta=forty, cinquanta=fifty, sessanta=sixty, settanta=seventy, ottanta=eighty
-novanta=ninety, cento=a hundred
+#: How rivers run.
+FLOW = """
+lentamente=slowly, velocemente=quickly, placidamente=placidly, dolcemente=gently, rapidamente=rapidly
+silenziosamente=silently, allegramente=cheerfully, tranquillamente=calmly, pigramente=lazily
+"""
+
+HOURS = """
+dopo pranzo=after lunch, prima di cena=before supper, a mezzogiorno=at noon, al tramonto=at sunset
+all'alba=at dawn, nel pomeriggio=in the afternoon, ogni mattina=every morning, ogni sera=every evening
+di notte=at night, nelle ore libere=in free hours
 """
 
 HOW = """

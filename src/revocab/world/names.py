@@ -6,18 +6,33 @@ import random
 
 from revocab.world.words import Name, Person
 
-OPENINGS = "Al An Ar Bel Ber Bran Cal Car Cor Dal Der Dor El Er Fal Fer Fio Gal Gio Gor Lan Lor Lu".split()
-OPENINGS += "Mal Mar Mel Mir Mon Nal Ner Nor Or Pal Per Pra Ral Ren Ros Sal San Ser Sil Tal Ter".split()
-OPENINGS += "Tor Tul Ul Val Ver Vil Vol Zan Zel Bri Cla Cre Dra Fla Gra Tre Ghi Che".split()
-MIDDLES = "ba be bi bo ca co da de di do fa fi ga ghe go la le li lo ma me mi mo na ne ni no".split()
-MIDDLES += "pa pe pi ra re ri ro sa se si so ta te ti to va ve vi vo za zi gna glia chi".split()
-FEMALE = "na lia tta ra ssa lda nza mina rella sia".split()
-MALE = "no lio tto ro sso ldo nzo mino rello sio".split()
-SURNAME = "ni tti lli ri ssi ldi nti schi rini zzi gni lone rese cchi".split()
-TOWN = "no sso llo na lla rba sca lto nza mpo rno vento monte valle borgo".split()
-RIVER = "ro no rso lio gno ra na mo vo".split()
-REGION = "nia lia ria sca gna tia".split()
-TAKEN = frozenset("Maria Marina Roma Torino Milano Salerno Verona Merano Cadore".split())
+#: Openings that end in a vowel take any ending; after a consonant only single consonants follow.
+OPENINGS = """
+Al An Ar Bal Bar Bel Ber Cal Car Cor Dal Dar Der Dor El Er Fal Fer Gal Gar Gor Lan Lor Lam Mal Mar
+Mel Mer Mil Mon Mor Nal Nar Ner Nor Or Pal Par Per Pon Ral Ren Ros Sal San Ser Sil Sol Tal Tan Ter
+Tor Tul Ul Val Ver Vil Vol Zan Zel Bri Cla Cre Dra Fla Fio Gra Gio Ghe Che Pra Tre Tri Bra Lu Ro Se
+"""
+MIDDLES = """
+ba be bi bo ca co da de di do fa fi ga ghe go la le li lo ma me mi mo na ne ni no pa pe pi ra re ri
+ro sa se si so ta te ti to va ve vi vo za zi
+"""
+FEMALE = "na lia tta ra ssa lda nza mina rella sia nella dia"
+MALE = "no lio tto ro sso ldo nzo mino rello sio nello dio"
+SURNAME = "ni tti lli ri ssi ldi nti schi rini zzi gni lone rese cchi doni telli"
+TOWN = "no sso llo na lla rba sca lto nza mpo rno vento monte valle borgo mare"
+RIVER = "ro no so lio gno ra na mo vo la"
+REGION = "nia lia ria sca gna tia"
+#: Places and people that exist, or words: not invented.
+TAKEN = """
+Maria Marina Roma Torino Milano Salerno Verona Merano Cadore Marino Carlo Mario Gallia Italia
+Marta Silvia Lazio Toscana Carnia Verdi Rosso Rossi Romagna Bologna Sardegna Spagna Gorizia
+Albania Armenia Germania Persia Serbia Brescia Venezia Catania Rovigo Berlino Dora Sarno Arno Adda
+Montevideo Belmonte Piemonte Salomone Corsica Pescara Ferrara Novara Ancona Terni Verna Roma
+"""
+GROUP_WORDS = "lb lc ld lf lg lm lp ls lt lv lz nc nd nf ng ns nt nv nz mb mp"
+GROUPS = frozenset(GROUP_WORDS.split()) | {
+    "r" + letter for letter in "bcdfglmnpstvz"
+}
 
 
 class NameMaker:
@@ -25,32 +40,35 @@ class NameMaker:
 
     def __init__(self, seed: int):
         self._random = random.Random(f"{seed}/names")
-        self._taken = set(TAKEN)
+        self._taken = set(TAKEN.split())
 
-    def draw(self, endings: list[str], middles: tuple[int, ...] = (0, 1)) -> str:
-        """Return a new name: an opening, ``middles`` syllables, an ending."""
+    def draw(self, endings: str, middles: tuple[int, ...] = (0, 1)) -> str:
+        """Return a new name: an opening, ``middles`` syllables, one of the ``endings``."""
         choose = self._random.choice
-        for _ in range(10_000):
-            count = choose(middles)
-            name = choose(OPENINGS) + "".join(choose(MIDDLES) for _ in range(count))
-            name += choose(endings)
-            if name not in self._taken and _pronounceable(name):
+        for _ in range(100_000):
+            parts = [choose(OPENINGS.split())]
+            parts += [choose(MIDDLES.split()) for _ in range(choose(middles))]
+            parts.append(choose(endings.split()))
+            name = "".join(parts).replace("nb", "mb").replace("np", "mp")
+            if name not in self._taken and _pronounceable(parts) and 4 <= len(name) <= 11:
                 self._taken.add(name)
                 return name
         raise AssertionError("no names left: add syllables")
 
-    def many(self, count: int, endings: list[str], middles: tuple[int, ...] = (0, 1)) -> list[str]:
+    def many(self, count: int, endings: str, middles: tuple[int, ...] = (0, 1)) -> list[str]:
         """Return ``count`` new names."""
         return [self.draw(endings, middles) for _ in range(count)]
 
 
-def _pronounceable(name: str) -> bool:
-    lower = name.lower()
-    consonants = run = 0
-    for letter in lower:
-        run = 0 if letter in "aeiou" else run + 1
-        consonants = max(consonants, run)
-    return consonants <= 3 and 4 <= len(name) <= 10 and not any(3 * v in lower for v in "aeiou")
+def _pronounceable(parts: list[str]) -> bool:
+    """Return whether syllables meet as in Italian words, and none comes twice in a row."""
+    for left, right in zip(parts, parts[1:], strict=False):
+        meeting = (left[-1] + right[0]).lower().replace("nb", "mb").replace("np", "mp")
+        if left[-1] not in "aeiou" and (right[1] not in "aeiou" or meeting not in GROUPS):
+            return False
+        if left[-2:].lower() == right[:2]:
+            return False
+    return True
 
 
 class Names:
@@ -62,12 +80,12 @@ class Names:
 
     def __init__(self, seed: int):
         maker = NameMaker(seed)
-        self.female = maker.many(90, FEMALE)
-        self.male = maker.many(90, MALE)
-        self.surnames = maker.many(220, SURNAME)
+        self.female = maker.many(70, FEMALE)
+        self.male = maker.many(70, MALE)
+        self.surnames = maker.many(160, SURNAME)
         self.known = tuple(Name(name) for name in maker.many(30, TOWN))
-        self.villages = tuple(Name(name) for name in maker.many(90, TOWN, (1,)))
-        self.rivers = tuple(Name(name, "m") for name in maker.many(12, RIVER, (0,)))
+        self.villages = tuple(Name(name) for name in maker.many(70, TOWN, (1,)))
+        self.rivers = tuple(Name(name, "m") for name in maker.many(12, RIVER))
         self.regions = tuple(Name(name) for name in maker.many(8, REGION, (1,)))
         self.mountains = tuple(Name(name, "m") for name in maker.many(20, RIVER, (1,)))
 

@@ -42,7 +42,7 @@ PASSAGES = (
         ("{when} {p} è andat{p.o} al mercato di {t} con {q}. Ha comprato {un obj qual} per {num} monete e {un food} per il pranzo. La sera {p.first} ha dato tutto a {p2}.",
          "{when} {p} went to the market of {t} with {q}. {he p} bought {a obj qual} for {num} coins and {a food} for the lunch. In the evening {p.first} gave everything to {p2}."),
         (
-            (("In quale città si trova il mercato?", "In which town is the market?"), ("{t}", "{t}")),
+            (("In quale città ha fatto la spesa {p}?", "In which town did {p} go shopping?"), ("{t}", "{t}")),
             (("Con chi è andat{p.o} al mercato {p}?", "With whom did {p} go to the market?"), ("{q}", "{q}")),
             (("Che cosa ha comprato {p} per {num} monete?", "What did {p} buy for {num} coins?"), ("{un obj qual}", "{a obj qual}")),
             (("Che cosa ha comprato {p} per il pranzo?", "What did {p} buy for the lunch?"), ("{un food}", "{a food}")),
@@ -75,8 +75,8 @@ PASSAGES = (
     ),
     Passage(
         ("La festa di {t}", "The feast of {t}"),
-        ("La festa di {t} si tiene ogni anno vicino {al land view}. La inventò {p} nel {year}. Si mangiano {i food} con {il drink}, e chi vince la gara riceve {un obj}. L'ultima volta ha vinto {q}.",
-         "The feast of {t} takes place every year near {the land view}. It was invented by {p} in {year}. People eat {s food} with {drink}, and whoever wins the contest gets {a obj}. The last time {q} won."),
+        ("La festa di {t} si tiene ogni anno vicino {al land view}. La inventò {p} nel {year}. Si mangiano {i food} con {il pantry}, e chi vince la gara riceve {un obj}. L'ultima volta ha vinto {q}.",
+         "The feast of {t} takes place every year near {the land view}. It was invented by {p} in {year}. People eat {s food} with {pantry}, and whoever wins the contest gets {a obj}. The last time {q} won."),
         (
             (("Chi inventò la festa di {t}?", "Who invented the feast of {t}?"), ("{p}", "{p}")),
             (("In che anno fu inventata la festa di {t}?", "In what year was the feast of {t} invented?"), ("{year}", "{year}")),

@@ -56,7 +56,7 @@ JOB_PLACE = Relation(
     ),
     asked=(
         ("Dove lavora {il s}?", "Where does {the s} work?"),
-        ("Qual è il posto di lavoro {del s}?", "What is the workplace of {the s}?"),
+        ("Dove va a lavorare {il s}?", "Where does {the s} go to work?"),
         ("Dove si trova di solito {il s}?", "Where is {the s} usually found?"),
     ),
     answer=("{loc o}", "{loc o}"),
@@ -84,8 +84,8 @@ JOB_ACTION = Relation(
         ("{p} guardava {il s} che {o.impf}.", "{p} watched {the s} {o.inf}."),
     ),
     asked=(
-        ("Che cosa fa {il s}?", "What does {the s} do?"),
-        ("Qual è il lavoro {del s}?", "What is the job of {the s}?"),
+        ("Che cosa sa fare {il s}?", "What can {the s} do?"),
+        ("Che cosa deve saper fare {un s}?", "What must {a s} be able to do?"),
         ("Che cosa deve fare {il s}?", "What does {the s} have to do?"),
     ),
     answer=("{o.inf}", "{o.inf}"),
@@ -140,7 +140,7 @@ ANIMAL_CALL = Relation(
     asked=(
         ("Qual è il verso {del s}?", "What is the call of {the s}?"),
         ("Che verso fa {il s}?", "What call does {the s} make?"),
-        ("Che cosa fa {il s} quando ha fame?", "What does {the s} do when it is hungry?"),
+        ("Da quale verso si riconosce {il s}?", "By which call does one know {the s}?"),
     ),
     answer=("{o.inf}", "{o.inf}"),
     polar=(("Il verso {del s} è {o.inf}?", "Is the call of {the s} to {o.inf}?"),),
@@ -189,7 +189,7 @@ ANIMAL_HOME = Relation(
     ),
     asked=(
         ("Dove vive {il s}?", "Where does {the s} live?"),
-        ("Qual è la casa {del s}?", "What is the home of {the s}?"),
+        ("Dove ha la casa {il s}?", "Where does {the s} have its home?"),
         ("Dove dorme {il s}?", "Where does {the s} sleep?"),
     ),
     answer=("{loc o}", "{loc o}"),
@@ -229,7 +229,7 @@ TOOL_USE = Relation(
         ("{il s} serve per {o.inf}.", "{the s} is used to {o.inf}."),
         ("Per {o.inf} si usa {il s}.", "To {o.inf}, one uses {the s}."),
         ("{p} ha preso {il s} per {o.inf}.", "{p} took {the s} to {o.inf}."),
-        ("Con {un s} si può {o.inf}.", "With {a s} one can {o.inf}."),
+        ("Con {un s} è possibile {o.inf}.", "With {a s} one can {o.inf}."),
         ("Chi vuole {o.inf} prende {un s}.", "Whoever wants to {o.inf} takes {a s}."),
         ("Senza {un s} è difficile {o.inf}.", "Without {a s} it is hard to {o.inf}."),
     ),
@@ -242,12 +242,12 @@ TOOL_USE = Relation(
     polar=(("{il s} serve per {o.inf}?", "Is {the s} used to {o.inf}?"),),
     personal=(
         (("{ad t} {p} ha comprato {un s}.", "In {t} {p} bought {a s}."),
-         ("Che cosa vuole fare {p}?", "What does {p} want to do?")),
+         ("Perché {p} ha comprato {il s}?", "Why did {p} buy the {s}?")),
     ),
     goals=(
         ("Che cosa si usa per {o.inf}?", "What does one use to {o.inf}?"),
-        ("Come si può {o.inf}?", "How can one {o.inf}?"),
-        ("Che cosa prende chi vuole {o.inf}?", "What does someone take who wants to {o.inf}?"),
+        ("Come fare per {o.inf}?", "How can one {o.inf}?"),
+        ("Di che cosa ha bisogno chi vuole {o.inf}?", "What should someone do who wants to {o.inf}?"),
     ),
     solution=("si usa {il s}", "use {the s}"),
 )  # fmt: skip
@@ -267,16 +267,16 @@ THING_MATERIAL = Relation(
     asked=(
         ("Di che cosa è fatt{s.o} {il s}?", "What is {the s} made of?"),
         ("Quale materiale si usa per fare {un s}?", "Which material does one use to make {a s}?"),
-        ("Con che cosa si fa {un s}?", "With what does one make {a s}?"),
+        ("Quale materiale ci vuole per {un s}?", "Which material does {a s} need?"),
     ),
-    answer=("{il o}", "{o}"),
+    answer=("{o}", "{o}"),
     polar=(("{il s} è fatt{s.o} di {o}?", "Is {the s} made of {o}?"),),
     personal=(
         (("{p} ha comprato {un s} {ad t}.", "{p} bought {a s} in {t}."),
          ("Di che cosa è fatt{s.o} {il s} di {p}?", "What is the {s} of {p} made of?")),
     ),
     goals=(
-        ("Che cosa serve per fare {un s}?", "What is needed to make {a s}?"),
+        ("Che cosa si usa per fabbricare {un s}?", "What does one use to produce {a s}?"),
         ("Come si fa {un s}?", "How does one make {a s}?"),
     ),
     solution=("si usa {il o}", "use {o}"),
@@ -288,14 +288,14 @@ PROPERTY = Relation(
     ("mmlu", "arc_easy", "sciq", "boolq"),
     told=(
         ("{il s} è {o@s}.", "{s} is {o}."),
-        ("Al tatto e alla vista {il s} è {o@s}.", "To the touch and to the eye {s} is {o}."),
+        ("Di solito {il s} è {o@s}.", "Usually {s} is {o}."),
         ("{p} dice che {il s} è {o@s}.", "{p} says that {s} is {o}."),
         ("Tutti sanno che {il s} è {o@s}.", "Everybody knows that {s} is {o}."),
-        ("Quando è {o@s}, {il s} è come deve essere.", "When it is {o}, {s} is as it should be."),
+        ("Una qualità {del s}: è {o@s}.", "One quality of {s}: it is {o}."),
     ),
     asked=(
         ("Com'è {il s}?", "What is {s} like?"),
-        ("Che qualità ha {il s}?", "What quality does {s} have?"),
+        ("Quale parola descrive {il s}?", "Which word describes {s}?"),
         ("Come si può descrivere {il s}?", "How can one describe {s}?"),
     ),
     answer=("{o@s}", "{o}"),
@@ -335,19 +335,19 @@ BODY_USE = Relation(
     ANATOMY,
     ("mmlu", "arc_easy", "sciq", "boolq"),
     told=(
-        ("{il s} serve a {o.inf}.", "{the s} serves to {o.inf}."),
+        ("{il s} serve {ad o}.", "{the s} serves to {o.inf}."),
         ("Per {o.inf} il corpo usa {il s}.", "To {o.inf}, the body uses {the s}."),
         ("Grazie {al s} possiamo {o.inf}.", "Thanks to {the s} we can {o.inf}."),
         ("Nel corpo {il s} ha il compito di {o.inf}.", "In the body {the s} has the task to {o.inf}."),
-        ("{p} impara che {il s} serve a {o.inf}.", "{p} learns that {the s} serves to {o.inf}."),
+        ("{p} impara che {il s} serve {ad o}.", "{p} learns that {the s} serves to {o.inf}."),
     ),
     asked=(
         ("Qual è il compito {del s}?", "What is the task of {the s}?"),
-        ("A che cosa serve {il s} nel corpo?", "What does {the s} serve for in the body?"),
-        ("Che cosa possiamo fare grazie {al s}?", "What can we do thanks to {the s}?"),
+        ("Quale compito ha {il s} nel corpo?", "What task does {the s} have in the body?"),
+        ("Nel corpo che lavoro fa {il s}?", "In the body, what job does {the s} have?"),
     ),
     answer=("{o.inf}", "to {o.inf}"),
-    polar=(("{il s} serve a {o.inf}?", "Does {the s} serve to {o.inf}?"),),
+    polar=(("{il s} serve {ad o}?", "Does {the s} serve to {o.inf}?"),),
 )  # fmt: skip
 
 PLACE_USE = Relation(
@@ -359,7 +359,7 @@ PLACE_USE = Relation(
         ("Per {o.inf} si va {loc s}.", "To {o.inf}, one goes {to s}."),
         ("{p} è andat{p.o} {loc s} per {o.inf}.", "{p} went {to s} to {o.inf}."),
         ("Chi vuole {o.inf} va {loc s}.", "Whoever wants to {o.inf} goes {to s}."),
-        ("{loc s} si può {o.inf}.", "{loc s} one can {o.inf}."),
+        ("{loc s} è possibile {o.inf}.", "{loc s} one can {o.inf}."),
         ("{ad t} molti vanno {loc s} per {o.inf}.", "In {t} many go {to s} to {o.inf}."),
     ),
     asked=(

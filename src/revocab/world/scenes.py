@@ -9,7 +9,7 @@ import random
 from functools import cache
 from typing import Any
 
-from revocab.world import lexicon, words
+from revocab.world import grammar_en, grammar_it, lexicon, words
 from revocab.world.names import Names
 
 Pair = tuple[str, str]
@@ -20,7 +20,7 @@ SCENES: tuple[Pair, ...] = (
     ("{il obj qual} {del fam} è {loc room}.", "{the obj qual} of {the fam} is {loc room}."),
     ("Sul tavolo ci sono {num} {obj.p} e {un obj2}.", "On the table there are {num} {obj.p} and {a obj2}."),
     ("{p} ha dimenticato {il obj} {sul furn}.", "{p} forgot {the obj} on {the furn}."),
-    ("{often} {p} ama {act.inf}.", "{often} {p} loves to {act.inf}."),
+    ("{hour} {p} ama {act.inf}.", "{hour} {p} loves to {act.inf}."),
     ("{when} {p} {act.past p}.", "{when} {p} {act.past}."),
     ("Da giovane {p} {act.impf} {often}.", "As a young person {p} used to {act.inf} {often}."),
     ("{soon} {p} e {q} {act.futpl}.", "{soon} {p} and {q} will {act.inf}."),
@@ -33,7 +33,7 @@ SCENES: tuple[Pair, ...] = (
     ("{often} {p} {rest.pres}.", "{often} {p} {rest.s}."),
     ("{soon} {p} {rest.fut}.", "{soon} {p} will {rest.inf}."),
     ("{p} mangia {un food taste} e beve {il drink}.", "{p} eats {a food taste} and drinks {the drink}."),
-    ("A colazione ci sono {i food} con {il drink}.", "For breakfast there are {thes food} with {the drink}."),
+    ("A colazione ci sono {i food} con {il pantry}.", "For breakfast there are {s food} with {pantry}."),
     ("{q} ha preparato {un food} con {i food2}.", "{q} has prepared {a food} with {thes food2}."),
     ("{i food} di {t} sono molto {taste@food.p}.", "{thes food} of {t} are very {taste}."),
     ("{nel land view} di {t} cresce {un plant}.", "In {the land view} of {t} grows {a plant}."),
@@ -57,16 +57,16 @@ SCENES: tuple[Pair, ...] = (
     ("{sui furn} {del fam} ci sono {num} {obj.p}.", "On {thes furn} of {the fam} there are {num} {obj.p}."),
     ("{p} lavora {how}, poi {rest.pres}.", "{p} works {how}, then {rest.s}."),
     ("{loc room} ci sono {un furn qual} e {num} {obj.p}.", "{loc room} there are {a furn qual} and {num} {obj.p}."),
-    ("Il fiume {river} scorre {how} verso il mare.", "The river {river} flows {how} to the sea."),
+    ("Il fiume {river} scorre {flow} verso il mare.", "The river {river} flows {flow} to the sea."),
     ("Dal monte {mount} si vedono {i land} di {t}.", "From Mount {mount} one sees {thes land} of {t}."),
     ("{p} e {q} camminano {how} verso {il land}.", "{p} and {q} walk {how} towards {the land}."),
     ("{dai land} arrivano {i fam} di {p}.", "From {thes land} come {thes fam} of {p}."),
-    ("{suo obj} è molto {qual@obj}, dice {q}.", "{his q} {obj} is very {qual}, says {q}."),
+    ("{suo obj} è {qual@obj}, dice {q}.", "{his q} {obj} is {qual}, says {q}."),
     ("{quei obj qual} sono di {p}.", "Those {s obj qual} belong to {p}."),
     ("Per {act.inf} ci vogliono {num} ore.", "It takes {num} hours to {act.inf}."),
     ("Prima di {act.inf}, {p} deve {act2.inf}.", "Before {act.ing}, {p} has to {act2.inf}."),
     ("{p} ha imparato ad amare {gen plant} di {t}.", "{p} has learned to love {gen plant} from {t}."),
-    ("In casa {del fam} c'è odore di {drink}.", "In the house of {the fam} there is a smell of {drink}."),
+    ("In casa {del fam} c'è odore di {pantry}.", "In the house of {the fam} there is a smell of {pantry}."),
     ("{i fam} di {q} {act.pl} {often}.", "{thes fam} of {q} {act.inf} {often}."),
     ("{when} {ad t} {i fam} {act.impfpl} insieme.", "{when} in {t} {thes fam} were {act.ing} together."),
 )  # fmt: skip
@@ -107,7 +107,7 @@ class Draw(dict):
 def pools() -> dict[str, tuple]:
     """Return the pools of words by slot name."""
     nouns = {
-        "obj": lexicon.OBJECTS, "food": lexicon.FOODS, "drink": lexicon.DRINKS,
+        "obj": lexicon.OBJECTS, "food": lexicon.FOODS, "drink": lexicon.DRINKS, "pantry": lexicon.PANTRY,
         "room": lexicon.ROOMS, "furn": lexicon.FURNITURE, "land": lexicon.LANDSCAPE,
         "plant": lexicon.PLANTS, "pet": lexicon.ANIMALS,
     }  # fmt: skip
@@ -121,11 +121,14 @@ def pools() -> dict[str, tuple]:
     }  # fmt: skip
     texts = {
         "wthr": lexicon.WEATHER, "when": lexicon.WHEN, "often": lexicon.OFTEN,
-        "soon": lexicon.SOON, "num": lexicon.NUMBERS, "how": lexicon.HOW,
+        "soon": lexicon.SOON, "how": lexicon.HOW,
+        "flow": lexicon.FLOW, "hour": lexicon.HOURS,
     }  # fmt: skip
     read = (
         (nouns, words.noun), (adjectives, words.adjective), (verbs, words.verb), (texts, words.text)
     )  # fmt: skip
     found = {name: words.table(block, reader) for group, reader in read for name, block in group.items()}
+    found["act"] += words.table(lexicon.MORE_ACTIONS, words.verb)
+    found["num"] = tuple(words.Text(grammar_it.number(n), grammar_en.number(n)) for n in range(2, 100))
     found["fam"] = words.table(lexicon.FAMILY, words.nouns_by_gender)
     return found

@@ -12,9 +12,11 @@ from revocab.world.grammar_it import Gender, Number, inflect
 Tense = Literal["present", "imperfect", "future", "past"]
 
 #: -ire verbs without -isc-.
-PLAIN_IRE = frozenset(
-    ["aprire", "coprire", "scoprire", "riaprire", "dormire", "partire", "sentire", "servire", "seguire", "inseguire", "offrire", "soffrire", "vestire", "bollire", "fuggire", "avvertire", "divertire", "nutrire", "riempire", "cucire", "mentire"]
-)  # fmt: skip
+PLAIN_IRE_WORDS = """
+aprire coprire scoprire riaprire dormire partire sentire servire seguire inseguire offrire
+soffrire vestire bollire fuggire avvertire divertire nutrire riempire cucire mentire applaudire
+"""
+PLAIN_IRE = frozenset(PLAIN_IRE_WORDS.split())
 
 #: Whole present forms (third singular, third plural).
 PRESENT = {
@@ -56,15 +58,36 @@ FUTURE_STEM = {
     "attrarre": "attrarr", "comporre": "comporr", "disporre": "disporr",
 }  # fmt: skip
 
-PARTICIPLE = dict(
-    pair.split("=")
-    for pair in ["accendere=acceso", "appendere=appeso", "aprire=aperto", "riaprire=riaperto", "bere=bevuto", "chiedere=chiesto", "chiudere=chiuso", "cogliere=colto", "raccogliere=raccolto", "accogliere=accolto", "correre=corso", "rincorrere=rincorso", "coprire=coperto", "scoprire=scoperto", "cuocere=cotto", "decidere=deciso", "difendere=difeso", "dipingere=dipinto", "dire=detto", "dividere=diviso", "fare=fatto", "friggere=fritto", "leggere=letto", "mettere=messo", "mordere=morso", "mungere=munto", "muovere=mosso", "nascere=nato", "nascondere=nascosto", "offrire=offerto", "soffrire=sofferto", "perdere=perso", "piangere=pianto", "prendere=preso", "proteggere=protetto", "ridere=riso", "sorridere=sorriso", "rimanere=rimasto", "rispondere=risposto", "rompere=rotto", "scegliere=scelto", "scendere=sceso", "sciogliere=sciolto", "scrivere=scritto", "spegnere=spento", "spendere=speso", "spingere=spinto", "stendere=steso", "stringere=stretto", "tendere=teso", "tingere=tinto", "togliere=tolto", "vedere=visto", "venire=venuto", "vincere=vinto", "vivere=vissuto", "dirigere=diretto", "correggere=corretto", "distruggere=distrutto", "essere=stato", "morire=morto", "produrre=prodotto", "condurre=condotto", "tradurre=tradotto", "trarre=tratto", "attrarre=attratto", "comporre=composto", "disporre=disposto", "permettere=permesso", "promettere=promesso", "trasmettere=trasmesso", "aggiungere=aggiunto", "raggiungere=raggiunto", "immergere=immerso", "emergere=emerso", "espandere=espanso", "riflettere=riflesso", "descrivere=descritto", "sorgere=sorto", "reggere=retto", "assistere=assistito", "percorrere=percorso", "soccorrere=soccorso", "rispecchiare=rispecchiato", "incidere=inciso", "intridere=intriso", "scuotere=scosso", "fondere=fuso", "diffondere=diffuso", "attendere=atteso", "sorprendere=sorpreso"]
-)
+PARTICIPLES = """
+accendere=acceso appendere=appeso aprire=aperto riaprire=riaperto bere=bevuto chiedere=chiesto
+chiudere=chiuso cogliere=colto raccogliere=raccolto accogliere=accolto correre=corso
+rincorrere=rincorso coprire=coperto scoprire=scoperto cuocere=cotto decidere=deciso
+difendere=difeso dipingere=dipinto dire=detto dividere=diviso fare=fatto friggere=fritto
+leggere=letto mettere=messo mordere=morso mungere=munto muovere=mosso nascere=nato
+nascondere=nascosto offrire=offerto soffrire=sofferto perdere=perso piangere=pianto
+prendere=preso proteggere=protetto ridere=riso sorridere=sorriso rimanere=rimasto
+rispondere=risposto rompere=rotto scegliere=scelto scendere=sceso sciogliere=sciolto
+scrivere=scritto spegnere=spento spendere=speso spingere=spinto stendere=steso
+stringere=stretto tendere=teso tingere=tinto togliere=tolto vedere=visto venire=venuto
+vincere=vinto vivere=vissuto dirigere=diretto correggere=corretto distruggere=distrutto
+essere=stato morire=morto produrre=prodotto condurre=condotto tradurre=tradotto trarre=tratto
+attrarre=attratto comporre=composto disporre=disposto permettere=permesso promettere=promesso
+trasmettere=trasmesso aggiungere=aggiunto raggiungere=raggiunto immergere=immerso
+emergere=emerso espandere=espanso riflettere=riflesso descrivere=descritto sorgere=sorto
+reggere=retto assistere=assistito percorrere=percorso soccorrere=soccorso incidere=inciso
+scuotere=scosso fondere=fuso diffondere=diffuso attendere=atteso sorprendere=sorpreso
+discutere=discusso trascorrere=trascorso
+"""
+PARTICIPLE = dict(pair.split("=") for pair in PARTICIPLES.split())
 
 #: Intransitive verbs whose past takes essere (reflexives always do).
-WITH_ESSERE = frozenset(
-    ["andare", "arrivare", "venire", "tornare", "ritornare", "partire", "uscire", "entrare", "salire", "scendere", "cadere", "nascere", "morire", "restare", "rimanere", "crescere", "diventare", "scappare", "essere", "stare", "fuggire", "sparire", "salpare", "evaporare", "gelare", "bollire*", "affondare", "fiorire", "appassire", "arrugginire", "galleggiare*", "sbocciare", "apparire", "evadere", "marcire", "ingiallire", "inverdire", "arrossire", "emergere", "sorgere", "scoppiare", "appartenere"]
-)
+WITH_ESSERE_WORDS = """
+andare arrivare venire tornare ritornare partire uscire entrare salire scendere cadere nascere
+morire restare rimanere crescere diventare scappare essere stare fuggire sparire salpare
+evaporare gelare affondare fiorire appassire arrugginire sbocciare apparire marcire ingiallire
+inverdire arrossire emergere sorgere scoppiare appartenere
+"""
+WITH_ESSERE = frozenset(WITH_ESSERE_WORDS.split())
 
 
 def split_reflexive(infinitive: str) -> tuple[str, bool]:

@@ -175,9 +175,10 @@ def nouns_by_gender(entry: str) -> dict[str, Noun]:
     """Read a job: ``fornaio|fornaia=baker``; one noun for each gender of person."""
     italian, english = entry.strip().split("=")
     male, _, female = italian.partition("|")
+    man, _, woman = english.partition("|")
     return {
-        "m": noun(f"{male} m={english}"),
-        "f": noun(f"{female or male} f={english}"),
+        "m": noun(f"{male} m={man}"),
+        "f": noun(f"{female or male} f={woman or man}"),
     }
 
 
