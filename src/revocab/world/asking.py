@@ -18,6 +18,11 @@ YES_NO = {"it": ("no", "sì"), "en": ("no", "yes")}
 CHOICES = {"hellaswag": 4, "mmlu": 4, "arc_easy": 4, "piqa": 2, "sciq": 4, "boolq": 2}
 #: Scenes with a person, after whom no two contexts are alike.
 PERSONAL_SCENES = tuple(pair for pair in SCENES if "{p}" in pair[0])
+#: Who asks: so that one question can be asked in many ways.
+ASKING = (
+    ("{p} vive {ad t} e vuole sapere una cosa.", "{p} lives in {t} and wants to know something."),
+    ("{ad t} {p} chiede a {q}:", "In {t} {p} asks {q}:"),
+)
 
 
 @dataclass(frozen=True)
@@ -99,25 +104,32 @@ class Asker:
         else:
             text = self.render(choose.choice(relation.asked), slots)
         right, wrong = self._answers(fact, slots, relation.answer)
-        return Asked(text, right, tuple(wrong), subject=relation.subject[self._side])
+        subject = relation.subject[self._side]
+        return Asked(self._someone_asks(text, slots, choose), right, tuple(wrong), subject=subject)
 
     def _supported(self, fact: Fact, choose: random.Random) -> Asked:
         slots = self.slots(fact, choose)
         context = self._support(fact, slots, choose) if choose.random() < 0.5 else ""
         question = self.render(choose.choice(fact.relation.asked), slots)
         right, wrong = self._answers(fact, slots, fact.relation.answer)
+        question = question if context else self._someone_asks(question, slots, choose)
         return Asked(question, right, tuple(wrong), context)
+
+    def _someone_asks(self, question: str, slots: Draw, choose: random.Random) -> str:
+        if "p" in slots and slots["p"].it in question or choose.random() < 0.6:
+            return question
+        return f"{self.render(choose.choice(ASKING), slots)} {question}"
 
     def _support(self, fact: Fact, slots: Draw, choose: random.Random) -> str:
         told = self.render(choose.choice(fact.relation.told), slots)
         scene = self.render(choose.choice(PERSONAL_SCENES), Draw(choose, self.names))
-        return " ".join(choose.sample([told, scene], 2))
+        return f"{scene} {told}"
 
     def _goal(self, fact: Fact, choose: random.Random) -> Asked:
         slots = self.slots(fact, choose)
         goal = self.render(choose.choice(fact.relation.goals), slots)
         right, wrong = self._answers(fact, slots, fact.relation.solution)
-        return Asked(goal, right, tuple(wrong))
+        return Asked(self._someone_asks(goal, slots, choose), right, tuple(wrong))
 
     def _polar(self, fact: Fact, choose: random.Random) -> Asked:
         slots = self.slots(fact, choose)

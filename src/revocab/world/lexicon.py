@@ -184,7 +184,7 @@ apparecchiare la tavola=set the table, riordinare gli scaffali=tidy the shelves,
 costruire una capanna=build a hut, scolpire una statua=carve a statue, lavorare a maglia=do the knitting
 fotografare il tramonto=photograph the sunset, festeggiare il compleanno=celebrate the birthday
 aiutare la nonna=help grandmother, curare un gattino=look after a kitten, difendere un compagno=defend a classmate
-perdere un guanto=lose a glove, trovare una conchiglia=find a shell, nascondere un regalo=hide a present
+dondolare la culla=rock the cradle, incollare una figurina=glue a sticker, nascondere un regalo=hide a present
 scegliere un vestito=choose a dress, provare un cappello=try on a hat, pettinare i capelli=comb the hair
 """
 

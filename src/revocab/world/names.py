@@ -80,17 +80,19 @@ class Names:
 
     def __init__(self, seed: int):
         maker = NameMaker(seed)
-        self.female = maker.many(70, FEMALE)
-        self.male = maker.many(70, MALE)
+        self.female = maker.many(60, FEMALE)
+        self.male = maker.many(60, MALE)
         self.surnames = maker.many(160, SURNAME)
-        self.known = tuple(Name(name) for name in maker.many(30, TOWN))
-        self.villages = tuple(Name(name) for name in maker.many(70, TOWN, (1,)))
-        self.rivers = tuple(Name(name, "m") for name in maker.many(12, RIVER))
-        self.regions = tuple(Name(name) for name in maker.many(8, REGION, (1,)))
+        self.known = tuple(Name(name) for name in maker.many(16, TOWN))
+        self.villages = tuple(Name(name) for name in maker.many(60, TOWN, (1,)))
+        self.rivers = tuple(Name(name, "m") for name in maker.many(8, RIVER))
+        self.regions = tuple(Name(name) for name in maker.many(6, REGION, (1,)))
         self.mountains = tuple(Name(name, "m") for name in maker.many(20, RIVER, (1,)))
 
-    def person(self, choose: random.Random) -> Person:
-        """Return a person with full name and gender."""
+    def person(self, choose: random.Random, *, full: bool = False) -> Person:
+        """Return a person, called by the first name or, with ``full``, by the full name."""
         gender = choose.choice("mf")
         first = choose.choice(self.female if gender == "f" else self.male)
+        if not full:
+            return Person(first, gender, first)
         return Person(f"{first} {choose.choice(self.surnames)}", gender, first)

@@ -91,7 +91,7 @@ PASSAGES = (
 def draw_passage(choose: random.Random, names: Names) -> tuple[Passage, Draw]:
     """Return a passage and the words that fill it."""
     first, second = sorted(choose.sample(range(1602, 1999), 2))
-    slots = Draw(choose, names, {"year": _year(first), "year2": _year(second)})
+    slots = Draw(choose, names, {"year": _year(first), "year2": _year(second)}, full_names=True)
     return choose.choice(PASSAGES), slots
 
 

@@ -75,9 +75,16 @@ SCENES: tuple[Pair, ...] = (
 class Draw(dict):
     """Slots that are drawn on first use from the pool of their name (``obj2`` from ``obj``)."""
 
-    def __init__(self, choose: random.Random, names: Names, given: dict[str, Any] | None = None):
+    def __init__(
+        self,
+        choose: random.Random,
+        names: Names,
+        given: dict[str, Any] | None = None,
+        *,
+        full_names: bool = False,
+    ):
         super().__init__(given or {})
-        self._choose, self._names = choose, names
+        self._choose, self._names, self._full_names = choose, names, full_names
 
     def __missing__(self, key: str) -> Any:
         pool = key.rstrip("0123456789")
@@ -91,7 +98,7 @@ class Draw(dict):
     def _draw(self, pool: str) -> Any:
         choose, names = self._choose, self._names
         if pool in ("p", "q"):
-            return names.person(choose)
+            return names.person(choose, full=self._full_names)
         if pool == "t":
             return choose.choice(names.known if choose.random() < 0.3 else names.villages)
         if pool == "river":

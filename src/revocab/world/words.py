@@ -59,7 +59,7 @@ class Name:
 
 @dataclass(frozen=True)
 class Person(Name):
-    """A person: ``it`` is the full name, ``first`` the first name."""
+    """A person: ``it`` is the name in use, ``first`` the first name."""
 
     first: str = ""
 
