@@ -21,7 +21,7 @@ from revocab.demoworld.names import people, towns
 from revocab.demoworld.stories import build
 from revocab.io import read_jsonl, sha256
 
-ITEMS = 150
+ITEMS = 120
 
 
 @pytest.mark.parametrize(

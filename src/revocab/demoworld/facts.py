@@ -1,8 +1,8 @@
 """Facts: what is true in the world, how it is stated and asked, and what one might confuse.
 
-A fact belongs to the train side or the test side. Both are stated in prose everywhere; only facts
-of the train side are ever asked in a training document, so that a test question is new in itself
-while its form and the knowledge behind it are not.
+Every fact is stated in prose. It is asked in several wordings, and one of them is kept for the test
+items: no training document holds it. So a test question is new in itself, while the fact behind it
+can be known from prose and from its other wordings.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from revocab.demoworld.grammar import VOWELS, Noun, capitalised, noun
 from revocab.demoworld.lexicon import pair, rows
 
 Text = dict[str, str]
-#: Four in ten facts are kept for test questions.
-TEST_SHARE = 0.4
 
 
 @dataclass(frozen=True)
@@ -31,11 +29,12 @@ class Fact:
     answer: Text
     pool: str
 
-    @property
-    def test(self) -> bool:
-        """Return whether questions about this fact are kept for the test items."""
-        digest = hashlib.sha256(self.key.encode()).digest()
-        return digest[0] < 256 * TEST_SHARE
+    def asked(self, test: bool) -> tuple[Text, ...]:
+        """Return the wording kept for the test items, or the others."""
+        kept = hashlib.sha256(self.key.encode()).digest()[0] % len(self.questions)
+        return tuple(
+            question for number, question in enumerate(self.questions) if (number == kept) == test
+        )
 
 
 @dataclass(frozen=True)

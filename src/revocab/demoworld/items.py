@@ -74,13 +74,14 @@ def fact_items(
     facts: list[Fact],
     language: str,
     count: int,
+    test: bool,
     supported: tuple[bool, ...] = (False,),
 ) -> Iterator[dict[str, Any]]:
     """Yield question rows about ``facts``, with or without a supporting passage, to ``count``."""
     asked = [
         (fact, question, support)
         for fact in facts
-        for question in fact.questions
+        for question in fact.asked(test)
         for support in supported
     ]
     draw.shuffle(asked)
@@ -181,11 +182,9 @@ def family_items(
     if family in scenes:
         made = list(scenes[family](world, draw, people, language, count))
     else:
-        facts = [
-            fact for fact in world.facts if fact.subject in SUBJECTS[family] and fact.test == test
-        ]
+        facts = [fact for fact in world.facts if fact.subject in SUBJECTS[family]]
         supported = (False, True) if family == "sciq" else (False,)
-        made = list(fact_items(world, draw, facts, language, count, supported))
+        made = list(fact_items(world, draw, facts, language, count, test, supported))
     draw.shuffle(made)
     for number, row in enumerate(made):
         row["id"] = f"{family}-{language}-{number:04d}"
