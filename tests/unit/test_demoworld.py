@@ -101,12 +101,10 @@ def test_test_people_are_nobody_else():
 
 
 def generate(folder: Path, repository: Path) -> Path:
-    sizes = "--documents 600 --parallel 80 --questions 80".split()
-    subprocess.run(
-        [sys.executable, repository / "scripts/build_demoworld.py", "--seed", "17", *sizes]
-        + ["--items", str(ITEMS), "--out", str(folder)],
-        check=True,
-    )
+    sizes = ["--documents", "600", "--parallel", "80", "--questions", "80", "--items", str(ITEMS)]
+    script = repository / "scripts/build_demoworld.py"
+    command = [sys.executable, script, "--seed", "17", *sizes, "--out", folder]
+    subprocess.run(command, check=True)
     return folder
 
 

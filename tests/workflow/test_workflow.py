@@ -29,7 +29,7 @@ def snakemake(repository: Path, *arguments: str, folder: Path | None = None, **e
 
 def planned(output: str) -> dict[str, int]:
     """Return the job counts of a dry run by rule."""
-    table = output.rsplit("count", 1)[-1].split("\n\n")[0]
+    table = output.rsplit("count", 1)[-1].split("\n\n", maxsplit=1)[0]
     return {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}
 
 
@@ -138,7 +138,11 @@ def test_editing_a_module_reruns_its_stage_and_touching_it_does_not(repository, 
 )
 def test_style(repository, command):
     done = subprocess.run(
-        [BIN / command[0], *command[1:]], cwd=repository, capture_output=True, text=True, check=False
+        [BIN / command[0], *command[1:]],
+        cwd=repository,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -4,6 +4,8 @@ import re
 import sys
 from pathlib import Path
 
+from snakemake.settings.types import DeploymentMethod
+
 from revocab.config import as_json, expand as expand_runs, validate
 from revocab.config.checks import WORLD_PARTS
 from revocab.config.expand import checkpoint_steps
@@ -16,7 +18,10 @@ except RevocabError as error:
     print(error.render(), file=sys.stderr)
     sys.exit(1)
 
-PYTHON = sys.executable
+# The interpreter that runs Snakemake, so that no environment needs to be activated; with --sdm conda
+# the one of the rule's environment.
+USES_CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+PYTHON = "python" if USES_CONDA else sys.executable
 RESULTS = f"results/{EXPERIMENT.experiment}"
 RESOURCES = f"resources/{EXPERIMENT.experiment}"
 RUNS = {run.id: run for run in expand_runs(EXPERIMENT)}
@@ -56,7 +61,7 @@ def options(**values):
     """Return ``--key value`` arguments; None and False are left out, True is a bare flag."""
     arguments = []
     for key, value in values.items():
-        flag = "--" + key.replace("_", "-")
+        flag = f"--{key.replace('_', '-')}"
         if value is True:
             arguments.append(flag)
         elif value is not None and value is not False:
@@ -146,3 +151,14 @@ def step_arguments(run, steps):
 def evaluated(group=None):
     """Return the runs whose checkpoints are scored."""
     return [run for run in RUNS.values() if run.evaluate and group in (None, run.group)]
+
+
+include: "common/data.smk"
+include: "common/tokenizer.smk"
+include: "common/intersection.smk"
+include: "common/init.smk"
+include: "common/train.smk"
+include: "common/eval.smk"
+include: "common/generate.smk"
+include: "common/analyse.smk"
+include: "common/report.smk"

@@ -10,29 +10,14 @@ rule build_world:
         parts=expand(f"{RESOURCES}/world/{{part}}.jsonl.gz", part=sorted(WORLD_PARTS)),
     log:
         f"{RESULTS}/logs/build_world.log",
+    conda:
+        "../../envs/core.yaml"
     params:
+        python=PYTHON,
         arguments=options(**EXPERIMENT.world.model_dump()) if EXPERIMENT.world else [],
         out=folder,
     shell:
-        "{PYTHON:q} scripts/build_demoworld.py {params.arguments:q} --out {params.out:q} 2> {log:q}"
-
-
-def corpus_arguments(wildcards):
-    """Return the options of prepare_corpus for a corpus."""
-    corpus = EXPERIMENT.corpora[wildcards.corpus]
-    hub = corpus.source.hub
-    place = (
-        options(hub=hub.id, name=hub.name, split=hub.split, revision=hub.revision)
-        if hub
-        else options(file=source_files(corpus.source)[0])
-    )
-    return place + options(
-        language=corpus.language,
-        text_field=corpus.text_field,
-        limit_documents=corpus.limit_documents,
-        limit_bytes=corpus.limit_bytes,
-        heldout_bytes=corpus.heldout_bytes,
-    )
+        "{params.python:q} scripts/build_demoworld.py {params.arguments:q} --out {params.out:q} 2> {log:q}"
 
 
 rule prepare_corpus:
@@ -45,9 +30,12 @@ rule prepare_corpus:
         heldout=f"{RESOURCES}/corpora/{{corpus}}/heldout.jsonl.gz",
     log:
         f"{RESULTS}/logs/prepare_corpus/{{corpus}}.log",
+    conda:
+        "../../envs/core.yaml"
     params:
+        python=PYTHON,
         arguments=corpus_arguments,
         out=folder,
     shell:
-        "{PYTHON:q} scripts/prepare_corpus.py --corpus {wildcards.corpus} {params.arguments:q}"
+        "{params.python:q} scripts/prepare_corpus.py --corpus {wildcards.corpus} {params.arguments:q}"
         " --out {params.out:q} 2> {log:q}"

@@ -1,22 +1,5 @@
 # Generation: the same stored prompts for every checkpoint.
 
-GENERATION = EXPERIMENT.evaluation.generation
-
-
-#: What the score table records as the limit: one number where all tasks share it.
-LIMITS = {task.limit for task in GENERATION.tasks.values()}
-
-
-def prompt_arguments(wildcards):
-    """Return the options of build_prompts for a generative task."""
-    task = GENERATION.tasks[wildcards.task]
-    return [
-        *options(kind=task.kind, shots=task.shots, limit=task.limit, pool_limit=task.pool_limit),
-        "--direction",
-        *task.direction,
-        *options(seed=EXPERIMENT.seed, pool=source_spec(task.pool), test=source_spec(task.test)),
-    ]
-
 
 rule build_prompts:
     input:
@@ -29,10 +12,13 @@ rule build_prompts:
         f"{RESULTS}/logs/build_prompts/{{task}}.log",
     wildcard_constraints:
         task=one_of(GENERATION.tasks),
+    conda:
+        "../../envs/core.yaml"
     params:
+        python=PYTHON,
         arguments=prompt_arguments,
     shell:
-        "{PYTHON:q} scripts/build_prompts.py --task {wildcards.task} {params.arguments:q}"
+        "{params.python:q} scripts/build_prompts.py --task {wildcards.task} {params.arguments:q}"
         " --out {output:q} 2> {log:q}"
 
 
@@ -46,7 +32,10 @@ rule generate_text:
         scores=f"{RESULTS}/runs/{{run}}/generation/scores.csv",
     log:
         f"{RESULTS}/logs/generate_text/{{run}}.log",
+    conda:
+        "../../envs/core.yaml"
     params:
+        python=PYTHON,
         models=lambda wildcards: step_arguments(
             RUNS[wildcards.run], RUNS[wildcards.run].select(GENERATION.steps)
         ),
@@ -62,5 +51,5 @@ rule generate_text:
         ),
         out=folder,
     shell:
-        "{PYTHON:q} scripts/generate_text.py --run {wildcards.run} {params.models:q}"
+        "{params.python:q} scripts/generate_text.py --run {wildcards.run} {params.models:q}"
         " {params.prompts:q} {params.arguments:q} --out {params.out:q} 2> {log:q}"

@@ -12,26 +12,13 @@ rule write_experiment:
         f"{RESULTS}/experiment.json",
     log:
         f"{RESULTS}/logs/write_experiment.log",
+    conda:
+        "../../envs/core.yaml"
     params:
+        python=PYTHON,
         values=json.dumps(as_json(EXPERIMENT)),
     shell:
-        "{PYTHON:q} scripts/write_experiment.py --values {params.values:q} --out {output:q} 2> {log:q}"
-
-
-def all_results():
-    """Return every file that tables and figures are made from."""
-    return [
-        f"{RESULTS}/fertility/manifest.json",
-        f"{RESULTS}/parameters.csv",
-        *[f"{RESULTS}/intersections/{pair}/manifest.json" for pair in intersection_pairs()],
-        *[f"{RESULTS}/similarity/{group}/manifest.json" for group in EXPERIMENT.runs],
-        *[f"{RESULTS}/prompts/{task}.jsonl" for task in GENERATION.tasks],
-        *[run_manifest(run) for run in RUNS.values()],
-        *[f"{RESULTS}/runs/{run.id}/multiple_choice.csv" for run in evaluated()],
-        *[f"{RESULTS}/runs/{run.id}/generation/manifest.json" for run in evaluated()],
-        *([f"{RESULTS}/scale/manifest.json"] if EXPERIMENT.scale else []),
-        *([f"{RESOURCES}/world/baselines.json"] if EXPERIMENT.world else []),
-    ]
+        "{params.python:q} scripts/write_experiment.py --values {params.values:q} --out {output:q} 2> {log:q}"
 
 
 rule collect_scores:
@@ -43,10 +30,13 @@ rule collect_scores:
         f"{RESULTS}/scores.parquet",
     log:
         f"{RESULTS}/logs/collect_scores.log",
+    conda:
+        "../../envs/core.yaml"
     params:
-        results=RESULTS,
+        python=PYTHON,
+        results=lambda wildcards: RESULTS,
     shell:
-        "{PYTHON:q} scripts/collect_scores.py --results {params.results:q} --out {output.parquet:q} 2> {log:q}"
+        "{params.python:q} scripts/collect_scores.py --results {params.results:q} --out {output.parquet:q} 2> {log:q}"
 
 
 rule make_tables:
@@ -62,11 +52,14 @@ rule make_tables:
         ],
     log:
         f"{RESULTS}/logs/make_tables.log",
+    conda:
+        "../../envs/core.yaml"
     params:
-        results=RESULTS,
+        python=PYTHON,
+        results=lambda wildcards: RESULTS,
         out=folder,
     shell:
-        "{PYTHON:q} scripts/make_tables.py --results {params.results:q} --out {params.out:q} 2> {log:q}"
+        "{params.python:q} scripts/make_tables.py --results {params.results:q} --out {params.out:q} 2> {log:q}"
 
 
 rule make_figures:
@@ -82,11 +75,14 @@ rule make_figures:
         ],
     log:
         f"{RESULTS}/logs/make_figures.log",
+    conda:
+        "../../envs/core.yaml"
     params:
-        results=RESULTS,
+        python=PYTHON,
+        results=lambda wildcards: RESULTS,
         out=folder,
     shell:
-        "{PYTHON:q} scripts/make_figures.py --results {params.results:q} --out {params.out:q} 2> {log:q}"
+        "{params.python:q} scripts/make_figures.py --results {params.results:q} --out {params.out:q} 2> {log:q}"
 
 
 rule check_artefacts:
@@ -98,10 +94,13 @@ rule check_artefacts:
         f"{RESULTS}/checks.json",
     log:
         f"{RESULTS}/logs/check_artefacts.log",
+    conda:
+        "../../envs/core.yaml"
     params:
-        results=RESULTS,
+        python=PYTHON,
+        results=lambda wildcards: RESULTS,
     shell:
-        "{PYTHON:q} scripts/check_artefacts.py --results {params.results:q} --out {output:q} 2> {log:q}"
+        "{params.python:q} scripts/check_artefacts.py --results {params.results:q} --out {output:q} 2> {log:q}"
 
 
 rule build_report:
@@ -115,7 +114,10 @@ rule build_report:
         report(f"{RESULTS}/report.html", caption="../report/report.rst", category="Report"),
     log:
         f"{RESULTS}/logs/build_report.log",
+    conda:
+        "../../envs/core.yaml"
     params:
-        results=RESULTS,
+        python=PYTHON,
+        results=lambda wildcards: RESULTS,
     shell:
-        "{PYTHON:q} scripts/build_report.py --results {params.results:q} --out {output:q} 2> {log:q}"
+        "{params.python:q} scripts/build_report.py --results {params.results:q} --out {output:q} 2> {log:q}"

@@ -1,23 +1,6 @@
 # Packed tokens, pretraining of stand-ins, continual training of runs.
 
 
-def pack_arguments(wildcards):
-    """Return the options of pack_tokens: shares of the mixture, and rows for the whole recipe."""
-    recipe = EXPERIMENT.recipes[wildcards.recipe]
-    shares = [
-        f"{corpus}={share}={corpus_folder(corpus)}"
-        for corpus, share in EXPERIMENT.mixtures[wildcards.mixture].items()
-    ]
-    return repeated("--corpus", shares) + options(
-        sequence_length=recipe.sequence_length,
-        rows=recipe.steps * recipe.batch_size,
-        seed=EXPERIMENT.seed,
-        no_document_start=not recipe.document_start,
-        document_end=recipe.document_end,
-        repeat_corpora=recipe.repeat_corpora,
-    )
-
-
 rule pack_tokens:
     input:
         tokenizer=lambda wildcards: tokenizer_manifest(wildcards.tokenizer),
@@ -27,12 +10,15 @@ rule pack_tokens:
         f"{RESULTS}/packed/{{tokenizer}}--{{mixture}}--{{recipe}}/manifest.json",
     log:
         f"{RESULTS}/logs/pack_tokens/{{tokenizer}}--{{mixture}}--{{recipe}}.log",
+    conda:
+        "../../envs/core.yaml"
     params:
+        python=PYTHON,
         tokenizer=lambda wildcards: tokenizer_folder(wildcards.tokenizer),
         arguments=pack_arguments,
         out=folder,
     shell:
-        "{PYTHON:q} scripts/pack_tokens.py --tokenizer {params.tokenizer:q} {params.arguments:q}"
+        "{params.python:q} scripts/pack_tokens.py --tokenizer {params.tokenizer:q} {params.arguments:q}"
         " --out {params.out:q} 2> {log:q}"
 
 
@@ -45,46 +31,18 @@ rule pack_heldout:
         f"{RESULTS}/heldout/{{tokenizer}}--{{length}}/manifest.json",
     log:
         f"{RESULTS}/logs/pack_heldout/{{tokenizer}}--{{length}}.log",
+    conda:
+        "../../envs/core.yaml"
     params:
+        python=PYTHON,
         tokenizer=lambda wildcards: tokenizer_folder(wildcards.tokenizer),
         arguments=repeated(
             "--corpus", [f"{one}={corpus_folder(one)}" for one in EXPERIMENT.evaluation.heldout]
         ),
         out=folder,
     shell:
-        "{PYTHON:q} scripts/pack_heldout.py --tokenizer {params.tokenizer:q} {params.arguments:q}"
+        "{params.python:q} scripts/pack_heldout.py --tokenizer {params.tokenizer:q} {params.arguments:q}"
         " --sequence-length {wildcards.length} --out {params.out:q} 2> {log:q}"
-
-
-def training(tokenizer, mixture, recipe):
-    """Return the folders of packed and held-out tokens for a training."""
-    length = EXPERIMENT.recipes[recipe].sequence_length
-    return (
-        f"{RESULTS}/packed/{tokenizer}--{mixture}--{recipe}",
-        f"{RESULTS}/heldout/{tokenizer}--{length}",
-    )
-
-
-def recipe_arguments(name, seed):
-    """Return a recipe as options of train_model (packing has its own part of it)."""
-    packing = {"sequence_length", "document_start", "document_end", "repeat_corpora"}
-    return options(**EXPERIMENT.recipes[name].model_dump(exclude=packing), seed=seed)
-
-
-def launcher(wildcards, resources):
-    """Return how Python starts: itself, or torchrun where the profile gives more than one GPU."""
-    gpus = resources.get("gpu", 0)
-    return ["-m", "torch.distributed.run", "--nproc-per-node", gpus] if gpus > 1 else []
-
-
-def micro_batch(wildcards, resources):
-    """Return the sequences per device and pass, where the profile gives them."""
-    return options(micro_batch=resources.get("micro_batch"))
-
-
-def run_training(wildcards):
-    run = RUNS[wildcards.run]
-    return training(run.target, run.mixture, run.recipe)
 
 
 rule adapt_model:
@@ -100,7 +58,10 @@ rule adapt_model:
     wildcard_constraints:
         run=one_of(run.id for run in RUNS.values() if run.trains),
     priority: 10
+    conda:
+        "../../envs/core.yaml"
     params:
+        python=PYTHON,
         launcher=launcher,
         model=lambda wildcards: step_folder(RUNS[wildcards.run], 0),
         packed=lambda wildcards: run_training(wildcards)[0],
@@ -111,14 +72,9 @@ rule adapt_model:
         micro_batch=micro_batch,
         out=folder,
     shell:
-        "{PYTHON:q} {params.launcher:q} scripts/train_model.py --model {params.model:q}"
+        "{params.python:q} {params.launcher:q} scripts/train_model.py --model {params.model:q}"
         " --packed {params.packed:q} --heldout {params.heldout:q} {params.recipe:q}"
         " {params.micro_batch:q} --threads {threads} --out {params.out:q} 2> {log:q}"
-
-
-def pretraining(wildcards):
-    model = EXPERIMENT.models[wildcards.model]
-    return training(model.tokenizer, model.pretrain.mixture, model.pretrain.recipe)
 
 
 use rule adapt_model as pretrain_stand_in with:
@@ -133,7 +89,10 @@ use rule adapt_model as pretrain_stand_in with:
     wildcard_constraints:
         model=one_of(STAND_INS),
     priority: 100
+    conda:
+        "../../envs/core.yaml"
     params:
+        python=PYTHON,
         launcher=launcher,
         model=lambda wildcards: f"{RESULTS}/models/{wildcards.model}/untrained",
         packed=lambda wildcards: pretraining(wildcards)[0],

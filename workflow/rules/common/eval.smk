@@ -1,0 +1,24 @@
+# Input and params functions of eval.smk.
+
+
+TASKS = EXPERIMENT.evaluation.multiple_choice.tasks
+
+
+def task_arguments(wildcards):
+    """Return the options of build_task for a task."""
+    task = TASKS[wildcards.task]
+    if task.harness:
+        return options(harness=task.harness)
+    template = options(template=f"config/tasks/{task.template}.yaml")
+    if task.data is None:
+        return template
+    hub = task.data.hub
+    if hub:
+        return template + options(hub=hub.id, name=hub.name, split=hub.split, revision=hub.revision)
+    return template + options(data=source_files(task.data)[0])
+
+
+def task_inputs(wildcards):
+    """Return a task's data file, if it has one here."""
+    data = TASKS[wildcards.task].data
+    return source_files(data) if data else []

@@ -1,0 +1,54 @@
+# Input and params functions of train.smk.
+
+
+def pack_arguments(wildcards):
+    """Return the options of pack_tokens: shares of the mixture, and rows for the whole recipe."""
+    recipe = EXPERIMENT.recipes[wildcards.recipe]
+    shares = [
+        f"{corpus}={share}={corpus_folder(corpus)}"
+        for corpus, share in EXPERIMENT.mixtures[wildcards.mixture].items()
+    ]
+    return repeated("--corpus", shares) + options(
+        sequence_length=recipe.sequence_length,
+        rows=recipe.steps * recipe.batch_size,
+        seed=EXPERIMENT.seed,
+        no_document_start=not recipe.document_start,
+        document_end=recipe.document_end,
+        repeat_corpora=recipe.repeat_corpora,
+    )
+
+
+def training(tokenizer, mixture, recipe):
+    """Return the folders of packed and held-out tokens for a training."""
+    length = EXPERIMENT.recipes[recipe].sequence_length
+    return (
+        f"{RESULTS}/packed/{tokenizer}--{mixture}--{recipe}",
+        f"{RESULTS}/heldout/{tokenizer}--{length}",
+    )
+
+
+def recipe_arguments(name, seed):
+    """Return a recipe as options of train_model (packing has its own part of it)."""
+    packing = {"sequence_length", "document_start", "document_end", "repeat_corpora"}
+    return options(**EXPERIMENT.recipes[name].model_dump(exclude=packing), seed=seed)
+
+
+def launcher(wildcards, resources):
+    """Return how Python starts: itself, or torchrun where the profile gives more than one GPU."""
+    gpus = resources.get("gpu", 0)
+    return ["-m", "torch.distributed.run", "--nproc-per-node", gpus] if gpus > 1 else []
+
+
+def micro_batch(wildcards, resources):
+    """Return the sequences per device and pass, where the profile gives them."""
+    return options(micro_batch=resources.get("micro_batch"))
+
+
+def run_training(wildcards):
+    run = RUNS[wildcards.run]
+    return training(run.target, run.mixture, run.recipe)
+
+
+def pretraining(wildcards):
+    model = EXPERIMENT.models[wildcards.model]
+    return training(model.tokenizer, model.pretrain.mixture, model.pretrain.recipe)
