@@ -24,7 +24,7 @@ demo: install  ## the whole DAG on the embedded demo, tables and report at the e
 	$(BIN)/snakemake --cores $(CORES)
 	@echo "report: results/demo/report.html   tables: results/demo/tables/"
 
-test: lint  ## everything that CI runs, a smaller demo included
+test: install  ## everything that CI runs, a smaller demo included
 	$(BIN)/python -m pytest
 
 quick: install  ## the tests that take seconds
