@@ -25,9 +25,15 @@ rule collect_scores:
     input:
         experiment=f"{RESULTS}/experiment.json",
         results=all_results(),
+        published=(
+            sorted(map(str, Path(EXPERIMENT.paper_values).glob("*.csv")))
+            if EXPERIMENT.paper_values
+            else []
+        ),
         code=code("collect_scores"),
     output:
-        f"{RESULTS}/scores.parquet",
+        parquet=f"{RESULTS}/scores.parquet",
+        csv=f"{RESULTS}/scores.csv",
     log:
         f"{RESULTS}/logs/collect_scores.log",
     conda:
