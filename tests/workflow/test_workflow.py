@@ -28,9 +28,9 @@ def snakemake(repository: Path, *arguments: str, folder: Path | None = None, **e
 
 
 def planned(output: str) -> dict[str, int]:
-    """Return the job counts of a dry run by rule."""
-    table = output.rsplit("count", 1)[-1].split("\n\n", maxsplit=1)[0]
-    return {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}
+    """Return the job counts of a dry run by rule: the rows between its header and its total."""
+    table = re.search(r"^job +count\n[- ]+\n(.*?)^total ", output, re.M | re.S)
+    return {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", table[1], re.M)}
 
 
 def dry_run(repository, *arguments):
@@ -102,7 +102,7 @@ def test_missing_data_root_is_one_clear_line(repository):
 
 def test_editing_a_module_reruns_its_stage_and_touching_it_does_not(repository, tmp_path):
     """The modules behind a rule are its inputs (proved on the cheapest rule)."""
-    for name in ("config", "scripts", "src", "workflow", "profiles"):
+    for name in ("config", "envs", "scripts", "src", "workflow", "profiles"):
         source = repository / name
         for file in source.rglob("*"):
             if file.is_file() and "__pycache__" not in file.parts:
