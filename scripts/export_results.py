@@ -16,6 +16,9 @@ def main() -> None:
     parser.add_argument("--date", required=True, help="when the run was made")
     parser.add_argument("--command", required=True, help="the command that made it")
     parser.add_argument("--figures", type=Path, required=True, help="folder for the figures")
+    parser.add_argument(
+        "--without", action="append", default=[], metavar="TABLE", help="a table to leave out"
+    )
     parser.add_argument("--out", type=Path, required=True, help="Markdown page to write")
     arguments = parser.parse_args()
 
@@ -28,6 +31,7 @@ def main() -> None:
         date=arguments.date,
         command=arguments.command,
         experiment=arguments.experiment,
+        without=arguments.without,
     )
 
 

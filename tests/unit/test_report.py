@@ -238,6 +238,13 @@ def test_export(folder, tmp_path):
     assert len(list(figures.iterdir())) == 10
 
 
+def test_export_leaves_out_tables_that_quote_data(folder, tmp_path):
+    page = tmp_path / "page.md"
+    options = {"date": "2026-01-01", "command": "x"}
+    export_results(folder, page, tmp_path / "figures", **options, without=["table08"])
+    assert "is left out: it quotes the data" in page.read_text()
+
+
 def test_export_names_missing_figures(broken, tmp_path):
     with pytest.raises(RevocabError, match=r"figure01\.svg: missing"):
         export_results(broken, tmp_path / "a.md", tmp_path, date="x", command="y")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from revocab.errors import RevocabError
@@ -35,8 +36,13 @@ def fact_lines(results: Results) -> list[str]:
     ]
 
 
-def page(results: Results, date: str, command: str, figures: dict[str, str]) -> str:
-    """Return the page; ``figures`` maps a figure's id to its path as seen from the page."""
+def page(
+    results: Results, date: str, command: str, figures: dict[str, str], without: Sequence[str] = ()
+) -> str:
+    """Return the page; ``figures`` maps a figure's id to its path as seen from the page.
+
+    Tables named in ``without`` are left out by name: the prompts of real data quote that data.
+    """
     lines = [f"# Results: {results.experiment['title']}", ""]
     lines += [f"Date: {date}. Command:", "", "```sh", command, "```", ""]
     lines += [f"> {note}\n" for note in notes.synthetic(results)]
@@ -49,7 +55,11 @@ def page(results: Results, date: str, command: str, figures: dict[str, str]) -> 
     ]
     lines += ["## Tables", ""]
     for identifier in sorted(results.experiment["tables"]):
-        lines += [to_markdown(build_table(results, identifier))]
+        if identifier in without:
+            title = results.experiment["tables"][identifier]["title"]
+            lines += [f"**{numbered(identifier)}: {title}** is left out: it quotes the data.", ""]
+        else:
+            lines += [to_markdown(build_table(results, identifier))]
     lines += ["## Figures", ""]
     for identifier, entry in sorted(results.experiment["figures"].items()):
         if identifier in figures:
@@ -74,6 +84,7 @@ def export_results(
     date: str,
     command: str,
     experiment: str | Path | None = None,
+    without: Sequence[str] = (),
 ) -> None:
     """Write the page to ``out`` and copy the figures (SVG) into ``figure_folder``.
 
@@ -93,4 +104,4 @@ def export_results(
         with atomic(target) as temporary:
             shutil.copyfile(source, temporary)
         paths[identifier] = Path(os.path.relpath(target, out.parent)).as_posix()
-    write_text(out, page(results, date, command, paths))
+    write_text(out, page(results, date, command, paths, without))
