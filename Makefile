@@ -27,7 +27,7 @@ demo: install  ## the whole DAG on the embedded demo, tables and report at the e
 test: install  ## everything that CI runs, a smaller demo included
 	$(BIN)/python -m pytest
 
-quick: install  ## the tests that take seconds
+quick: install  ## the tests without the smaller demo
 	$(BIN)/python -m pytest -m "not demo"
 
 lint: install  ## style of Python and of the workflow
