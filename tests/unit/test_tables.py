@@ -162,7 +162,8 @@ def test_notes_say_what_a_reader_must_know(folder):
     assert "flatters them: source on world-en; target on world-it, world-en;" in fertility
     generation = " ".join(build_table(results, "table05").notes)
     assert "COMET-22 is empty: comet not configured." in generation
-    assert "40 queries" in generation
+    limit = results.experiment["evaluation"]["generation"]["tasks"]["flores_en_it"]["limit"]
+    assert f"{limit} queries" in generation
     results.experiment["evaluation"]["multiple_choice"]["limit"] = 50
     assert "the first 50 items of each task" in " ".join(build_table(results, "table03").notes)
 
