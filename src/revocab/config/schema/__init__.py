@@ -1,0 +1,72 @@
+"""The closed model of an experiment file: every key, its type, its default, and nothing else."""
+
+from revocab.config.schema.base import Closed, Id, Line, Step, exactly_one
+from revocab.config.schema.data import Corpus, HubPart, Source, Tokenizer, TokenizerTraining, World
+from revocab.config.schema.evaluation import (
+    Evaluation,
+    Fertility,
+    Generation,
+    GenerationTask,
+    MultipleChoice,
+    Similarity,
+    Task,
+)
+from revocab.config.schema.experiment import Experiment
+from revocab.config.schema.layout import (
+    AverageScoreFigure,
+    FertilityFigure,
+    FertilityTable,
+    Figure,
+    GenerationTable,
+    LossFigure,
+    MultipleChoiceTable,
+    ParametersTable,
+    PromptsTable,
+    SimilarityFigure,
+    SimilarityTable,
+    Table,
+)
+from revocab.config.schema.models import Architecture, Model, ParameterCount, Pretraining, Recipe
+from revocab.config.schema.runs import RunGroup, RunMethod, Scale
+
+__all__ = [
+    "Architecture",
+    "AverageScoreFigure",
+    "Closed",
+    "Corpus",
+    "Evaluation",
+    "Experiment",
+    "Fertility",
+    "FertilityFigure",
+    "FertilityTable",
+    "Figure",
+    "Generation",
+    "GenerationTable",
+    "GenerationTask",
+    "HubPart",
+    "Id",
+    "Line",
+    "LossFigure",
+    "Model",
+    "MultipleChoice",
+    "MultipleChoiceTable",
+    "ParameterCount",
+    "ParametersTable",
+    "Pretraining",
+    "PromptsTable",
+    "Recipe",
+    "RunGroup",
+    "RunMethod",
+    "Scale",
+    "Similarity",
+    "SimilarityFigure",
+    "SimilarityTable",
+    "Source",
+    "Step",
+    "Table",
+    "Task",
+    "Tokenizer",
+    "TokenizerTraining",
+    "World",
+    "exactly_one",
+]

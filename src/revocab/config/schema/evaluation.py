@@ -1,0 +1,83 @@
+"""What is measured on checkpoints and tokenizers."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from revocab.config.schema.base import Closed, Id, Line, Step, exactly_one
+from revocab.config.schema.data import Source
+
+
+class Task(Closed):
+    """A multiple-choice task: a prompt template over data rows, or a task the harness ships."""
+
+    family: Id
+    language: Id
+    template: Id | None = Field(default=None, description="file name in config/tasks, no ending")
+    data: Source | None = None
+    harness: Id | None = Field(default=None, description="task name in lm-evaluation-harness")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Task:
+        exactly_one(self, ("template", "harness"))
+        if self.template is None and self.data is not None:
+            raise ValueError("data belongs to a template; a harness task brings its own")
+        return self
+
+
+class MultipleChoice(Closed):
+    """Multiple-choice scoring with lm-evaluation-harness."""
+
+    tasks: dict[Id, Task]
+    shots: int = Field(default=0, ge=0)
+    limit: int | None = Field(default=None, ge=1, description="items per task; none: all")
+
+
+class GenerationTask(Closed):
+    """A generative task: queries from ``test``, shots drawn per item from ``pool``."""
+
+    kind: Literal["translation", "question_answering"]
+    direction: list[Id] = Field(min_length=1, max_length=2)
+    shots: int = Field(ge=0)
+    limit: int | None = Field(default=None, ge=1)
+    pool: Source
+    test: Source
+    pool_limit: int | None = Field(default=None, ge=1, description="use only the first n pool rows")
+
+
+class Generation(Closed):
+    """Greedy generation."""
+
+    engine: Literal["auto", "transformers", "vllm"] = "auto"
+    max_new_tokens: int = Field(default=512, ge=1)
+    context_length: int = Field(default=2048, ge=16)
+    steps: list[Step] = Field(default=["first", "last"])
+    #: A COMET model (Hub id or checkpoint path); none leaves COMET empty, with the reason.
+    comet_model: Line | None = None
+    tasks: dict[Id, GenerationTask]
+
+
+class Evaluation(Closed):
+    """What is measured on checkpoints."""
+
+    heldout: list[Id]
+    multiple_choice: MultipleChoice
+    generation: Generation
+
+
+class Fertility(Closed):
+    """Table 2 and Figure 1: which tokenizers on which corpora."""
+
+    tokenizers: list[Id]
+    corpora: list[Id]
+    limit_documents: int | None = Field(default=None, ge=1)
+    limit_bytes: int | None = Field(default=None, ge=1)
+
+
+class Similarity(Closed):
+    """Table 7 and Figure 8: anchors of each kind, and how rows are projected on them."""
+
+    anchors: int = Field(default=128, ge=1)
+    relative: Literal["dot", "cosine"] = "dot"

@@ -1,0 +1,42 @@
+"""One experiment file."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from revocab.config.schema.base import Closed, Id, Line
+from revocab.config.schema.data import Corpus, Tokenizer, World
+from revocab.config.schema.evaluation import Evaluation, Fertility, Similarity
+from revocab.config.schema.layout import Figure, Table
+from revocab.config.schema.models import Model, ParameterCount, Recipe
+from revocab.config.schema.runs import RunGroup, Scale
+
+
+class Experiment(Closed):
+    """One experiment file. ``docs/architecture.md`` walks through it."""
+
+    experiment: Id
+    title: Line
+    seed: int = 17
+    #: Folder that ``{data_root}`` stands for in paths; give it with ``--config data_root=FOLDER``.
+    data_root: Line | None = None
+    #: Folder with the published values (CSV files by table), shown beside ours; none: not shown.
+    paper_values: Line | None = None
+    world: World | None = None
+    corpora: dict[Id, Corpus]
+    tokenizers: dict[Id, Tokenizer]
+    mixtures: dict[Id, dict[Id, Annotated[float, Field(gt=0, le=1)]]]
+    recipes: dict[Id, Recipe]
+    models: dict[Id, Model]
+    runs: dict[Id, RunGroup]
+    evaluation: Evaluation
+    fertility: Fertility
+    similarity: Similarity = Field(default_factory=Similarity)
+    parameters: list[ParameterCount] = Field(default_factory=list)
+    #: Extra pairs of tokenizers to intersect, beside those the runs need.
+    intersections: list[tuple[Id, Id]] = Field(default_factory=list)
+    scale: Scale | None = None
+    tables: dict[Id, Table]
+    figures: dict[Id, Figure]

@@ -1,0 +1,108 @@
+"""Tables and figures."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from revocab.config.schema.base import Closed, Id, Line, Step
+
+
+class ParametersTable(Closed):
+    """Table of parameter counts."""
+
+    kind: Literal["parameters"]
+    title: Line
+
+
+class FertilityTable(Closed):
+    """Table of fertility by tokenizer and corpus."""
+
+    kind: Literal["fertility"]
+    title: Line
+
+
+class MultipleChoiceTable(Closed):
+    """Scores of one group in one language at chosen steps; families in ``columns`` order."""
+
+    kind: Literal["multiple_choice"]
+    title: Line
+    group: Id
+    language: Id
+    steps: list[Step] = Field(default=["first", "last"])
+    columns: list[Id] | None = None
+
+
+class GenerationTable(Closed):
+    """Generation metrics of one group at chosen steps."""
+
+    kind: Literal["generation"]
+    title: Line
+    group: Id
+    steps: list[Step] = Field(default=["first", "last"])
+
+
+class SimilarityTable(Closed):
+    """Similarity to the helper at the beginning and end of training."""
+
+    kind: Literal["similarity"]
+    title: Line
+    groups: list[Id]
+
+
+class PromptsTable(Closed):
+    """The prompts in use."""
+
+    kind: Literal["prompts"]
+    title: Line
+    tasks: list[Id]
+
+
+Table = Annotated[
+    ParametersTable
+    | FertilityTable
+    | MultipleChoiceTable
+    | GenerationTable
+    | SimilarityTable
+    | PromptsTable,
+    Field(discriminator="kind"),
+]
+
+
+class FertilityFigure(Closed):
+    """Distribution of fertility over documents."""
+
+    kind: Literal["fertility"]
+    title: Line
+
+
+class AverageScoreFigure(Closed):
+    """Average multiple-choice score of a group by step."""
+
+    kind: Literal["average_score"]
+    title: Line
+    group: Id
+    language: Id
+
+
+class LossFigure(Closed):
+    """Training loss of chosen runs by step."""
+
+    kind: Literal["loss"]
+    title: Line
+    runs: list[Id]
+
+
+class SimilarityFigure(Closed):
+    """Similarity between the runs of a group after training."""
+
+    kind: Literal["similarity"]
+    title: Line
+    group: Id
+
+
+Figure = Annotated[
+    FertilityFigure | AverageScoreFigure | LossFigure | SimilarityFigure,
+    Field(discriminator="kind"),
+]
