@@ -2,64 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from method_inputs import SOURCE, make, new_rows, random_inputs
 
 from revocab.errors import RevocabError
-from revocab.initialise.method import Inputs, methods
-from revocab.initialise.methods.clp import sparsemax
+from revocab.initialise.method import methods
 from revocab.initialise.options import check_options, find_method, parse_options
 from revocab.initialise.rows import fill
+from revocab.initialise.similar import sparsemax
 
 NEEDS_NO_OVERLAP = ["fvt", "fvt-released", "mean", "random", "random-all"]
 CHANGING = [name for name, one in methods().items() if not one.keeps_vocabulary]
 
 
-def make(source, helper=None, overlap=((0, 1), (1, 0)), missing=(2,), pieces=None, **keys):
-    """Return inputs from nested lists; ``overlap`` is (target, source) pairs."""
-    table = pieces or {}
-    return Inputs(
-        source_VD=torch.tensor(source, dtype=torch.float32),
-        target_rows=len(overlap) + len(missing),
-        overlap_target_N=torch.tensor([pair[0] for pair in overlap], dtype=torch.int64),
-        overlap_source_N=torch.tensor([pair[1] for pair in overlap], dtype=torch.int64),
-        missing_N=torch.tensor(missing, dtype=torch.int64),
-        seed=keys.pop("seed", 0),
-        pieces=lambda token: table[token],
-        pieces_released=lambda token: table[token][:1],
-        helper_VD=None if helper is None else torch.tensor(helper, dtype=torch.float32),
-        **keys,
-    )
-
-
-def new_rows(name, inputs, **options):
-    method = find_method(name)
-    return method.initialise(inputs, check_options(method, options))
-
-
-def random_inputs(overlap=40, missing=25, source_width=8, helper_width=6, seed=0):
-    generator = torch.Generator().manual_seed(99)
-    target = overlap + missing
-    order = torch.randperm(target, generator=generator)
-    shared = order[:overlap].sort().values
-    return Inputs(
-        source_VD=torch.randn(target, source_width, generator=generator),
-        target_rows=target,
-        overlap_target_N=shared,
-        overlap_source_N=torch.randperm(target, generator=generator)[:overlap],
-        missing_N=order[overlap:].sort().values,
-        seed=seed,
-        pieces=lambda token: [token % 7, token % 5, token % 3],
-        pieces_released=lambda token: [] if token % 2 else [token % 5],
-        helper_VD=torch.randn(target, helper_width, generator=generator),
-    )
-
-
 # Three tokens by hand. ---------------------------------------------------------------------------
-
-SOURCE = [[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]]
 
 
 def test_mean_by_hand():
@@ -120,9 +81,9 @@ def test_random_all_returns_every_row():
 
 
 def test_clp_equals_the_per_token_weighted_average(monkeypatch):
-    from revocab.initialise.methods import clp
+    from revocab.initialise import similar
 
-    monkeypatch.setattr(clp, "BLOCK_ELEMENTS", 100)  # several blocks
+    monkeypatch.setattr(similar, "BLOCK_ELEMENTS", 100)  # several blocks
     inputs = random_inputs()
     helper, source = inputs.helper_VD.double(), inputs.source_VD.double()
     expected = []
@@ -172,9 +133,10 @@ def test_sparsemax_is_the_projection_on_the_simplex(scores):
 
 
 @pytest.mark.parametrize("name", CHANGING)
+@pytest.mark.parametrize("helper_width", [3, 8, 12], ids=["narrower", "equal", "wider"])
 @pytest.mark.parametrize("missing", [0, 3])
-def test_full_intersection_and_few_missing(name, missing):
-    inputs = random_inputs(overlap=40, missing=missing)
+def test_full_intersection_and_helpers_of_every_width(name, missing, helper_width):
+    inputs = random_inputs(overlap=40, missing=missing, helper_width=helper_width)
     rows = new_rows(name, inputs)
     expected = missing if methods()[name].copies_overlap else 40 + missing
     assert rows.shape == (expected, 8)
@@ -206,6 +168,40 @@ def test_zero_and_duplicate_rows_give_finite_non_zero_rows(name):
 
 
 @pytest.mark.parametrize("name", CHANGING)
+def test_one_shared_token_is_enough(name):
+    inputs = random_inputs(overlap=1, missing=5)
+    assert torch.isfinite(new_rows(name, inputs)).all()
+
+
+@pytest.mark.parametrize("name", CHANGING)
+def test_equal_tokens_get_equal_rows_unless_drawn(name):
+    inputs = random_inputs()
+    first, second = inputs.missing_N[:2]
+    inputs.helper_VD[second] = inputs.helper_VD[first]
+    inputs = replace(inputs, pieces=lambda _: [1, 2], pieces_released=lambda _: [3])
+    rows = new_rows(name, inputs)
+    if not name.startswith("random"):
+        assert torch.allclose(rows[0], rows[1], atol=1e-5)
+
+
+@pytest.mark.parametrize("name", CHANGING)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_sources_keep_their_bits_and_dtype(name, dtype):
+    inputs = random_inputs()
+    stored = inputs.source_VD.to(dtype)
+    inputs = replace(inputs, source_VD=stored.float())
+    method = methods()[name]
+    matrix = fill(stored, inputs, method, method.options())
+    assert matrix.dtype == dtype
+    assert torch.isfinite(matrix).all()
+    if method.copies_overlap:
+        assert torch.equal(matrix[inputs.overlap_target_N], stored[inputs.overlap_source_N])
+    expected = new_rows(name, inputs).to(dtype)
+    new = inputs.missing_N if method.copies_overlap else slice(None)
+    assert torch.equal(matrix[new], expected)
+
+
+@pytest.mark.parametrize("name", CHANGING)
 def test_same_seed_same_rows(name):
     assert torch.equal(new_rows(name, random_inputs()), new_rows(name, random_inputs()))
 
@@ -213,15 +209,6 @@ def test_same_seed_same_rows(name):
 def test_matrices_of_one_model_draw_differently():
     first, second = make(SOURCE), make(SOURCE, matrix="output")
     assert not torch.equal(new_rows("random", first), new_rows("random", second))
-
-
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
-def test_fill_copies_bits_and_keeps_the_dtype(dtype):
-    inputs = random_inputs()
-    stored = inputs.source_VD.to(dtype)
-    matrix = fill(stored, inputs, methods()["mean"], methods()["mean"].options())
-    assert matrix.dtype == dtype
-    assert torch.equal(matrix[inputs.overlap_target_N], stored[inputs.overlap_source_N])
 
 
 def test_fill_refuses_what_is_not_finite():
@@ -238,6 +225,7 @@ def test_every_method_says_what_it_is():
     for name, method in methods().items():
         assert method.name == name
         assert method.summary
+        assert method.citation or name == "base"
         assert method.keeps_vocabulary or method.initialise is not None
 
 

@@ -14,8 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from revocab.errors import RevocabError
+
 if TYPE_CHECKING:
     import torch
+
+    from revocab.initialise.auxiliary import Auxiliary
 
 
 class Options(BaseModel):
@@ -45,6 +49,8 @@ class Inputs:
     #: The same, as the released FVT code tokenises (a literal marker character).
     pieces_released: Callable[[int], list[int]]
     helper_VD: torch.Tensor | None = None
+    #: Where tokens are compared by methods with an ``auxiliary`` option; none: in ``helper_VD``.
+    auxiliary: Auxiliary | None = None
     #: Which matrix this is: so that random draws for the two differ under one seed.
     matrix: Literal["input", "output"] = "input"
     #: Methods note here what a reader should know of the computation (JSON values).
@@ -55,6 +61,14 @@ class Inputs:
         import torch
 
         return torch.Generator().manual_seed(2 * self.seed + (self.matrix == "output"))
+
+    def require_overlap(self, method: str, purpose: str) -> None:
+        """Raise :class:`RevocabError` when no token is shared; ``purpose``: what for, in words."""
+        if not len(self.overlap_target_N):
+            raise RevocabError(
+                f"method {method!r}: no token is shared by source and target vocabulary, and "
+                f"{method} {purpose}; use fvt or mean, or check --identity"
+            )
 
 
 @dataclass(frozen=True)
@@ -75,6 +89,16 @@ class Method:
     copies_overlap: bool = True
     keeps_vocabulary: bool = False
     trains: bool = True
+
+    def needs(self, options: Any) -> Literal["helper", "fasttext"] | None:
+        """Return what must be given beside source and target, with these (parsed) options.
+
+        ``needs_helper`` says so for the default options; a method whose ``auxiliary`` option is
+        ``fasttext`` takes fastText vectors in the helper's place.
+        """
+        if getattr(options, "auxiliary", None) == "fasttext":
+            return "fasttext"
+        return "helper" if self.needs_helper else None
 
 
 @cache

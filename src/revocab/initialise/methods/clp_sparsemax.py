@@ -22,7 +22,7 @@ class ClpSparsemaxOptions(Options):
 
 def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
     """Return one sparse convex combination of shared source rows per missing token."""
-    return weighted_rows(inputs, options.top_k, "sparsemax")
+    return weighted_rows(inputs, METHOD.name, options.top_k, "sparsemax")
 
 
 METHOD = Method(

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from revocab.errors import RevocabError
 from revocab.initialise import alignment
 from revocab.initialise.method import Inputs, Method, Options
 
@@ -74,12 +73,8 @@ def _fit_quality(
 
 def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
     """Return the helper rows of the missing tokens, mapped into the source's space."""
+    inputs.require_overlap(METHOD.name, "fits its map on shared tokens")
     positions = choose_anchors(len(inputs.overlap_target_N), options.anchors, inputs.seed)
-    if not len(positions):
-        raise RevocabError(
-            "method 'sava': no token is shared by source and target vocabulary, and sava fits its "
-            "map on shared tokens; use fvt or mean, or check --identity"
-        )
     if not len(inputs.missing_N):
         return inputs.source_VD.new_empty(0, inputs.source_VD.shape[1])  # nothing to map
     positions = positions.to(inputs.overlap_target_N.device)

@@ -1,0 +1,104 @@
+"""Auxiliary embeddings: the space in which a method asks which tokens are alike.
+
+Either the helper's input rows (target tokens only, so that a source token is known through the
+target token it is shared with), or fastText vectors trained on text cut by the target tokenizer
+(:mod:`revocab.initialise.fasttext`), which spell source tokens by their character n-grams.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from revocab.errors import RevocabError
+from revocab.initialise.method import Inputs, Options
+from revocab.initialise.similar import unit_rows
+
+if TYPE_CHECKING:
+    import torch
+
+
+class AuxiliaryOptions(Options):
+    """Which auxiliary embeddings a method compares tokens in."""
+
+    #: helper: the helper's input rows. fasttext: vectors trained on target-tokenised text.
+    auxiliary: Literal["helper", "fasttext"] = "helper"
+
+
+@dataclass(frozen=True)
+class Auxiliary:
+    """Rows by token id, float32; a zero row says that the token has no auxiliary embedding."""
+
+    target_VA: torch.Tensor
+    #: Source tokens in the same space; none: only shared tokens are known, by their target row.
+    source_VA: torch.Tensor | None = None
+    #: Target tokens whose vector was trained itself (fastText: frequent enough); none: all.
+    target_trained_V: torch.Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Tokens to fill and candidates to fill them from, as unit rows in one space."""
+
+    query_NA: torch.Tensor
+    #: Which of the missing tokens have a query: true for as many as there are queries.
+    known_M: torch.Tensor
+    key_KA: torch.Tensor
+    #: Source ids of the candidates.
+    source_K: torch.Tensor
+
+
+def compare(
+    inputs: Inputs, method: str, *, trained_only: bool = False, source_tokens: bool = True
+) -> Comparison:
+    """Return the missing tokens and the candidates of ``inputs`` in the auxiliary space.
+
+    Candidates are all source tokens that have an auxiliary embedding, if ``source_tokens`` and the
+    space holds source tokens; else the shared tokens, by their target rows. ``trained_only`` leaves
+    out target tokens whose vector was only spelled out of n-grams. Tokens without an auxiliary
+    embedding are neither asked for nor offered, and are counted in the notes. Raises
+    :class:`RevocabError` when no candidate is left.
+    """
+    auxiliary = inputs.auxiliary or Auxiliary(inputs.helper_VD)
+    target_VA = auxiliary.target_VA
+    has_V = target_VA.any(dim=1)
+    if trained_only and auxiliary.target_trained_V is not None:
+        has_V = has_V & auxiliary.target_trained_V
+    if source_tokens and auxiliary.source_VA is not None:
+        source_K = auxiliary.source_VA.any(dim=1).nonzero()[:, 0]
+        key_KA = auxiliary.source_VA[source_K]
+        offered = len(auxiliary.source_VA)
+    else:
+        inputs.require_overlap(method, "builds new rows from shared ones")
+        kept_K = has_V[inputs.overlap_target_N]
+        source_K = inputs.overlap_source_N[kept_K]
+        key_KA = target_VA[inputs.overlap_target_N[kept_K]]
+        offered = len(kept_K)
+    if not len(source_K):
+        raise RevocabError(
+            f"method {method!r}: none of the {offered} tokens that new rows could be made of has "
+            "an auxiliary embedding; train fastText on more text or with a lower min_count, or "
+            "take another helper"
+        )
+    known_M = has_V[inputs.missing_N]
+    inputs.notes["candidates"] = len(source_K)
+    inputs.notes["tokens_without_auxiliary"] = int((~known_M).sum())
+    return Comparison(
+        unit_rows(target_VA[inputs.missing_N[known_M]]), known_M, unit_rows(key_KA), source_K
+    )
+
+
+def with_fallback(inputs: Inputs, known_M: torch.Tensor, rows_ND: torch.Tensor) -> torch.Tensor:
+    """Return one row per missing token: ``rows_ND`` where known, else a draw from the source.
+
+    The draw is N(mean, deviation) per dimension of the source matrix, seeded, as FOCUS, WECHSEL and
+    OFA do for tokens without an auxiliary embedding.
+    """
+    from revocab.initialise.methods.random import normal_rows
+
+    if bool(known_M.all()):
+        return rows_ND
+    filled_MD = rows_ND.new_empty(len(known_M), rows_ND.shape[1])
+    filled_MD[known_M] = rows_ND
+    filled_MD[~known_M] = normal_rows(inputs, int((~known_M).sum()))
+    return filled_MD

@@ -1,0 +1,36 @@
+"""FOCUS: a new row is a sparse convex combination of shared source rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from revocab.initialise.auxiliary import AuxiliaryOptions, compare, with_fallback
+from revocab.initialise.method import Inputs, Method
+from revocab.initialise.similar import combine, sparsemax_weights
+
+if TYPE_CHECKING:
+    import torch
+
+
+def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
+    """Return ``sparsemax(cos(A_missing, A_overlap)) @ E_source[overlap]``, A auxiliary rows.
+
+    Dobler & de Melo 2023, section 3. Tokens too rare for a fastText vector of their own are drawn
+    from the source's distribution and are no candidates, as published.
+    """
+    found = compare(inputs, METHOD.name, trained_only=True, source_tokens=False)
+    rows_ND = combine(
+        found.query_NA, found.key_KA, inputs.source_VD, found.source_K, sparsemax_weights
+    )
+    return with_fallback(inputs, found.known_M, rows_ND)
+
+
+METHOD = Method(
+    name="focus",
+    summary="shared rows copied; new rows are sparse convex combinations of shared ones",
+    citation="Dobler & de Melo 2023, FOCUS: Effective Embedding Initialization for Monolingual "
+    "Specialization of Multilingual Models",
+    options=AuxiliaryOptions,
+    initialise=initialise,
+    needs_helper=True,
+)

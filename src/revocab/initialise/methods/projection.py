@@ -1,0 +1,47 @@
+"""Embedding-space projection: helper rows mapped by plain least squares on the shared tokens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from revocab.initialise.alignment import fit_lstsq
+from revocab.initialise.method import Inputs, Method, Options
+
+if TYPE_CHECKING:
+    import torch
+
+
+class ProjectionOptions(Options):
+    """How the map is fitted."""
+
+    #: Penalty on the squared entries of W; 0: plain least squares, as published.
+    ridge: float = Field(default=0.0, ge=0)
+
+
+def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
+    """Return ``H_missing @ W + b``, with W and b minimising ``|H_overlap W + b - E_overlap|``.
+
+    Gosal et al. 2024, section 3.2 (embedding space transformation). Unlike sava, rows are neither
+    standardised nor brought to one norm, so that a token's norm comes through the map.
+    """
+    inputs.require_overlap(METHOD.name, "fits its map on shared tokens")
+    if not len(inputs.missing_N):
+        return inputs.source_VD.new_empty(0, inputs.source_VD.shape[1])  # nothing to map
+    affine = fit_lstsq(
+        inputs.helper_VD[inputs.overlap_target_N],
+        inputs.source_VD[inputs.overlap_source_N],
+        options.ridge,
+    )
+    return affine(inputs.helper_VD[inputs.missing_N])
+
+
+METHOD = Method(
+    name="projection",
+    summary="shared rows copied; new rows are helper rows mapped by least squares on shared tokens",
+    citation="Gosal et al. 2024, Bilingual Adaptation of Monolingual Foundation Models",
+    options=ProjectionOptions,
+    initialise=initialise,
+    needs_helper=True,
+)

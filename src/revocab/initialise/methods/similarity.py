@@ -1,0 +1,56 @@
+"""Similarity top-k: a new row is the cosine-weighted mean of its k most similar tokens' rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from revocab.initialise.auxiliary import AuxiliaryOptions, compare, with_fallback
+from revocab.initialise.method import Inputs, Method
+from revocab.initialise.similar import combine, share_weights
+
+if TYPE_CHECKING:
+    import torch
+
+
+class SimilarityOptions(AuxiliaryOptions):
+    """How many neighbours count."""
+
+    # ASSUME: the paper reports one best k, which our copy of its text has lost.
+    neighbours: int = Field(default=5, ge=1)
+
+
+def _weights(scores_NK: torch.Tensor) -> torch.Tensor:
+    """Return cosines over their sum; opposite tokens count for nothing."""
+    # ASSUME: "weighted average" with weights proportional to the cosines; a negative one would
+    # leave the convex hull, and cannot happen among the nearest of a real vocabulary.
+    return share_weights(scores_NK.clamp_(min=0))
+
+
+def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
+    """Return the weighted mean of the source rows of each token's most similar candidates.
+
+    Gosal et al. 2024, section 3.2. Candidates are all source tokens when the auxiliary is fastText,
+    and the shared tokens when it is the helper.
+    """
+    found = compare(inputs, METHOD.name)
+    rows_ND = combine(
+        found.query_NA,
+        found.key_KA,
+        inputs.source_VD,
+        found.source_K,
+        _weights,
+        options.neighbours,
+    )
+    return with_fallback(inputs, found.known_M, rows_ND)
+
+
+METHOD = Method(
+    name="similarity",
+    summary="shared rows copied; a new row is the cosine-weighted mean of its k nearest tokens'",
+    citation="Gosal et al. 2024, Bilingual Adaptation of Monolingual Foundation Models",
+    options=SimilarityOptions,
+    initialise=initialise,
+    needs_helper=True,
+)

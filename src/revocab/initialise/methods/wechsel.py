@@ -1,0 +1,50 @@
+"""WECHSEL: a new row is a softmax-weighted mean of the k nearest source rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from revocab.initialise.auxiliary import AuxiliaryOptions, compare, with_fallback
+from revocab.initialise.method import Inputs, Method
+from revocab.initialise.similar import combine, softmax_weights
+
+if TYPE_CHECKING:
+    import torch
+
+
+class WechselOptions(AuxiliaryOptions):
+    """How many neighbours count, and how sharply. The defaults are the published ones."""
+
+    neighbours: int = Field(default=10, ge=1)
+    temperature: float = Field(default=0.1, gt=0)
+
+
+def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
+    """Return ``softmax(cos / temperature) @ E_source`` over each token's nearest candidates.
+
+    Minixhofer et al. 2022, equations 3 and 4. Candidates are all source tokens when the auxiliary
+    is fastText, as published, and the shared tokens when it is the helper.
+    """
+    found = compare(inputs, METHOD.name)
+    rows_ND = combine(
+        found.query_NA,
+        found.key_KA,
+        inputs.source_VD,
+        found.source_K,
+        softmax_weights(options.temperature),
+        options.neighbours,
+    )
+    return with_fallback(inputs, found.known_M, rows_ND)
+
+
+METHOD = Method(
+    name="wechsel",
+    summary="shared rows copied; a new row is a softmax mean of its nearest tokens' source rows",
+    citation="Minixhofer et al. 2022, WECHSEL: Effective initialization of subword embeddings for "
+    "cross-lingual transfer of monolingual language models",
+    options=WechselOptions,
+    initialise=initialise,
+    needs_helper=True,
+)

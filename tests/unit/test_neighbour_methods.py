@@ -1,0 +1,296 @@
+"""wechsel, focus, ofa, similarity, projection, omp: by hand, and against float64 formulas."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from method_inputs import SOURCE, make, new_rows, random_inputs
+
+from revocab.errors import RevocabError
+from revocab.initialise import similar
+from revocab.initialise.auxiliary import Auxiliary
+from revocab.initialise.method import methods
+from revocab.initialise.pursuit import orthogonal_pursuit
+
+COMPARING = [name for name, one in methods().items() if "auxiliary" in one.options.model_fields]
+
+
+def close(rows, expected, tolerance=1e-5):
+    return torch.allclose(rows.double(), expected, rtol=tolerance, atol=tolerance)
+
+
+# Three tokens by hand: target 0 is source row 1, (0, 2); target 1 is source row 0, (1, 0). --------
+
+
+def test_wechsel_by_hand():
+    # Cosines 1/sqrt 2 and 1, divided by 0.1, softmax.
+    inputs = make(SOURCE, helper=[[1, 0], [2, 2], [1, 1]])
+    first, second = math.exp(10 * 2**-0.5), math.exp(10)
+    expected = [second / (first + second), 2 * first / (first + second)]
+    assert new_rows("wechsel", inputs).tolist()[0] == pytest.approx(expected, abs=1e-6)
+
+
+def test_wechsel_with_one_neighbour_takes_its_row():
+    inputs = make(SOURCE, helper=[[1, 0], [2, 2], [1, 1]])
+    assert new_rows("wechsel", inputs, neighbours=1).tolist() == [[1.0, 0.0]]
+
+
+def test_focus_by_hand():
+    # Cosines 0.6 and 1: sparsemax takes 0.3 off both.
+    inputs = make(SOURCE, helper=[[0.6, 0.8], [1, 0], [2, 0]])
+    assert new_rows("focus", inputs).tolist()[0] == pytest.approx([0.7, 0.6], abs=1e-6)
+
+
+def test_similarity_by_hand():
+    # Cosines 0.6 and 1 over their sum.
+    inputs = make(SOURCE, helper=[[0.6, 0.8], [1, 0], [2, 0]])
+    assert new_rows("similarity", inputs).tolist()[0] == pytest.approx([0.625, 0.75], abs=1e-6)
+    assert new_rows("similarity", inputs, neighbours=1).tolist() == [[1.0, 0.0]]
+
+
+def test_similarity_leaves_opposite_tokens_out():
+    inputs = make(SOURCE, helper=[[-0.6, 0.8], [1, 0], [2, 0]])
+    assert new_rows("similarity", inputs).tolist()[0] == pytest.approx([1.0, 0.0], abs=1e-6)
+
+
+def test_ofa_by_hand():
+    # Rank 1: the source's first singular direction is the second axis, which alone is kept.
+    inputs = make([[1.0, 0.0], [0.0, 2.0], [0.0, 3.0]], helper=[[1, 0], [0, 1], [1, 1]])
+    assert new_rows("wechsel", inputs).tolist()[0] == pytest.approx([0.5, 1.0])
+    assert new_rows("ofa", inputs, rank=1).tolist()[0] == pytest.approx([0.0, 1.0], abs=1e-6)
+    assert inputs.notes["energy_kept"] == pytest.approx(13 / 14)
+
+
+def test_omp_by_hand():
+    # Helper (2, 1): dot products 2 with (1, 0) and 3 with (1, 1), which goes first at weight 3/2;
+    # with both the fit is exact, at weights 1 and 1.
+    inputs = make(SOURCE, helper=[[1, 0], [1, 1], [2, 1]])
+    assert new_rows("omp", inputs, k=1).tolist()[0] == pytest.approx([1.5, 0.0])
+    assert new_rows("omp", inputs).tolist()[0] == pytest.approx([1.0, 2.0], abs=1e-6)
+    assert inputs.notes["relative_residual"] == pytest.approx(0, abs=1e-6)
+
+
+def test_projection_by_hand():
+    # A line through two points: helper 1 is (0, 2), helper 2 is (1, 0), so helper 3 is (2, -2).
+    inputs = make(SOURCE, helper=[[1], [2], [3]])
+    assert new_rows("projection", inputs).tolist()[0] == pytest.approx([2.0, -2.0], abs=1e-5)
+
+
+# Formulas in float64, over several blocks. -------------------------------------------------------
+
+
+@pytest.fixture(params=[60, 1 << 26], ids=["small-blocks", "one-block"])
+def inputs(request, monkeypatch):
+    monkeypatch.setattr(similar, "BLOCK_ELEMENTS", request.param)
+    return random_inputs()
+
+
+def cosines(query_NA, key_KA):
+    return torch.stack(
+        [torch.stack([(q @ k) / (q.norm() * k.norm()) for k in key_KA]) for q in query_NA]
+    )
+
+
+def helper_cosines(inputs):
+    helper = inputs.helper_VD.double()
+    return cosines(helper[inputs.missing_N], helper[inputs.overlap_target_N])
+
+
+def nearest_softmax(scores, source, neighbours=10, temperature=0.1):
+    rows = []
+    for line in scores:
+        best = line.argsort(descending=True)[:neighbours]
+        weights = (line[best] / temperature).exp()
+        rows.append((weights / weights.sum()) @ source[best])
+    return torch.stack(rows)
+
+
+def sparsemax_by_sorting(line):
+    """Martins & Astudillo 2016, algorithm 1."""
+    ordered = line.sort(descending=True).values
+    ranks = torch.arange(1, len(line) + 1)
+    inside = 1 + ranks * ordered > ordered.cumsum(0)
+    count = int(inside.sum())
+    threshold = (ordered[:count].sum() - 1) / count
+    return (line - threshold).clamp(min=0)
+
+
+def test_wechsel_formula(inputs):
+    source = inputs.source_VD.double()[inputs.overlap_source_N]
+    expected = nearest_softmax(helper_cosines(inputs), source)
+    assert close(new_rows("wechsel", inputs), expected)
+
+
+def test_focus_formula(inputs):
+    source = inputs.source_VD.double()[inputs.overlap_source_N]
+    weights = torch.stack([sparsemax_by_sorting(line) for line in helper_cosines(inputs)])
+    assert (weights > 0).sum(1).max() < len(source)  # sparse, or the case would show little
+    assert close(new_rows("focus", inputs), weights @ source)
+
+
+def test_similarity_formula(inputs):
+    source = inputs.source_VD.double()[inputs.overlap_source_N]
+    best, index = helper_cosines(inputs).topk(5, dim=1)
+    assert (best > 0).all()
+    expected = torch.stack([(w / w.sum()) @ source[i] for w, i in zip(best, index, strict=True)])
+    assert close(new_rows("similarity", inputs), expected)
+
+
+@pytest.mark.parametrize("rank", [1, 3, 8, 400])
+def test_ofa_formula(inputs, rank):
+    """The published order of operations: factorise, combine coordinates, multiply back."""
+    source = inputs.source_VD.double()
+    left, values, right = torch.linalg.svd(source, full_matrices=False)
+    coordinates = left[:, :rank]
+    primitives = values[:rank, None] * right[:rank]
+    combined = nearest_softmax(helper_cosines(inputs), coordinates[inputs.overlap_source_N])
+    assert close(new_rows("ofa", inputs, rank=rank), combined @ primitives)
+
+
+def test_projection_formula(inputs):
+    helper = inputs.helper_VD.double()
+    ones = torch.ones(len(helper), 1, dtype=torch.float64)
+    design = torch.cat([helper, ones], dim=1)
+    wanted = inputs.source_VD.double()[inputs.overlap_source_N]
+    weights = torch.linalg.lstsq(design[inputs.overlap_target_N], wanted).solution
+    assert close(new_rows("projection", inputs), design[inputs.missing_N] @ weights)
+
+
+def pursuit_by_refitting(row, atoms, size):
+    """Return dense weights: choose greedily, refit everything by least squares at each step."""
+    chosen, residual = [], row
+    for _ in range(size):
+        likeness = (atoms @ residual).abs()
+        likeness[chosen] = -1
+        chosen.append(int(likeness.argmax()))
+        fitted = torch.linalg.lstsq(atoms[chosen].T, row[:, None]).solution[:, 0]
+        residual = row - fitted @ atoms[chosen]
+    weights = torch.zeros(len(atoms), dtype=row.dtype)
+    weights[chosen] = fitted
+    return weights
+
+
+@pytest.mark.parametrize("k", [1, 3, 5])
+def test_omp_formula(inputs, k):
+    helper = inputs.helper_VD.double()
+    atoms = helper[inputs.overlap_target_N]
+    weights = torch.stack(
+        [pursuit_by_refitting(helper[token], atoms, k) for token in inputs.missing_N]
+    )
+    expected = weights @ inputs.source_VD.double()[inputs.overlap_source_N]
+    assert close(new_rows("omp", inputs, k=k), expected, 1e-4)
+
+
+# Orthogonal matching pursuit at its edges. -------------------------------------------------------
+
+
+def test_pursuit_ends_early_and_leaves_no_dust():
+    atoms = torch.tensor([[2.0, 0, 0], [0, 3, 0], [0, 0, 0], [2, 0, 0], [0, 1, 1]])
+    rows = torch.tensor([[0.0, 6, 0], [0, 0, 0], [4, 3, 0]])
+    code = orthogonal_pursuit(rows, atoms, 3)
+    dense = torch.zeros(3, 5).scatter_add_(1, code.index_NS, code.weight_NS)
+    # Exactly one atom; none; two. The second copy of the first atom and the zero atom: never.
+    assert dense.tolist() == [[0, 2, 0, 0, 0], [0, 0, 0, 0, 0], [2, 1, 0, 0, 0]]
+    assert code.residual_N.tolist() == [0, 0, 0]
+
+
+def test_pursuit_of_nearly_dependent_atoms_stays_finite():
+    generator = torch.Generator().manual_seed(3)
+    base = torch.randn(1, 12, generator=generator)
+    atoms = base + 1e-5 * torch.randn(9, 12, generator=generator)
+    rows = torch.randn(7, 12, generator=generator)
+    code = orthogonal_pursuit(rows, atoms, 9)
+    assert torch.isfinite(code.weight_NS).all()
+    fitted = torch.einsum("ns,nsx->nx", code.weight_NS, atoms[code.index_NS])
+    assert (code.residual_N <= rows.norm(dim=1) * (1 + 1e-6)).all()
+    assert torch.allclose((rows - fitted).norm(dim=1), code.residual_N, rtol=0.05, atol=0.05)
+
+
+# Auxiliary embeddings. ---------------------------------------------------------------------------
+
+
+def with_auxiliary(inputs, **keys):
+    from dataclasses import replace
+
+    generator = torch.Generator().manual_seed(5)
+    target = torch.randn(inputs.target_rows, 7, generator=generator)
+    source = torch.randn(len(inputs.source_VD), 7, generator=generator)
+    return replace(
+        inputs, helper_VD=None, auxiliary=Auxiliary(target, **{"source_VA": source, **keys})
+    )
+
+
+@pytest.mark.parametrize("method", ["wechsel", "ofa", "similarity"])
+def test_source_tokens_with_a_vector_are_the_candidates(method):
+    inputs = with_auxiliary(random_inputs())
+    found = new_rows(method, inputs)
+    scores = cosines(
+        inputs.auxiliary.target_VA[inputs.missing_N].double(),
+        inputs.auxiliary.source_VA.double(),
+    )
+    source = inputs.source_VD.double()
+    if method == "similarity":
+        best, index = scores.topk(5, dim=1)
+        shares = best / best.sum(1, keepdim=True)
+        expected = torch.einsum("nk,nkd->nd", shares, source[index])
+    else:
+        expected = nearest_softmax(scores, source)
+    assert close(found, expected)
+    assert inputs.notes["candidates"] == len(source)
+
+
+@pytest.mark.parametrize("method", ["wechsel", "ofa", "similarity"])
+def test_source_tokens_with_a_vector_need_no_overlap(method):
+    inputs = with_auxiliary(random_inputs(overlap=0, missing=9))
+    assert torch.isfinite(new_rows(method, inputs)).all()
+
+
+def test_focus_compares_shared_tokens_only():
+    inputs = with_auxiliary(random_inputs())
+    target = inputs.auxiliary.target_VA.double()
+    scores = cosines(target[inputs.missing_N], target[inputs.overlap_target_N])
+    weights = torch.stack([sparsemax_by_sorting(line) for line in scores])
+    source = inputs.source_VD.double()[inputs.overlap_source_N]
+    assert close(new_rows("focus", inputs), weights @ source)
+
+
+@pytest.mark.parametrize("method", COMPARING)
+def test_tokens_without_an_auxiliary_embedding_are_drawn_and_never_offered(method):
+    inputs = random_inputs()
+    lost = inputs.missing_N[:4]
+    inputs.helper_VD[lost] = 0
+    unknown = inputs.overlap_target_N[:3]
+    inputs.helper_VD[unknown] = 0
+    inputs.source_VD[inputs.overlap_source_N[:3]] = 1e6  # would show in any mean
+    rows = new_rows(method, inputs, **({"rank": 8} if method == "ofa" else {}))
+    assert inputs.notes["tokens_without_auxiliary"] == 4
+    assert inputs.notes["candidates"] == len(inputs.overlap_target_N) - 3
+    assert rows[4:].abs().max() < 100
+    assert rows[:4].abs().max() > 1000  # N(mean, deviation) of a source with those three rows
+    assert not torch.equal(rows[0], rows[1])
+
+
+@pytest.mark.parametrize("method", COMPARING)
+def test_focus_alone_leaves_out_vectors_that_were_not_trained(method):
+    trained = torch.ones(65, dtype=torch.bool)
+    trained[random_inputs().missing_N[:4]] = False
+    inputs = with_auxiliary(random_inputs(), target_trained_V=trained)
+    new_rows(method, inputs)
+    assert inputs.notes["tokens_without_auxiliary"] == (4 if method == "focus" else 0)
+
+
+@pytest.mark.parametrize("method", COMPARING)
+def test_no_auxiliary_embedding_at_all_is_an_error(method):
+    inputs = random_inputs()
+    inputs.helper_VD[:] = 0
+    with pytest.raises(RevocabError, match="none of the 40 tokens"):
+        new_rows(method, inputs)
+
+
+@pytest.mark.parametrize("method", COMPARING)
+def test_what_a_method_needs_depends_on_its_auxiliary(method):
+    one = methods()[method]
+    assert one.needs(one.options()) == "helper"
+    assert one.needs(one.options(auxiliary="fasttext")) == "fasttext"
