@@ -32,6 +32,10 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--gradient-clip", type=float, default=1.0)
     parser.add_argument("--precision", choices=("float32", "bfloat16"), default="float32")
     parser.add_argument(
+        "--stage", action="append", default=[], metavar="JSON",
+        help="a stage of the recipe as the config has it, in order (default: one, all parameters)",
+    )  # fmt: skip
+    parser.add_argument(
         "--micro-batch", type=int, help="sequences per pass (default: the batch over all processes)"
     )
     parser.add_argument("--threads", type=int, help="CPU threads (default: torch's own)")
@@ -43,8 +47,10 @@ def main() -> None:
     options = arguments().parse_args()
 
     from revocab.training.settings import Settings
+    from revocab.training.stages import stage_of_text
     from revocab.training.startup import pretend_absent
 
+    options.stages = tuple(map(stage_of_text, options.stage))
     settings = Settings(**{f.name: getattr(options, f.name) for f in fields(Settings)})
     pretend_absent("datasets", "scipy")
     gc.disable()  # imports leave no garbage: collecting it would take half a second

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import signal
 import subprocess
@@ -14,22 +13,11 @@ import numpy as np
 import pytest
 import torch
 from torch.nn import functional
+from training_pico import BATCH, LENGTH, RECIPE, VOCABULARY, losses, run_of, table, write_inputs
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.training.settings import Settings
-from revocab.training.train import Run, train
-
-VOCABULARY, LENGTH, BATCH = 64, 16, 4
-RECIPE = {
-    "steps": 6,
-    "batch_size": BATCH,
-    "learning_rate": 1e-2,
-    "checkpoint_every": 4,
-    "seed": 17,
-    "warmup_steps": 2,
-    "weight_decay": 0.3,
-}
+from revocab.training.train import train
 
 
 @pytest.fixture(autouse=True)
@@ -42,55 +30,7 @@ def one_thread():
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory):
-    """A pico Mistral in bfloat16, packed rows of a learnable pattern, held-out windows."""
-    from safetensors.numpy import save_file
-    from transformers import MistralConfig, MistralForCausalLM
-
-    root = tmp_path_factory.mktemp("inputs")
-    torch.manual_seed(0)
-    config = MistralConfig(
-        vocab_size=VOCABULARY, hidden_size=16, intermediate_size=32, num_hidden_layers=2,
-        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=32,
-    )  # fmt: skip
-    MistralForCausalLM(config).to(torch.bfloat16).save_pretrained(root / "model")
-    random = np.random.default_rng(0)
-    tokens = (random.integers(0, 8, (800, 1)) + 3 * np.arange(LENGTH)) % VOCABULARY
-    (root / "packed").mkdir()
-    np.save(root / "packed" / "tokens.npy", tokens.astype(np.uint16))
-    packed = {
-        "rows": 800, "sequence_length": LENGTH, "tokens": tokens.size, "tokens_per_byte": 0.5,
-        "largest_id": int(tokens.max()), "corpora": {},
-        "sha256": io.sha256(root / "packed" / "tokens.npy"),
-    }  # fmt: skip
-    io.write_json(root / "packed" / "manifest.json", packed)
-    (root / "heldout").mkdir()
-    windows = {
-        "input_ids": tokens[:6].astype(np.int32),
-        "lengths": np.array([16, 3, 16, 2, 9, 16], dtype=np.int32),
-    }
-    save_file(windows, root / "heldout" / "it.safetensors")
-    described = {
-        "language": "it", "documents": 6, "bytes": 100, "tokens": 56,
-        "sha256": io.sha256(root / "heldout" / "it.safetensors"),
-    }  # fmt: skip
-    heldout = {"corpora": {"it": described}, "sequence_length": LENGTH, "vocabulary_size": 64}
-    io.write_json(root / "heldout" / "manifest.json", heldout)
-    return root
-
-
-def run_of(inputs, out, micro_batch=None, **changes):
-    settings = Settings(**{**RECIPE, **changes})
-    folders = {name: inputs / name for name in ("model", "packed", "heldout")}
-    return Run(**folders, out=out, settings=settings, micro_batch=micro_batch)
-
-
-def table(path):
-    with path.open(encoding="utf-8") as handle:
-        return list(csv.DictReader(handle))
-
-
-def losses(out):
-    return [float(row["loss"]) for row in table(out / "losses.csv")]
+    return write_inputs(tmp_path_factory.mktemp("inputs"))
 
 
 def plain_loop(inputs, settings):

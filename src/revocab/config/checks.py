@@ -94,9 +94,13 @@ def check_mixtures(experiment: Experiment) -> Iterator[str]:
         if tokenizer.train:
             shares[f"tokenizers.{name}.train.corpora"] = tokenizer.train.corpora
     for key, mixture in shares.items():
-        total = sum(mixture.values())
-        if abs(total - 1) > 1e-6:
-            given = " + ".join(f"{share:g}" for share in mixture.values()) or "nothing"
+        fixed = [share for share in mixture.values() if share != "size"]
+        total = sum(fixed)
+        given = " + ".join(f"{share:g}" for share in fixed) or "nothing"
+        if len(fixed) < len(mixture):
+            if total >= 1 - 1e-6:
+                yield f"{key}: shares sum to {total:g} ({given}); 'size' corpora get the rest, none"
+        elif abs(total - 1) > 1e-6:
             yield f"{key}: shares sum to {total:g} ({given}); they must sum to 1"
 
 
@@ -146,8 +150,8 @@ def check_helper(
         )
 
 
-def check_steps(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every step asked for that is not a checkpoint, and for odd recipes."""
+def check_recipes(experiment: Experiment) -> Iterator[str]:
+    """Yield a problem for every warm-up or checkpoint interval longer than what it is part of."""
     for name, recipe in experiment.recipes.items():
         if recipe.checkpoint_every > recipe.steps:
             yield (
@@ -156,6 +160,16 @@ def check_steps(experiment: Experiment) -> Iterator[str]:
             )
         if recipe.warmup_steps >= recipe.steps:
             yield f"recipes.{name}.warmup_steps: {recipe.warmup_steps} must be below {recipe.steps}"
+        for stage in recipe.stages or ():
+            if stage.warmup_steps >= stage.steps:
+                yield (
+                    f"recipes.{name}.stages.{stage.name}.warmup_steps: {stage.warmup_steps} must "
+                    f"be below {stage.steps}"
+                )
+
+
+def check_steps(experiment: Experiment) -> Iterator[str]:
+    """Yield a problem for every step asked for that is not a checkpoint."""
     wanted: list[tuple[str, str, list[Step]]] = [
         ("evaluation.generation.steps", group, experiment.evaluation.generation.steps)
         for group in experiment.runs
@@ -295,7 +309,14 @@ def schema_problems(error: ValidationError, model: Any, prefix: str = "") -> Ite
 def all_problems(experiment: Experiment, tasks_folder: Path) -> list[str]:
     """Return every problem of a well-formed experiment, in a stable order."""
     problems: list[str] = []
-    for check in (check_references, check_mixtures, check_methods, check_steps, check_layout):
+    for check in (
+        check_references,
+        check_mixtures,
+        check_methods,
+        check_recipes,
+        check_steps,
+        check_layout,
+    ):
         problems += check(experiment)
     problems += check_sources(experiment, tasks_folder)
     return list(dict.fromkeys(problems))

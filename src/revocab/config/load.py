@@ -14,6 +14,10 @@ from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
 
 TASKS_FOLDER = Path("config/tasks")
+#: Beside the tasks: recipes that an experiment takes by name (``from:``).
+RECIPES = "recipes"
+#: Keys of a recipe that stand for one another: giving one replaces the other of the file.
+ALTERNATIVES = (("steps", "tokens"), ("warmup_steps", "warmup_share"))
 
 
 def substitute(value: Any, data_root: str) -> Any:
@@ -36,6 +40,7 @@ def validate(values: dict[str, Any], tasks_folder: Path = TASKS_FOLDER) -> Exper
     root = values.get("data_root")
     if root is not None:
         values = substitute(values, str(root))
+    values = with_named_recipes(values, tasks_folder.parent / RECIPES)
     try:
         experiment = Experiment.model_validate(values)
     except ValidationError as error:
@@ -46,6 +51,37 @@ def validate(values: dict[str, Any], tasks_folder: Path = TASKS_FOLDER) -> Exper
     if problems:
         raise RevocabError(problems)
     return experiment
+
+
+def with_named_recipes(values: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return ``values`` with each recipe that says ``from: NAME`` laid over ``folder/NAME.yaml``.
+
+    Raises :class:`RevocabError` naming every recipe that is not there.
+    """
+    recipes = values.get("recipes")
+    if not isinstance(recipes, dict):
+        return values
+    problems, found = [], {}
+    for name, recipe in recipes.items():
+        found[name] = recipe
+        if not isinstance(recipe, dict) or "from" not in recipe:
+            continue
+        file = folder / f"{recipe['from']}.yaml"
+        if not file.is_file():
+            known = ", ".join(sorted(path.stem for path in folder.glob("*.yaml"))) or "none"
+            problems.append(f"recipes.{name}.from: no recipe {recipe['from']!r} (known: {known})")
+            continue
+        found[name] = laid_over(yaml.safe_load(file.read_text(encoding="utf-8")), recipe)
+    if problems:
+        raise RevocabError(problems)
+    return {**values, "recipes": found}
+
+
+def laid_over(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """Return recipe ``base`` with ``changes``; see :data:`ALTERNATIVES`."""
+    replaced = {other for pair in ALTERNATIVES for key in pair if key in changes for other in pair}
+    kept = {key: value for key, value in base.items() if key not in replaced}
+    return {**kept, **{key: value for key, value in changes.items() if key != "from"}}
 
 
 def salvageable_problems(

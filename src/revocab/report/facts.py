@@ -32,9 +32,13 @@ def adapted_language(results: Results, group: str) -> str:
     """Return the language with the largest share in a group's mixture."""
     shares: dict[str, float] = {}
     mixture = results.experiment["mixtures"][results.experiment["runs"][group]["mixture"]]
+    by_size = [corpus for corpus, share in mixture.items() if share == "size"]
+    rest = 1 - sum(share for share in mixture.values() if share != "size")
     for corpus, share in mixture.items():
         language = results.experiment["corpora"][corpus]["language"]
-        shares[language] = shares.get(language, 0) + share
+        # Sizes are unknown here: what the fixed shares leave is taken as split evenly.
+        known = rest / len(by_size) if share == "size" else share
+        shares[language] = shares.get(language, 0) + known
     return max(sorted(shares), key=shares.__getitem__)
 
 

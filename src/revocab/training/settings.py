@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from revocab.errors import RevocabError
-from revocab.training.schedule import SCHEDULES, learning_rate_factor
+from revocab.training.schedule import SCHEDULES
+from revocab.training.stages import Plan, Stage
 
 #: Names accepted by a recipe's ``precision``.
 PRECISIONS = ("float32", "bfloat16")
@@ -38,6 +39,8 @@ class Settings:
     weight_decay: float = 0.0
     gradient_clip: float = 1.0
     precision: str = "float32"
+    #: Empty: one stage that trains everything at the rates above.
+    stages: tuple[Stage, ...] = ()
 
     def __post_init__(self) -> None:
         problems = [
@@ -54,18 +57,35 @@ class Settings:
             problems.append(
                 f"--warmup-steps: {self.warmup_steps}; give 0 to {self.steps} (--steps)"
             )
+        problems += [line for stage in self.stages for line in stage.problems()]
+        total = sum(stage.steps for stage in self.stages)
+        if self.stages and total != self.steps:
+            problems.append(f"--stage: {total} steps in all, but --steps is {self.steps}; mend one")
         if problems:
             raise RevocabError(problems)
 
+    @property
+    def plan(self) -> Plan:
+        """The stages, or the one stage that a recipe without stages is."""
+        whole = Stage(
+            name="everything",
+            steps=self.steps,
+            learning_rate=self.learning_rate,
+            warmup_steps=self.warmup_steps,
+            schedule=self.schedule,
+            final_learning_rate_share=self.final_learning_rate_share,
+            weight_decay=self.weight_decay,
+        )
+        return Plan(self.stages or (whole,))
+
     def factor(self, step: int) -> float:
         """Return the learning-rate factor of the update after ``step`` updates."""
-        return learning_rate_factor(
-            step,
-            schedule=self.schedule,
-            steps=self.steps,
-            warmup_steps=self.warmup_steps,
-            final_share=self.final_learning_rate_share,
-        )
+        return self.plan.factor(step)
+
+    def described(self) -> dict[str, Any]:
+        """Return the settings as plain data; stages only where there are some."""
+        values = asdict(self)
+        return {key: value for key, value in values.items() if key != "stages" or value}
 
     def micro_batch(self, requested: int | None, processes: int) -> tuple[int, int]:
         """Return (sequences per process and pass, passes per step) that make up ``batch_size``.
@@ -87,5 +107,5 @@ def fingerprint(settings: Settings, inputs: Mapping[str, Any]) -> str:
 
     Number of processes and micro batch are left out: a run may go on with other devices.
     """
-    text = json.dumps({"settings": asdict(settings), "inputs": dict(inputs)}, sort_keys=True)
+    text = json.dumps({"settings": settings.described(), "inputs": dict(inputs)}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -244,7 +244,7 @@ def _manifest(run: Run, inputs: Inputs) -> dict[str, Any]:
         "checkpoints": [
             {"step": step, "path": str(checkpoints.step_folder(Path(), step))} for step in steps
         ],
-        "settings": asdict(settings),
+        "settings": settings.described(),
         "corpora": packed["corpora"] if rows == packed["rows"] else None,
         "inputs": inputs.checksums,
         "versions": {

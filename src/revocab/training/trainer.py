@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,12 @@ class RecipeTrainer(Trainer):
         self._pending: list[tuple[int, torch.Tensor, torch.Tensor, float]] = []
         self._losses: list[torch.Tensor] = []
         self._norm = torch.zeros(())
+        self.plan = settings.plan
+        self.groups = self.plan.groups(model)
+        trained = {id(one) for group in self.groups for one in group.parameters}
+        for parameter in model.parameters():
+            parameter.requires_grad_(id(parameter) in trained)
+        self.stage: int | None = None
         forward_to_loss(model)
         super().__init__(
             model=model,
@@ -124,15 +131,18 @@ class RecipeTrainer(Trainer):
         return SequentialSampler(train_dataset or self.train_dataset)
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
-        """Make AdamW over all trainable parameters in one group: decay spares none of them."""
+        """Make AdamW with one group of parameters for each set of rates; decay spares none.
+
+        The rate of 1 is a unit: the schedule's factors are the learning rates themselves.
+        """
         if self.optimizer is None:
             settings = self.settings
             self.optimizer = torch.optim.AdamW(
-                [p for p in (model or self.model).parameters() if p.requires_grad],
-                lr=settings.learning_rate,
+                [{"params": group.parameters} for group in self.groups],
+                lr=1.0,
                 betas=(settings.adam_beta1, settings.adam_beta2),
                 eps=settings.adam_epsilon,
-                weight_decay=settings.weight_decay,
+                weight_decay=0.0,
                 fused=True,
             )
         return self.optimizer
@@ -141,7 +151,8 @@ class RecipeTrainer(Trainer):
         """Make the schedule from the recipe's closed formula."""
         if self.lr_scheduler is None:
             self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(
-                optimizer or self.optimizer, self.settings.factor
+                optimizer or self.optimizer,
+                [partial(self.plan.learning_rate, group.rates) for group in self.groups],
             )
             self._created_lr_scheduler = True
         return self.lr_scheduler
@@ -152,8 +163,48 @@ class RecipeTrainer(Trainer):
         self._losses.append(loss.detach())
         return loss
 
+    def enter_stage(self, step: int) -> None:
+        """Make the stage of the update after ``step`` updates the current one.
+
+        Frozen parameters have no gradient, so that AdamW passes them by: neither moments nor decay
+        touch them. A stage begins with no moments. Over several processes gradients of frozen
+        parameters are made and dropped, since what wraps the model fixes what has one.
+        """
+        number = self.plan.index(step)
+        if number != self.stage:
+            self.stage = number
+            for group, rates in zip(self.groups, self._rates(number), strict=True):
+                for parameter in group.parameters:
+                    parameter.requires_grad_(self.args.world_size > 1 or rates is not None)
+                    parameter.grad = None
+        if self.optimizer is None:
+            return
+        if step == self.plan.begins[number] > 0:
+            # The optimizer itself, below accelerate's wrapper.
+            getattr(self.optimizer, "optimizer", self.optimizer).state.clear()
+        for entry, rates in zip(self.optimizer.param_groups, self._rates(number), strict=True):
+            entry["weight_decay"] = 0.0 if rates is None else rates.weight_decay
+
+    def _rates(self, stage: int) -> list[Any]:
+        """Return every group's rates in ``stage``."""
+        return [group.rates[stage] for group in self.groups]
+
+    def shown_rate(self) -> float:
+        """Return the learning rate of the table: of the first group at the stage's own rate."""
+        own = self.plan.stages[self.stage].learning_rate
+        rates = self._rates(self.stage)
+        at = [n for n, one in enumerate(rates) if one is not None and one.learning_rate == own]
+        trained = [n for n, one in enumerate(rates) if one is not None]
+        return self.optimizer.param_groups[(at or trained)[0]]["lr"]
+
     def _clip_grad_norm(self, model: Any) -> torch.Tensor:
         """Clip, and keep the norm before clipping."""
+        if self.args.world_size > 1:
+            for entry, rates in zip(
+                self.optimizer.param_groups, self._rates(self.stage), strict=True
+            ):
+                for parameter in entry["params"] if rates is None else ():
+                    parameter.grad = None
         self._norm = super()._clip_grad_norm(model)
         return self._norm
 
@@ -237,9 +288,13 @@ class StepCallback(TrainerCallback):
         )
         self.trainer.clock.start()
 
+    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Freeze and thaw what the stage of the coming update asks for."""
+        self.trainer.enter_stage(state.global_step)
+
     def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Note the learning rate of the coming update."""
-        self.rate = self.trainer.optimizer.param_groups[0]["lr"]
+        self.rate = self.trainer.shown_rate()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Note the loss and the time, move the bar."""

@@ -30,7 +30,15 @@ def training(tokenizer, mixture, recipe):
 def recipe_arguments(name, seed):
     """Return a recipe as options of train_model (packing has its own part of it)."""
     packing = {"sequence_length", "document_start", "document_end", "repeat_corpora"}
-    return options(**EXPERIMENT.recipes[name].model_dump(exclude=packing), seed=seed)
+    packing |= {"document_masking", "size_exponent"}
+    recipe = EXPERIMENT.recipes[name]
+    stages = [
+        json.dumps(stage.model_dump(exclude_none=True), sort_keys=True)
+        for stage in recipe.stages or ()
+    ]
+    return options(**recipe.model_dump(exclude={*packing, "stages"}), seed=seed) + repeated(
+        "--stage", stages
+    )
 
 
 def launcher(wildcards, resources):

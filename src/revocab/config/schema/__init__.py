@@ -26,7 +26,8 @@ from revocab.config.schema.layout import (
     SimilarityTable,
     Table,
 )
-from revocab.config.schema.models import Architecture, Model, ParameterCount, Pretraining, Recipe
+from revocab.config.schema.models import Architecture, Model, ParameterCount, Pretraining
+from revocab.config.schema.recipes import Rates, Recipe, Stage
 from revocab.config.schema.runs import RunGroup, RunMethod, Scale
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "ParametersTable",
     "Pretraining",
     "PromptsTable",
+    "Rates",
     "Recipe",
     "RunGroup",
     "RunMethod",
@@ -62,6 +64,7 @@ __all__ = [
     "SimilarityFigure",
     "SimilarityTable",
     "Source",
+    "Stage",
     "Step",
     "Table",
     "Task",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -10,7 +10,8 @@ from revocab.config.schema.base import Closed, Id, Line
 from revocab.config.schema.data import Corpus, Tokenizer, World
 from revocab.config.schema.evaluation import Evaluation, Fertility, Similarity
 from revocab.config.schema.layout import Figure, Table
-from revocab.config.schema.models import Model, ParameterCount, Recipe
+from revocab.config.schema.models import Model, ParameterCount
+from revocab.config.schema.recipes import Recipe
 from revocab.config.schema.runs import RunGroup, Scale
 
 
@@ -27,7 +28,8 @@ class Experiment(Closed):
     world: World | None = None
     corpora: dict[Id, Corpus]
     tokenizers: dict[Id, Tokenizer]
-    mixtures: dict[Id, dict[Id, Annotated[float, Field(gt=0, le=1)]]]
+    #: Shares of tokens; ``size`` corpora share what is left, by size (``size_exponent``).
+    mixtures: dict[Id, dict[Id, Annotated[float, Field(gt=0, le=1)] | Literal["size"]]]
     recipes: dict[Id, Recipe]
     models: dict[Id, Model]
     runs: dict[Id, RunGroup]

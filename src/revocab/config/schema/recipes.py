@@ -1,0 +1,195 @@
+"""How training goes: budgets, rates and stages, as data.
+
+A recipe may give its budget in steps or tokens, its warm-up in steps or as a share, and its stages'
+budgets in steps, tokens or shares. All of it is resolved to steps here, once, so that everything
+below works with numbers of steps only.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from revocab.config.schema.base import Closed, Id, Line
+
+#: Keys that a stage takes from its recipe where it does not give them itself.
+INHERITED = (
+    "learning_rate",
+    "schedule",
+    "final_learning_rate_share",
+    "weight_decay",
+)
+#: Ways to say how long something goes on; one of each is given.
+BUDGETS = ("steps", "tokens", "share")
+WARMUPS = ("warmup_steps", "warmup_share")
+
+
+class Rates(Closed):
+    """What one group of parameters has of its own within a stage."""
+
+    learning_rate: float | None = Field(default=None, gt=0)
+    weight_decay: float | None = Field(default=None, ge=0)
+
+
+class Stage(Closed):
+    """A part of a recipe with its own parameters, rates and schedule; AdamW starts it afresh."""
+
+    name: Id
+    #: ``all``, ``embeddings`` (input and head), ``input_embeddings``, ``output_embeddings``,
+    #: ``attention``, ``mlp``, ``norms``, or regular expressions searched in parameter names.
+    train: list[Line] = Field(default=["all"], min_length=1)
+    steps: int = Field(ge=1)
+    tokens: int | None = Field(default=None, ge=1)
+    share: float | None = Field(default=None, gt=0, le=1, description="of the recipe's steps")
+    warmup_steps: int = Field(default=0, ge=0)
+    warmup_share: float | None = Field(default=None, ge=0, lt=1)
+    learning_rate: float = Field(gt=0)
+    schedule: Literal["constant", "cosine"] = "cosine"
+    final_learning_rate_share: float = Field(default=0.1, ge=0, le=1)
+    weight_decay: float = Field(default=0.0, ge=0)
+    #: Rates of groups (names as in ``train``); the first that fits a parameter holds.
+    groups: dict[Line, Rates] = Field(default_factory=dict)
+
+    @field_validator("train", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _patterns_compile(self) -> Stage:
+        for pattern in (*self.train, *self.groups):
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(
+                    f"{pattern!r} is no regular expression ({error}); name a group or mend it"
+                ) from None
+        return self
+
+
+class Recipe(Closed):
+    """How training goes. ``weight_decay`` in torch's AdamW convention (docs/deviations.md)."""
+
+    sequence_length: int = Field(ge=8)
+    batch_size: int = Field(ge=1, description="sequences per step, over all devices")
+    steps: int = Field(ge=1)
+    tokens: int | None = Field(default=None, ge=1, description="in place of steps, rounded up")
+    warmup_steps: int = Field(default=0, ge=0)
+    warmup_share: float | None = Field(default=None, ge=0, lt=1, description="rounded up")
+    learning_rate: float = Field(gt=0)
+    schedule: Literal["constant", "cosine"] = "cosine"
+    final_learning_rate_share: float = Field(default=0.1, ge=0, le=1)
+    adam_beta1: float = Field(default=0.9, ge=0, lt=1)
+    adam_beta2: float = Field(default=0.95, ge=0, lt=1)
+    adam_epsilon: float = Field(default=1e-8, gt=0)
+    weight_decay: float = Field(default=0.0, ge=0)
+    gradient_clip: float = Field(default=1.0, gt=0)
+    checkpoint_every: int = Field(ge=1)
+    precision: Literal["float32", "bfloat16"] = "float32"
+    #: None: one stage that trains everything.
+    stages: list[Stage] | None = Field(default=None, min_length=1)
+    document_start: bool = Field(default=True, description="put bos before each document")
+    document_end: bool = Field(default=False, description="put eos after each document")
+    document_masking: bool = Field(default=False, description="no attention across documents")
+    repeat_corpora: bool = Field(default=False, description="start a corpus again when it ends")
+    size_exponent: float = Field(
+        default=1.0, ge=0, le=1, description="a mixture's 'size' corpora are drawn by bytes to this"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _resolved(cls, values: Any) -> Any:
+        return resolved(values) if isinstance(values, dict) else values
+
+    @model_validator(mode="after")
+    def _stage_names_differ(self) -> Recipe:
+        names = [stage.name for stage in self.stages or ()]
+        if len(set(names)) < len(names):
+            raise ValueError(f"stages: names {', '.join(names)}; give each stage its own")
+        return self
+
+
+def steps_of(tokens: int, per_step: int) -> int:
+    """Return the steps that cover ``tokens``."""
+    return -(-tokens // per_step)
+
+
+def with_warmup(values: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return ``values`` with ``warmup_share`` turned into ``warmup_steps``."""
+    share, steps = values.get("warmup_share"), values.get("steps")
+    if share is None or not isinstance(share, int | float) or not isinstance(steps, int):
+        return values
+    if values.get("warmup_steps"):
+        raise ValueError(
+            f"{where}warmup_steps and warmup_share are both given; give one of {', '.join(WARMUPS)}"
+        )
+    rest = {key: value for key, value in values.items() if key != "warmup_share"}
+    return {**rest, "warmup_steps": math.ceil(share * steps - 1e-9)}
+
+
+def resolved(values: dict[str, Any]) -> dict[str, Any]:
+    """Return a recipe's values with every budget in steps; ``ValueError`` if they contradict.
+
+    What has the wrong type is left for the schema to report.
+    """
+    values = {key: value for key, value in values.items() if value is not None}
+    per_step = 0
+    if isinstance(values.get("sequence_length"), int) and isinstance(values.get("batch_size"), int):
+        per_step = values["sequence_length"] * values["batch_size"]
+    if "steps" in values and "tokens" in values:
+        raise ValueError("steps and tokens are both given; give one")
+    if isinstance(values.get("tokens"), int) and per_step > 0:
+        values["steps"] = steps_of(values.pop("tokens"), per_step)
+    stages = values.get("stages")
+    if isinstance(stages, list) and stages and all(isinstance(one, dict) for one in stages):
+        values["stages"] = stages = resolved_stages(values, stages, per_step)
+        if "learning_rate" not in values and "learning_rate" in stages[0]:
+            values["learning_rate"] = stages[0]["learning_rate"]
+        if "steps" not in values and all("steps" in stage for stage in stages):
+            values["steps"] = sum(stage["steps"] for stage in stages)
+        for key in WARMUPS:
+            values.pop(key, None)
+    return with_warmup(values, "")
+
+
+def resolved_stages(
+    recipe: dict[str, Any], stages: list[dict[str, Any]], per_step: int
+) -> list[dict[str, Any]]:
+    """Return the stages with what they inherit and with budgets in steps."""
+    total = recipe.get("steps")
+    found = []
+    for number, given in enumerate(stages):
+        where = f"stages.{number}: "
+        stage = {key: recipe[key] for key in INHERITED if key in recipe}
+        if not any(key in given for key in WARMUPS):
+            stage |= {key: recipe[key] for key in WARMUPS if key in recipe}
+        stage |= {key: value for key, value in given.items() if value is not None}
+        budgets = [key for key in BUDGETS if key in stage]
+        if len(budgets) != 1:
+            raise ValueError(
+                f"{where}exactly one of {', '.join(BUDGETS)} must be given, received "
+                f"{', '.join(budgets) or 'none'}"
+            )
+        if isinstance(stage.get("tokens"), int) and per_step > 0:
+            stage["steps"] = steps_of(stage.pop("tokens"), per_step)
+        found.append(stage)
+    shares = [stage["share"] for stage in found if "share" in stage]
+    if shares and not all(isinstance(one, int | float) for one in shares):
+        return found
+    if shares:
+        if not isinstance(total, int):
+            raise ValueError("stages: a share needs the recipe's own steps or tokens")
+        if len(shares) < len(found) or abs(sum(shares) - 1) > 1e-6:
+            raise ValueError(f"stages: shares {shares} sum to {sum(shares):g}; all must, to 1")
+        ends = [round(sum(shares[: number + 1]) * total) for number in range(len(shares))]
+        for stage, begin, end in zip(found, [0, *ends], ends, strict=False):
+            del stage["share"]
+            stage["steps"] = end - begin
+    elif isinstance(total, int) and all(isinstance(one.get("steps"), int) for one in found):
+        given = sum(one["steps"] for one in found)
+        if given != total:
+            raise ValueError(f"stages: {given} steps in all, but the recipe gives {total}")
+    return [with_warmup(stage, f"stages.{n}: ") for n, stage in enumerate(found)]

@@ -1,0 +1,198 @@
+"""Stages of a recipe: which parameters train when, and at which rates, as functions of the step."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+from revocab.errors import RevocabError
+from revocab.training.schedule import SCHEDULES, learning_rate_factor
+
+if TYPE_CHECKING:
+    import torch
+
+#: Named groups found by their names in every decoder of the Hugging Face kind.
+PATTERNS = {
+    "all": "",
+    "attention": r"\.self_attn\.",
+    "mlp": r"\.mlp\.",
+    "norms": r"norm\.weight$",
+}
+#: Named groups found by asking the model, so that tied and renamed matrices are met too.
+MATRICES = {
+    "embeddings": ("input", "output"),
+    "input_embeddings": ("input",),
+    "output_embeddings": ("output",),
+}
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage; names and meaning as ``Stage`` in the config, budgets in steps."""
+
+    name: str
+    steps: int
+    learning_rate: float
+    train: tuple[str, ...] = ("all",)
+    warmup_steps: int = 0
+    schedule: str = "cosine"
+    final_learning_rate_share: float = 0.1
+    weight_decay: float = 0.0
+    #: ``{group: {"learning_rate": ..., "weight_decay": ...}}``, either may be missing.
+    groups: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def problems(self) -> list[str]:
+        """Return what is wrong with this stage, one line each."""
+        where = f"stage {self.name}"
+        found = []
+        if self.steps < 1:
+            found.append(f"{where}: steps {self.steps}; give 1 or more")
+        if self.learning_rate <= 0:
+            found.append(f"{where}: learning_rate {self.learning_rate}; give more than 0")
+        if not 0 <= self.warmup_steps <= self.steps:
+            found.append(f"{where}: warmup_steps {self.warmup_steps}; give 0 to {self.steps}")
+        if self.schedule not in SCHEDULES:
+            allowed = ", ".join(SCHEDULES)
+            found.append(f"{where}: schedule {self.schedule}; give one of {allowed}")
+        return found
+
+    def factor(self, step: int) -> float:
+        """Return the multiple of the peak rates after ``step`` updates of this stage."""
+        return learning_rate_factor(
+            step,
+            schedule=self.schedule,
+            steps=self.steps,
+            warmup_steps=self.warmup_steps,
+            final_share=self.final_learning_rate_share,
+        )
+
+
+def stage_of_text(text: str) -> Stage:
+    """Parse a stage from a JSON object; :class:`RevocabError` says what is wrong with it."""
+    known = {one.name for one in fields(Stage)}
+    try:
+        values = json.loads(text)
+        values["train"] = tuple(values.get("train", ("all",)))
+        wrong = sorted(values.keys() - known)
+        stage = None if wrong else Stage(**values)
+    except (json.JSONDecodeError, TypeError, AttributeError) as error:
+        raise RevocabError(f"--stage: {text!r} is no stage ({error}); give a JSON object") from None
+    if stage is None:
+        raise RevocabError(
+            f"--stage: unknown {', '.join(wrong)} (known: {', '.join(sorted(known))})"
+        )
+    return stage
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Peak learning rate and weight decay of a parameter in a stage."""
+
+    learning_rate: float
+    weight_decay: float
+
+
+@dataclass
+class Group:
+    """Parameters that share their rates in every stage; ``None`` is a stage that freezes them."""
+
+    rates: tuple[Rates | None, ...]
+    names: list[str] = field(default_factory=list)
+    parameters: list[torch.nn.Parameter] = field(default_factory=list)
+
+
+class Plan:
+    """The stages of a run laid end to end."""
+
+    def __init__(self, stages: Iterable[Stage]):
+        self.stages = tuple(stages)
+        ends, end = [], 0
+        for stage in self.stages:
+            end += stage.steps
+            ends.append(end)
+        self.ends = tuple(ends)
+        self.begins = (0, *ends[:-1])
+
+    def index(self, step: int) -> int:
+        """Return the number of the stage that makes the update after ``step`` updates."""
+        for number, end in enumerate(self.ends):
+            if step < end:
+                return number
+        return len(self.stages) - 1
+
+    def factor(self, step: int) -> float:
+        """Return the factor of the update after ``step`` updates of the whole run."""
+        number = self.index(step)
+        return self.stages[number].factor(step - self.begins[number])
+
+    def learning_rate(self, rates: tuple[Rates | None, ...], step: int) -> float:
+        """Return the learning rate at ``step`` of a group with these rates; 0 while frozen."""
+        current = rates[self.index(step)]
+        return 0.0 if current is None else current.learning_rate * self.factor(step)
+
+    def groups(self, model: Any) -> list[Group]:
+        """Split the model's parameters by their rates, in the model's order.
+
+        What no stage trains is left out. Raises :class:`RevocabError` for a name or pattern that
+        fits no parameter.
+        """
+        named = list(model.named_parameters())
+        members = [_Members(model, named, stage) for stage in self.stages]
+        problems = [line for one in members for line in one.problems()]
+        if problems:
+            raise RevocabError(problems)
+        found: dict[tuple[Rates | None, ...], Group] = {}
+        for name, parameter in named:
+            rates = tuple(one.rates(name) for one in members)
+            if any(rates):
+                group = found.setdefault(rates, Group(rates))
+                group.names.append(name)
+                group.parameters.append(parameter)
+        return list(found.values())
+
+    def described(self) -> list[dict[str, Any]]:
+        """Return the stages as plain data."""
+        return [asdict(stage) for stage in self.stages]
+
+
+class _Members:
+    """Which parameters of a model a stage trains, and at which rates."""
+
+    def __init__(self, model: Any, named: list[tuple[str, Any]], stage: Stage):
+        self.stage = stage
+        self.trained = {one: names_of(model, named, one) for one in stage.train}
+        self.special = {one: names_of(model, named, one) for one in stage.groups}
+
+    def problems(self) -> list[str]:
+        """Return a line for each name or pattern that fits nothing."""
+        return [
+            f"stage {self.stage.name}: {one!r} fits no parameter of the model; name a group "
+            f"({', '.join(sorted({*PATTERNS, *MATRICES}))}) or give a regular expression"
+            for one, names in {**self.trained, **self.special}.items()
+            if not names
+        ]
+
+    def rates(self, name: str) -> Rates | None:
+        """Return the rates of the parameter ``name``, or ``None`` where it is frozen."""
+        if not any(name in names for names in self.trained.values()):
+            return None
+        own = next((key for key, names in self.special.items() if name in names), None)
+        given = self.stage.groups[own] if own is not None else {}
+        chosen = [
+            getattr(self.stage, key) if given.get(key) is None else given[key]
+            for key in ("learning_rate", "weight_decay")
+        ]
+        return Rates(*chosen)
+
+
+def names_of(model: Any, named: list[tuple[str, Any]], group: str) -> set[str]:
+    """Return the names of the parameters that a group's name or a pattern stands for."""
+    if group in MATRICES:
+        modules = {"input": model.get_input_embeddings(), "output": model.get_output_embeddings()}
+        wanted = [modules[one].weight for one in MATRICES[group] if modules[one] is not None]
+        return {name for name, parameter in named if any(parameter is one for one in wanted)}
+    pattern = re.compile(PATTERNS.get(group, group))
+    return {name for name, _ in named if pattern.search(name)}

@@ -1,0 +1,134 @@
+"""Stages: what moves and what does not, a plain loop beside it, and five kills on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+from training_pico import BATCH, VOCABULARY, losses, run_of, table, write_inputs
+
+from revocab import io
+from revocab.training.stages import Stage
+from revocab.training.train import train
+
+MATRICES = {"model.embed_tokens.weight", "lm_head.weight"}
+#: Embeddings alone with a decay that would show, then everything, the embeddings faster.
+STAGES = (
+    Stage("embeddings", 5, 1e-2, train=("embeddings",), weight_decay=0.5, warmup_steps=1),
+    Stage(
+        "everything", 4, 2e-3, weight_decay=0.1, warmup_steps=1, schedule="constant",
+        groups={"embeddings": {"learning_rate": 1e-2, "weight_decay": 0.0}},
+    ),
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    return write_inputs(tmp_path_factory.mktemp("inputs"))
+
+
+@pytest.fixture(scope="module")
+def finished(inputs, tmp_path_factory):
+    out = tmp_path_factory.mktemp("staged")
+    return out, train(run_of(inputs, out, steps=9, checkpoint_every=5, stages=STAGES))
+
+
+def weights(folder):
+    from safetensors.torch import load_file
+
+    return load_file(folder / "model.safetensors")
+
+
+def test_an_embeddings_stage_moves_embeddings_and_head_and_nothing_else(inputs, finished):
+    out, _ = finished
+    before = weights(inputs / "model")
+    border = weights(out / "checkpoints" / "step-000005")
+    moved = {name for name in before if not torch.equal(before[name], border[name])}
+    assert moved == MATRICES
+
+
+def test_the_stage_after_it_moves_every_parameter(finished):
+    out, _ = finished
+    border = weights(out / "checkpoints" / "step-000005")
+    after = weights(out / "checkpoints" / "step-000009")
+    assert all(not torch.equal(border[name], after[name]) for name in border)
+
+
+def test_stages_equal_a_plain_loop_with_an_optimizer_for_each(inputs, finished):
+    from transformers import AutoModelForCausalLM
+
+    out, manifest = finished
+    model = AutoModelForCausalLM.from_pretrained(inputs / "model", dtype=torch.float32)
+    tokens = torch.from_numpy(np.load(inputs / "packed" / "tokens.npy").astype(np.int64))
+    named = dict(model.named_parameters())
+    matrices = [named[name] for name in named if name in MATRICES]
+    rest = [named[name] for name in named if name not in MATRICES]
+    adam = {"betas": (0.9, 0.95), "eps": 1e-8}
+    first = torch.optim.AdamW(matrices, lr=1e-2, weight_decay=0.5, **adam)
+    second = torch.optim.AdamW(
+        [{"params": matrices, "lr": 1e-2, "weight_decay": 0.0},
+         {"params": rest, "lr": 2e-3, "weight_decay": 0.1}], **adam,
+    )  # fmt: skip
+    peaks = {first: [1e-2], second: [1e-2, 2e-3]}
+    for step, row in enumerate(table(out / "losses.csv")):
+        optimizer = first if step < 5 else second
+        factor = STAGES[0].factor(step) if step < 5 else STAGES[1].factor(step - 5)
+        for group, peak in zip(optimizer.param_groups, peaks[optimizer], strict=True):
+            group["lr"] = peak * factor
+        ids = tokens[step * BATCH : (step + 1) * BATCH]
+        logits = model(input_ids=ids).logits[:, :-1]
+        loss = functional.cross_entropy(logits.reshape(-1, VOCABULARY), ids[:, 1:].reshape(-1))
+        model.zero_grad()
+        loss.backward()
+        if step < 5:
+            for parameter in rest:
+                parameter.grad = None
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        assert float(row["loss"]) == pytest.approx(loss.item(), abs=1e-6)
+        assert float(row["gradient_norm"]) == pytest.approx(norm.item(), rel=1e-4)
+        assert float(row["learning_rate"]) == pytest.approx(
+            (1e-2 if step < 5 else 2e-3) * factor, rel=1e-12
+        )
+    ours = weights(out / "checkpoints" / "step-000009")
+    for name, theirs in model.state_dict().items():
+        torch.testing.assert_close(ours[name].float(), theirs, rtol=0.01, atol=1e-4, msg=name)
+    assert [stage["name"] for stage in manifest["settings"]["stages"]] == [
+        "embeddings", "everything"
+    ]  # fmt: skip
+
+
+def test_five_kills_and_a_damaged_state_change_no_byte(tmp_path):
+    script = Path(__file__).with_name("kill_repeatedly.py")
+    done = subprocess.run(
+        [sys.executable, script, tmp_path, "5", "20261120"],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert len(json.loads(done.stdout.splitlines()[-1])) == 5
+    assert "unfinished or damaged; discarded" in done.stderr
+    assert done.stderr.count("going on from step") >= 4
+    reference, killed = tmp_path / "reference", tmp_path / "killed"
+    files = sorted(p.relative_to(reference) for p in reference.rglob("*") if p.is_file())
+    assert files == sorted(p.relative_to(killed) for p in killed.rglob("*") if p.is_file())
+    assert len(losses(killed)) == 60
+    for path in files:
+        if path.name != "timing.json":
+            assert (reference / path).read_bytes() == (killed / path).read_bytes(), path
+    assert io.read_json(killed / "timing.json")["resumed_from_step"] > 0

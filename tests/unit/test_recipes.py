@@ -1,0 +1,185 @@
+"""Recipes as data: budgets in steps, named recipes, stages and the parameters they train."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import yaml
+from pydantic import ValidationError
+
+from revocab.config.load import laid_over, validate, with_named_recipes
+from revocab.config.schema import Recipe
+from revocab.errors import RevocabError
+from revocab.training.schedule import learning_rate_factor
+from revocab.training.settings import Settings
+from revocab.training.stages import Plan, Rates, Stage, stage_of_text
+
+SHAPE = {"sequence_length": 16, "batch_size": 4, "checkpoint_every": 10}
+TWO = [
+    {"name": "first", "train": "embeddings", "share": 0.25, "learning_rate": 2e-3},
+    {"name": "second", "share": 0.75, "learning_rate": 1e-3},
+]
+
+
+def recipe(**values):
+    return Recipe.model_validate({**SHAPE, **values})
+
+
+# Budgets ------------------------------------------------------------------------------------------
+
+
+def test_tokens_and_shares_become_steps():
+    found = recipe(tokens=6401, warmup_share=0.1, learning_rate=1e-3)
+    assert (found.steps, found.warmup_steps, found.tokens) == (101, 11, None)
+
+
+def test_stages_take_shares_and_inherit():
+    found = recipe(steps=40, warmup_share=0.1, weight_decay=0.2, stages=TWO)
+    assert [(s.steps, s.warmup_steps, s.weight_decay) for s in found.stages] == [
+        (10, 1, 0.2), (30, 3, 0.2)
+    ]  # fmt: skip
+    assert (found.stages[0].train, found.stages[1].train) == (["embeddings"], ["all"])
+    assert (found.warmup_steps, found.learning_rate) == (0, 2e-3)
+    assert Recipe.model_validate(found.model_dump()) == found
+
+
+def test_stages_in_steps_and_tokens_make_the_total():
+    stages = [{"name": "a", "tokens": 65}, {"name": "b", "steps": 7}]
+    assert recipe(learning_rate=1e-3, stages=stages).steps == 2 + 7
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"steps": 4, "tokens": 64}, "steps and tokens are both given"),
+        ({"steps": 4, "warmup_steps": 1, "warmup_share": 0.1}, "both given"),
+        ({"steps": 4, "stages": [{"name": "a", "steps": 5}]}, "5 steps in all, but the recipe"),
+        ({"stages": [{"name": "a"}]}, "exactly one of steps, tokens, share"),
+        ({"stages": [{"name": "a", "share": 1.0}]}, "a share needs the recipe's own"),
+        ({"steps": 4, "stages": [{"name": "a", "share": 0.5}]}, "all must, to 1"),
+        ({"steps": 4, "stages": [{"name": "a", "steps": 2}] * 2}, "give each stage its own"),
+        ({"stages": [{"name": "a", "steps": 1, "train": "("}]}, "no regular expression"),
+        ({"stages": [{"name": "a", "steps": 1, "colour": 1}]}, "Extra inputs"),
+    ],
+)
+def test_contradictions_are_named(values, message):
+    with pytest.raises(ValidationError, match=message):
+        recipe(learning_rate=1e-3, **values)
+
+
+# Named recipes ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["gosal", "lep", "sava", "sava-constant", "vocadt"])
+def test_every_named_recipe_is_whole_and_scales(repository, name):
+    values = yaml.safe_load((repository / f"config/recipes/{name}.yaml").read_text())
+    whole = Recipe.model_validate(values)
+    small = Recipe.model_validate(laid_over(values, {**SHAPE, "steps": 30}))
+    assert small.steps == 30
+    assert len(small.stages or ()) == len(whole.stages or ())
+
+
+def test_the_papers_recipes_are_those_of_its_experiment(repository):
+    ours = yaml.safe_load((repository / "config/recipes/sava.yaml").read_text())
+    paper = yaml.safe_load((repository / "config/paper.yaml").read_text())["recipes"]
+    assert Recipe.model_validate(ours) == Recipe.model_validate(paper["mistral"])
+    llama = {"sequence_length": 8192, "batch_size": 512, "steps": 3000, "checkpoint_every": 300}
+    assert Recipe.model_validate({**ours, **llama}) == Recipe.model_validate(paper["llama"])
+    text = yaml.safe_load((repository / "config/recipes/sava-constant.yaml").read_text())
+    assert Recipe.model_validate(text).schedule == "constant"
+
+
+def test_an_experiment_takes_a_recipe_by_name(repository):
+    values = yaml.safe_load((repository / "config/demo.yaml").read_text())
+    plain = validate(values, repository / "config/tasks")
+    assert plain.recipes["adapt"].stages is None
+    values["recipes"]["adapt"] = {"from": "gosal", "steps": 128, **SHAPE, "checkpoint_every": 64}
+    adapt = validate(values, repository / "config/tasks").recipes["adapt"]
+    assert (adapt.steps, [stage.steps for stage in adapt.stages]) == (128, [12, 116])
+    with pytest.raises(RevocabError, match=r"recipes.x.from: no recipe 'nope' \(known: gosal"):
+        with_named_recipes({"recipes": {"x": {"from": "nope"}}}, repository / "config/recipes")
+
+
+def test_a_mixture_by_size_needs_room(repository):
+    values = yaml.safe_load((repository / "config/demo.yaml").read_text())
+    values["mixtures"]["adaptation"] = {"world-it": "size", "world-en": 0.25}
+    assert (
+        validate(values, repository / "config/tasks").mixtures["adaptation"]["world-it"] == "size"
+    )
+    values["mixtures"]["adaptation"]["world-en"] = 1.0
+    with pytest.raises(RevocabError, match="'size' corpora get the rest, none"):
+        validate(values, repository / "config/tasks")
+
+
+# Stages -------------------------------------------------------------------------------------------
+
+
+def test_schedules_start_anew_in_each_stage():
+    first = Stage("a", 10, 1e-3, warmup_steps=2, final_learning_rate_share=0.1)
+    second = Stage("b", 20, 5e-4, schedule="constant", warmup_steps=4)
+    plan = Plan([first, second])
+    rates = (Rates(1e-3, 0.0), Rates(5e-4, 0.1))
+    for step in range(10):
+        factor = learning_rate_factor(
+            step, schedule="cosine", steps=10, warmup_steps=2, final_share=0.1
+        )
+        assert plan.learning_rate(rates, step) == pytest.approx(1e-3 * factor)
+    assert [plan.learning_rate(rates, step) for step in (10, 12, 14, 29)] == pytest.approx(
+        [0, 2.5e-4, 5e-4, 5e-4]
+    )
+    assert [plan.learning_rate((None, rates[1]), step) for step in (5, 29)] == [0.0, 5e-4]
+    assert [plan.index(step) for step in (0, 9, 10, 29, 30)] == [0, 0, 1, 1, 1]
+
+
+def pico(tied):
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(0)
+    return LlamaForCausalLM(
+        LlamaConfig(
+            vocab_size=30, hidden_size=16, intermediate_size=16, num_hidden_layers=2,
+            num_attention_heads=2, tie_word_embeddings=tied,
+        )
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_groups_by_name_by_pattern_and_by_matrix(tied):
+    stages = [
+        Stage("a", 1, 1e-3, train=("embeddings",)),
+        Stage(
+            "b", 1, 1e-4, weight_decay=0.1,
+            groups={"embeddings": {"learning_rate": 1e-5}, "norms": {"weight_decay": 0.0}},
+        ),
+        Stage("c", 1, 1e-4, train=(r"layers\.1\.mlp",)),
+    ]  # fmt: skip
+    groups = Plan(stages).groups(pico(tied))
+    assert sum(len(group.names) for group in groups) == len(list(pico(tied).parameters()))
+    by_name = {name: group.rates for group in groups for name in group.names}
+    matrices = ["model.embed_tokens.weight", *([] if tied else ["lm_head.weight"])]
+    for name in matrices:
+        assert by_name[name] == (Rates(1e-3, 0.0), Rates(1e-5, 0.1), None)
+    assert by_name["model.norm.weight"] == (None, Rates(1e-4, 0.0), None)
+    assert by_name["model.layers.1.mlp.up_proj.weight"] == (
+        None, Rates(1e-4, 0.1), Rates(1e-4, 0.0)
+    )  # fmt: skip
+
+
+def test_a_pattern_that_fits_nothing():
+    with pytest.raises(RevocabError, match="stage a: 'embedings' fits no parameter"):
+        Plan([Stage("a", 1, 1e-3, train=("embedings",))]).groups(pico(False))
+
+
+def test_stages_from_the_command_line():
+    text = '{"name": "a", "steps": 2, "learning_rate": 0.1, "train": ["embeddings"]}'
+    assert stage_of_text(text) == Stage("a", 2, 0.1, train=("embeddings",))
+    for wrong in ("{", "[]", '{"name": "a"}'):
+        with pytest.raises(RevocabError, match="is no stage"):
+            stage_of_text(wrong)
+    with pytest.raises(RevocabError, match="unknown colour"):
+        stage_of_text('{"colour": 1}')
+    with pytest.raises(RevocabError, match="2 steps in all, but --steps is 3"):
+        Settings(
+            steps=3, batch_size=1, learning_rate=1, checkpoint_every=1, seed=1,
+            stages=(stage_of_text(text),),
+        )  # fmt: skip
