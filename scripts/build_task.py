@@ -16,6 +16,8 @@ def parse() -> argparse.Namespace:
     kind = parser.add_mutually_exclusive_group(required=True)
     kind.add_argument("--template", type=Path, metavar="YAML", help="prompt template")
     kind.add_argument("--harness", metavar="NAME", help="a task or group that the harness ships")
+    parser.add_argument("--language", help="words of a template that serves every language")
+    parser.add_argument("--shots", type=int, help="examples in the prompt, this task's own number")
     data = parser.add_mutually_exclusive_group()
     data.add_argument("--data", type=Path, metavar="FILE", help="local rows, .jsonl or .jsonl.gz")
     data.add_argument("--hub", metavar="ID", help="data set on the Hub")
@@ -36,12 +38,22 @@ def main() -> None:
             raise RevocabError(
                 "--harness: such a task brings its own data; leave out --data, --hub"
             )
-        write_task(options.out, {"harness": options.harness})
+        own = {"num_fewshot": options.shots, "revision": options.revision}
+        marker = {"harness": options.harness}
+        write_task(options.out, marker | {key: one for key, one in own.items() if one is not None})
         return
     hub = (
         HubData(options.hub, options.name, options.split, options.revision) if options.hub else None
     )
-    write_task(options.out, build_task(options.task, options.template, data=options.data, hub=hub))
+    config = build_task(
+        options.task,
+        options.template,
+        data=options.data,
+        hub=hub,
+        language=options.language,
+        shots=options.shots,
+    )
+    write_task(options.out, config)
 
 
 if __name__ == "__main__":

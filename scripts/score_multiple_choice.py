@@ -26,6 +26,11 @@ def parse() -> argparse.Namespace:
         action=argparse.BooleanOptionalAction,
         help="compute the context that an item's choices share once (default: in float32)",
     )
+    parser.add_argument("--engine", default="hf", choices=["hf", "vllm"])
+    parser.add_argument(
+        "--long-prompts", default="error", choices=["error", "cut"],
+        help="longer than the context: stop, or cut their beginning and count them",
+    )  # fmt: skip
     parser.add_argument("--out", required=True, type=Path, metavar="CSV")
     return parser.parse_args()
 
@@ -49,6 +54,8 @@ def main() -> None:
             device=options.device,
             dtype=options.dtype,
             share_contexts=options.share_contexts,
+            engine=options.engine,
+            long_prompts=options.long_prompts,
         ),
     )
 

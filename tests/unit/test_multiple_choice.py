@@ -15,6 +15,7 @@ from revocab.evaluation import harness, multiple_choice
 from revocab.evaluation.model import load_model
 from revocab.evaluation.multiple_choice import Options, Scorer, score_checkpoints
 from revocab.evaluation.shared_contexts import Row, segment_mask
+from revocab.io import read_jsonl
 
 XCOPA = [
     {
@@ -69,13 +70,53 @@ def test_table(workplace, tmp_path, capsys):
     first = out.read_bytes()
     score_checkpoints("mistral-sava", models, tasks, out, Options())
     assert out.read_bytes() == first
-    assert [path.name for path in tmp_path.iterdir()] == ["scores.csv"]
+    items = tmp_path / "scores_items.jsonl.gz"
+    assert sorted(tmp_path.iterdir()) == [out, items]
+    for row, kept in zip(rows, read_jsonl(items), strict=True):
+        assert [row[name] for name in ("step", "task", "metric")] == [
+            str(kept[name]) for name in ("step", "task", "metric")
+        ]
+        assert sum(kept["values"]) / len(kept["values"]) == pytest.approx(float(row["value"]))
+        assert float(row["low"]) <= float(row["value"]) <= float(row["high"])
+        assert len(row["config_hash"]) == 16 and row["data_revision"].startswith("sha256:")
+        assert row["cut_prompts"] == "0"
+    assert len({row["config_hash"] for row in rows}) == 2
 
 
 def test_limit_is_recorded(workplace, tmp_path):
     _, models, tasks = workplace
     score_checkpoints("r", models[:1], tasks, tmp_path / "s.csv", Options(limit=2))
-    assert {(row["items"], row["limit"]) for row in read(tmp_path / "s.csv")} == {("2", "2")}
+    limited = read(tmp_path / "s.csv")
+    assert {(row["items"], row["limit"]) for row in limited} == {("2", "2")}
+    score_checkpoints("r", models[:1], tasks, tmp_path / "all.csv", Options())
+    whole = {row["config_hash"] for row in read(tmp_path / "all.csv")}
+    assert whole.isdisjoint(row["config_hash"] for row in limited)
+
+
+def test_the_config_hash_does_not_know_paths(workplace, tmp_path, repository):
+    _, _, tasks = workplace
+    moved = write_task(tmp_path, repository, "arc_easy_it", IT_ROWS, "arc_easy_it")
+    hashes = []
+    for task in (tasks[0], moved):
+        scorer = Scorer([task], Options())
+        hashes.append(multiple_choice.config_hash(task, scorer.tasks["arc_easy_it"], Options()))
+    assert hashes[0] == hashes[1]
+
+
+def test_a_tasks_own_shots_win(workplace, tmp_path):
+    import yaml
+
+    _, _, tasks = workplace
+    path = tmp_path / "own.yaml"
+    config = yaml.safe_load(tasks[0].read_text(encoding="utf-8"))
+    path.write_text(yaml.safe_dump({**config, "task": "own", "num_fewshot": 3}), encoding="utf-8")
+    scorer = Scorer([path, tasks[0]], Options(shots=1))
+    counts = []
+    for name in ("own", "arc_easy_it"):
+        (task,) = scorer.tasks[name]["tasks"].values()
+        task.build_all_requests()
+        counts.append(task.instances[0].args[0].count("Risposta:"))
+    assert counts == [4, 2]
 
 
 def test_shots_come_from_other_rows(workplace):
@@ -124,6 +165,23 @@ def test_too_long_requests_go_the_harness_way(tmp_path, workplace):
     shared_model, shared = log_likelihoods(path, tasks, share_contexts=True)
     assert 0 < shared_model.truncated == plain_model.truncated < len(plain)
     torch.testing.assert_close(torch.tensor(shared), torch.tensor(plain), rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("share_contexts", [True, False])
+def test_too_long_prompts_are_refused_unless_cutting_is_allowed(
+    tmp_path, workplace, share_contexts
+):
+    _, _, tasks = workplace
+    model = [("0", write_model(tmp_path / "short", context_length=40))]
+    out = tmp_path / "s.csv"
+    with pytest.raises(RevocabError) as caught:
+        score_checkpoints("r", model, tasks, out, Options(share_contexts=share_contexts))
+    assert "task arc_easy_it: " in str(caught.value)
+    assert "longer than the 41 tokens" in str(caught.value)
+    assert "long_prompts: cut" in str(caught.value)
+    allowed = Options(share_contexts=share_contexts, long_prompts="cut")
+    score_checkpoints("r", model, tasks, out, allowed)
+    assert int(read(out)[0]["cut_prompts"]) > 0
 
 
 def test_a_sliding_window_is_not_shared(tmp_path, workplace):
@@ -213,6 +271,9 @@ def test_unknown_harness_task_is_named():
     manager = SimpleNamespace(task_index={})
     with pytest.raises(RevocabError, match=r"t\.yaml: lm-evaluation-harness .* has no task 'nope'"):
         harness.load_task(manager, "t.yaml", "nope", 0)
+    manager = SimpleNamespace(task_index={"arc_easy": None})
+    with pytest.raises(RevocabError, match="did you mean 'arc_easy'"):
+        harness.load_task(manager, "t.yaml", "arc_eazy", 0)
 
 
 def test_unweighted_mean_over_subjects(workplace, tmp_path, repository):

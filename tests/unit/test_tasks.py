@@ -81,6 +81,25 @@ RENDERED = [
         ("Piove quindi", [" è inverno.", " l'erba cresce."], 1),
     ),
     (
+        "question_without_passage",
+        PASSAGE,
+        ("Domanda: Chi vende il pane?\nRisposta:", [" il fornaio", " il gatto"], 0),
+    ),
+    (
+        "race",
+        PASSAGE,
+        (
+            "Article: Il fornaio vende il pane.\n\nQuestion: Chi vende il pane?\nAnswer:",
+            [" il fornaio", " il gatto"],
+            0,
+        ),
+    ),
+    (
+        "crows_pairs",
+        {"id": "1", "choices": ["Le donne guidano male.", "Gli uomini no."], "answer": 1},
+        ("", ["Le donne guidano male.", "Gli uomini no."], 1),
+    ),
+    (
         "truthfulqa_mc1_it",
         {**QUESTION, "answer": 0},
         ("Domanda: Chi vende il pane?\nRisposta:", [" il fornaio", " il gatto"], 0),
@@ -159,7 +178,8 @@ def render(config, rows):
 
 @pytest.mark.parametrize(("template", "row", "expected"), RENDERED)
 def test_local_templates_render(repository, tmp_path, template, row, expected):
-    config = tasks.load_template(repository / "config" / "tasks" / f"{template}.yaml")
+    path = repository / "config" / "tasks" / f"{template}.yaml"
+    config = tasks.fill_words(tasks.load_template(path), path, "it")
     config |= {"task": template, "test_split": "test"}
     assert render(config, [row]) == [expected]
 
@@ -187,7 +207,7 @@ def test_no_two_templates_say_the_same_text(repository):
     texts = {}
     for path in sorted((repository / "config" / "tasks").glob("*.yaml")):
         text = yaml.safe_load(path.read_text(encoding="utf-8")).get("doc_to_text")
-        assert text is None or text not in texts, (path, texts.get(text))
+        assert not text or text not in texts, (path, texts.get(text))
         texts[text] = path
 
 
@@ -261,11 +281,60 @@ def test_the_including_file_wins(tmp_path):
     assert tasks.load_template(tmp_path / "b.yaml") == {"x": 1, "y": 2}
 
 
+def test_words_are_the_tasks_unless_the_template_fixes_them(repository):
+    folder = repository / "config" / "tasks"
+    russian = tasks.build_task(
+        "q", folder / "question.yaml", hub=tasks.HubData("a/b"), language="ru"
+    )
+    assert "Вопрос: {{question}}" in russian["doc_to_text"]
+    fixed = tasks.build_task(
+        "q", folder / "question_it.yaml", hub=tasks.HubData("a/b"), language="ru"
+    )
+    assert "Domanda: {{question}}" in fixed["doc_to_text"]
+    assert "language" not in fixed
+
+
+def test_missing_words_are_named(repository, tmp_path):
+    folder = repository / "config" / "tasks"
+    hub = tasks.HubData("a/b")
+    with pytest.raises(RevocabError, match="depends on the language; give --language"):
+        tasks.build_task("q", folder / "question.yaml", hub=hub)
+    with pytest.raises(RevocabError, match=r"words/it\.yaml lacks xnli_also, xnli_no"):
+        tasks.build_task("q", folder / "xnli.yaml", hub=hub, language="it")
+    with pytest.raises(RevocabError, match=r"words/xx\.yaml: no such"):
+        tasks.build_task("q", folder / "question.yaml", hub=hub, language="xx")
+
+
+def test_every_language_has_the_plain_words(repository):
+    paths = sorted((repository / "config" / "tasks" / "words").glob("*.yaml"))
+    assert len(paths) >= 11
+    for path in paths:
+        words = tasks.read_yaml(path)
+        assert {"question", "context", "answer"} <= set(words), path
+        assert all(isinstance(word, str) for word in words.values()), path
+
+
+def test_fields_of_choices_and_targets_are_required_too(repository):
+    folder = repository / "config" / "tasks"
+    assert tasks.required_fields(tasks.load_template(folder / "xnli.yaml")) == [
+        "context",
+        "question",
+    ]
+    assert tasks.required_fields(tasks.load_template(folder / "winogrande.yaml")) == ["question"]
+
+
 def test_script_writes_a_harness_marker_and_reports_errors(repository, tmp_path):
     script = [sys.executable, repository / "scripts" / "build_task.py"]
     out = ["--out", tmp_path / "mmlu_en.yaml"]
     subprocess.run([*script, "--task", "mmlu_en", "--harness", "mmlu", *out], check=True)
     assert yaml.safe_load((tmp_path / "mmlu_en.yaml").read_text()) == {"harness": "mmlu"}
+    pinned = ["--harness", "mmlu", "--revision", "abc", "--shots", "5", *out]
+    subprocess.run([*script, "--task", "mmlu_en", *pinned], check=True)
+    assert yaml.safe_load((tmp_path / "mmlu_en.yaml").read_text()) == {
+        "harness": "mmlu",
+        "num_fewshot": 5,
+        "revision": "abc",
+    }
     template = repository / "config" / "tasks" / "arc_easy_it.yaml"
     data = ["--data", tmp_path / "absent.jsonl"]
     failed = subprocess.run(
@@ -298,7 +367,16 @@ REAL = {
         "boolq_en": "boolq",
         "mmlu_en": "mmlu_test",
         "mmlu_letters_en": "mmlu_val",
+        "winogrande": "winogrande",
+        "openbookqa": "openbookqa",
+        "social_iqa": "social_iqa",
+        "letters": "commonsense_qa",
+        "question_without_passage": "sciq",
+        "completion": "copa",
     },
+    "ar": {"question": "exams", "m_mmlu": "mmlu_val", "truthfulqa_mc1": "truthfulqa_mc1"},
+    "ru": {"question": "arc_challenge", "letters": "mmlu_val"},
+    "sw": {"xcopa": "xcopa"},
 }
 
 
@@ -310,7 +388,7 @@ REAL = {
 def test_real_rows_render(repository, shared_folder, language, template, folder):
     data = shared_folder / "data" / "mc" / folder / f"{language}.jsonl.gz"
     path = repository / "config" / "tasks" / f"{template}.yaml"
-    config = tasks.build_task(template, path, data=data)
+    config = tasks.build_task(template, path, data=data, language=language)
     kept = [{name: row.get(name) for name in tasks.FIELDS} for row in list(read_jsonl(data))[:300]]
     rendered = render(config, kept)
     assert len(rendered) == len(kept)
@@ -318,5 +396,8 @@ def test_real_rows_render(repository, shared_folder, language, template, folder)
         assert context.strip()
         assert "None" not in context.split("\n")[0].split(":")[0]
         assert len(choices) == len(row["choices"])
+        if template == "winogrande":  # the choices are contexts, and what follows is scored
+            assert context.count("_") == 0 and answer == row["question"].split("_", 1)[1].strip()
+            continue
         assert all(choice[0] == " " and choice[1:].strip() for choice in choices)
         assert answer == row["answer"]

@@ -4,7 +4,7 @@
 rule build_task:
     input:
         data=task_inputs,
-        templates=sorted(map(str, Path("config/tasks").glob("*.yaml"))),
+        templates=sorted(map(str, Path("config/tasks").rglob("*.yaml"))),
         code=code("build_task"),
     output:
         f"{RESULTS}/tasks/{{task}}.yaml",
@@ -28,7 +28,8 @@ rule score_multiple_choice:
         tasks=[f"{RESULTS}/tasks/{task}.yaml" for task in TASKS],
         code=code("score_multiple_choice"),
     output:
-        f"{RESULTS}/runs/{{run}}/multiple_choice.csv",
+        table=f"{RESULTS}/runs/{{run}}/multiple_choice.csv",
+        by_item=f"{RESULTS}/runs/{{run}}/multiple_choice_items.jsonl.gz",
     log:
         f"{RESULTS}/logs/score_multiple_choice/{{run}}.log",
     conda:
@@ -42,7 +43,9 @@ rule score_multiple_choice:
         arguments=options(
             shots=EXPERIMENT.evaluation.multiple_choice.shots,
             limit=EXPERIMENT.evaluation.multiple_choice.limit,
+            engine=EXPERIMENT.evaluation.multiple_choice.engine,
+            long_prompts=EXPERIMENT.evaluation.multiple_choice.long_prompts,
         ),
     shell:
         "{params.python:q} scripts/score_multiple_choice.py --run {wildcards.run} {params.models:q}"
-        " {params.tasks:q} {params.arguments:q} --out {output:q} 2> {log:q}"
+        " {params.tasks:q} {params.arguments:q} --out {output.table:q} 2> {log:q}"

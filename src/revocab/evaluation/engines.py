@@ -203,12 +203,18 @@ class VllmEngine:
 
     def close(self) -> None:
         """Stop the engine's process and free the memory."""
-        import torch
-
-        core = getattr(self.model.llm_engine, "engine_core", None)
-        if hasattr(core, "shutdown"):
-            core.shutdown()
+        shut_down(self.model)
         self.model = None
-        gc.collect()
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
+
+
+def shut_down(model: Any) -> None:
+    """Stop a vLLM model's process and free its memory."""
+    import torch
+
+    core = getattr(model.llm_engine, "engine_core", None)
+    if hasattr(core, "shutdown"):
+        core.shutdown()
+    del model
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()

@@ -6,15 +6,19 @@ keeps it from repeating itself for each checkpoint, and changes no result.
 
 from __future__ import annotations
 
+import difflib
 import functools
 import logging
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.evaluation.tasks import read_yaml
+from revocab.evaluation.tasks import load_template, read_yaml
+from revocab.hub_errors import explain
 from revocab.io import read_jsonl
 
 if TYPE_CHECKING:
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
 #: The harness default, so that standard errors equal those of its command line. Accuracies have an
 #: analytic one; only metrics without it are resampled.
 BOOTSTRAP_ITERS = 100_000
+#: The commit in a Hub address: hf://datasets/ORGANISATION/NAME@COMMIT/file
+COMMIT = re.compile(r"@([0-9a-f]{40})")
 
 
 def quiet() -> None:
@@ -89,43 +95,105 @@ def task_spec(path: str | Path) -> str | dict[str, Any]:
 def load_tasks(paths: Iterable[str | Path], shots: int) -> dict[str, TaskDict]:
     """Return the loaded tasks of each task file, by file name without ending.
 
-    Raises :class:`RevocabError` naming the file for a task or data set that cannot be had.
+    ``shots`` hold for tasks that do not say their own. Raises :class:`RevocabError` listing every
+    task and data set that cannot be had.
     """
     from lm_eval.tasks import TaskManager
 
     cache_templates()
-    specs = {Path(path).stem: (path, task_spec(path)) for path in paths}
+    paths = [Path(path) for path in paths]
     # Reading the thousands of task files that the harness ships takes seconds.
-    shipped = any(isinstance(spec, str) for _, spec in specs.values())
+    shipped = any("harness" in read_yaml(path) for path in paths)
     manager = TaskManager(include_defaults=shipped)
-    return {name: load_task(manager, path, spec, shots) for name, (path, spec) in specs.items()}
+    loaded, problems = {}, []
+    for path in paths:
+        own = read_yaml(path)
+        try:
+            loaded[path.stem] = load_task(
+                manager,
+                path,
+                task_spec(path),
+                int(own.get("num_fewshot", shots)),
+                own.get("revision") if "harness" in own else None,
+            )
+        except RevocabError as error:
+            problems += error.problems
+    if problems:
+        raise RevocabError(problems)
+    return loaded
+
+
+def no_such_task(path: str | Path, name: str, known: Iterable[str]) -> RevocabError:
+    """Return the error for a task that the installed harness does not have."""
+    near = difflib.get_close_matches(name, list(known), n=3)
+    hint = f"; did you mean {', '.join(map(repr, near))}" if near else ""
+    return RevocabError(
+        f"{path}: lm-evaluation-harness {harness_version()} has no task {name!r}{hint}; see "
+        "'lm_eval ls tasks'; a task that it dropped can be kept as a template with its own data "
+        "(config/tasks/)"
+    )
+
+
+@contextmanager
+def pinned(revision: str | None) -> Iterator[None]:
+    """Load data sets at ``revision`` inside the block; a task that names its own keeps it."""
+    import datasets
+
+    original = datasets.load_dataset
+    if revision:
+        datasets.load_dataset = functools.partial(original, revision=revision)
+    try:
+        yield
+    finally:
+        datasets.load_dataset = original
 
 
 def load_task(
-    manager: TaskManager, path: str | Path, spec: str | dict[str, Any], shots: int
+    manager: TaskManager,
+    path: str | Path,
+    spec: str | dict[str, Any],
+    shots: int,
+    revision: str | None = None,
 ) -> TaskDict:
     """Load one task or group and prepare its tasks for repeated evaluation."""
     if isinstance(spec, str) and spec not in manager.task_index:
-        raise RevocabError(
-            f"{path}: lm-evaluation-harness {harness_version()} has no task {spec!r}; "
-            "see 'lm_eval ls tasks'"
-        )
+        raise no_such_task(path, spec, manager.task_index)
     try:
-        loaded = manager.load([spec])
+        with pinned(revision):
+            loaded = manager.load([spec])
     except RevocabError:
         raise
     except Exception as error:  # data sets fail in many ways: gated, absent, offline, changed
-        reason = " ".join(str(error).split())[:300]
-        raise RevocabError(
-            f"{path}: its data could not be loaded ({type(error).__name__}: {reason}); check the "
-            "name and revision, the network, and for gated data HF_TOKEN"
-        ) from error
+        raise RevocabError(f"{path}: {explain(error, repository_of(manager, spec))}") from error
     field = isinstance(spec, dict) and spec.get("metadata", {}).get("mean_over")
     if field:
         loaded = split_task(next(iter(loaded["tasks"].values())), spec, field)
     for task in loaded["tasks"].values():
         prepare(task, shots)
     return loaded
+
+
+def repository_of(manager: TaskManager, spec: str | dict[str, Any]) -> str:
+    """Return the data set that a task reads, or the task's own name where it is a group."""
+    if isinstance(spec, dict):
+        return str(spec.get("dataset_path"))
+    path = getattr(manager.task_index[spec], "yaml_path", None)
+    if path is None:
+        return spec
+    try:
+        return str(load_template(path).get("dataset_path") or spec)
+    except RevocabError:  # Python tags in the file, which only the harness reads
+        return spec
+
+
+def data_revision(loaded: TaskDict) -> str:
+    """Return the commits of the Hub data sets behind a task, as they were loaded."""
+    found: set[str] = set()
+    for task in loaded["tasks"].values():
+        for part in (getattr(task, "dataset", None) or {}).values():
+            files = getattr(part.info, "download_checksums", None) or {}
+            found |= {commit[1] for name in files if (commit := COMMIT.search(str(name)))}
+    return " ".join(sorted(found))
 
 
 def split_task(whole: Task, config: dict[str, Any], field: str) -> TaskDict:
@@ -164,17 +232,28 @@ def returned(value: Any, /, **_: Any) -> Any:
 
 
 def prepare(task: Task, shots: int) -> None:
-    """Fix a task's number of shots and seed, and let it build its requests only once."""
+    """Fix a task's number of shots and seed, and let it build its requests only once.
+
+    The scores of its items are kept in ``task.item_scores`` while the harness evaluates it.
+    """
     if task.get_config("num_fewshot") != 0:  # a task may insist on none, as on the command line
         task.set_config("num_fewshot", shots)
     task.set_fewshot_seed(1234)  # the harness default
-    build = task.build_all_requests
+    build, process = task.build_all_requests, task.process_results
+    task.item_scores = []
 
     def build_once(**options: Any) -> None:
+        task.item_scores.clear()
         if not task.instances:
             build(**options)
         for instance in task.instances:
             instance.resps, instance.filtered_resps = [], {}
 
+    def process_and_keep(doc: Any, results: Any) -> dict[str, Any]:
+        scores = process(doc, results)
+        task.item_scores.append(scores)
+        return scores
+
     task._instances = None
     task.build_all_requests = build_once
+    task.process_results = process_and_keep

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,29 @@ def choose_dtype(dtype: str, device: str) -> str:
     return "float32" if dtype == "auto" and device == "cpu" else dtype
 
 
+def refuse_long(
+    requests: Sequence[tuple[Any, list[int], list[int]]],
+    long: Sequence[int],
+    longest: int,
+    long_prompts: str,
+) -> int:
+    """Return how many requests the harness will cut to ``longest`` tokens.
+
+    ``long`` are their indices. With ``long_prompts`` "error" any raises :class:`RevocabError`.
+    """
+    if long and long_prompts == "error":
+        sizes = {i: len(requests[i][1]) + len(requests[i][2]) for i in long}
+        worst = max(long, key=sizes.__getitem__)
+        text = " ".join(str((requests[worst][0] or [""])[0]).split())
+        raise RevocabError(
+            f"{len(long)} of {len(requests)} requests are longer than the {longest} tokens that "
+            f"the model takes: up to {sizes[worst]} tokens, beginning {text[:60]!r}. Give fewer "
+            "shots, leave the task out, or accept cut beginnings with "
+            "evaluation.multiple_choice.long_prompts: cut (--long-prompts cut)"
+        )
+    return len(long)
+
+
 def load_model(
     folder: str | Path,
     *,
@@ -50,15 +74,21 @@ def load_model(
     dtype: str,
     token_cache: dict[tuple[str, bool | None], list[int]],
     share_contexts: bool,
+    long_prompts: str = "cut",
+    engine: str = "hf",
 ) -> Any:
     """Return the harness's model for one checkpoint.
 
     ``token_cache`` holds the token ids of texts and may be passed on to further checkpoints with
     the same tokenizer.
     """
+    check_model_folder(folder)
+    if engine == "vllm":
+        from revocab.evaluation.vllm_choices import load_vllm
+
+        return load_vllm(folder, dtype=dtype, long_prompts=long_prompts)
     from revocab.evaluation.shared_contexts import SharedContextLM
 
-    check_model_folder(folder)
     try:
         return SharedContextLM(
             pretrained=str(folder),
@@ -68,6 +98,7 @@ def load_model(
             trust_remote_code=False,
             token_cache=token_cache,
             share_contexts=share_contexts,
+            long_prompts=long_prompts,
         )
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())[:300]

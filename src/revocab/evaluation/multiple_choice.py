@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.errors import RevocabError
 from revocab.evaluation import harness
@@ -21,14 +23,15 @@ from revocab.evaluation.model import (
     tokenizer_fingerprint,
 )
 from revocab.evaluation.resume import checkpoint_fingerprint, code_fingerprint, digest
+from revocab.evaluation.statistics import Items, bootstrap, mean_items
 from revocab.evaluation.tables import write_table
 from revocab.evaluation.tasks import read_yaml
-from revocab.io import read_json, sha256, write_json
+from revocab.io import read_json, sha256, write_json, write_jsonl
 
 if TYPE_CHECKING:
     from lm_eval.tasks.manager import TaskDict
 
-METRICS = ("acc", "acc_norm")
+METRICS = ("acc", "acc_norm", "pct_stereotype")
 COLUMNS = (
     "run",
     "step",
@@ -36,12 +39,18 @@ COLUMNS = (
     "metric",
     "value",
     "stderr",
+    "low",
+    "high",
     "items",
     "shots",
     "task_version",
     "harness_version",
     "limit",
+    "cut_prompts",
+    "config_hash",
+    "data_revision",
 )
+ITEM_COLUMNS = ("run", "step", "task", "metric", "parts", "by_part", "values")
 
 
 @dataclass(frozen=True)
@@ -56,6 +65,9 @@ class Options:
     #: Compute the context that an item's choices share once. Equal up to rounding, so None means
     #: in float32 only, where no answer changes; with half precision one in thousands may.
     share_contexts: bool | None = None
+    engine: Literal["hf", "vllm"] = "hf"
+    #: Prompts longer than the context: "error", or "cut" their beginning as the harness does.
+    long_prompts: Literal["error", "cut"] = "error"
 
 
 def score_checkpoints(
@@ -63,7 +75,8 @@ def score_checkpoints(
 ) -> None:
     """Score every (step, folder) on every task file and write one table to ``out``.
 
-    Scores of a finished (step, task) are kept beside ``out`` until all are there, so that a killed
+    Beside it :func:`items_path` holds every item's score, for comparing runs item by item. Scores
+    of a finished (step, task) are kept beside ``out`` until all are there, so that a killed
     evaluation continues where it was. Steps are numbers; rows are sorted by step, then task order.
     """
     check_arguments(models, tasks)
@@ -75,7 +88,7 @@ def score_checkpoints(
         start = time.monotonic()
         step_rows = score_checkpoint(scorer, state, folder)
         rows += [{"run": run, "step": int(step), **row} for row in step_rows]
-        mean = sum(row["value"] for row in step_rows if row["metric"] == "acc") / len(tasks)
+        mean = sum(row["value"] for row in step_rows if row["metric"] != "acc_norm") / len(tasks)
         print(
             f"{run} step {step}: {len(tasks)} tasks, mean acc {mean:.3f}, "
             f"{time.monotonic() - start:.1f} s",
@@ -88,8 +101,14 @@ def score_checkpoints(
             "their beginning",
             file=sys.stderr,
         )
-    write_table(out, COLUMNS, rows)
+    write_jsonl(items_path(out), [{name: row[name] for name in ITEM_COLUMNS} for row in rows])
+    write_table(out, COLUMNS, [{name: row[name] for name in COLUMNS} for row in rows])
     state.remove()
+
+
+def items_path(out: Path) -> Path:
+    """Return the file of item scores beside a score table."""
+    return out.with_name(f"{out.stem}_items.jsonl.gz")
 
 
 def check_arguments(models: Sequence[tuple[str, Path]], tasks: Sequence[Path]) -> None:
@@ -144,20 +163,38 @@ class Scorer:
             dtype=dtype,
             token_cache=cache,
             share_contexts=dtype == "float32" if share is None else share,
+            long_prompts=options.long_prompts,
+            engine=options.engine,
         )
 
     def score(self, model: Any, name: str) -> list[dict[str, Any]]:
         """Return the rows (without run and step) of one task for one model."""
         from lm_eval.evaluator import evaluate
 
-        results = evaluate(
-            model,
-            self.tasks[name],
-            limit=self.options.limit,
-            bootstrap_iters=harness.BOOTSTRAP_ITERS,
-            log_samples=False,
-        )
-        return result_rows(name, self.tasks[name], results, self.options)
+        before = model.truncated
+        try:
+            results = evaluate(
+                model,
+                self.tasks[name],
+                limit=self.options.limit,
+                bootstrap_iters=harness.BOOTSTRAP_ITERS,
+                log_samples=False,
+            )
+        except RevocabError as error:
+            raise RevocabError(f"task {name}: {one}" for one in error.problems) from error
+        rows = result_rows(name, self.tasks[name], results, self.options)
+        digests = {
+            "config_hash": config_hash(self.paths[name], self.tasks[name], self.options),
+            "data_revision": self.data_revision(name),
+        }
+        return [{**row, "cut_prompts": model.truncated - before, **digests} for row in rows]
+
+    def data_revision(self, name: str) -> str:
+        """Return what a task's data is: the Hub's commit, or the hash of a local file."""
+        rows = harness.local_rows(read_yaml(self.paths[name]))
+        if rows is not None:
+            return f"sha256:{sha256(rows)[:16]}"
+        return harness.data_revision(self.tasks[name])
 
 
 def score_checkpoint(scorer: Scorer, state: State, folder: Path) -> list[dict[str, Any]]:
@@ -173,6 +210,8 @@ def score_checkpoint(scorer: Scorer, state: State, folder: Path) -> list[dict[st
             state.write(key, done)
         rows += done
     scorer.truncated += model.truncated if model else 0
+    if hasattr(model, "close"):
+        model.close()
     return rows
 
 
@@ -189,23 +228,72 @@ def result_rows(
     for metric in METRICS:
         if f"{metric},none" not in scores:
             continue
-        stderr = scores.get(f"{metric}_stderr,none")
+        value, stderr = float(scores[f"{metric},none"]), scores.get(f"{metric}_stderr,none")
+        kept = item_scores(name, loaded, metric, value)
+        interval = bootstrap(items_of(kept))
         rows.append(
             {
                 "task": name,
                 "metric": metric,
-                "value": float(scores[f"{metric},none"]),
+                "value": value,
                 "stderr": stderr if isinstance(stderr, float) else None,
+                "low": interval.low if interval else None,
+                "high": interval.high if interval else None,
                 "items": items,
                 "shots": shots,
                 "task_version": str(results["versions"].get(inner, "")),
                 "harness_version": harness.harness_version(),
                 "limit": options.limit,
+                **kept,
             }
         )
     if not rows:
-        raise RevocabError(f"task {name!r}: the harness reports neither acc nor acc_norm for it")
+        raise RevocabError(
+            f"task {name!r}: the harness reports none of {', '.join(METRICS)} for it; choose a "
+            "multiple-choice task"
+        )
     return rows
+
+
+def item_scores(name: str, loaded: TaskDict, metric: str, value: float) -> dict[str, Any]:
+    """Return the scores of a task's items, and how they make up ``value``.
+
+    ``parts`` are the sizes of a group's tasks, whose items follow each other; ``by_part`` says that
+    their means were averaged without weights.
+    """
+    tasks = [task for _, task in sorted(loaded["tasks"].items())]
+    values = [float(one[metric]) for task in tasks for one in task.item_scores]
+    parts = [len(task.item_scores) for task in tasks]
+    for by_part in (False, True):
+        kept = {"parts": parts, "by_part": by_part, "values": values}
+        if abs(items_of(kept).value() - value) < 1e-9:
+            return kept
+    raise RevocabError(
+        f"task {name!r}: {metric} {value} is neither the mean of its items nor of its parts; a "
+        "group of groups with weights of its own cannot be compared item by item: score its parts"
+    )
+
+
+def items_of(row: dict[str, Any]) -> Items:
+    """Return the items behind a row of the item file."""
+    return mean_items(row["values"], row["parts"], row["by_part"])
+
+
+def config_hash(path: Path, loaded: TaskDict, options: Options) -> str:
+    """Return a short hash of what decides a score beside the model: prompt, data, shots, limit.
+
+    The same task gives the same hash on every machine: paths and data files' names are left out.
+    """
+    config = read_yaml(path)
+    if "harness" in config:
+        parts = [task.dump_config() for _, task in sorted(loaded["tasks"].items())]
+    else:
+        rows = harness.local_rows(config)
+        parts = [{**config, "dataset_kwargs": sha256(rows)} if rows else config]
+    shots = [task.get_config("num_fewshot") for _, task in sorted(loaded["tasks"].items())]
+    known = [parts, shots, options.limit, options.long_prompts, harness.harness_version()]
+    text = json.dumps(known, sort_keys=True, default=lambda one: type(one).__name__)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class State:

@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 import torch
 from lm_eval.models.huggingface import HFLM
 
+from revocab.evaluation.model import refuse_long
+
 #: Families of which it is known that logits are the output matrix times the decoder's output.
 PLAIN_HEADS = frozenset({"llama", "mistral", "qwen2", "qwen3"})
 #: A batch's attention mask holds at most this many entries (float32: 128 MB).
@@ -61,8 +63,11 @@ class Row:
 class SharedContextLM(HFLM):
     """The harness's model with shared contexts and a memory for token ids."""
 
-    def __init__(self, *, token_cache: dict, share_contexts: bool, **options) -> None:
+    def __init__(
+        self, *, token_cache: dict, share_contexts: bool, long_prompts: str = "cut", **options
+    ) -> None:
         self._token_cache = token_cache
+        self.long_prompts = long_prompts
         super().__init__(**options)
         self.truncated = 0
         self.batch_tokens = CPU_TOKENS if self.device.type == "cpu" else float("inf")
@@ -96,7 +101,7 @@ class SharedContextLM(HFLM):
         """Return (log-likelihood, greedy) of each (texts, context ids, choice ids), in order."""
         longest = self.max_length + 1
         long = [i for i, (_, ctx, cont) in enumerate(requests) if len(ctx) + len(cont) > longest]
-        self.truncated += len(long)
+        self.truncated += refuse_long(requests, long, longest, self.long_prompts)
         if not self.shares_contexts:
             return super()._loglikelihood_tokens(requests, disable_tqdm, override_bs)
         results: list[tuple[float, bool] | None] = [None] * len(requests)

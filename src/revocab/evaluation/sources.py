@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError
+from revocab.hub_errors import explain
 from revocab.io import read_jsonl
 
 HUB = re.compile(
@@ -78,11 +79,7 @@ def read_hub(spec: str) -> list[dict[str, Any]]:
             revision=match["revision"],
         )
     except Exception as error:  # gated, absent, offline, changed
-        reason = " ".join(str(error).split())[:300]
-        raise RevocabError(
-            f"{spec}: could not be loaded ({type(error).__name__}: {reason}); check the name and "
-            "revision, the network, and for gated data HF_TOKEN"
-        ) from error
+        raise RevocabError(f"{spec}: {explain(error, match['id'])}") from error
     renamed = dict(part.split("=", 1) for part in (match["fields"] or "").split(",") if part)
     return [rename(row, renamed, spec) for row in rows]
 

@@ -7,6 +7,7 @@ for a task that the harness ships, ``harness: NAME`` alone.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,8 @@ from revocab.io import read_jsonl, write_text
 
 #: Row fields that a template may use; only ``choices`` and ``answer`` are always needed.
 FIELDS = ("context", "question", "choices", "answer", "subject")
+#: A word that depends on the language: ``<<question>>``, from ``words/<language>.yaml``.
+WORD = re.compile(r"<<([a-z_]+)>>")
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,38 @@ def load_template(path: str | Path, seen: tuple[Path, ...] = ()) -> dict[str, An
     return {**base, **template}
 
 
+def fill_words(
+    config: dict[str, Any], template_path: str | Path, language: str | None
+) -> dict[str, Any]:
+    """Return a template with each ``<<word>>`` replaced by the language's.
+
+    The template's own ``language`` goes before the task's. Raises :class:`RevocabError` naming the
+    words that are missing and the file where they belong.
+    """
+    language = config.get("language", language)
+    config = {key: value for key, value in config.items() if key != "language"}
+    used = sorted(set(WORD.findall(str(config))))
+    if not used:
+        return config
+    if language is None:
+        raise RevocabError(f"{template_path}: its prompt depends on the language; give --language")
+    path = Path(template_path).parent / "words" / f"{language}.yaml"
+    words = read_yaml(path)
+    missing = [name for name in used if name not in words]
+    if missing:
+        raise RevocabError(
+            f"{template_path}: {path} lacks {', '.join(missing)} (it has: {', '.join(words)}); "
+            "add what this prompt says in that language"
+        )
+
+    def filled(value: Any) -> Any:
+        if isinstance(value, str):
+            return WORD.sub(lambda found: str(words[found[1]]), value)
+        return [filled(one) for one in value] if isinstance(value, list) else value
+
+    return {key: filled(value) for key, value in config.items()}
+
+
 def check_rows(path: str | Path, fields: Iterable[str]) -> int:
     """Check every row of a local task file and return their number.
 
@@ -96,12 +131,12 @@ def row_problem(row: dict[str, Any], fields: Iterable[str]) -> str | None:
 
 
 def required_fields(template: dict[str, Any]) -> list[str]:
-    """Return the row fields that ``doc_to_text`` uses without asking whether they are there."""
+    """Return the row fields that the prompt uses without asking whether they are there."""
     import jinja2
     from jinja2 import meta, nodes
 
-    text = template.get("doc_to_text", "")
-    tree = jinja2.Environment().parse(text)
+    parts = [template.get(name, "") for name in ("doc_to_text", "doc_to_choice", "doc_to_target")]
+    tree = jinja2.Environment().parse("\n".join(one for one in parts if isinstance(one, str)))
     optional = {test.node.name for test in tree.find_all(nodes.Test) if test.name == "defined"}
     used = meta.find_undeclared_variables(tree) - optional
     return sorted(used & set(FIELDS) - {"choices", "answer"})
@@ -113,12 +148,18 @@ def build_task(
     *,
     data: str | Path | None = None,
     hub: HubData | None = None,
+    language: str | None = None,
+    shots: int | None = None,
 ) -> dict[str, Any]:
     """Return the harness configuration of ``task``: the template, with the data set filled in.
 
     Local data is checked row by row. Without data the template must name its own data set.
+    ``language`` chooses the words of a template that is the same in every language. ``shots`` are
+    this task's own, where it differs from the others.
     """
-    config = load_template(template_path)
+    config = fill_words(load_template(template_path), template_path, language)
+    if shots is not None:
+        config["num_fewshot"] = shots
     if data is not None:
         check_rows(data, required_fields(config))
         config |= {

@@ -8,8 +8,10 @@ def task_arguments(wildcards):
     """Return the options of build_task for a task."""
     task = TASKS[wildcards.task]
     if task.harness:
-        return options(harness=task.harness)
-    template = options(template=f"config/tasks/{task.template}.yaml")
+        return options(harness=task.harness, revision=task.revision, shots=task.shots)
+    template = options(
+        template=f"config/tasks/{task.template}.yaml", language=task.language, shots=task.shots
+    )
     if task.data is None:
         return template
     hub = task.data.hub

@@ -17,13 +17,17 @@ class Task(Closed):
     language: Id
     template: Id | None = Field(default=None, description="file name in config/tasks, no ending")
     data: Source | None = None
-    harness: Id | None = Field(default=None, description="task name in lm-evaluation-harness")
+    harness: Line | None = Field(default=None, description="task name in lm-evaluation-harness")
+    revision: Line | None = Field(default=None, description="of a harness task's Hub data set")
+    shots: int | None = Field(default=None, ge=0, description="none: as for all tasks")
 
     @model_validator(mode="after")
     def _one_kind(self) -> Task:
         exactly_one(self, ("template", "harness"))
         if self.template is None and self.data is not None:
             raise ValueError("data belongs to a template; a harness task brings its own")
+        if self.harness is None and self.revision is not None:
+            raise ValueError("revision pins a harness task; a template's goes under data.hub")
         return self
 
 
@@ -33,6 +37,10 @@ class MultipleChoice(Closed):
     tasks: dict[Id, Task]
     shots: int = Field(default=0, ge=0)
     limit: int | None = Field(default=None, ge=1, description="items per task; none: all")
+    engine: Literal["hf", "vllm"] = "hf"
+    #: What happens to a prompt longer than the model's context: stop and say which, or cut its
+    #: beginning as the harness does, and count how many.
+    long_prompts: Literal["error", "cut"] = "error"
 
 
 class GenerationTask(Closed):

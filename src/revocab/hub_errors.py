@@ -1,0 +1,63 @@
+"""What went wrong at the Hub, in words that say what to do: absent, gated, offline, a script."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and those that it came from."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def has_token() -> bool:
+    """Return whether this machine is logged in to the Hub."""
+    from huggingface_hub import get_token
+
+    return get_token() is not None
+
+
+def explain(error: BaseException, repository: str, kind: str = "dataset") -> str:
+    """Return one line on why ``repository`` could not be loaded, and the next step.
+
+    ``kind`` is dataset or model.
+    """
+    errors = list(chain(error))
+    names = {base.__name__ for one in errors for base in type(one).__mro__}
+    text = " ".join(" ".join(str(one).split()) for one in errors)
+    page = f"https://huggingface.co/{'datasets/' if kind == 'dataset' else ''}{repository}"
+    if "GatedRepoError" in names or "gated" in text.lower():
+        step = (
+            "the token in use has no access: accept the terms there with its account"
+            if has_token()
+            else "accept its terms there and set HF_TOKEN (or run 'hf auth login')"
+        )
+        return f"{kind} {repository!r} is gated: {page}; {step}"
+    if "script" in text.lower() and "no longer supported" in text.lower():
+        return (
+            f"{kind} {repository!r} is a loading script, which datasets >= 4 does not run; "
+            "use 'revision: refs/convert/parquet' or a file"
+        )
+    offline = {"OfflineModeIsEnabled", "LocalEntryNotFoundError", "ConnectionError", "ConnectError"}
+    if names & offline or os.environ.get("HF_HUB_OFFLINE") == "1":
+        return (
+            f"{kind} {repository!r} is not in the cache and the Hub cannot be reached; load it "
+            "once on a machine with network (HF_HOME names the cache), or unset HF_HUB_OFFLINE"
+        )
+    if names & {"RevisionNotFoundError"}:
+        return f"{kind} {repository!r} has no such revision; see {page}/tree/main"
+    if names & {"DatasetNotFoundError", "RepositoryNotFoundError"}:
+        hint = "" if has_token() else "; if it is private, set HF_TOKEN"
+        return (
+            f"{kind} {repository!r} does not exist on the Hub (renamed or removed?): {page}{hint}"
+        )
+    reason = " ".join(str(error).split())[:300]
+    return (
+        f"{kind} {repository!r} could not be loaded ({type(error).__name__}: {reason}); check "
+        f"name, configuration, split and revision at {page}"
+    )

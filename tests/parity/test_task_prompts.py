@@ -1,0 +1,137 @@
+"""Templates over local files against the tasks that the harness ships: the same requests."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from revocab.evaluation import harness, tasks
+
+PREMISE, CHOICES = "Il mio corpo fece ombra.", ["Il sole sorse.", "L'erba era tagliata."]
+XCOPA = [
+    {"premise": PREMISE, "question": kind, "choice1": CHOICES[0], "choice2": CHOICES[1], "label": i}
+    for i, kind in enumerate(("cause", "effect"))
+]
+OUR_XCOPA = [
+    {"context": one["premise"], "question": one["question"], "choices": CHOICES, "answer": i}
+    for i, one in enumerate(XCOPA)
+]
+PAIR = {"premise": "Он спит.", "hypothesis": "Он дома."}
+XNLI = [{**PAIR, "label": label} for label in range(3)]
+OUR_XNLI = [
+    {
+        "context": PAIR["premise"],
+        "question": PAIR["hypothesis"],
+        "choices": list("enc"),
+        "answer": i,
+    }
+    for i in range(3)
+]
+OPTIONS = ["uno", "due", "tre", "quattro"]
+BELEBELE = [
+    {
+        "flores_passage": "Un passo.",
+        "question": "Chi? ",
+        "correct_answer_num": str(i + 1),
+        **{f"mc_answer{n}": text for n, text in enumerate(OPTIONS, 1)},
+    }
+    for i in range(4)
+]
+OUR_BELEBELE = [
+    {"context": "Un passo.", "question": "Chi? ", "choices": OPTIONS, "answer": i} for i in range(4)
+]
+MMLU = [
+    {
+        "instruction": " Chi?",
+        "answer": letter,
+        **{f"option_{n}": text for n, text in zip("abcd", OPTIONS, strict=True)},
+    }
+    for letter in "ABCD"
+]
+OUR_MMLU = [{"question": " Chi?", "choices": OPTIONS, "answer": i} for i in range(4)]
+WINOGRANDE = [
+    {"sentence": "Ann saw Eve as _ was tall.", "option1": "Ann", "option2": "Eve", "answer": "2"}
+]
+OUR_WINOGRANDE = [
+    {"question": "Ann saw Eve as _ was tall.", "choices": ["Ann", "Eve"], "answer": 1}
+]
+SIQA = [
+    {"context": "It rains.", "question": "Why?", "label": "2"}
+    | dict(zip(("answerA", "answerB", "answerC"), OPTIONS, strict=False))
+]
+OUR_SIQA = [{"context": "It rains.", "question": "Why?", "choices": OPTIONS[:3], "answer": 1}]
+OPENBOOK = [
+    {
+        "question_stem": "The sun",
+        "choices": {"text": OPTIONS, "label": list("ABCD")},
+        "answerKey": "C",
+    }
+]
+OUR_OPENBOOK = [{"question": "The sun", "choices": OPTIONS, "answer": 2}]
+PAIRS = [{"sent_more": "Uno.", "sent_less": "Due."}]
+OUR_PAIRS = [{"choices": ["Uno.", "Due."], "answer": 0}]
+PIQA = [{"goal": "Boil water", "sol1": "heat it", "sol2": "cool it", "label": 0}]
+OUR_PIQA = [{"question": "Boil water", "choices": ["heat it", "cool it"], "answer": 0}]
+
+#: task of the harness, its rows, our template, our rows, language
+CASES = [
+    ("xcopa_it", XCOPA, "xcopa", OUR_XCOPA, "it"),
+    ("xcopa_sw", XCOPA, "xcopa", OUR_XCOPA, "sw"),
+    ("xcopa_et", XCOPA, "xcopa", OUR_XCOPA, "et"),
+    ("xcopa_ht", XCOPA, "xcopa", OUR_XCOPA, "ht"),
+    ("xcopa_id", XCOPA, "xcopa", OUR_XCOPA, "id"),
+    *[(f"xnli_{one}", XNLI, "xnli", OUR_XNLI, one) for one in ("en", "sw", "el", "ru", "bg", "ar")],
+    ("belebele_ita_Latn", BELEBELE, "belebele", OUR_BELEBELE, "it"),
+    ("m_mmlu_it", MMLU, "m_mmlu", OUR_MMLU, "it"),
+    ("winogrande", WINOGRANDE, "winogrande", OUR_WINOGRANDE, "en"),
+    ("social_iqa", SIQA, "social_iqa", OUR_SIQA, "en"),
+    ("openbookqa", OPENBOOK, "openbookqa", OUR_OPENBOOK, "en"),
+    ("crows_pairs_english", PAIRS, "crows_pairs", OUR_PAIRS, "en"),
+    ("piqa", PIQA, "piqa_en", OUR_PIQA, "en"),
+]
+
+
+@pytest.fixture(scope="module")
+def manager():
+    from lm_eval.tasks import TaskManager
+
+    harness.quiet()
+    return TaskManager()
+
+
+def requests(task) -> list[tuple[tuple[str, str], bool]]:
+    """Return each request's context and continuation, and whether it is the right one."""
+    task.build_all_requests()
+    found = []
+    for one in task.instances:
+        target = task.doc_to_target(one.doc)
+        choices = task.doc_to_choice(one.doc)
+        if isinstance(task.doc_to_text(one.doc), int):  # the choices are contexts
+            target = task.doc_to_text(one.doc)
+        right = choices.index(target) if isinstance(target, str) else target
+        found.append((one.args, one.idx == right))
+    return found
+
+
+@pytest.mark.parametrize(("shipped", "theirs", "template", "ours", "language"), CASES)
+def test_requests_are_the_harness_own(
+    monkeypatch, repository, manager, shipped, theirs, template, ours, language
+):
+    from datasets import Dataset, DatasetDict
+    from lm_eval.api.task import ConfigurableTask
+
+    names = ("train", "validation", "test", "dev")
+    rows = DatasetDict({name: Dataset.from_list(theirs) for name in names})
+    monkeypatch.setattr(
+        ConfigurableTask, "download", lambda self, *_a, **_k: setattr(self, "dataset", rows)
+    )
+    (expected,) = manager.load([shipped])["tasks"].values()
+    monkeypatch.undo()
+    path = repository / "config" / "tasks" / f"{template}.yaml"
+    config = tasks.build_task(template, path, hub=tasks.HubData("a/b"), language=language)
+    data = DatasetDict(test=Dataset.from_list(ours))
+    config |= {"test_split": "test", "dataset_kwargs": None}
+    config["custom_dataset"] = partial(harness.returned, data)
+    (found,) = manager.load([config])["tasks"].values()
+    assert requests(found) == requests(expected)
