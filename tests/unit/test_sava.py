@@ -7,7 +7,7 @@ import pytest
 import torch
 from test_methods import make, new_rows, random_inputs
 
-from revocab.initialise import alignment
+from revocab.initialise import alignment, scaling
 from revocab.initialise.methods.sava import METHOD, choose_anchors
 
 
@@ -81,10 +81,16 @@ def test_gram_form_is_closer_to_the_exact_iterates_than_the_float32_loop():
 
 def test_gram_is_summed_over_chunks(monkeypatch):
     x, y = data()
-    whole = alignment.gram(x, y)
-    monkeypatch.setattr(alignment, "CHUNK_ROWS", 7)
-    for one, other in zip(whole, alignment.gram(x, y), strict=True):
-        assert torch.allclose(one, other, rtol=1e-12)
+    design = torch.cat([x, torch.ones(len(x), 1)], dim=1).double()
+    monkeypatch.setattr(scaling, "CHUNK_ROWS", 7)
+    found = alignment.Normal.of(x, y)
+    assert torch.allclose(found.gram_PP, design.T @ design, rtol=1e-12, atol=1e-12)
+    assert torch.allclose(found.right_PY, design.T @ y.double(), rtol=1e-12, atol=1e-12)
+    near = alignment.cross(x, y, exact=False)
+    assert torch.allclose(found.right_PY, near, rtol=1e-6, atol=1e-6)
+    some = alignment.Normal.of(x[:20], y[:20])
+    rest = found.without(some)
+    assert torch.allclose(rest.gram_PP, design[20:].T @ design[20:], rtol=1e-12, atol=1e-12)
 
 
 def test_lstsq_is_the_least_squares_solution():
@@ -154,7 +160,7 @@ def test_sava_by_hand_on_three_tokens():
     # Token 1.5 is above the mean: sign +1, times mean norm 1/sqrt 2, times 3 sqrt 2, plus 4.
     assert rows.tolist() == [[pytest.approx(7.0, abs=1e-5)]]
     assert inputs.notes["anchors"] == 2
-    assert inputs.notes["anchor_squared_error"] == pytest.approx(0, abs=1e-9)
+    assert inputs.notes["anchors_squared_error"] == pytest.approx(0, abs=1e-9)
 
 
 @pytest.mark.parametrize("solver", ["sgd", "lstsq", "procrustes"])
@@ -180,6 +186,80 @@ def test_whole_method_against_float64(solver):
         mapped = new @ (left @ right)
     expected = mapped * scaled_y.norm(dim=1).mean() * y.std(0) + y.mean(0)
     assert torch.allclose(rows.double(), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_left_out_anchors_are_measured_as_if_refitted():
+    inputs = random_inputs(overlap=30, missing=5, source_width=4, helper_width=3)
+    new_rows("sava", inputs, solver="lstsq", ridge=0.2)
+    helper = inputs.helper_VD[inputs.overlap_target_N]
+    source = inputs.source_VD[inputs.overlap_source_N]
+    x, y = (scaling.Scaling.fit(rows).forward(rows) for rows in (helper, source))
+    errors = []
+    for one in range(len(x)):
+        rest = torch.arange(len(x)) != one
+        refitted = alignment.fit_lstsq(x[rest], y[rest], ridge=0.2)
+        errors.append((refitted(x[[one]]) - y[[one]]).square().sum().item())
+    assert inputs.notes["held_out"] == "leave-one-out"
+    assert inputs.notes["held_out_squared_error"] == pytest.approx(np.mean(errors), rel=1e-4)
+    assert inputs.notes["held_out_squared_error"] > inputs.notes["anchors_squared_error"]
+
+
+@pytest.mark.parametrize("solver", ["sgd", "procrustes"])
+def test_a_second_fit_measures_what_it_has_not_seen(solver):
+    inputs = random_inputs(overlap=80, missing=5)
+    rows = new_rows("sava", inputs, solver=solver, steps=50)
+    assert inputs.notes["held_out_measured"] == 8
+    assert inputs.notes["held_out_squared_error"] > inputs.notes["anchors_squared_error"]
+    alone = random_inputs(overlap=80, missing=5)
+    assert torch.equal(rows, new_rows("sava", alone, solver=solver, steps=50, held_out=0.0))
+    assert alone.notes["held_out"] is None
+
+
+def test_second_sgd_fit_is_that_of_the_remaining_anchors():
+    x, y = data(200, 24, 16)
+    kept, held = torch.arange(20, 200), torch.arange(20)
+    ready = alignment.Normal.of(x, y).without(alignment.Normal.of(x[held], y[held]))
+    keys = {"steps": 50, "learning_rate": 1e-3, "seed": 42}
+    fitted = alignment.fit_sgd(x[kept], y[kept], normal=ready, **keys)
+    assert torch.allclose(fitted(x), alignment.fit_sgd(x[kept], y[kept], **keys)(x), atol=1e-5)
+
+
+def test_shared_tokens_beyond_the_anchors_measure_the_map():
+    inputs = random_inputs(overlap=40)
+    new_rows("sava", inputs, solver="lstsq", anchors=30)
+    assert inputs.notes["held_out"] == "shared tokens not fitted on"
+    assert inputs.notes["held_out_measured"] == 10
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e3, 1e6])
+def test_products_are_exact_where_anchors_are_ill_conditioned(spread):
+    generator = torch.Generator().manual_seed(3)
+    stretch = torch.logspace(0, np.log10(spread), 12)
+    x = torch.randn(3000, 12, generator=generator) * stretch + 3 * stretch
+    mix = torch.randn(12, 20, generator=generator) / stretch[:, None]
+    y = x @ mix + 0.1 * torch.randn(3000, 20, generator=generator)
+    system = alignment.LeastSquares(alignment.gram(x))
+    design = torch.cat([x, torch.ones(len(x), 1)], dim=1).double()
+    centred = (x.double() - x.double().mean(0)).numpy()
+    least = np.linalg.svd(centred, compute_uv=False)[-1] ** 2
+    greatest = np.linalg.svd(x.double().numpy(), compute_uv=False)[0] ** 2
+    assert system.condition == pytest.approx(greatest / least, rel=0.3)
+    assert system.needs_exact == (spread > 1)
+    solution = torch.linalg.qr(design)
+    expected = torch.linalg.solve_triangular(solution.R, solution.Q.T @ y.double(), upper=True)
+    fitted = alignment.fit_lstsq(x, y)(x)
+    wanted = (design @ expected).float()
+    assert ((fitted - wanted).norm() / wanted.norm()).item() < 1e-5
+
+
+def test_a_tied_helper_is_worked_on_once(monkeypatch):
+    first = random_inputs(overlap=60)
+    second = random_inputs(overlap=60)
+    object.__setattr__(second, "shared", first.shared)
+    expected = new_rows("sava", random_inputs(overlap=60), solver="lstsq")
+    new_rows("sava", first, solver="lstsq")
+    monkeypatch.setattr(alignment, "gram", None)  # a second call would fail
+    assert torch.equal(new_rows("sava", second, solver="lstsq"), expected)
 
 
 def test_anchors_are_sorted_seeded_and_the_same_for_both_matrices():

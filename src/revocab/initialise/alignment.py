@@ -1,56 +1,29 @@
-"""SAVA's map from helper rows to source rows: scaling, an affine map by three solvers, back again.
+"""SAVA's map from helper rows to source rows: an affine map by three solvers.
 
 Moroni et al. 2025, section 3.1 and appendix A; the steps are those of the released code, which
 builds them from the ``latentis`` library (tests/parity/test_latentis.py holds them together).
-Suffixes: X helper width, Y source width, N anchors.
+Anchors are tensors or :class:`~revocab.initialise.scaling.Rows`, which are read in chunks.
+Suffixes: X helper width, Y source width, N anchors, P helper width and one (for the bias).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from revocab.initialise.scaling import CHUNK_ROWS, Rows, Scaling, chunks
 
 if TYPE_CHECKING:
     import torch
 
-#: Anchor rows taken to float64 at once.
-CHUNK_ROWS = 4096
+__all__ = ["CHUNK_ROWS", "AffineMap", "Normal", "Scaling", "fit_lstsq", "fit_procrustes", "fit_sgd"]
 
-
-@dataclass(frozen=True)
-class Scaling:
-    """Standardise each dimension by anchor statistics, then set every row's L2 norm to 1.
-
-    The way back multiplies by the anchors' mean norm: a row's own norm is lost, as published.
-    """
-
-    mean_D: torch.Tensor
-    scale_D: torch.Tensor
-    mean_norm: torch.Tensor
-
-    @classmethod
-    def fit(cls, anchors_ND: torch.Tensor) -> Scaling:
-        """Take the statistics of the anchors (unbiased deviation; near-constant dimensions: 1)."""
-        import torch
-
-        mean_D = anchors_ND.mean(dim=0)
-        single = len(anchors_ND) < 2  # one anchor has no deviation
-        scale_D = torch.ones_like(mean_D) if single else anchors_ND.std(dim=0)
-        scale_D = scale_D.masked_fill(scale_D < 10 * torch.finfo(anchors_ND.dtype).eps, 1.0)
-        mean_norm = ((anchors_ND - mean_D) / scale_D).norm(dim=1).mean()
-        return cls(mean_D, scale_D, mean_norm)
-
-    def forward(self, rows_ND: torch.Tensor) -> torch.Tensor:
-        """Return the rows standardised and at norm 1."""
-        import torch
-
-        return torch.nn.functional.normalize((rows_ND - self.mean_D) / self.scale_D, dim=1)
-
-    def backward(self, rows_ND: torch.Tensor) -> torch.Tensor:
-        """Return the rows in the original units, at the anchors' mean norm."""
-        return rows_ND * self.mean_norm * self.scale_D + self.mean_D
+#: Relative error of ``fit_lstsq`` up to which products with the source rows may be float32.
+TOLERANCE = 1e-4
+#: Condition number of the anchors' Gram matrix from which on they do not determine the map.
+SINGULAR = 1e10
 
 
 @dataclass(frozen=True)
@@ -84,44 +57,86 @@ def linear_start(width_x: int, width_y: int, seed: int) -> AffineMap:
     return AffineMap(weight[:width_y, :width_x].T.contiguous(), bias[:width_y].clone())
 
 
-def _chunks(x_NX: torch.Tensor, y_NY: torch.Tensor) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    for start in range(0, len(x_NX), CHUNK_ROWS):
-        rows = slice(start, start + CHUNK_ROWS)
-        yield x_NX[rows].double(), y_NY[rows].double()
+@dataclass(frozen=True)
+class Normal:
+    """What least squares needs of the anchors: ``G = X1'X1`` and ``R = X1'Y``, float64.
+
+    X1 is x with a column of ones, so that the last row of either holds sums.
+    """
+
+    gram_PP: torch.Tensor
+    right_PY: torch.Tensor
+
+    @classmethod
+    def of(cls, x_NX: torch.Tensor | Rows, y_NY: torch.Tensor | Rows) -> Normal:
+        """Return both for some anchors."""
+        return cls(gram(x_NX), cross(x_NX, y_NY))
+
+    def without(self, other: Normal) -> Normal:
+        """Return the same for the anchors that are not in ``other``."""
+        return Normal(self.gram_PP - other.gram_PP, self.right_PY - other.right_PY)
 
 
-def gram(x_NX: torch.Tensor, y_NY: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return float64 ``G = X1'X1`` and ``R = X1'Y`` where X1 is x with a column of ones."""
+def gram(x_NX: torch.Tensor | Rows) -> torch.Tensor:
+    """Return ``X1'X1`` in float64, summed over chunks of anchors."""
+    import torch
+
+    width = x_NX.shape[1]
+    gram_PP = torch.zeros(width + 1, width + 1, dtype=torch.float64, device=x_NX.device)
+    for chunk in chunks(x_NX):
+        part = chunk.double()
+        if part.is_cpu:
+            # numpy sees that the product is symmetric and computes half of it; torch does not.
+            array = part.numpy(force=True)
+            gram_PP[:-1, :-1] += torch.from_numpy(array.T @ array)
+        else:
+            gram_PP[:-1, :-1].addmm_(part.T, part)
+        gram_PP[-1, :-1] += part.sum(0)
+    gram_PP[:-1, -1] = gram_PP[-1, :-1]
+    gram_PP[-1, -1] = len(x_NX)
+    return gram_PP
+
+
+def cross(
+    x_NX: torch.Tensor | Rows, y_NY: torch.Tensor | Rows, *, exact: bool = True
+) -> torch.Tensor:
+    """Return ``X1'Y`` in float64, summed over chunks of anchors.
+
+    Unless ``exact``, products within a chunk are those of the anchors' own dtype (float32).
+    """
     import torch
 
     width_x, width_y = x_NX.shape[1], y_NY.shape[1]
-    gram_PP = x_NX.new_zeros(width_x + 1, width_x + 1, dtype=torch.float64)
-    right_PY = x_NX.new_zeros(width_x + 1, width_y, dtype=torch.float64)
-    for x, y in _chunks(x_NX, y_NY):
-        gram_PP[:-1, :-1].addmm_(x.T, x)
-        sums_X = x.sum(0)
-        gram_PP[-1, :-1] += sums_X
-        gram_PP[:-1, -1] += sums_X
-        right_PY[:-1].addmm_(x.T, y)
-        right_PY[-1] += y.sum(0)
-    gram_PP[-1, -1] = len(x_NX)
-    return gram_PP, right_PY
+    right_PY = torch.zeros(width_x + 1, width_y, dtype=torch.float64, device=x_NX.device)
+    for x, y in zip(chunks(x_NX), chunks(y_NY), strict=True):
+        right_PY[-1] += y.sum(0, dtype=torch.float64)
+        if exact:
+            right_PY[:-1].addmm_(x.double().T, y.double())
+        else:
+            right_PY[:-1] += x.T @ y
+    return right_PY
+
+
+def few_anchors(x_NX: torch.Tensor | Rows) -> bool:
+    """Tell whether gradients are cheaper from the anchors than from their Gram matrix."""
+    return 2 * len(x_NX) < x_NX.shape[1]
 
 
 def fit_sgd(
-    x_NX: torch.Tensor,
-    y_NY: torch.Tensor,
+    x_NX: torch.Tensor | Rows,
+    y_NY: torch.Tensor | Rows,
     *,
     steps: int,
     learning_rate: float,
     seed: int,
     progress: bool = False,
+    normal: Normal | None = None,
 ) -> AffineMap:
     """Fit by full-batch Adam on the mean squared error, as published, with cheap gradients.
 
     The gradient of the squared error is ``G @ theta - R``, whose cost does not grow with the
     anchors; these are the iterates of the direct loop up to rounding. With few anchors
-    ``X1' (X1 @ theta - Y)`` is cheaper and is used.
+    ``X1' (X1 @ theta - Y)`` is cheaper and is used. ``normal``: G and R, where they are known.
     """
     import torch
     from tqdm import tqdm
@@ -132,12 +147,14 @@ def fit_sgd(
     theta_PY.grad = torch.empty_like(theta_PY)
     # The release averages over the padded columns too: Adam undoes the factor, but for its epsilon.
     factor = 2 / (len(x_NX) * max(width_x, width_y))
-    few = 2 * len(x_NX) < width_x
+    few = few_anchors(x_NX)
     if few:
-        ones_N1 = x_NX.new_ones(len(x_NX), 1)
-        x1_NP = torch.cat([x_NX, ones_N1], dim=1)
+        x_NX, y_NY = x_NX[:], y_NY[:]
+        x1_NP = torch.cat([x_NX, x_NX.new_ones(len(x_NX), 1)], dim=1)
     else:
-        gram_PP, right_PY = (m.mul_(factor).to(x_NX.dtype) for m in gram(x_NX, y_NY))
+        normal = normal or Normal.of(x_NX, y_NY)
+        gram_PP = (normal.gram_PP * factor).to(x_NX.dtype)
+        right_PY = (normal.right_PY * factor).to(x_NX.dtype)
     optimizer = torch.optim.Adam([theta_PY], lr=learning_rate, fused=True)
     for _ in tqdm(range(steps), desc="sava sgd", disable=not progress, mininterval=2):
         if few:
@@ -149,42 +166,100 @@ def fit_sgd(
     return AffineMap(theta_PY[:-1], theta_PY[-1])
 
 
-def fit_lstsq(x_NX: torch.Tensor, y_NY: torch.Tensor, ridge: float = 0.0) -> AffineMap:
-    """Return the exact minimiser of ``sum |x W + b - y|^2 + ridge |W|^2`` (float64 inside).
-
-    Centred normal equations and Cholesky; where the anchors do not determine W (fewer than
-    dimensions, or dependent), the minimiser of least norm, by eigendecomposition.
-    """
+def largest_eigenvalue(multiply: Callable[[torch.Tensor], torch.Tensor], like_X: torch.Tensor):
+    """Return the largest eigenvalue of a positive matrix by power iteration, within some 10 %."""
     import torch
 
-    gram_PP, right_PY = gram(x_NX, y_NY)
-    count = len(x_NX)
-    mean_X, mean_Y = gram_PP[-1, :-1] / count, right_PY[-1] / count
-    gram_XX = gram_PP[:-1, :-1] - count * torch.outer(mean_X, mean_X)
-    right_XY = right_PY[:-1] - count * torch.outer(mean_X, mean_Y)
-    gram_XX.diagonal().add_(ridge)
-    factor_XX, failed = torch.linalg.cholesky_ex(gram_XX)
-    pivots_X = factor_XX.diagonal()
-    # Squared pivots bound the condition number from below: beyond 1e10 the digits are gone.
-    if not failed and pivots_X.min() > 1e-5 * pivots_X.max():
-        weight_XY = torch.cholesky_solve(right_XY, factor_XX)
-    else:
-        values_X, vectors_XX = torch.linalg.eigh(gram_XX)
-        limit = values_X.max().clamp(min=0) * len(values_X) * torch.finfo(torch.float64).eps
-        inverse_X = torch.where(values_X > limit, 1 / values_X, 0.0)
-        weight_XY = vectors_XX @ (inverse_X[:, None] * (vectors_XX.T @ right_XY))
-    bias_Y = mean_Y - mean_X @ weight_XY
-    return AffineMap(weight_XY.to(x_NX.dtype), bias_Y.to(x_NX.dtype))
+    generator = torch.Generator().manual_seed(0)
+    vector_X1 = torch.randn(len(like_X), 1, generator=generator, dtype=torch.float64)
+    vector_X1 = vector_X1.to(like_X.device)
+    value = 0.0
+    for _ in range(12):
+        vector_X1 = multiply(vector_X1 / vector_X1.norm())
+        value = float(vector_X1.norm())
+    return value
 
 
-def fit_procrustes(x_NX: torch.Tensor, y_NY: torch.Tensor) -> AffineMap:
+class LeastSquares:
+    """The left side of the normal equations, factorised: one helper matrix, any source matrix.
+
+    Centred, so that ridge leaves the bias alone. Where the anchors do not determine the map (fewer
+    than dimensions, or dependent), the solution is the one of least norm.
+    """
+
+    def __init__(self, gram_PP: torch.Tensor, ridge: float = 0.0):
+        import torch
+
+        self.count = int(gram_PP[-1, -1])
+        self.mean_X = gram_PP[-1, :-1] / self.count
+        plain_XX = gram_PP[:-1, :-1]
+        self.gram_XX = torch.addr(plain_XX, self.mean_X, self.mean_X, alpha=-self.count)
+        self.gram_XX.diagonal().add_(ridge)
+        self.factor_XX, failed = torch.linalg.cholesky_ex(self.gram_XX)
+        self.condition = math.inf
+        if not failed:
+            # Against the uncentred matrix: rounding is relative to what the products were of.
+            greatest = largest_eigenvalue(lambda vector: plain_XX @ vector, self.mean_X)
+            inverse = largest_eigenvalue(
+                lambda vector: torch.cholesky_solve(vector, self.factor_XX), self.mean_X
+            )
+            self.condition = (greatest + ridge) * inverse
+
+    @property
+    def needs_exact(self) -> bool:
+        """Tell whether a right side of float32 products would cost more than the tolerance."""
+        return self.condition * 2.0**-23 > TOLERANCE
+
+    def solve(self, right_PY: torch.Tensor, dtype: torch.dtype) -> AffineMap:
+        """Return the map for a right side."""
+        import torch
+
+        mean_Y = right_PY[-1] / self.count
+        right_XY = torch.addr(right_PY[:-1], self.mean_X, mean_Y, alpha=-self.count)
+        if self.condition < SINGULAR:
+            weight_XY = torch.cholesky_solve(right_XY, self.factor_XX)
+        else:
+            values_X, vectors_XX = torch.linalg.eigh(self.gram_XX)
+            limit = values_X.max().clamp(min=0) * len(values_X) * torch.finfo(torch.float64).eps
+            inverse_X = torch.where(values_X > limit, 1 / values_X, 0.0)
+            weight_XY = vectors_XX @ (inverse_X[:, None] * (vectors_XX.T @ right_XY))
+        bias_Y = mean_Y - self.mean_X @ weight_XY
+        return AffineMap(weight_XY.to(dtype), bias_Y.to(dtype))
+
+    def leverage(self, x_NX: torch.Tensor) -> torch.Tensor | None:
+        """Return how far each anchor pulls its own fitted value (0 to 1); None where singular.
+
+        An anchor's residual under the map fitted without it is its residual divided by one minus
+        this, exactly (Allen 1974, PRESS), with ridge as without.
+        """
+        import torch
+
+        if self.condition >= SINGULAR:
+            return None
+        centred_XN = (x_NX.double() - self.mean_X).T
+        solved_XN = torch.cholesky_solve(centred_XN, self.factor_XX)
+        return (centred_XN * solved_XN).sum(0) + 1 / self.count
+
+
+def fit_lstsq(
+    x_NX: torch.Tensor | Rows, y_NY: torch.Tensor | Rows, ridge: float = 0.0
+) -> AffineMap:
+    """Return the exact minimiser of ``sum |x W + b - y|^2 + ridge |W|^2``.
+
+    Normal equations in float64. Products with y, two thirds of the work, are float32 where the
+    condition number of the anchors bounds what that costs to :data:`TOLERANCE`.
+    """
+    system = LeastSquares(gram(x_NX), ridge)
+    return system.solve(cross(x_NX, y_NY, exact=system.needs_exact), x_NX.dtype)
+
+
+def fit_procrustes(x_NX: torch.Tensor | Rows, y_NY: torch.Tensor | Rows) -> AffineMap:
     """Return the orthogonal map closest to the data, ``U V'`` of ``X'Y = U S V'``; no bias.
 
     Widths may differ: the map then has orthonormal rows or columns.
     """
     import torch
 
-    right_XY = sum(x.T @ y for x, y in _chunks(x_NX, y_NY))
-    left_XK, _, right_KY = torch.linalg.svd(right_XY, full_matrices=False)
+    left_XK, _, right_KY = torch.linalg.svd(cross(x_NX, y_NY)[:-1], full_matrices=False)
     weight_XY = (left_XK @ right_KY).to(x_NX.dtype)
     return AffineMap(weight_XY, weight_XY.new_zeros(weight_XY.shape[1]))

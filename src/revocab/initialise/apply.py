@@ -117,11 +117,12 @@ def make_inputs(
     *,
     seed: int,
     device: str = "cpu",
+    shared: dict[str, Any] | None = None,
 ) -> Inputs:
     """Return a method's inputs for one matrix; matrices go to float32 on ``device``."""
     import torch
 
-    shared = vocabularies.intersection
+    pairs = vocabularies.intersection
 
     def ids(values: Any) -> torch.Tensor:
         return torch.as_tensor(values.copy(), dtype=torch.int64, device=device)
@@ -129,14 +130,15 @@ def make_inputs(
     return Inputs(
         source_VD=source_VD.to(device=device, dtype=torch.float32),
         target_rows=len(vocabularies.target_tokenizer),
-        overlap_target_N=ids(shared.target_ids),
-        overlap_source_N=ids(shared.source_ids),
-        missing_N=ids(shared.missing),
+        overlap_target_N=ids(pairs.target_ids),
+        overlap_source_N=ids(pairs.source_ids),
+        missing_N=ids(pairs.missing),
         seed=seed,
         pieces=vocabularies.pieces(released=False),
         pieces_released=vocabularies.pieces(released=True),
         helper_VD=None if helper_VD is None else helper_VD.to(device=device, dtype=torch.float32),
         matrix=which,
+        shared={} if shared is None else shared,
     )
 
 
@@ -152,12 +154,22 @@ def initialise_matrices(
 ) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     """Return the new matrices (``input``, and ``output`` if untied) and their diagnostics."""
     matrices, described = {}, {}
+    # A tied helper has one matrix for both: what a method takes from it alone is computed once.
+    shared: dict[str, Any] = {}
     tokens = len(vocabularies.source_tokenizer)
     rows = len(vocabularies.target_tokenizer)
     for which in source.vocabulary_tensors:
         source_VD = source.matrix(which, tokens)
         helper_VD = None if helper is None else helper.matrix(which, rows)
-        inputs = make_inputs(which, source_VD, helper_VD, vocabularies, seed=seed, device=device)
+        inputs = make_inputs(
+            which,
+            source_VD,
+            helper_VD,
+            vocabularies,
+            seed=seed,
+            device=device,
+            shared=shared if helper is not None and helper.tied else None,
+        )
         matrices[which] = fill(source_VD, inputs, method, options)
         new = inputs.missing_N.cpu() if method.copies_overlap else slice(None)
         copied = inputs.overlap_target_N.cpu() if method.copies_overlap else slice(0)

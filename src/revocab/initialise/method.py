@@ -55,6 +55,8 @@ class Inputs:
     matrix: Literal["input", "output"] = "input"
     #: Methods note here what a reader should know of the computation (JSON values).
     notes: dict[str, Any] = field(default_factory=dict)
+    #: What a method need not compute again for the second matrix, where the helper has only one.
+    shared: dict[str, Any] = field(default_factory=dict)
 
     def generator(self) -> torch.Generator:
         """Return a fresh CPU generator; the two matrices of a model draw differently."""

@@ -1,0 +1,236 @@
+"""Convert a synthetic checkpoint of Mistral-7B-v0.1's shape, and print time and peak memory.
+
+The checkpoint (14.5 GB of bfloat16 in three shards) and a helper of Minerva's width are made on the
+spot; only their vocabulary matrices hold distinct values. Each conversion is a process of its own,
+so that its peak is its own. Needs about 27 GB of disk; everything made is removed at the end.
+
+    python benchmarks/conversion.py --source-tokenizer TOKENIZER --target-tokenizer TOKENIZER \
+        --work FOLDER
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+METHODS = {
+    "fvt": ["fvt"],
+    "clp": ["clp"],
+    "sava-lstsq": ["sava", "--option", "solver=lstsq"],
+}
+SHAPES = {
+    "mistral-7b": {
+        "hidden_size": 4096,
+        "intermediate_size": 14336,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+    },
+    "small": {
+        "hidden_size": 256,
+        "intermediate_size": 512,
+        "num_hidden_layers": 4,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+    },
+}
+HELPER_WIDTH = {"mistral-7b": 2560, "small": 128}
+
+
+def layer_shapes(shape: dict[str, int]) -> dict[str, list[int]]:
+    hidden, wide = shape["hidden_size"], shape["intermediate_size"]
+    kv = hidden // shape["num_attention_heads"] * shape["num_key_value_heads"]
+    return {
+        "input_layernorm.weight": [hidden],
+        "mlp.down_proj.weight": [hidden, wide],
+        "mlp.gate_proj.weight": [wide, hidden],
+        "mlp.up_proj.weight": [wide, hidden],
+        "post_attention_layernorm.weight": [hidden],
+        "self_attn.k_proj.weight": [kv, hidden],
+        "self_attn.o_proj.weight": [hidden, hidden],
+        "self_attn.q_proj.weight": [hidden, hidden],
+        "self_attn.v_proj.weight": [kv, hidden],
+    }
+
+
+def tensor_shapes(shape: dict[str, int], rows: int) -> list[tuple[str, list[int]]]:
+    hidden = shape["hidden_size"]
+    layers = [
+        (f"model.layers.{layer}.{name}", size)
+        for layer in range(shape["num_hidden_layers"])
+        for name, size in layer_shapes(shape).items()
+    ]
+    return [
+        ("model.embed_tokens.weight", [rows, hidden]),
+        *layers,
+        ("model.norm.weight", [hidden]),
+        ("lm_head.weight", [rows, hidden]),
+    ]
+
+
+def size_of(size: list[int]) -> int:
+    count = 2
+    for one in size:
+        count *= one
+    return count
+
+
+def shards(
+    tensors: list[tuple[str, list[int]]], count: int
+) -> Iterator[list[tuple[str, list[int]]]]:
+    """Yield the tensors in order, cut into ``count`` files of about equal size."""
+    share = sum(size_of(size) for _, size in tensors) / count
+    found: list[list[tuple[str, list[int]]]] = [[] for _ in range(count)]
+    position = 0
+    for name, size in tensors:
+        middle = position + size_of(size) / 2
+        found[min(count - 1, int(middle / share))].append((name, size))
+        position += size_of(size)
+    yield from found
+
+
+def random_bytes(rows: int, width: int, seed: int) -> memoryview:
+    """Return N(0, 0.02) in bfloat16."""
+    import torch
+
+    from revocab.initialise.scale import random_matrix
+
+    matrix_VD = random_matrix(rows, width, seed).bfloat16()
+    return memoryview(matrix_VD.flatten().view(torch.uint8).numpy())
+
+
+def write_model(folder: Path, tokenizer: Path, shape: dict[str, int], files: int) -> None:
+    """Write the checkpoint tensor by tensor; other than vocabulary tensors repeat one block."""
+    from revocab.models.folder import copy_tokenizer
+    from revocab.vocabulary.canonical import load_tokenizer
+
+    rows = len(load_tokenizer(tokenizer))
+    folder.mkdir(parents=True)
+    copy_tokenizer(tokenizer, folder)
+    config = {
+        "architectures": ["MistralForCausalLM"],
+        "model_type": "mistral",
+        "vocab_size": rows,
+        "tie_word_embeddings": False,
+        "dtype": "bfloat16",
+        **shape,
+    }
+    (folder / "config.json").write_text(json.dumps(config))
+    block = random_bytes(4096, 2048, 0)
+    weight_map = {}
+    for number, tensors in enumerate(shards(tensor_shapes(shape, rows), files), 1):
+        file = f"model-{number:05d}-of-{files:05d}.safetensors"
+        header, position = {}, 0
+        for name, size in tensors:
+            end = position + size_of(size)
+            header[name] = {"dtype": "BF16", "shape": size, "data_offsets": [position, end]}
+            weight_map[name] = file
+            position = end
+        text = json.dumps(header).encode()
+        with (folder / file).open("wb") as handle:
+            handle.write(struct.pack("<Q", len(text)) + text)
+            for name, size in tensors:
+                if size[0] == rows:
+                    handle.write(random_bytes(*size, seed=len(name)))
+                    continue
+                left = size_of(size)
+                while left:
+                    left -= handle.write(block[: min(left, len(block))])
+    index = {
+        "metadata": {"total_size": sum(size_of(size) for _, size in tensor_shapes(shape, rows))},
+        "weight_map": weight_map,
+    }
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+
+
+def write_helper(folder: Path, tokenizer: Path, width: int) -> None:
+    """Write an untied helper with nothing but its vocabulary: no more is read of a helper."""
+    import torch
+    from safetensors.torch import save_file
+
+    from revocab.initialise.scale import random_matrix
+    from revocab.models.folder import copy_tokenizer
+    from revocab.vocabulary.canonical import load_tokenizer
+
+    rows = len(load_tokenizer(tokenizer))
+    folder.mkdir(parents=True)
+    copy_tokenizer(tokenizer, folder)
+    tensors: dict[str, torch.Tensor] = {
+        name: random_matrix(rows, width, seed).bfloat16()
+        for seed, name in enumerate(("model.embed_tokens.weight", "lm_head.weight"), 5)
+    }
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    config = {"model_type": "mistral", "vocab_size": rows, "tie_word_embeddings": False}
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+def measure(command: list[str]) -> tuple[float, float, float]:
+    """Run a command; return its seconds, processor seconds and peak resident memory in GiB."""
+    started = time.perf_counter()
+    process = subprocess.Popen(command)
+    _, status, used = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - started
+    if status:
+        raise SystemExit(f"failed: {' '.join(command)}")
+    return seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 2**20
+
+
+def folder_size(folder: Path) -> float:
+    return sum(file.stat().st_size for file in folder.iterdir()) / 1e9
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--source-tokenizer", type=Path, required=True)
+    parser.add_argument("--target-tokenizer", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True, help="folder for the models")
+    parser.add_argument("--shape", choices=list(SHAPES), default="mistral-7b")
+    parser.add_argument("--shards", type=int, default=3)
+    parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
+    parser.add_argument("--keep", action="store_true", help="keep source and helper")
+    arguments = parser.parse_args()
+
+    source, helper = arguments.work / "source", arguments.work / "helper"
+    started = time.perf_counter()
+    if not source.is_dir():
+        write_model(source, arguments.source_tokenizer, SHAPES[arguments.shape], arguments.shards)
+        write_helper(helper, arguments.target_tokenizer, HELPER_WIDTH[arguments.shape])
+    print(
+        f"source {folder_size(source):.2f} GB in {arguments.shards} shards, "
+        f"made in {time.perf_counter() - started:.0f} s",
+        flush=True,
+    )
+    try:
+        for name in arguments.methods:
+            out = arguments.work / f"adapted-{name}"
+            seconds, processor, peak = measure(
+                [
+                    sys.executable,
+                    str(REPOSITORY / "scripts" / "init_embeddings.py"),
+                    *("--source", str(source), "--helper", str(helper)),
+                    *("--target-tokenizer", str(arguments.target_tokenizer)),
+                    *("--out", str(out), "--method", *METHODS[name]),
+                ]
+            )
+            print(
+                f"{name:12} {seconds:7.1f} s  {processor:7.1f} s of processor  {peak:5.2f} GiB "
+                f"peak  ({folder_size(out):.2f} GB written)",
+                flush=True,
+            )
+            shutil.rmtree(out)
+    finally:
+        if not arguments.keep:
+            shutil.rmtree(arguments.work)
+
+
+if __name__ == "__main__":
+    main()
