@@ -32,3 +32,11 @@ def named(convert: Callable[[str], object] = str) -> Callable[[str], tuple[str, 
 
 
 named_path = named(Path)
+
+
+def named_last(text: str) -> tuple[str, str]:
+    """Argparse type for ``TEXT=NAME`` whose text may hold ``=``: ``(TEXT, NAME)``."""
+    content, mark, name = text.rpartition("=")
+    if not (content and mark and name):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected SPELLING=ROLE")
+    return content, name

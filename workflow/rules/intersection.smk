@@ -10,6 +10,7 @@ rule intersect_vocabularies:
         manifest=f"{RESULTS}/intersections/{{source}}--{{target}}/manifest.json",
         pairs=f"{RESULTS}/intersections/{{source}}--{{target}}/pairs.parquet",
         report=f"{RESULTS}/intersections/{{source}}--{{target}}/report.json",
+        page=f"{RESULTS}/intersections/{{source}}--{{target}}/report.md",
     log:
         f"{RESULTS}/logs/intersect_vocabularies/{{source}}--{{target}}.log",
     conda:
@@ -19,7 +20,8 @@ rule intersect_vocabularies:
         source=lambda wildcards: tokenizer_folder(wildcards.source),
         target=lambda wildcards: tokenizer_folder(wildcards.target),
         identity=identity_of,
+        roles=role_arguments,
         out=folder,
     shell:
         "{params.python:q} scripts/intersect_vocabularies.py --source {params.source:q}"
-        " --target {params.target:q} --identity {params.identity} --out {params.out:q} 2> {log:q}"
+        " --target {params.target:q} --identity {params.identity} {params.roles:q} --out {params.out:q} 2> {log:q}"

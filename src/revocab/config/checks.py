@@ -60,6 +60,7 @@ def check_references(experiment: Experiment) -> Iterator[str]:
     used += [("evaluation.heldout", corpus, "corpus") for corpus in e.evaluation.heldout]
     used += [("fertility.corpora", corpus, "corpus") for corpus in e.fertility.corpora]
     used += [("fertility.tokenizers", one, "tokenizer") for one in e.fertility.tokenizers]
+    used += [("roles", one, "tokenizer") for one in e.roles]
     used += [("intersections", one, "tokenizer") for pair in e.intersections for one in pair]
     if e.scale:
         used.append(("scale.source_tokenizer", e.scale.source_tokenizer, "tokenizer"))

@@ -86,8 +86,10 @@ class Vocabularies:
         def lookup(token: int) -> list[int]:
             if not known:
                 missing = self.intersection.missing.tolist()
-                canonical = canonical_vocabulary(self.target_tokenizer)
-                lists = cut(self.source_tokenizer, [canonical[one] for one in missing])
+                roles = self.intersection.report.get("roles", {"source": {}, "target": {}})
+                canonical = canonical_vocabulary(self.target_tokenizer, roles["target"])
+                tokens = [canonical[one] for one in missing]
+                lists = cut(self.source_tokenizer, tokens, roles["source"])
                 known.update(zip(missing, lists, strict=True))
             return known[token]
 

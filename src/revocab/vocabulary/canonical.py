@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from revocab.errors import RevocabError
+from revocab.vocabulary.alphabet import from_byte_level, to_byte_level
 from revocab.vocabulary.load import Style, load_tokenizer, tokenizer_style
 
 if TYPE_CHECKING:
@@ -42,6 +42,15 @@ CHAT_ROLES: Mapping[str, str] = {
     "<|end_header_id|>": "header_end",
     "[INST]": "instruction_start",
     "[/INST]": "instruction_end",
+    "[TOOL_CALLS]": "tool_call_start",
+    "<tool_call>": "tool_call_start",
+    "<|python_tag|>": "tool_call_start",
+    "<|fim_prefix|>": "fim_prefix",
+    "<fim_prefix>": "fim_prefix",
+    "<|fim_middle|>": "fim_middle",
+    "<fim_middle>": "fim_middle",
+    "<|fim_suffix|>": "fim_suffix",
+    "<fim_suffix>": "fim_suffix",
 }
 #: A token that plays several roles is known by the first of these.
 ROLE_ORDER = ("bos", "eos", "unk", "pad", "cls", "sep", "mask")
@@ -68,39 +77,6 @@ class CanonicalToken:
         if self.kind == "special":
             return None if self.role is None else ("role", self.role)
         return ("bytes", self.data)
-
-
-@cache
-def _byte_of_character() -> dict[str, int]:
-    """Return GPT-2's alphabet: printable Latin-1 stands for itself, the rest from U+0100 on."""
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in set(printable)]
-    return {chr(byte): byte for byte in printable} | {
-        chr(0x100 + number): byte for number, byte in enumerate(others)
-    }
-
-
-@cache
-def _byte_level_table() -> dict[int, str]:
-    return {ord(character): chr(byte) for character, byte in _byte_of_character().items()}
-
-
-@cache
-def _character_of_byte() -> dict[int, str]:
-    return {byte: character for character, byte in _byte_of_character().items()}
-
-
-def from_byte_level(string: str) -> bytes | None:
-    """Return the bytes a byte-level token stands for; None if it is not in that alphabet."""
-    try:
-        return string.translate(_byte_level_table()).encode("latin-1")
-    except UnicodeEncodeError:
-        return None
-
-
-def to_byte_level(data: bytes) -> str:
-    """Return bytes in GPT-2's alphabet."""
-    return data.decode("latin-1").translate(_character_of_byte())
 
 
 def token_roles(

@@ -7,23 +7,22 @@ released SAVA code does, so that the paper's overlaps can be reproduced.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.io import atomic, read_json, sha256, write_json
+from revocab.io import atomic, read_json, sha256, write_json, write_text
 from revocab.vocabulary.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
+from revocab.vocabulary.intersection_report import EXAMPLES, report_of, report_page
+from revocab.vocabulary.load import tokenizer_file
+from revocab.vocabulary.match import Identity, choose, match
+from revocab.vocabulary.reach import describe_unreachable
 
 if TYPE_CHECKING:
     import numpy as np
     from transformers import PreTrainedTokenizerFast
-
-Identity = Literal["bytes", "marker"]
-KINDS = ("word_start", "continuation", "byte", "special")
-EXAMPLES = 50
 
 
 @dataclass(frozen=True)
@@ -43,113 +42,6 @@ class Intersection:
     report: dict[str, Any]
 
 
-def _marker_keys(tokens: list[CanonicalToken]) -> list[Hashable]:
-    """Return each token's spelling as the released code compares it; bos and eos by role."""
-    return [
-        ("role", token.role)
-        if token.role in ("bos", "eos")
-        else ("string", token.string.replace("Ġ", "▁"))
-        for token in tokens
-    ]
-
-
-def _keys(tokens: list[CanonicalToken], identity: Identity) -> list[Hashable | None]:
-    if identity == "bytes":
-        return [token.identity for token in tokens]
-    return _marker_keys(tokens)
-
-
-def _choose(target: CanonicalToken, candidates: list[int], source: list[CanonicalToken]) -> int:
-    """Return one of several source ids: of the target's own sort, else plain before byte, lowest.
-
-    Own sort first (byte token for byte token) makes a vocabulary's intersection with itself the
-    identity; for every plain target token this is the rule "plain piece before byte token".
-    """
-    byte = target.kind == "byte"
-    return min(
-        candidates,
-        key=lambda number: (
-            (source[number].kind == "byte") != byte,
-            source[number].string != target.string,
-            number,
-        ),
-    )
-
-
-def match(
-    source: list[CanonicalToken], target: list[CanonicalToken], identity: Identity
-) -> list[list[int]]:
-    """Return, for each target id, the source ids that are the same token, ascending."""
-    if identity not in ("bytes", "marker"):
-        raise RevocabError(f"identity {identity!r}: allowed are bytes and marker")
-    by_key: dict[Hashable, list[int]] = defaultdict(list)
-    for number, key in enumerate(_keys(source, identity)):
-        if key is not None:
-            by_key[key].append(number)
-    nothing: list[int] = []
-    return [by_key.get(key, nothing) for key in _keys(target, identity)]
-
-
-def _describe(token: CanonicalToken) -> str:
-    return token.data.decode(errors="backslashreplace")
-
-
-def _report(
-    source: list[CanonicalToken],
-    target: list[CanonicalToken],
-    matches: list[list[int]],
-    chosen: dict[int, int],
-    identity: Identity,
-) -> dict[str, Any]:
-    source_strings = {token.string for token in source}
-    found_by_bytes = [
-        {
-            "target_id": number,
-            "target": target[number].string,
-            "source_id": chosen[number],
-            "source": source[chosen[number]].string,
-            "text": _describe(target[number]),
-        }
-        for number in chosen
-        if target[number].string not in source_strings
-    ]
-    by_marker = set(_marker_keys(source))
-    missed_by_marker = {
-        number for number, key in enumerate(_marker_keys(target)) if key not in by_marker
-    }
-    # What even the marker rule misses first, and words before bytes: that is what a reader checks.
-    found_by_bytes.sort(
-        key=lambda row: (
-            row["target_id"] not in missed_by_marker,
-            target[row["target_id"]].kind in ("byte", "special"),
-        )
-    )
-    overlap_kinds = Counter(target[number].kind for number in chosen)
-    missing_kinds = Counter(token.kind for token in target) - overlap_kinds
-    return {
-        "identity": identity,
-        "source_size": len(source),
-        "target_size": len(target),
-        "overlap": len(chosen),
-        "missing": len(target) - len(chosen),
-        "kinds": {kind: overlap_kinds[kind] for kind in KINDS},
-        "missing_kinds": {kind: missing_kinds[kind] for kind in KINDS},
-        "raw_overlap": sum(token.string in source_strings for token in target),
-        "ambiguous": sum(len(candidates) > 1 for candidates in matches),
-        "missed_by_strings": len(found_by_bytes),
-        "missed_by_marker": len(missed_by_marker & chosen.keys()),
-        "special_without_role": {
-            "source": [token.string for token in source if _roleless(token)],
-            "target": [token.string for token in target if _roleless(token)],
-        },
-        "examples": found_by_bytes[:EXAMPLES],
-    }
-
-
-def _roleless(token: CanonicalToken) -> bool:
-    return token.kind == "special" and token.role is None
-
-
 def intersect_canonical(
     source: list[CanonicalToken], target: list[CanonicalToken], identity: Identity = "bytes"
 ) -> Intersection:
@@ -160,7 +52,7 @@ def intersect_canonical(
     chosen = {
         number: candidates[0]
         if len(candidates) == 1
-        else _choose(target[number], candidates, source)
+        else choose(target[number], candidates, source)
         for number, candidates in enumerate(matches)
         if candidates
     }
@@ -171,8 +63,31 @@ def intersect_canonical(
         kinds=[target[number].kind for number in chosen],
         candidates=np.array([len(matches[number]) for number in chosen], np.int64),
         missing=np.array(missing, np.int64),
-        report=_report(source, target, matches, chosen, identity),
+        report=report_of(source, target, matches, chosen, identity),
     )
+
+
+def declared_roles(
+    source: PreTrainedTokenizerFast,
+    target: PreTrainedTokenizerFast,
+    roles: Mapping[str, str],
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return ``roles`` (spelling to role) for each side, as far as it holds the spelling.
+
+    Raises :class:`RevocabError` naming every spelling that neither vocabulary holds.
+    """
+    sides = [side.get_vocab() for side in (source, target)]
+    unknown = [spelling for spelling in roles if not any(spelling in side for side in sides)]
+    if unknown:
+        raise RevocabError(
+            f"role {roles[spelling]!r}: neither vocabulary has a token {spelling!r}; give its exact"
+            " spelling"
+            for spelling in unknown
+        )
+    first, second = (
+        {spelling: role for spelling, role in roles.items() if spelling in side} for side in sides
+    )
+    return first, second
 
 
 def intersect(
@@ -180,25 +95,40 @@ def intersect(
     target: PreTrainedTokenizerFast,
     identity: Identity = "bytes",
     roles: Mapping[str, str] | None = None,
+    source_roles: Mapping[str, str] | None = None,
+    target_roles: Mapping[str, str] | None = None,
 ) -> Intersection:
     """Return the tokens that two tokenizers share, sorted by target id.
 
-    ``roles`` declares roles of special tokens by spelling, for whichever side holds them. A target
-    token that matches several source tokens gets one of them by a fixed rule; all are counted.
+    ``roles`` declares roles of special tokens by spelling, for whichever side holds them;
+    ``source_roles`` and ``target_roles`` declare them for one side. A target token that matches
+    several source tokens gets one of them by a fixed rule; all are counted. Raises
+    :class:`RevocabError` for spellings that are not there and for broken vocabularies.
     """
-    declared = [
-        {string: role for string, role in (roles or {}).items() if string in side.get_vocab()}
-        for side in (source, target)
-    ]
-    return intersect_canonical(
+    shared = declared_roles(source, target, roles or {})
+    declared = (
+        {**shared[0], **(source_roles or {})},
+        {**shared[1], **(target_roles or {})},
+    )
+    found = intersect_canonical(
         canonical_vocabulary(source, declared[0]),
         canonical_vocabulary(target, declared[1]),
         identity,
     )
+    roles_used = {"source": declared[0], "target": declared[1]}
+    return replace(found, report={**found.report, "roles": roles_used})
 
 
-def write_intersection(intersection: Intersection, inputs: dict[str, Any], out: str | Path) -> None:
-    """Write ``pairs.parquet``, ``report.json`` and, last, ``manifest.json`` (with ``inputs``)."""
+def write_intersection(
+    intersection: Intersection,
+    inputs: dict[str, Any],
+    out: str | Path,
+    names: tuple[str, str] = ("source", "target"),
+) -> None:
+    """Write ``pairs.parquet``, ``report.json``, ``report.md`` and, last, ``manifest.json``.
+
+    ``inputs`` go into the manifest; ``names`` are what the page calls the two vocabularies.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -216,6 +146,7 @@ def write_intersection(intersection: Intersection, inputs: dict[str, Any], out: 
     with atomic(out / "pairs.parquet") as temporary:
         pq.write_table(table, temporary)
     write_json(out / "report.json", intersection.report)
+    write_text(out / "report.md", report_page(intersection.report, *names))
     counts = ("identity", "source_size", "target_size", "overlap", "missing", "ambiguous")
     write_json(
         out / "manifest.json",
@@ -247,13 +178,37 @@ def read_pairs(folder: str | Path) -> Intersection:
 
 
 def intersect_folders(
-    source: Path, target: Path, identity: Identity, out: str | Path
+    source: Path,
+    target: Path,
+    identity: Identity,
+    out: str | Path,
+    roles: Mapping[str, str] | None = None,
+    source_roles: Mapping[str, str] | None = None,
+    target_roles: Mapping[str, str] | None = None,
 ) -> Intersection:
-    """Intersect two tokenizer folders and write the result to ``out``."""
-    intersection = intersect(load_tokenizer(source), load_tokenizer(target), identity)
-    inputs = {
-        "source_sha256": sha256(source / "tokenizer.json"),
-        "target_sha256": sha256(target / "tokenizer.json"),
+    """Intersect two tokenizer folders, look for unreachable tokens, and write it all to ``out``.
+
+    Arguments as :func:`intersect`; a folder may also be a ``.tiktoken`` file.
+    """
+    tokenizers = {"source": load_tokenizer(source), "target": load_tokenizer(target)}
+    found = intersect(
+        tokenizers["source"],
+        tokenizers["target"],
+        identity,
+        roles,
+        source_roles,
+        target_roles,
+    )
+    reach = {
+        side: describe_unreachable(
+            tokenizer, canonical_vocabulary(tokenizer, found.report["roles"][side]), EXAMPLES
+        )
+        for side, tokenizer in tokenizers.items()
     }
-    write_intersection(intersection, inputs, out)
-    return intersection
+    found = replace(found, report={**found.report, "unreachable": reach})
+    inputs = {
+        "source_sha256": sha256(tokenizer_file(source)),
+        "target_sha256": sha256(tokenizer_file(target)),
+    }
+    write_intersection(found, inputs, out, (Path(source).name, Path(target).name))
+    return found

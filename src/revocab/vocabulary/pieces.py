@@ -7,6 +7,7 @@ a marker character, nor the extra space that SentencePiece puts before every tex
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from revocab.vocabulary.canonical import CanonicalToken, canonical_vocabulary, to_byte_level
@@ -22,8 +23,8 @@ STAND_INS = ("unk", "bos", "eos", "pad", "cls", "sep")
 class SourceSpelling:
     """Spells bytes in tokens of one vocabulary, with the vocabulary's own segmentation."""
 
-    def __init__(self, tokenizer: PreTrainedTokenizerFast):
-        self.tokens = canonical_vocabulary(tokenizer)
+    def __init__(self, tokenizer: PreTrainedTokenizerFast, roles: Mapping[str, str] | None = None):
+        self.tokens = canonical_vocabulary(tokenizer, roles)
         self.style = tokenizer_style(tokenizer)
         self.backend = tokenizer.backend_tokenizer
         self.model = self.backend.model
@@ -95,20 +96,25 @@ class SourceSpelling:
 
 
 def source_pieces(
-    source: PreTrainedTokenizerFast, target_tokens: list[CanonicalToken]
+    source: PreTrainedTokenizerFast,
+    target_tokens: list[CanonicalToken],
+    roles: Mapping[str, str] | None = None,
 ) -> list[list[int]]:
     """Return, for each target token, the source ids whose text joins to the token's text.
 
     Partial UTF-8 becomes byte tokens. A special token becomes the source's token of the same role,
-    else a stand-in (unk, bos, eos …). Where the source cannot spell a text at all (WordPiece
-    without bytes) its unknown token stands in. No list is empty.
+    else a stand-in (unk, bos, eos …); ``roles`` declares roles of the source's tokens. Where the
+    source cannot spell a text at all (WordPiece without bytes) its unknown token stands in. No list
+    is empty.
     """
-    spelling = SourceSpelling(source)
+    spelling = SourceSpelling(source, roles)
     return [spelling.pieces(token) for token in target_tokens]
 
 
 def source_pieces_released(
-    source: PreTrainedTokenizerFast, target_tokens: list[CanonicalToken]
+    source: PreTrainedTokenizerFast,
+    target_tokens: list[CanonicalToken],
+    roles: Mapping[str, str] | None = None,
 ) -> list[list[int]]:
     """Return pieces as the released SAVA code computes them for its FVT baseline.
 
@@ -120,6 +126,6 @@ def source_pieces_released(
     encoded = source.backend_tokenizer.encode_batch(strings, add_special_tokens=False)
     pieces = [encoding.ids for encoding in encoded]
     if not all(pieces):
-        stand_in = SourceSpelling(source).stand_in or 0
+        stand_in = SourceSpelling(source, roles).stand_in or 0
         pieces = [ids or [stand_in] for ids in pieces]
     return pieces

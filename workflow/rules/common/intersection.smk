@@ -8,6 +8,16 @@ def identity_of(wildcards):
     return found[0] if found else "bytes"
 
 
+def role_arguments(wildcards):
+    """Return the declared roles of both tokenizers as options."""
+    arguments = []
+    for side in ("source", "target"):
+        roles = EXPERIMENT.roles.get(wildcards[side], {})
+        declared = [f"{spelling}={role}" for spelling, role in roles.items()]
+        arguments += repeated(f"--{side}-roles", declared)
+    return arguments
+
+
 def intersection_pairs():
     """Return every pair of tokenizers to intersect: what runs need, and what the file adds."""
     needed = [

@@ -28,6 +28,9 @@ class Experiment(Closed):
     world: World | None = None
     corpora: dict[Id, Corpus]
     tokenizers: dict[Id, Tokenizer]
+    #: Roles of special tokens by tokenizer and spelling, beside those that tokenizers declare
+    #: themselves: tokens of equal role are one token in an intersection.
+    roles: dict[Id, dict[Line, Id]] = Field(default_factory=dict)
     #: Shares of tokens; ``size`` corpora share what is left, by size (``size_exponent``).
     mixtures: dict[Id, dict[Id, Annotated[float, Field(gt=0, le=1)] | Literal["size"]]]
     recipes: dict[Id, Recipe]

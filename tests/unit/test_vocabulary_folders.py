@@ -1,0 +1,223 @@
+"""Tokenizer folders of every family through loading, intersection and its report; broken ones."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+
+import pytest
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from toy_vocabularies import sentencepiece_bpe, wrap
+
+from revocab.corpora.prepare import CorpusOptions, prepare_file
+from revocab.errors import RevocabError
+from revocab.io import read_json
+from revocab.vocabulary.build import batched, train_tokenizer
+from revocab.vocabulary.canonical import canonical_vocabulary
+from revocab.vocabulary.fertility import fertility_of_folders
+from revocab.vocabulary.intersection import intersect_folders
+from revocab.vocabulary.load import load_tokenizer, tokenizer_style, write_tokenizer
+from revocab.vocabulary.pieces import source_pieces
+
+TEXTS = [
+    "La città è più bella di sera, perché c'è il mare. Anche la virtù è bella.",
+    "I bambini giocano nel parco; i nonni li guardano. Quanto costa? Costa 125 euro.",
+] * 6
+
+
+def unigram_tokenizer():
+    """A trained SentencePiece-style Unigram with byte fallback."""
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.NFC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    trainer = trainers.UnigramTrainer(
+        vocab_size=110, special_tokens=["<unk>", "<s>"], unk_token="<unk>", show_progress=False
+    )
+    tokenizer.train_from_iterator(TEXTS, trainer)
+    content = json.loads(tokenizer.to_str())
+    content["model"]["vocab"] += [[f"<0x{byte:02X}>", -20.0] for byte in range(256)]
+    content["model"]["byte_fallback"] = True
+    tokenizer = Tokenizer.from_str(json.dumps(content))
+    tokenizer.decoder = decoders.Sequence(
+        [decoders.ByteFallback(), decoders.Metaspace(), decoders.Fuse()]
+    )
+    return wrap(tokenizer, ["<unk>", "<s>"], unk_token="<unk>", bos_token="<s>")
+
+
+def wordpiece_tokenizer():
+    """A trained WordPiece vocabulary, cased, as BERT's."""
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=110, special_tokens=specials, show_progress=False
+    )
+    tokenizer.train_from_iterator(TEXTS, trainer)
+    tokenizer.decoder = decoders.WordPiece()
+    names = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
+    return wrap(tokenizer, specials, **{f"{role}_token": text for role, text in names.items()})
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    root = tmp_path_factory.mktemp("tokenizers")
+    made = {
+        "unigram": unigram_tokenizer(),
+        "wordpiece": wordpiece_tokenizer(),
+        "byte_level": train_tokenizer(batched(TEXTS), "byte_level", 330),
+        "byte_fallback": train_tokenizer(
+            batched(TEXTS), "byte_fallback", 340, list("▁abcdeghilmnoprstuvàèéù.,")
+        ),
+    }
+    for name, tokenizer in made.items():
+        write_tokenizer(tokenizer, root / name)
+    return root
+
+
+@pytest.mark.parametrize("source", ["unigram", "wordpiece"])
+@pytest.mark.parametrize("target", ["byte_level", "byte_fallback", "unigram", "wordpiece"])
+def test_unigram_and_wordpiece_end_to_end(folders, tmp_path, source, target):
+    """Folder to report: the overlap is what equal bytes in the same place say, in both orders."""
+    sides = [load_tokenizer(folders / name) for name in (source, target)]
+    vocabularies = [canonical_vocabulary(one) for one in sides]
+    keys = [{token.identity for token in one} - {None} for one in vocabularies]
+    forth = intersect_folders(folders / source, folders / target, "bytes", tmp_path / "forth")
+    back = intersect_folders(folders / target, folders / source, "bytes", tmp_path / "back")
+    for found, own in ((forth, vocabularies[1]), (back, vocabularies[0])):
+        shared = {own[number].identity for number in found.target_ids}
+        assert shared == keys[0] & keys[1]
+    assert ("bytes", "à".encode()) in keys[0]
+    assert forth.report["overlap"] > 20
+    # Every missing token can be spelt, or stands for the unknown token.
+    missing = [vocabularies[1][number] for number in forth.missing]
+    assert all(source_pieces(sides[0], missing))
+    page = (tmp_path / "forth" / "report.md").read_text(encoding="utf-8")
+    assert f"# Tokens of {target} that {source} holds" in page
+    assert f"Overlap {forth.report['overlap']:,} of" in page
+
+
+def test_families_are_told_apart(folders):
+    styles = {path.name: tokenizer_style(load_tokenizer(path)) for path in folders.iterdir()}
+    assert styles == {
+        "unigram": "byte_fallback",
+        "wordpiece": "wordpiece",
+        "byte_level": "byte_level",
+        "byte_fallback": "byte_fallback",
+    }
+
+
+def test_page_and_command_line(folders, tmp_path, repository):
+    """Declared roles make a pair; the page names it, and both runs write the same bytes."""
+    sides = {"source": "byte_level", "target": "byte_fallback"}
+    specials = {"source": "<|tool|>", "target": "[T=1]"}
+    for side, name in sides.items():
+        tokenizer = load_tokenizer(folders / name)
+        tokenizer.add_special_tokens({"extra_special_tokens": [specials[side]]})
+        write_tokenizer(tokenizer, tmp_path / side)
+    command = [sys.executable, "scripts/intersect_vocabularies.py"]
+    for side in sides:
+        command += [f"--{side}", str(tmp_path / side)]
+    roles = [f"{specials['source']}=tool", f"{specials['target']}=tool"]
+    subprocess.run(
+        [*command, "--roles", *roles, "--out", str(tmp_path / "a")], cwd=repository, check=True
+    )
+    found = intersect_folders(
+        tmp_path / "source",
+        tmp_path / "target",
+        "bytes",
+        tmp_path / "b",
+        source_roles={specials["source"]: "tool"},
+        target_roles={specials["target"]: "tool"},
+    )
+    for name in ("report.json", "report.md", "pairs.parquet", "manifest.json"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    plain = intersect_folders(tmp_path / "source", tmp_path / "target", "bytes", tmp_path / "c")
+    assert found.report["overlap"] == plain.report["overlap"] + 1
+    report = read_json(tmp_path / "a" / "report.json")
+    assert report["unreachable"]["target"]["reasons"]["utf8"] == 13
+    assert {"many_to_one", "examples", "raw_overlap", "kinds"} <= report.keys()
+    # "a" is a piece and a byte token of the target; the source has one token for both.
+    assert report["shared_source_rows"] > 0
+    page = (tmp_path / "a" / "report.md").read_text(encoding="utf-8")
+    assert "<code>&lt;|tool|&gt;</code>".replace("|", "&#124;") in page
+    assert "13: bytes that no valid UTF-8 text holds" in page
+
+
+def test_roles_of_tokens_that_are_not_there(folders, tmp_path):
+    pair = (folders / "byte_level", folders / "byte_fallback", "bytes", tmp_path / "out")
+    with pytest.raises(RevocabError, match="neither vocabulary has a token '<x>'"):
+        intersect_folders(*pair, roles={"<x>": "tool"})
+    with pytest.raises(RevocabError, match="has no token '<unk>'"):
+        intersect_folders(*pair, source_roles={"<unk>": "unk"})
+    assert not (tmp_path / "out").exists()
+
+
+def broken(folder, change):
+    """Write a tokenizer folder whose tokenizer.json ``change`` has spoilt."""
+    write_tokenizer(sentencepiece_bpe(), folder)
+    content = read_json(folder / "tokenizer.json")
+    change(content["model"])
+    (folder / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda model: model["vocab"].pop("A"), None),
+        (
+            lambda model: model["vocab"].update({"A": 268}),
+            "ids with two tokens: 268 ('▁cane', 'A')",
+        ),
+        (lambda model: model["vocab"].update({"A": 400}), "ids without a token: 269, 270"),
+        (
+            lambda model: model["merges"].append(["▁cane", "zz"]),
+            "2 tokens that merges name are not in the vocabulary: 'zz', '▁canezz'",
+        ),
+        (lambda model: model["merges"].append("▁can A"), "vocabulary: '▁canA'"),
+    ],
+)
+def test_broken_vocabularies(tmp_path, folders, change, message):
+    source = broken(tmp_path / "broken", change)
+    target, out = folders / "byte_level", tmp_path / "out"
+    if message is None:  # the last id only: a smaller vocabulary, and a sound one
+        intersect_folders(source, target, "bytes", out)
+        return
+    for pair in ((source, target), (target, source)):
+        with pytest.raises(RevocabError) as caught:
+            intersect_folders(*pair, "bytes", out)
+        assert message in str(caught.value)
+        assert str(source) in str(caught.value)
+    assert not out.exists()
+
+
+def test_pieces_listed_twice(tmp_path, folders):
+    write_tokenizer(unigram_tokenizer(), tmp_path)
+    content = read_json(tmp_path / "tokenizer.json")
+    content["model"]["vocab"].append(content["model"]["vocab"][5])
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(RevocabError, match="pieces listed twice"):
+        load_tokenizer(tmp_path)
+    (tmp_path / "tokenizer.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(RevocabError, match="no 'model' in it"):
+        load_tokenizer(tmp_path)
+
+
+def test_a_corpus_of_another_encoding(tmp_path, folders):
+    """One clear error, at preparation and at measuring, and nothing written."""
+    line = json.dumps({"text": "La città è più bella."}, ensure_ascii=False) + "\n"
+    (tmp_path / "latin.jsonl").write_bytes(line.encode("latin-1"))
+    with pytest.raises(RevocabError, match=r"latin.jsonl, after line 0: not UTF-8"):
+        prepare_file(tmp_path / "latin.jsonl", CorpusOptions("it", "it"), tmp_path / "corpus")
+    assert not (tmp_path / "corpus").exists()
+    (tmp_path / "utf8.jsonl").write_text(line, encoding="utf-8")
+    prepare_file(tmp_path / "utf8.jsonl", CorpusOptions("it", "it"), tmp_path / "corpus")
+    with gzip.open(tmp_path / "corpus" / "train.jsonl.gz", "wb") as handle:
+        handle.write(line.encode("utf-16"))
+    with pytest.raises(RevocabError, match="not UTF-8"):
+        fertility_of_folders(
+            {"t": folders / "byte_level"}, {"it": tmp_path / "corpus"}, tmp_path / "out"
+        )
+    assert not (tmp_path / "out").exists()
