@@ -5,7 +5,10 @@ VENV   ?= .venv
 CORES  ?= 2
 BIN    := $(VENV)/bin
 
-.PHONY: help install demo test quick lint format clean
+# vLLM pins the libraries it stands on, so it lives apart. With a GPU: make vllm VLLM=vllm==0.32.0
+VENV_VLLM ?= .venv-vllm
+
+.PHONY: help install vllm demo test quick lint format clean
 
 help:  ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -18,6 +21,24 @@ $(VENV)/.installed: requirements.lock requirements-parity.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --progress-bar off -r requirements.lock
 	$(BIN)/python -m pip install --quiet --progress-bar off --no-deps -r requirements-parity.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	touch $@
+
+vllm: $(VENV_VLLM)/.installed  ## make the environment of engine: vllm (docs/vllm.md)
+
+# --no-deps: the lock file is complete, and leaves out torchvision, torchaudio and torchcodec, whose
+# wheels on PyPI are built for CUDA and break the import of the CPU build.
+$(VENV_VLLM)/.installed: requirements-vllm.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV_VLLM)
+	$(VENV_VLLM)/bin/python -m pip install --quiet --upgrade pip
+ifdef VLLM
+	$(VENV_VLLM)/bin/python -m pip install --quiet --progress-bar off "$(VLLM)" sacrebleu==2.6.0 rouge_score==0.1.2
+else
+	$(VENV_VLLM)/bin/python -m pip install --quiet --progress-bar off --no-deps --retries 1 \
+	    --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0+cpu
+	$(VENV_VLLM)/bin/python -m pip install --quiet --progress-bar off --no-deps -r requirements-vllm.lock
+endif
+	$(VENV_VLLM)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	$(VENV_VLLM)/bin/python -c "from vllm import LLM"
 	touch $@
 
 demo: install  ## the whole DAG on the embedded demo, tables and report at the end

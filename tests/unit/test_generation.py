@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
+import types
 
 import pytest
 from evaluation_toys import write_model
@@ -241,13 +243,15 @@ def test_bad_arguments_are_all_listed(models, tmp_path):
     assert len(caught.value.problems) == 3
 
 
-def test_vllm_is_chosen_where_it_imports():
-    try:
-        import vllm  # noqa: F401
-    except ImportError:
-        assert engines.choose_engine("auto") == "transformers"
-        with pytest.raises(RevocabError, match="--engine vllm: it cannot be imported"):
-            engines.choose_engine("vllm")
-    else:
-        assert engines.choose_engine("auto") == "vllm"
+def test_vllm_is_chosen_where_it_imports_and_a_gpu_is_there(monkeypatch):
+    monkeypatch.setitem(sys.modules, "vllm", types.ModuleType("vllm"))
+    monkeypatch.setattr(engines, "choose_device", lambda name: "cpu")
+    assert engines.choose_engine("auto") == "transformers"
+    assert engines.choose_engine("vllm") == "vllm"
+    monkeypatch.setattr(engines, "choose_device", lambda name: "cuda")
+    assert engines.choose_engine("auto") == "vllm"
     assert engines.choose_engine("transformers") == "transformers"
+    monkeypatch.setitem(sys.modules, "vllm", None)  # what an import that fails looks like
+    assert engines.choose_engine("auto") == "transformers"
+    with pytest.raises(RevocabError, match="--engine vllm: it cannot be imported"):
+        engines.choose_engine("vllm")

@@ -161,3 +161,21 @@ def test_every_script_explains_itself_without_heavy_imports(repository):
         assert done.returncode == 0, script
         imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines()}
         assert not imported & {"torch", "transformers", "lm_eval", "vllm"}, script
+
+
+def test_vllm_runs_generation_in_its_own_environment(repository, tmp_path):
+    overlay = tmp_path / "vllm.yaml"
+    overlay.write_text("evaluation: {generation: {engine: vllm}}")
+    call = ["--dry-run", "--forceall", "--printshellcmds", "--configfile", "config/demo.yaml"]
+    interpreter = tmp_path / "python"
+    interpreter.touch()
+    done = snakemake(repository, *call, overlay, REVOCAB_VLLM_PYTHON=str(interpreter))
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = [line for line in done.stdout.splitlines() if "scripts/" in line and "--out" in line]
+    mine = [line for line in lines if str(interpreter) in line]
+    assert mine and all("scripts/generate_text.py" in line for line in mine)
+    assert all("--engine vllm" in line for line in mine)
+    assert len(mine) == sum("scripts/generate_text.py" in line for line in lines)
+    done = snakemake(repository, *call, overlay, REVOCAB_VLLM_PYTHON="nowhere")
+    assert done.returncode != 0 and "REVOCAB_VLLM_PYTHON: 'nowhere'" in done.stderr
+    assert "Traceback" not in done.stderr

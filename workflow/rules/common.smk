@@ -10,6 +10,7 @@ from revocab.config import as_json, expand as expand_runs, validate
 from revocab.config.checks import WORLD_PARTS
 from revocab.config.expand import checkpoint_steps
 from revocab.errors import RevocabError
+from revocab.evaluation.vllm_engine import vllm_python
 from revocab.imports import closure
 
 try:

@@ -33,9 +33,9 @@ rule generate_text:
     log:
         f"{RESULTS}/logs/generate_text/{{run}}.log",
     conda:
-        "../../envs/core.yaml"
+        GENERATION_ENVIRONMENT
     params:
-        python=PYTHON,
+        python=GENERATION_PYTHON,
         models=lambda wildcards: step_arguments(
             RUNS[wildcards.run], RUNS[wildcards.run].select(GENERATION.steps)
         ),

@@ -7,12 +7,14 @@ the generated ids' text up to the first blank line.
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from revocab.errors import RevocabError
+from revocab.evaluation.model import choose_device
 
 Finish = Literal["eos", "blank_line", "length", "prompt_too_long"]
 BLANK_LINE = "\n\n"
@@ -43,16 +45,21 @@ class Engine(Protocol):
 
 
 def choose_engine(name: str) -> str:
-    """Return ``name``, or for ``auto`` vllm where it imports, else transformers."""
-    if name == "transformers":
-        return name
+    """Return ``name``; for ``auto`` vllm where it imports and there is a GPU, else transformers.
+
+    On a CPU starting vLLM costs more than it saves on the models that a CPU can hold; ``vllm`` asks
+    for it all the same.
+    """
+    if name == "transformers" or (name == "auto" and choose_device("auto") == "cpu"):
+        return "transformers"
     try:
         import vllm  # noqa: F401
     except ImportError as error:
         if name == "vllm":
             raise RevocabError(
-                f"--engine vllm: it cannot be imported ({error}); install it (envs/), or use "
-                "--engine transformers"
+                f"--engine vllm: it cannot be imported by {Path(sys.executable).name} ({error}); "
+                "make its environment with 'make vllm' and run this script with its Python "
+                "(docs/vllm.md), or use --engine transformers"
             ) from None
         return "transformers"
     return "vllm"
@@ -73,7 +80,7 @@ class TransformersEngine:
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
         self.model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype).to(device).eval()
         self.context_length = int(getattr(self.model.config, "max_position_embeddings", 2**31))
-        self.eos = end_tokens(self.model, self.tokenizer)
+        self.eos = end_tokens(self.model.generation_config, self.tokenizer)
 
     def encode(self, text: str) -> list[int]:
         """Return the token ids of a prompt."""
@@ -115,18 +122,7 @@ class TransformersEngine:
                 generation_config=settings,
                 stopping_criteria=StoppingCriteriaList([BlankLine(self.tokenizer, length)]),
             )
-        return [self._output(row) for row in sequences[:, length:].tolist()]
-
-    def _output(self, ids: list[int]) -> Output:
-        ended = next((at for at, token in enumerate(ids) if token in self.eos), None)
-        written = ids if ended is None else ids[:ended]
-        text = self.tokenizer.decode(written, skip_special_tokens=True)
-        if BLANK_LINE in text:
-            # A finished row is padded while the others of its batch go on; that is not output.
-            return Output(cut(text), len(written), "blank_line")
-        if ended is not None:
-            return Output(cut(text), ended + 1, "eos")
-        return Output(cut(text), len(ids), "length")
+        return [finished(row, self.tokenizer, self.eos) for row in sequences[:, length:].tolist()]
 
     def close(self) -> None:
         """Free the memory."""
@@ -134,11 +130,28 @@ class TransformersEngine:
         gc.collect()
 
 
-def end_tokens(model: Any, tokenizer: Any) -> list[int]:
+def end_tokens(generation_config: Any, tokenizer: Any) -> list[int]:
     """Return every token id that ends a text, as the model and its tokenizer name them."""
-    named = model.generation_config.eos_token_id
+    named = generation_config.eos_token_id
     named = named if isinstance(named, list) else [named]
     return sorted({one for one in [*named, tokenizer.eos_token_id] if one is not None})
+
+
+def finished(ids: list[int], tokenizer: Any, eos: Sequence[int]) -> Output:
+    """Return the output of generated ids: up to an end token, then up to a blank line.
+
+    Both engines' ids are read here: left to themselves they differ in what they write for a
+    character whose bytes are cut off.
+    """
+    ended = next((at for at, token in enumerate(ids) if token in eos), None)
+    written = ids if ended is None else ids[:ended]
+    text = tokenizer.decode(written, skip_special_tokens=True)
+    if BLANK_LINE in text:
+        # A finished row is padded while the others of its batch go on; that is not output.
+        return Output(cut(text), len(written), "blank_line")
+    if ended is not None:
+        return Output(cut(text), ended + 1, "eos")
+    return Output(cut(text), len(ids), "length")
 
 
 class BlankLine:
@@ -160,61 +173,3 @@ class BlankLine:
         texts = self.tokenizer.batch_decode(newest, skip_special_tokens=True)
         done = [BLANK_LINE in text for text in texts]
         return torch.tensor(done, device=input_ids.device)
-
-
-class VllmEngine:
-    """vLLM with temperature 0 and the same stop."""
-
-    def __init__(self, folder: Path, *, dtype: str, context_length: int):
-        from transformers import AutoConfig, AutoTokenizer
-        from vllm import LLM
-
-        config = AutoConfig.from_pretrained(folder)
-        self.context_length = int(getattr(config, "max_position_embeddings", 2**31))
-        self.tokenizer = AutoTokenizer.from_pretrained(folder)
-        self.model = LLM(
-            model=str(folder),
-            dtype=dtype,
-            seed=0,
-            max_model_len=min(context_length, self.context_length),
-            generation_config="vllm",  # not the checkpoint's: it may sample
-        )
-
-    def encode(self, text: str) -> list[int]:
-        """Return the token ids of a prompt."""
-        return self.tokenizer(text)["input_ids"]
-
-    def generate(self, prompts: Sequence[list[int]], max_new_tokens: int) -> list[Output]:
-        """Return one output per prompt; vLLM batches by itself."""
-        from vllm import SamplingParams
-
-        settings = SamplingParams(temperature=0.0, max_tokens=max_new_tokens, stop=[BLANK_LINE])
-        requests = [{"prompt_token_ids": prompt} for prompt in prompts]
-        results = self.model.generate(requests, settings, use_tqdm=False)
-        return [self._output(result.outputs[0]) for result in results]
-
-    @staticmethod
-    def _output(found: Any) -> Output:
-        if found.finish_reason == "length":
-            reason: Finish = "length"
-        else:
-            reason = "blank_line" if found.stop_reason == BLANK_LINE else "eos"
-        return Output(cut(found.text), len(found.token_ids), reason)
-
-    def close(self) -> None:
-        """Stop the engine's process and free the memory."""
-        shut_down(self.model)
-        self.model = None
-
-
-def shut_down(model: Any) -> None:
-    """Stop a vLLM model's process and free its memory."""
-    import torch
-
-    core = getattr(model.llm_engine, "engine_core", None)
-    if hasattr(core, "shutdown"):
-        core.shutdown()
-    del model
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()

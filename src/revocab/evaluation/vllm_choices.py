@@ -38,7 +38,7 @@ def load_vllm(folder: str | Path, *, dtype: str, long_prompts: str) -> Any:
 
         def close(self) -> None:
             """Stop the engine's process and free the memory."""
-            from revocab.evaluation.engines import shut_down
+            from revocab.evaluation.vllm_engine import shut_down
 
             shut_down(self.model)
             self.model = None
