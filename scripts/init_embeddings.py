@@ -25,6 +25,9 @@ def main() -> None:
         "--option", type=named(), action="extend", nargs="+", default=[], metavar="KEY=VALUE"
     )
     parser.add_argument("--helper", type=Path, help="model folder with the target tokenizer")
+    parser.add_argument(
+        "--auxiliary", type=Path, help="folder of train_auxiliary, for auxiliary=fasttext"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cpu", help="where to compute, such as cuda")
     parser.add_argument("--out", type=Path, required=True)
@@ -43,6 +46,7 @@ def main() -> None:
         pairs=arguments.pairs,
         identity=arguments.identity,
         helper=arguments.helper,
+        auxiliary=arguments.auxiliary,
         seed=arguments.seed,
         device=arguments.device,
     )

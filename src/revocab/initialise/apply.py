@@ -15,7 +15,7 @@ from revocab.initialise.method import Inputs, Method, Options
 from revocab.initialise.options import check_options, find_method
 from revocab.initialise.rows import fill
 from revocab.initialise.write import copy_unchanged, model_card, write_adapted
-from revocab.io import atomic_folder, write_json, write_text
+from revocab.io import atomic_folder, sha256, write_json, write_text
 from revocab.models import provenance
 from revocab.models.folder import ModelFolder
 from revocab.models.ids import special_ids
@@ -23,6 +23,7 @@ from revocab.models.ids import special_ids
 if TYPE_CHECKING:
     import torch
 
+    from revocab.initialise.auxiliary import Auxiliary
     from revocab.vocabulary.intersection import Intersection
 
 
@@ -118,6 +119,7 @@ def make_inputs(
     vocabularies: Vocabularies,
     *,
     seed: int,
+    auxiliary: Auxiliary | None = None,
     device: str = "cpu",
     shared: dict[str, Any] | None = None,
 ) -> Inputs:
@@ -139,9 +141,34 @@ def make_inputs(
         pieces=vocabularies.pieces(released=False),
         pieces_released=vocabularies.pieces(released=True),
         helper_VD=None if helper_VD is None else helper_VD.to(device=device, dtype=torch.float32),
+        auxiliary=auxiliary,
         matrix=which,
         shared={} if shared is None else shared,
     )
+
+
+def _auxiliary(
+    method: Method,
+    options: Options,
+    vocabularies: Vocabularies,
+    helper: ModelFolder | None,
+    folder: Path | None,
+    device: str,
+) -> Auxiliary | None:
+    """Return where the method compares tokens: the same for both matrices; none: it does not."""
+    if method.needs(options) == "fasttext":
+        from revocab.initialise.fasttext import load_auxiliary
+
+        tokenizers = vocabularies.source_tokenizer, vocabularies.target_tokenizer
+        return load_auxiliary(folder, *tokenizers, device)
+    if "auxiliary" not in type(options).model_fields:
+        return None
+    import torch
+
+    from revocab.initialise.auxiliary import Auxiliary
+
+    rows_VA = helper.matrix("input", len(vocabularies.target_tokenizer))
+    return Auxiliary(rows_VA.to(device=device, dtype=torch.float32))
 
 
 def initialise_matrices(
@@ -151,6 +178,7 @@ def initialise_matrices(
     options: Options,
     *,
     helper: ModelFolder | None = None,
+    auxiliary: Path | None = None,
     seed: int,
     device: str = "cpu",
 ) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
@@ -160,6 +188,7 @@ def initialise_matrices(
     shared: dict[str, Any] = {}
     tokens = len(vocabularies.source_tokenizer)
     rows = len(vocabularies.target_tokenizer)
+    comparing = _auxiliary(method, options, vocabularies, helper, auxiliary, device)
     for which in source.vocabulary_tensors:
         source_VD = source.matrix(which, tokens)
         helper_VD = None if helper is None else helper.matrix(which, rows)
@@ -169,6 +198,7 @@ def initialise_matrices(
             helper_VD,
             vocabularies,
             seed=seed,
+            auxiliary=comparing,
             device=device,
             shared=shared if helper is not None and helper.tied else None,
         )
@@ -194,6 +224,7 @@ def initialise_model(
     pairs: Path | None = None,
     identity: Literal["bytes", "marker"] = "bytes",
     helper: Path | None = None,
+    auxiliary: Path | None = None,
     seed: int = 0,
     device: str = "cpu",
 ) -> None:
@@ -221,18 +252,33 @@ def initialise_model(
 
     if target_tokenizer is None:
         raise RevocabError(f"method {method!r} needs --target-tokenizer, the new vocabulary")
-    if chosen.needs_helper and helper is None:
+    needed = chosen.needs(checked)
+    if needed == "helper" and helper is None:
         raise RevocabError(
             f"method {method!r} needs --helper, a model that was trained with the target tokenizer"
         )
+    if needed == "fasttext" and auxiliary is None:
+        raise RevocabError(
+            f"method {method!r} with auxiliary=fasttext needs --auxiliary, a folder written by "
+            "train_auxiliary"
+        )
     vocabularies = Vocabularies(source_tokenizer, target_tokenizer, identity, pairs)
-    helper_folder = ModelFolder(helper) if chosen.needs_helper else None
+    helper_folder = ModelFolder(helper) if needed == "helper" else None
     if helper_folder:
         _check_helper(helper_folder, vocabularies.target_tokenizer)
         made_of["helper"] = fingerprint_all(helper_folder, helper_folder.path)
     matrices, described = initialise_matrices(
-        model, vocabularies, chosen, checked, helper=helper_folder, seed=seed, device=device
+        model,
+        vocabularies,
+        chosen,
+        checked,
+        helper=helper_folder,
+        auxiliary=auxiliary,
+        seed=seed,
+        device=device,
     )
+    if needed == "fasttext":
+        made_of["auxiliary"] = sha256(auxiliary / "vectors.safetensors")
     warnings = [
         warning
         for which, statistics in described.items()

@@ -97,7 +97,13 @@ def parse_method(name: str, text: str) -> tuple[str, Any, Any]:
     options = {key: value for key, value in given.items() if key not in _RUN_KEYS}
     if method.keeps_vocabulary:
         raise RevocabError(f"--method {name}: {method.name!r} initialises nothing to measure")
-    return name, method, check_options(method, options)
+    checked = check_options(method, options)
+    if method.needs(checked) == "fasttext":
+        raise RevocabError(
+            f"--method {name}: auxiliary 'fasttext' needs trained vectors, and here all matrices "
+            "are random; use auxiliary 'helper'"
+        )
+    return name, method, checked
 
 
 def measure_scale(
