@@ -137,3 +137,28 @@ def test_a_file_that_is_no_mapping(tmp_path):
     (tmp_path / "a.yaml").write_text("- 1\n")
     with pytest.raises(RevocabError, match="expected a mapping"):
         read(tmp_path / "a.yaml")
+
+
+# Auxiliary embeddings. ---------------------------------------------------------------------------
+
+
+def test_fasttext_takes_the_helpers_place(demo):
+    group = demo["runs"]["mistral"]
+    group["methods"] = {
+        "focus": {},
+        "focus-fasttext": {"method": "focus", "auxiliary": "fasttext"},
+    }
+    demo["tables"], demo["figures"] = {}, {}
+    demo["auxiliary"] = {"corpora": list(demo["corpora"])[:1], "dimension": 20}
+    runs = {run.id: run for run in expand(validate(demo))}
+    assert runs["mistral-focus"].helper and not runs["mistral-focus"].auxiliary
+    assert runs["mistral-focus-fasttext"].auxiliary
+    assert runs["mistral-focus-fasttext"].helper is None
+    assert validate(demo).auxiliary.epochs == 3  # FOCUS's own
+
+
+def test_fasttext_without_its_section_or_corpora_is_refused(demo):
+    demo["runs"]["mistral"]["methods"]["focus"] = {"auxiliary": "fasttext"}
+    assert any("no 'auxiliary:' section" in one for one in problems(demo))
+    demo["auxiliary"] = {"corpora": ["nowhere"]}
+    assert any(one.startswith("auxiliary.corpora: no corpus 'nowhere'") for one in problems(demo))

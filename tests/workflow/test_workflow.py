@@ -80,6 +80,18 @@ def test_slurm_profile_plans(repository):
     assert jobs["adapt_model"] == 12
 
 
+def test_fasttext_vectors_are_trained_once_for_a_target(repository, tmp_path):
+    values = yaml.safe_load((repository / "config/demo.yaml").read_text())
+    values["auxiliary"] = {"corpora": ["world-it", "world-en"], "min_count": 3}
+    for group in ("mistral", "llama"):
+        values["runs"][group]["methods"]["focus"] = {"auxiliary": "fasttext"}
+    values["runs"]["mistral"]["methods"]["wechsel"] = {"auxiliary": "fasttext"}
+    (tmp_path / "fasttext.yaml").write_text(yaml.safe_dump(values))
+    jobs = dry_run(repository, "--configfile", str(tmp_path / "fasttext.yaml"))
+    assert jobs["train_auxiliary"] == 1
+    assert jobs["init_embeddings"] == 13 + 3
+
+
 def test_wrong_config_ends_with_every_problem(repository, tmp_path):
     values = yaml.safe_load((repository / "config/demo.yaml").read_text())
     values["colour"] = "red"

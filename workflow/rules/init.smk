@@ -46,6 +46,28 @@ rule build_stand_in:
         " --out {params.out:q} 2> {log:q}"
 
 
+rule train_auxiliary:
+    input:
+        unpack(auxiliary_inputs),
+        code=code("train_auxiliary"),
+    output:
+        f"{RESULTS}/auxiliary/{{target}}/manifest.json",
+    log:
+        f"{RESULTS}/logs/train_auxiliary/{{target}}.log",
+    wildcard_constraints:
+        target=one_of(run.target for run in RUNS.values() if run.auxiliary),
+    conda:
+        "../../envs/core.yaml"
+    params:
+        python=PYTHON,
+        tokenizer=lambda wildcards: tokenizer_folder(wildcards.target),
+        arguments=auxiliary_arguments,
+        out=folder,
+    shell:
+        "{params.python:q} scripts/train_auxiliary.py --target-tokenizer {params.tokenizer:q}"
+        " {params.arguments:q} --out {params.out:q} 2> {log:q}"
+
+
 rule init_embeddings:
     input:
         unpack(init_inputs),

@@ -62,6 +62,8 @@ def check_references(experiment: Experiment) -> Iterator[str]:
     used += [("fertility.tokenizers", one, "tokenizer") for one in e.fertility.tokenizers]
     used += [("roles", one, "tokenizer") for one in e.roles]
     used += [("intersections", one, "tokenizer") for pair in e.intersections for one in pair]
+    if e.auxiliary:
+        used += [("auxiliary.corpora", corpus, "corpus") for corpus in e.auxiliary.corpora]
     if e.scale:
         used.append(("scale.source_tokenizer", e.scale.source_tokenizer, "tokenizer"))
         used.append(("scale.target_tokenizer", e.scale.target_tokenizer, "tokenizer"))
@@ -121,11 +123,18 @@ def check_methods(experiment: Experiment) -> Iterator[str]:
                 )
                 continue
             method = known[wanted]
+            options = None
             try:
-                method.options(**entry.options)
+                options = method.options(**entry.options)
             except ValidationError as error:
                 yield from schema_problems(error, method.options, key)
-            if method.needs_helper:
+            needed = method.needs(options)
+            if needed == "fasttext" and experiment.auxiliary is None:
+                yield (
+                    f"{key}.auxiliary: 'fasttext' needs vectors to train, and the file has no "
+                    "'auxiliary:' section; add 'auxiliary: {corpora: [...]}', or use 'helper'"
+                )
+            if needed == "helper":
                 yield from check_helper(
                     experiment, key, wanted, entry.helper or group.helper, group
                 )

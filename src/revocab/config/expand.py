@@ -32,6 +32,8 @@ class Run:
     steps: list[int] = field(hash=False)
     evaluate: bool
     trains: bool
+    #: Whether tokens are compared in fastText vectors, which are trained for the target tokenizer.
+    auxiliary: bool = False
 
     def scored_steps(self) -> list[int]:
         """Return the steps at which scores are taken: every checkpoint, or 0 for a base model."""
@@ -86,6 +88,7 @@ def expand_group(experiment: Experiment, group_id: str, group: RunGroup) -> list
     runs = [base]
     for name, entry in group.methods.items():
         method = methods()[method_name(name, entry)]
+        needed = method.needs(method.options(**entry.options))
         recipe = entry.recipe or group.recipe
         runs.append(
             Run(
@@ -95,7 +98,8 @@ def expand_group(experiment: Experiment, group_id: str, group: RunGroup) -> list
                 method=method.name,
                 options=entry.options,
                 target=source_tokenizer if method.keeps_vocabulary else group.target,
-                helper=(entry.helper or group.helper) if method.needs_helper else None,
+                helper=(entry.helper or group.helper) if needed == "helper" else None,
+                auxiliary=needed == "fasttext",
                 mixture=group.mixture,
                 recipe=recipe,
                 seed=experiment.seed if entry.seed is None else entry.seed,

@@ -23,8 +23,44 @@ def keeps_vocabulary(run):
     return run.target == run.source_tokenizer
 
 
+def auxiliary_folder(target):
+    """Return the folder of a target tokenizer's fastText vectors."""
+    return f"{RESULTS}/auxiliary/{target}"
+
+
+def auxiliary_sources(target):
+    """Return the source tokenizers of the runs that compare tokens in a target's vectors."""
+    found = (run for run in RUNS.values() if run.auxiliary and run.target == target)
+    return sorted({run.source_tokenizer for run in found})
+
+
+def auxiliary_corpora():
+    return EXPERIMENT.auxiliary.corpora if EXPERIMENT.auxiliary else []
+
+
+def auxiliary_inputs(wildcards):
+    """Return what train_auxiliary reads: the tokenizers and the corpora."""
+    tokenizers = [wildcards.target, *auxiliary_sources(wildcards.target)]
+    return {
+        "tokenizers": [tokenizer_manifest(one) for one in tokenizers],
+        "corpora": corpus_files(auxiliary_corpora()),
+    }
+
+
+def auxiliary_arguments(wildcards):
+    """Return the options of train_auxiliary for a target tokenizer."""
+    sources = [tokenizer_folder(one) for one in auxiliary_sources(wildcards.target)]
+    corpora = [f"{one}={corpus_folder(one)}" for one in auxiliary_corpora()]
+    settings = EXPERIMENT.auxiliary.model_dump(exclude={"corpora"})
+    return (
+        repeated("--source-tokenizer", sources)
+        + repeated("--corpus", corpora)
+        + options(**settings, seed=EXPERIMENT.seed)
+    )
+
+
 def init_inputs(wildcards):
-    """Return what init_embeddings reads: source, and where the method needs them tokenizer, helper."""
+    """Return what init_embeddings reads: source; where needed tokenizer, helper, fastText vectors."""
     run = RUNS[wildcards.run]
     needed = {"source": model_manifest(run.source)}
     if not keeps_vocabulary(run):
@@ -34,6 +70,8 @@ def init_inputs(wildcards):
         )
     if run.helper:
         needed["helper"] = model_manifest(run.helper)
+    if run.auxiliary:
+        needed["auxiliary"] = f"{auxiliary_folder(run.target)}/manifest.json"
     return needed
 
 
@@ -48,6 +86,7 @@ def init_arguments(wildcards):
         pairs=None if keeps else pairs,
         identity=None if keeps else run.identity,
         helper=model_folder(run.helper) if run.helper else None,
+        auxiliary=auxiliary_folder(run.target) if run.auxiliary else None,
         method=run.method,
         seed=run.seed,
     ) + repeated("--option", [f"{key}={value}" for key, value in run.options.items()])

@@ -28,10 +28,11 @@ from revocab.config.schema.layout import (
 )
 from revocab.config.schema.models import Architecture, Model, ParameterCount, Pretraining
 from revocab.config.schema.recipes import Rates, Recipe, Stage
-from revocab.config.schema.runs import RunGroup, RunMethod, Scale
+from revocab.config.schema.runs import AuxiliaryTraining, RunGroup, RunMethod, Scale
 
 __all__ = [
     "Architecture",
+    "AuxiliaryTraining",
     "AverageScoreFigure",
     "Closed",
     "Corpus",

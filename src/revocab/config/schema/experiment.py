@@ -12,7 +12,7 @@ from revocab.config.schema.evaluation import Evaluation, Fertility, Similarity
 from revocab.config.schema.layout import Figure, Table
 from revocab.config.schema.models import Model, ParameterCount
 from revocab.config.schema.recipes import Recipe
-from revocab.config.schema.runs import RunGroup, Scale
+from revocab.config.schema.runs import AuxiliaryTraining, RunGroup, Scale
 
 
 class Experiment(Closed):
@@ -36,6 +36,8 @@ class Experiment(Closed):
     recipes: dict[Id, Recipe]
     models: dict[Id, Model]
     runs: dict[Id, RunGroup]
+    #: Needed where a run has the option ``auxiliary: fasttext``.
+    auxiliary: AuxiliaryTraining | None = None
     evaluation: Evaluation
     fertility: Fertility
     similarity: Similarity = Field(default_factory=Similarity)

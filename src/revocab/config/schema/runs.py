@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from revocab.config.schema.base import Closed, Id, Line
 
@@ -38,6 +38,22 @@ class RunGroup(Closed):
     recipe: Id
     identity: Literal["bytes", "marker"] = "bytes"
     methods: dict[Id, RunMethod]
+
+
+class AuxiliaryTraining(Closed):
+    """fastText vectors, trained once per target tokenizer, for runs with ``auxiliary: fasttext``.
+
+    The defaults are those of FOCUS and fastText.
+    """
+
+    #: Best in both languages: one space then holds source and target tokens.
+    corpora: list[Id] = Field(min_length=1)
+    dimension: int = Field(default=100, ge=2)
+    epochs: int = Field(default=3, ge=1)
+    min_count: int = Field(default=10, ge=1, description="rarer tokens have no vector of their own")
+    buckets: int = Field(default=2_000_000, ge=1, description="hash buckets of the n-grams")
+    limit_documents: int | None = Field(default=None, ge=1, description="of each corpus")
+    limit_bytes: int | None = Field(default=None, ge=1, description="of each corpus")
 
 
 class Scale(Closed):
