@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from revocab.initialise.alignment import CHUNK_ROWS
+from revocab.initialise.alignment import gram
 from revocab.initialise.method import Inputs, Method
 from revocab.initialise.methods import wechsel
 
@@ -29,12 +29,7 @@ def right_singular_vectors(source_VD: torch.Tensor, rank: int) -> tuple[torch.Te
     """
     import torch
 
-    width = source_VD.shape[1]
-    gram_DD = source_VD.new_zeros(width, width, dtype=torch.float64)
-    for chunk in source_VD.split(CHUNK_ROWS):
-        part = chunk.double()
-        gram_DD.addmm_(part.T, part)
-    values_D, vectors_DD = torch.linalg.eigh(gram_DD)  # ascending
+    values_D, vectors_DD = torch.linalg.eigh(gram(source_VD)[:-1, :-1])  # ascending
     values_D = values_D.clamp(min=0)
     total = values_D.sum()
     kept = float(values_D[-rank:].sum() / total) if total > 0 else 1.0

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from revocab.initialise.alignment import fit_lstsq
 from revocab.initialise.method import Inputs, Method, Options
+from revocab.initialise.scaling import Rows, chunks
 
 if TYPE_CHECKING:
     import torch
@@ -27,14 +28,19 @@ def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
     standardised nor brought to one norm, so that a token's norm comes through the map.
     """
     inputs.require_overlap(METHOD.name, "fits its map on shared tokens")
-    if not len(inputs.missing_N):
-        return inputs.source_VD.new_empty(0, inputs.source_VD.shape[1])  # nothing to map
+    rows_ND = inputs.source_VD.new_empty(len(inputs.missing_N), inputs.source_VD.shape[1])
+    if not len(rows_ND):
+        return rows_ND  # nothing to map
     affine = fit_lstsq(
-        inputs.helper_VD[inputs.overlap_target_N],
-        inputs.source_VD[inputs.overlap_source_N],
+        Rows(inputs.helper_VD, inputs.overlap_target_N),
+        Rows(inputs.source_VD, inputs.overlap_source_N),
         options.ridge,
     )
-    return affine(inputs.helper_VD[inputs.missing_N])
+    start = 0
+    for chunk_NX in chunks(Rows(inputs.helper_VD, inputs.missing_N)):
+        rows_ND[start : start + len(chunk_NX)] = affine(chunk_NX)
+        start += len(chunk_NX)
+    return rows_ND
 
 
 METHOD = Method(
