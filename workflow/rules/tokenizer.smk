@@ -4,7 +4,8 @@
 rule build_tokenizer:
     input:
         corpora=tokenizer_corpora,
-        code=code("build_tokenizer"),
+        tokenizers=tokenizer_parts,
+        code=code("build_tokenizer", "vocabulary/constructions"),
     output:
         f"{RESULTS}/tokenizers/{{tokenizer}}/manifest.json",
     log:

@@ -12,6 +12,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from revocab.config.check_tokenizers import check_tokenizers, tokenizer_references
 from revocab.config.expand import checkpoint_steps, method_name
 from revocab.config.schema import Experiment, RunGroup, Source, Step
 from revocab.initialise.method import methods
@@ -47,9 +48,7 @@ def check_references(experiment: Experiment) -> Iterator[str]:
     used: list[tuple[str, str, str]] = []
     for name, mixture in e.mixtures.items():
         used += [(f"mixtures.{name}", corpus, "corpus") for corpus in mixture]
-    for name, tokenizer in e.tokenizers.items():
-        for corpus in tokenizer.train.corpora if tokenizer.train else ():
-            used.append((f"tokenizers.{name}.train.corpora", corpus, "corpus"))
+    used += tokenizer_references(e)
     for name, model in e.models.items():
         used.append((f"models.{name}.tokenizer", model.tokenizer, "tokenizer"))
         if model.pretrain:
@@ -94,8 +93,9 @@ def check_mixtures(experiment: Experiment) -> Iterator[str]:
     """Yield a problem for every set of shares that does not sum to 1."""
     shares = {f"mixtures.{name}": mixture for name, mixture in experiment.mixtures.items()}
     for name, tokenizer in experiment.tokenizers.items():
-        if tokenizer.train:
-            shares[f"tokenizers.{name}.train.corpora"] = tokenizer.train.corpora
+        built, options = tokenizer.construction()
+        for option, mixture in options.given_mixtures():
+            shares[f"tokenizers.{name}.{built}.{option}"] = mixture
     for key, mixture in shares.items():
         fixed = [share for share in mixture.values() if share != "size"]
         total = sum(fixed)
@@ -254,6 +254,9 @@ def local_paths(experiment: Experiment) -> Iterator[tuple[str, str]]:
         for name, entry in getattr(experiment, section).items():
             if entry.path:
                 yield f"{section}.{name}.path", entry.path
+    for name, entry in experiment.tokenizers.items():
+        if entry.substitute and entry.substitute.path:
+            yield f"tokenizers.{name}.substitute.path", entry.substitute.path
     if experiment.paper_values:
         yield "paper_values", experiment.paper_values
 
@@ -321,6 +324,7 @@ def all_problems(experiment: Experiment, tasks_folder: Path) -> list[str]:
     problems: list[str] = []
     for check in (
         check_references,
+        check_tokenizers,
         check_mixtures,
         check_methods,
         check_recipes,

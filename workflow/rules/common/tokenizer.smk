@@ -1,21 +1,33 @@
 # Input and params functions of tokenizer.smk.
+import yaml
 
 
 def tokenizer_corpora(wildcards):
-    """Return the corpora that a tokenizer is trained on."""
-    train = EXPERIMENT.tokenizers[wildcards.tokenizer].train
-    return corpus_files(train.corpora) if train else []
+    """Return the corpora that a tokenizer is built on."""
+    _, given = EXPERIMENT.tokenizers[wildcards.tokenizer].construction()
+    names = [corpus for _, mixture in given.given_mixtures() for corpus in mixture]
+    return corpus_files(dict.fromkeys(names))
+
+
+def tokenizer_parts(wildcards):
+    """Return the tokenizers that a tokenizer is built from."""
+    _, given = EXPERIMENT.tokenizers[wildcards.tokenizer].construction()
+    return [tokenizer_manifest(one) for _, one in given.given_tokenizers()]
 
 
 def tokenizer_arguments(wildcards):
-    """Return the options of build_tokenizer for a tokenizer."""
-    tokenizer = EXPERIMENT.tokenizers[wildcards.tokenizer]
-    train = tokenizer.train
-    if train is None:
-        return options(path=tokenizer.path, hub=tokenizer.hub, revision=tokenizer.revision)
-    shares = [f"{one}={share}={corpus_folder(one)}" for one, share in train.corpora.items()]
-    return repeated("--train", shares) + options(
-        alphabet=train.alphabet,
-        vocabulary_size=train.vocabulary_size,
-        limit_bytes=train.limit_bytes,
-    )
+    """Return the arguments of build_tokenizer for a tokenizer: its construction, files, options."""
+    name, given = EXPERIMENT.tokenizers[wildcards.tokenizer].construction()
+    arguments = [name]
+    flags = {"corpora": "--corpus", "count_corpora": "--count-corpus"}
+    for option, mixture in given.given_mixtures():
+        shares = [f"{one}={share}={corpus_folder(one)}" for one, share in mixture.items()]
+        arguments += repeated(flags[option], shares)
+    for option, tokenizer in given.given_tokenizers():
+        arguments += [f"--{option}", tokenizer_folder(tokenizer)]
+    # Values are read as YAML: a text that looks like a number (a revision may) is quoted.
+    values = [
+        f"{option}={value if yaml.safe_load(str(value)) == value else json.dumps(value)}"
+        for option, value in given.plain().items()
+    ]
+    return arguments + repeated("--option", values)

@@ -1,7 +1,7 @@
 """The closed model of an experiment file: every key, its type, its default, and nothing else."""
 
 from revocab.config.schema.base import Closed, Id, Line, Step, exactly_one
-from revocab.config.schema.data import Corpus, HubPart, Source, Tokenizer, TokenizerTraining, World
+from revocab.config.schema.data import Corpus, HubPart, Source, Tokenizer, World
 from revocab.config.schema.evaluation import (
     Evaluation,
     Fertility,
@@ -70,7 +70,6 @@ __all__ = [
     "Table",
     "Task",
     "Tokenizer",
-    "TokenizerTraining",
     "World",
     "exactly_one",
 ]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
-from pydantic import Field, model_validator
+from pydantic import Field, create_model, model_validator
 
 from revocab.config.schema.base import Closed, Id, Line, exactly_one
+from revocab.vocabulary.construction import ConstructionOptions, constructions
 
 
 class HubPart(Closed):
@@ -55,23 +54,33 @@ class Corpus(Closed):
     heldout_bytes: int = Field(default=0, ge=0)
 
 
-class TokenizerTraining(Closed):
-    """A BPE tokenizer trained here. Shares are shares of training bytes."""
-
-    corpora: dict[Id, float]
-    alphabet: Literal["byte_fallback", "byte_level"]
-    vocabulary_size: int = Field(ge=300)
-    limit_bytes: int | None = Field(default=None, ge=1)
-
-
-class Tokenizer(Closed):
-    """A tokenizer: from the Hub, from a folder, or trained here."""
+class TokenizerPlace(Closed):
+    """A place to take a tokenizer from, the short form of ``substitute``; or one construction."""
 
     hub: Line | None = None
     revision: Line | None = None
     path: Line | None = None
-    train: TokenizerTraining | None = None
 
     @model_validator(mode="after")
-    def _one_place(self) -> Tokenizer:
-        return exactly_one(self, ("hub", "path", "train"))
+    def _one_way(self) -> TokenizerPlace:
+        return exactly_one(self, ("hub", "path", *constructions()))
+
+    def construction(self) -> tuple[str, ConstructionOptions]:
+        """Return the name of the construction and its options."""
+        for name in constructions():
+            options = getattr(self, name)
+            if options is not None:
+                return name, options
+        substitute = constructions()["substitute"]
+        return "substitute", substitute.options(
+            hub=self.hub, revision=self.revision, path=self.path
+        )
+
+
+#: One key per construction in the registry, so that a new one needs no line here.
+Tokenizer = create_model(
+    "Tokenizer",
+    __base__=TokenizerPlace,
+    __doc__="A tokenizer: from the Hub, from a folder, or built here by one construction.",
+    **{name: (one.options | None, None) for name, one in constructions().items()},
+)

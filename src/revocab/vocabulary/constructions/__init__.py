@@ -1,0 +1,1 @@
+"""One file per way of building a tokenizer; each holds one ``CONSTRUCTION``."""
