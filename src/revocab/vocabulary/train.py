@@ -200,6 +200,6 @@ def train_tokenizer(
     if reached != vocabulary_size:
         raise RevocabError(
             f"vocabulary_size {vocabulary_size}: the training text gives {reached} tokens only"
-            " (no pair of pieces is left to merge); lower it or give more text"
+            " (no further piece is worth one); lower it or give more text"
         )
     return _add_specials(tokenizer, alphabet)
