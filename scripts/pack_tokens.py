@@ -9,11 +9,12 @@ from revocab.cli import run
 from revocab.errors import RevocabError
 
 
-def corpus(text: str) -> tuple[str, float, Path]:
-    """Parse ``ID=SHARE=FOLDER``."""
+def corpus(text: str) -> tuple[str, float | None, Path]:
+    """Parse ``ID=SHARE=FOLDER``; a share of ``size`` becomes ``None``."""
     parts = text.split("=", 2)
     try:
-        name, share, folder = parts[0], float(parts[1]), Path(parts[2])
+        share = None if parts[1] == "size" else float(parts[1])
+        name, folder = parts[0], Path(parts[2])
     except (IndexError, ValueError):
         raise argparse.ArgumentTypeError(f"{text!r}: expected ID=SHARE=FOLDER") from None
     return name, share, folder
@@ -39,6 +40,16 @@ def main() -> None:
     parser.add_argument(
         "--repeat-corpora", action="store_true", help="start a corpus again when it ends"
     )
+    parser.add_argument(
+        "--document-masking", action="store_true", help="mark documents: no attention across them"
+    )
+    parser.add_argument(
+        "--size-exponent", type=float, default=1.0, help="shares 'size' go by bytes to this power"
+    )
+    parser.add_argument(
+        "--heldout", type=Path, action="append", default=[], metavar="DIR",
+        help="corpus whose held-out documents are left out of every corpus",
+    )  # fmt: skip
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
     options = parser.parse_args()
 
@@ -59,8 +70,11 @@ def main() -> None:
             document_start=options.document_start,
             document_end=options.document_end,
             repeat_corpora=options.repeat_corpora,
+            document_masking=options.document_masking,
+            size_exponent=options.size_exponent,
         ),
         options.out,
+        options.heldout,
     )
 
 

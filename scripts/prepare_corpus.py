@@ -14,7 +14,7 @@ def main() -> None:
     parser.add_argument("--corpus", required=True, help="id of the corpus")
     parser.add_argument("--language", required=True, help="ISO 639-1 code, such as it")
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--file", type=Path, help="local .jsonl or .jsonl.gz file")
+    source.add_argument("--file", type=Path, help="local .jsonl, .txt (also .gz, .zst) or .parquet")
     source.add_argument("--hub", help="id of a data set on the Hugging Face Hub (streamed)")
     parser.add_argument("--name", help="configuration of the Hub data set")
     parser.add_argument("--split", default="train", help="split of the Hub data set")

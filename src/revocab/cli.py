@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from revocab.errors import RevocabError
 
+#: A full disk, a quota, a limit on the size of files.
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
 
 def run(main: Callable[[], None]) -> None:
-    """Run a script's main function; print a :class:`RevocabError` legibly and exit with 1."""
+    """Run a script's main function; print a :class:`RevocabError` legibly and exit with 1.
+
+    So too a disk that is full: writers leave nothing half-written (:mod:`revocab.io`).
+    """
     try:
         main()
     except RevocabError as error:
         print(error.render(), file=sys.stderr)
+        raise SystemExit(1) from None
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        place = f"{error.filename}: " if error.filename else ""
+        print(
+            f"error: {place}{error.strerror}; nothing half-written was kept: make room and run the"
+            " same command again",
+            file=sys.stderr,
+        )
         raise SystemExit(1) from None
 
 

@@ -123,14 +123,14 @@ def test_files(tmp_path):
 
 def test_bad_files(tmp_path):
     (tmp_path / "latin.jsonl").write_bytes('{"text": "città"}\n'.encode("latin-1"))
-    (tmp_path / "text.txt").write_text("ciao")
+    (tmp_path / "text.csv").write_text("ciao")
     (tmp_path / "broken.jsonl").write_text('{"text": "a"}\n{"text"')
     (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(b'{"text": "a"}\n' * 1000)[:40])
     (tmp_path / "plain.jsonl.gz").write_text('{"text": "a"}\n')
     for name, message in {
         "absent.jsonl": "no such file",
         "latin.jsonl": "not UTF-8",
-        "text.txt": "allowed are",
+        "text.csv": "allowed are",
         "broken.jsonl": "line 2: not valid JSON",
         "cut.jsonl.gz": "broken gzip",
         "plain.jsonl.gz": "broken gzip",

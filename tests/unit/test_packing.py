@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from revocab import io
 from revocab.errors import RevocabError
+from revocab.training.mixture import interleave, rows_by_share
 from revocab.training.packing import (
     PackingOptions,
-    interleave,
     pack,
     pack_folder,
-    rows_by_share,
 )
 from revocab.training.tokens import TextTokenizer
 

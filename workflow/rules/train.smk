@@ -5,6 +5,7 @@ rule pack_tokens:
     input:
         tokenizer=lambda wildcards: tokenizer_manifest(wildcards.tokenizer),
         corpora=lambda wildcards: corpus_files(EXPERIMENT.mixtures[wildcards.mixture]),
+        heldout=corpus_files(EXPERIMENT.evaluation.heldout, "heldout"),
         code=code("pack_tokens"),
     output:
         f"{RESULTS}/packed/{{tokenizer}}--{{mixture}}--{{recipe}}/manifest.json",

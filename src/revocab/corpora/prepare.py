@@ -5,20 +5,17 @@ Memory holds one hash and one size per document, never the text, so a corpus of 
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import tempfile
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from revocab.corpora.formats import checksum, data_files, file_rows
 from revocab.errors import RevocabError
-from revocab.io import read_jsonl, sha256, write_json, write_jsonl
-
-ENDINGS = (".jsonl", ".jsonl.gz")
+from revocab.io import sha256, write_json, write_jsonl
 
 
 @dataclass(frozen=True)
@@ -40,17 +37,6 @@ class _Kept:
     hashes: list[bytes] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
     skipped: dict[str, int] = field(default_factory=lambda: {"empty": 0, "duplicate": 0})
-
-
-def file_rows(path: str | Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a local ``.jsonl`` or ``.jsonl.gz`` file."""
-    path = Path(path)
-    if not path.name.endswith(ENDINGS):
-        raise RevocabError(f"{path}: allowed are {' and '.join(ENDINGS)}, UTF-8, one object a line")
-    try:
-        yield from read_jsonl(path)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise RevocabError(f"{path}: broken gzip file ({error}); fetch or write it again") from None
 
 
 def hub_rows(
@@ -209,11 +195,10 @@ def prepare_corpus(
 
 
 def prepare_file(path: str | Path, options: CorpusOptions, out: str | Path) -> dict[str, Any]:
-    """Prepare a corpus from a local file; see :func:`prepare_corpus`."""
+    """Prepare a corpus from a local file or folder; see :func:`prepare_corpus`."""
     path = Path(path)
-    if not path.is_file():
-        raise RevocabError(f"{path}: no such file; give a {' or '.join(ENDINGS)} file")
-    source = {"label": path.name, "file": path.name, "sha256": sha256(path)}
+    data_files(path)
+    source = {"label": path.name, "file": path.name, "sha256": checksum(path)}
     return prepare_corpus(file_rows(path), source, options, out)
 
 

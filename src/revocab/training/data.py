@@ -20,6 +20,10 @@ class PackedRows:
     tokens: np.ndarray
     manifest: dict[str, Any]
     rows: int
+    #: With document masking: one bit a token, 1 where a document begins [rows, ceil(L / 8)].
+    starts: np.ndarray | None = None
+    #: Rows of a step, over which a loss is a mean.
+    batch_size: int = 1
 
     def __len__(self) -> int:
         return self.rows
@@ -28,8 +32,27 @@ class PackedRows:
         return self.tokens[index]
 
     def __getitems__(self, indices: list[int]) -> dict[str, torch.Tensor]:
-        """Return one batch, ``input_ids`` int64 [B, L]; torch's fetcher calls this first."""
-        return {"input_ids": torch.from_numpy(self.tokens[indices].astype(np.int64))}
+        """Return one batch, ``input_ids`` int64 [B, L]; torch's fetcher calls this first.
+
+        With document masking also ``position_ids`` [B, L], which begin at 0 with each document, and
+        ``predicted`` [B], how many tokens each row's whole step predicts.
+        """
+        batch = {"input_ids": torch.from_numpy(self.tokens[indices].astype(np.int64))}
+        if self.starts is not None:
+            batch["position_ids"] = torch.from_numpy(positions_of(self._firsts(indices)))
+            batch["predicted"] = torch.tensor([self._predicted(index) for index in indices])
+        return batch
+
+    def _firsts(self, rows: Any) -> np.ndarray:
+        """Return booleans [B, L]: the first token of each document, and of each row."""
+        firsts = np.unpackbits(self.starts[rows], axis=1, count=self.sequence_length).astype(bool)
+        firsts[:, 0] = True
+        return firsts
+
+    def _predicted(self, row: int) -> int:
+        """Return the number of tokens predicted in the step that ``row`` belongs to."""
+        begin = row // self.batch_size * self.batch_size
+        return int((~self._firsts(slice(begin, begin + self.batch_size))).sum())
 
     @property
     def sequence_length(self) -> int:
@@ -37,15 +60,21 @@ class PackedRows:
         return self.manifest["sequence_length"]
 
 
+def positions_of(firsts_BL: np.ndarray) -> np.ndarray:
+    """Return positions int64 [B, L] that begin anew wherever ``firsts_BL`` is true."""
+    places_L = np.arange(firsts_BL.shape[1])
+    return places_L - np.maximum.accumulate(np.where(firsts_BL, places_L, 0), axis=1)
+
+
 def as_collated(batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """Collate function for :class:`PackedRows`, which makes whole batches itself."""
     return batch
 
 
-def open_packed(folder: str | Path, rows: int) -> PackedRows:
+def open_packed(folder: str | Path, rows: int, batch_size: int = 1) -> PackedRows:
     """Open a folder written by ``pack_tokens`` for ``rows`` rows of training.
 
-    Raises :class:`RevocabError` if the file is damaged or holds too few rows.
+    Raises :class:`RevocabError` if a file is damaged or there are too few rows.
     """
     folder = Path(folder)
     manifest = io.read_json(folder / "manifest.json")
@@ -54,13 +83,22 @@ def open_packed(folder: str | Path, rows: int) -> PackedRows:
             f"{folder}: {manifest['rows']} rows, {rows} needed (steps x batch size); "
             f"pack again with --rows {rows}"
         )
-    found = io.sha256(folder / "tokens.npy")
-    if found != manifest["sha256"]:
+    tokens = checked_array(folder / "tokens.npy", manifest["sha256"])
+    starts = None
+    if manifest.get("document_masking"):
+        starts = checked_array(folder / "starts.npy", manifest["starts_sha256"])
+    return PackedRows(tokens, manifest, rows, starts, batch_size)
+
+
+def checked_array(file: Path, expected: str) -> np.ndarray:
+    """Return an array file as a memory map; :class:`RevocabError` if its checksum is another."""
+    found = io.sha256(file)
+    if found != expected:
         raise RevocabError(
-            f"{folder / 'tokens.npy'}: SHA-256 {found[:12]}…, manifest says "
-            f"{manifest['sha256'][:12]}…; the file is damaged: delete the folder and pack again"
+            f"{file}: SHA-256 {found[:12]}…, manifest says {expected[:12]}…; the file is damaged: "
+            "delete the folder and pack again"
         )
-    return PackedRows(np.load(folder / "tokens.npy", mmap_mode="r"), manifest, rows)
+    return np.load(file, mmap_mode="r")
 
 
 def check_fit(packed: PackedRows, config: Any, model_folder: Path, heldout: dict[str, Any]) -> None:

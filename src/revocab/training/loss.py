@@ -72,7 +72,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
                     grad_weight_VD += grad_CV.T @ hidden_CD
         ctx.save_for_backward(grad_hidden_ND, grad_weight_VD)
         ctx.weight_dtype = weight_VD.dtype
-        return total / rows
+        return total / max(1, rows)
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
@@ -105,16 +105,38 @@ def has_plain_head(model: nn.Module) -> bool:
     )
 
 
-def next_token_loss(model: nn.Module, input_ids: torch.Tensor) -> torch.Tensor:
-    """Return the mean loss over the ``B (L - 1)`` predicted tokens of [B, L] ids, no padding."""
-    labels_N = input_ids[:, 1:].reshape(-1)
-    if not has_plain_head(model):
+def next_token_loss(
+    model: nn.Module,
+    input_ids: torch.Tensor,
+    position_ids: torch.Tensor | None = None,
+    predicted: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Return the mean loss over the ``B (L - 1)`` predicted tokens of [B, L] ids, no padding.
+
+    With ``position_ids`` [B, L] that begin at 0 with each document, attention does not cross
+    documents (transformers makes the block mask from them) and no document's first token is
+    predicted. With ``predicted`` [B], the tokens predicted in the whole step, the sum is divided by
+    that number, so that micro batches add up to the step's mean.
+    """
+    labels_BL = input_ids[:, 1:]
+    keep_BL = None if position_ids is None else position_ids[:, 1:] != 0
+    labels_N = labels_BL.reshape(-1) if keep_BL is None else labels_BL[keep_BL]
+    inputs = {"input_ids": input_ids, "use_cache": False}
+    if position_ids is not None:
+        inputs["position_ids"] = position_ids
+
+    def chosen(values_BLX: torch.Tensor) -> torch.Tensor:
+        values_BLX = values_BLX[:, :-1]
+        return values_BLX.flatten(0, 1) if keep_BL is None else values_BLX[keep_BL]
+
+    if has_plain_head(model):
+        hidden_ND = chosen(model.model(**inputs).last_hidden_state)
+        mean = linear_cross_entropy(hidden_ND, model.lm_head.weight, labels_N)
+    else:
         # Through the class: the instance's forward may be this very function.
-        logits_BLV = type(model).forward(model, input_ids=input_ids, use_cache=False).logits
-        return functional.cross_entropy(logits_BLV[:, :-1].flatten(0, 1).float(), labels_N)
-    hidden_BLD = model.model(input_ids=input_ids, use_cache=False).last_hidden_state
-    hidden_ND = hidden_BLD[:, :-1].flatten(0, 1)
-    return linear_cross_entropy(hidden_ND, model.lm_head.weight, labels_N)
+        logits_NV = chosen(type(model).forward(model, **inputs).logits)
+        mean = functional.cross_entropy(logits_NV.float(), labels_N)
+    return mean if predicted is None else mean * (len(labels_N) / predicted[0])
 
 
 def forward_to_loss(model: nn.Module) -> None:

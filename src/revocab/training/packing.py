@@ -7,12 +7,16 @@ that training reads them front to back with any number of processes.
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
+from revocab.training.mixture import interleave, rows_by_share, shares_by_size
 from revocab.training.tokens import (
     Document,
     TextTokenizer,
@@ -25,6 +29,9 @@ from revocab.training.tokens import (
 if TYPE_CHECKING:
     import numpy as np
 
+#: A file system that cannot take room ahead: writing finds out instead.
+UNSUPPORTED = frozenset({errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS})
+HELDOUT_KEY = "skipped_heldout"
 #: Rows written to the array at once.
 BLOCK_ROWS = 1024
 
@@ -44,12 +51,18 @@ class CorpusCount:
     documents: int = 0
     passes: int = 0
     skipped_empty: int = 0
+    #: Documents left out because a held-out set has them.
+    skipped_heldout: int = 0
 
     def add(self, text: str) -> None:
         """Count the text of one document."""
         self.documents += 1
         self.bytes += count_bytes(text)
         self.words += count_words(text)
+
+    def described(self) -> dict[str, Any]:
+        """Return the counts as plain data; what did not happen is left out."""
+        return {key: value for key, value in asdict(self).items() if key != HELDOUT_KEY or value}
 
 
 @dataclass(frozen=True)
@@ -62,6 +75,8 @@ class PackingOptions:
     document_start: bool = True
     document_end: bool = False
     repeat_corpora: bool = False
+    document_masking: bool = False
+    size_exponent: float = 1.0
 
 
 @dataclass
@@ -72,59 +87,18 @@ class Packed:
     largest_id: int = 0
 
 
-def rows_by_share(shares: Mapping[str, float], rows: int) -> dict[str, int]:
-    """Split ``rows`` by ``shares`` (sum 1) by largest remainder, ties in the order given.
-
-    Rows have equal length, so this is the split by tokens, exact to one row. Raises
-    :class:`RevocabError` when shares do not sum to 1 or a corpus would get no row.
-    """
-    total = sum(shares.values())
-    if abs(total - 1.0) > 1e-6 or min(shares.values()) <= 0:
-        given = ", ".join(f"{name}={share}" for name, share in shares.items())
-        raise RevocabError(f"shares: {given} sum to {total:g}; give positive shares that sum to 1")
-    exact = {name: share * rows for name, share in shares.items()}
-    counts = {name: int(value + 1e-9) for name, value in exact.items()}
-    by_remainder = sorted(exact, key=lambda name: counts[name] - exact[name])
-    for name in by_remainder[: rows - sum(counts.values())]:
-        counts[name] += 1
-    for name, count in counts.items():
-        if count == 0:
-            raise RevocabError(
-                f"share of {name}: {shares[name]} of {rows} rows is less than one row; "
-                "raise the share, or the steps or batch size of the recipe"
-            )
-    return counts
-
-
-def interleave(counts: Mapping[str, int], seed: int) -> dict[str, np.ndarray]:
-    """Return for each corpus the sorted positions (int64) of its rows in training order.
-
-    Stratified: row ``i`` of ``n`` falls at a seeded random place in ``[i/n, (i+1)/n)`` of the run,
-    so at every point each corpus is within as many rows of its share as there are corpora (a blind
-    shuffle strays by about sqrt(rows)), without a rhythm that could beat against the batch size.
-    """
-    import numpy as np
-
-    places, owners = [], []
-    for number, count in enumerate(counts.values()):
-        random = np.random.default_rng([seed, number])
-        places.append((np.arange(count) + random.random(count)) / count)
-        owners.append(np.full(count, number))
-    order = np.argsort(np.concatenate(places), kind="stable")
-    owner_of_row = np.concatenate(owners)[order]
-    return {name: np.flatnonzero(owner_of_row == number) for number, name in enumerate(counts)}
-
-
 def token_stream(
     name: str,
     read: Callable[[], Iterable[dict[str, Any]]],
     tokenizer: TextTokenizer,
     options: PackingOptions,
     count: CorpusCount,
+    starts: list[int] | None = None,
 ) -> Iterator[list[int]]:
     """Yield the ids of one document after another until ``count.rows`` rows are full.
 
-    ``read`` opens the corpus anew on each call. ``count`` is filled on the way. The last document
+    ``read`` opens the corpus anew on each call. ``count`` is filled on the way, and ``starts`` with
+    the place in the stream where each document begins. The last document
     is cut at the budget. Raises :class:`RevocabError` if the corpus ends first and may not repeat.
     """
     before, after = _specials(tokenizer, options)
@@ -139,6 +113,8 @@ def token_stream(
             ids = [*before, *document.ids, *after]
             room = budget - count.tokens
             count.add(_text_within(tokenizer, document, room - len(before)))
+            if starts is not None:
+                starts.append(count.tokens)
             count.tokens += min(room, len(ids))
             yield ids[:room]
             if len(ids) >= room:
@@ -187,13 +163,33 @@ def blocks(stream: Iterator[list[int]], length: int) -> Iterator[np.ndarray]:
         yield np.array(buffer[:usable], dtype=np.int64).reshape(-1, length)
 
 
+def mark_starts(
+    bits: np.ndarray, rows: np.ndarray, begin: int, length: int, starts: list[int]
+) -> None:
+    """Set in ``bits`` [rows, ceil(length / 8)] where documents begin; forget those starts.
+
+    ``rows`` are the places of the stream's tokens from ``begin`` on, ``length`` to a row.
+    """
+    import numpy as np
+
+    marks = np.zeros((len(rows), length), dtype=bool)
+    end = begin + marks.size
+    inside = [start - begin for start in starts if start < end]
+    marks.reshape(-1)[inside] = True
+    del starts[: len(inside)]
+    bits[rows] = np.packbits(marks, axis=1)
+
+
 def pack(
     array: np.ndarray,
     corpora: Mapping[str, tuple[float, Callable[[], Iterable[dict[str, Any]]]]],
     tokenizer: TextTokenizer,
     options: PackingOptions,
+    bits: np.ndarray | None = None,
 ) -> Packed:
     """Fill ``array`` [rows, sequence_length] from ``corpora``: ``{id: (share, read)}``.
+
+    ``bits`` [rows, ceil(sequence_length / 8)], if given, gets a 1 where a document begins.
 
     Rows of one corpus stay in document order. Memory stays at one block whatever the size of the
     array, which may be a memory map. Errors: see :func:`rows_by_share` and :func:`token_stream`.
@@ -204,67 +200,116 @@ def pack(
     packed = Packed()
     for name, (share, read) in corpora.items():
         count = packed.corpora[name] = CorpusCount(share=share, rows=counts[name])
-        done = 0
-        for block in blocks(
-            token_stream(name, read, tokenizer, options, count), options.sequence_length
-        ):
-            array[positions[name][done : done + len(block)]] = block
+        done, length = 0, options.sequence_length
+        starts = [] if bits is not None else None
+        stream = token_stream(name, read, tokenizer, options, count, starts)
+        for block in blocks(stream, length):
+            rows = positions[name][done : done + len(block)]
+            array[rows] = block
+            if bits is not None:
+                mark_starts(bits, rows, done * length, length, starts)
             done += len(block)
             packed.largest_id = max(packed.largest_id, int(block.max()))
     return packed
 
 
+def create_array(path: Path, dtype: Any, shape: tuple[int, int]) -> np.ndarray:
+    """Return a new array file as a memory map, its room on disk already taken.
+
+    Raises ``OSError`` where the disk is too small: a write to a map of a file with holes would end
+    the process instead.
+    """
+    import numpy as np
+
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    try:
+        array = np.lib.format.open_memmap(path, "w+", dtype, shape)
+        if hasattr(os, "posix_fallocate"):
+            with path.open("r+b") as handle:
+                os.posix_fallocate(handle.fileno(), 0, os.fstat(handle.fileno()).st_size)
+    except OSError as error:
+        if error.errno not in UNSUPPORTED:
+            text = f"no room for {size} bytes ({error.strerror})"
+            raise OSError(error.errno, text, str(path)) from None
+    return array
+
+
 def pack_folder(
     tokenizer_folder: str | Path,
-    corpora: Mapping[str, tuple[float, Path]],
+    corpora: Mapping[str, tuple[float | None, Path]],
     options: PackingOptions,
     out: str | Path,
+    heldout: Iterable[Path] = (),
 ) -> dict[str, Any]:
     """Write ``out/tokens.npy`` from corpus folders, then the manifest, which is returned.
 
-    ``corpora`` maps ids to (share, folder with ``train.jsonl.gz``). The array is uint16 for up to
-    65,536 tokens of vocabulary, else uint32.
+    ``corpora`` maps ids to (share, folder with ``train.jsonl.gz``); a share of ``None`` is drawn by
+    size. The array is uint16 for up to 65,536 tokens of vocabulary, else uint32. With document
+    masking ``out/starts.npy`` marks the first token of each document. Documents that a folder of
+    ``heldout`` holds out are left out of every corpus. Raises :class:`RevocabError` as its parts
+    do, and ``OSError`` for a disk without room, in both cases leaving nothing.
     """
-    from dataclasses import asdict
-
     import numpy as np
 
     from revocab import io
+    from revocab.training.exclusion import heldout_keys, without_heldout
     from revocab.training.tokens import load_tokenizer
 
-    rows_by_share({name: share for name, (share, _) in corpora.items()}, options.rows)
+    given = {name: share for name, (share, _) in corpora.items()}
+    sized = [name for name, share in given.items() if share is None]
+    sizes = {
+        name: io.read_json(corpora[name][1] / "manifest.json")["train"]["bytes"] for name in sized
+    }
+    shares = shares_by_size(given, sizes, options.size_exponent)
+    rows_by_share(shares, options.rows)
     tokenizer = load_tokenizer(tokenizer_folder)
     out = Path(out)
     (out / "manifest.json").unlink(missing_ok=True)
     dtype = np.uint16 if tokenizer.vocabulary_size <= 65536 else np.uint32
     files = {name: folder / "train.jsonl.gz" for name, (_, folder) in corpora.items()}
-    with io.atomic(out / "tokens.npy") as temporary:
-        array = np.lib.format.open_memmap(
-            temporary, "w+", dtype, (options.rows, options.sequence_length)
-        )
-        readers = {
-            name: (share, lambda path=files[name]: io.read_jsonl(path))
-            for name, (share, _) in corpora.items()
-        }
-        packed = pack(array, readers, tokenizer, options)
-        array.flush()
-        del array
-    tokens = options.rows * options.sequence_length
+    keys = heldout_keys(heldout)
+    skipped = dict.fromkeys(files, 0)
+
+    def reader(name: str) -> Callable[[], Iterable[dict[str, Any]]]:
+        def skip() -> None:
+            skipped[name] += 1
+
+        return lambda: without_heldout(io.read_jsonl(files[name]), keys, skip)
+
+    length = options.sequence_length
+    masks = options.document_masking
+    with ExitStack() as files_to_write:
+        temporary = files_to_write.enter_context(io.atomic(out / "tokens.npy"))
+        array, bits = create_array(temporary, dtype, (options.rows, length)), None
+        if masks:
+            marks = files_to_write.enter_context(io.atomic(out / "starts.npy"))
+            bits = create_array(marks, np.uint8, (options.rows, -(-length // 8)))
+        readers = {name: (shares[name], reader(name)) for name in corpora}
+        packed = pack(array, readers, tokenizer, options, bits)
+        for one in (array, bits) if masks else (array,):
+            one.flush()
+        del array, bits, one
+    for name, count in packed.corpora.items():
+        count.skipped_heldout = skipped[name]
+    tokens = options.rows * length
     manifest = {
         "rows": options.rows,
-        "sequence_length": options.sequence_length,
+        "sequence_length": length,
         "tokens": tokens,
         "tokens_per_byte": tokens / max(1, sum(count.bytes for count in packed.corpora.values())),
         "seed": options.seed,
         "document_start": options.document_start,
         "document_end": options.document_end,
+        **({"document_masking": True} if masks else {}),
         "repeat_corpora": options.repeat_corpora,
+        **({"size_exponent": options.size_exponent, "sizes": sizes} if sized else {}),
         "dtype": np.dtype(dtype).name,
         "vocabulary_size": tokenizer.vocabulary_size,
         "largest_id": packed.largest_id,
         "words": "whitespace-separated",
-        "corpora": {name: asdict(count) for name, count in packed.corpora.items()},
+        "corpora": {name: count.described() for name, count in packed.corpora.items()},
         "sha256": io.sha256(out / "tokens.npy"),
+        **({"starts_sha256": io.sha256(out / "starts.npy")} if masks else {}),
         "inputs": {
             "tokenizer.json": io.sha256(Path(tokenizer_folder) / "tokenizer.json"),
             "corpora": {name: io.sha256(path) for name, path in files.items()},

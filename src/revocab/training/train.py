@@ -39,9 +39,12 @@ class Run:
 def input_checksums(run: Run) -> dict[str, Any]:
     """Return SHA-256 of the weights, the configuration and the data that ``run`` reads."""
     files = [*checkpoints.weight_files(run.model), run.model / "config.json"]
+    packed = io.read_json(run.packed / "manifest.json")
+    starts = {"starts": packed["starts_sha256"]} if packed.get("document_masking") else {}
     return {
         "model": {file.name: io.sha256(file) for file in files},
-        "packed": io.read_json(run.packed / "manifest.json")["sha256"],
+        "packed": packed["sha256"],
+        **starts,
         "heldout": io.sha256(run.heldout / "manifest.json"),
     }
 
@@ -69,7 +72,9 @@ def load_inputs(run: Run) -> Inputs:
     from revocab.training.data import check_fit, open_packed
     from revocab.training.evaluate import open_heldout
 
-    packed = open_packed(run.packed, run.settings.steps * run.settings.batch_size)
+    packed = open_packed(
+        run.packed, run.settings.steps * run.settings.batch_size, run.settings.batch_size
+    )
     heldout, manifest = open_heldout(run.heldout)
     checksums = input_checksums(run)
     config = AutoConfig.from_pretrained(run.model, local_files_only=True)

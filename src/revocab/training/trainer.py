@@ -158,8 +158,14 @@ class RecipeTrainer(Trainer):
         return self.lr_scheduler
 
     def compute_loss(self, model: Any, inputs: dict[str, torch.Tensor], **_: Any) -> torch.Tensor:
-        """Return the mean loss of one micro batch and keep it for the table."""
-        loss = model(input_ids=inputs["input_ids"])
+        """Return the loss of one micro batch and keep it for the table.
+
+        The step's loss is the mean over its micro batches on all processes. With document masking
+        each is its share of the step's mean over predicted tokens, times their number.
+        """
+        loss = model(**inputs)
+        if "predicted" in inputs:
+            loss = loss * (self.settings.batch_size / len(inputs["input_ids"]))
         self._losses.append(loss.detach())
         return loss
 

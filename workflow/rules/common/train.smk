@@ -8,13 +8,21 @@ def pack_arguments(wildcards):
         f"{corpus}={share}={corpus_folder(corpus)}"
         for corpus, share in EXPERIMENT.mixtures[wildcards.mixture].items()
     ]
-    return repeated("--corpus", shares) + options(
-        sequence_length=recipe.sequence_length,
-        rows=recipe.steps * recipe.batch_size,
-        seed=EXPERIMENT.seed,
-        no_document_start=not recipe.document_start,
-        document_end=recipe.document_end,
-        repeat_corpora=recipe.repeat_corpora,
+    heldout = [corpus_folder(corpus) for corpus in EXPERIMENT.evaluation.heldout]
+    by_size = "size" in EXPERIMENT.mixtures[wildcards.mixture].values()
+    return (
+        repeated("--corpus", shares)
+        + options(
+            sequence_length=recipe.sequence_length,
+            rows=recipe.steps * recipe.batch_size,
+            seed=EXPERIMENT.seed,
+            no_document_start=not recipe.document_start,
+            document_end=recipe.document_end,
+            repeat_corpora=recipe.repeat_corpora,
+            document_masking=recipe.document_masking,
+            size_exponent=recipe.size_exponent if by_size else None,
+        )
+        + repeated("--heldout", heldout)
     )
 
 

@@ -1,0 +1,147 @@
+"""Documents from files: JSONL, parquet and plain text, compressed or not, one file or a folder."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from revocab.errors import RevocabError
+from revocab.io import sha256
+
+#: Kinds of content by file ending; ``.gz`` and ``.zst`` may follow the first two.
+CONTENTS = {".jsonl": "jsonl", ".txt": "text", ".parquet": "parquet"}
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+#: What a user may give, for messages.
+ALLOWED = ".jsonl or .txt, each also with .gz or .zst, .parquet, or a folder of such files"
+#: Rows of a parquet file in memory at once.
+PARQUET_ROWS = 4096
+
+
+def content_of(path: Path) -> tuple[str, str | None] | None:
+    """Return (content, compression) by a file's name, or ``None`` if it is not known."""
+    compression = COMPRESSIONS.get(path.suffix)
+    ending = Path(path.stem).suffix if compression else path.suffix
+    content = CONTENTS.get(ending)
+    if content is None or (compression and content == "parquet"):
+        return None
+    return content, compression
+
+
+def data_files(path: str | Path) -> list[Path]:
+    """Return a file, or a folder's files of known kinds, sorted by their path in it.
+
+    Raises :class:`RevocabError` for a place that is not there or holds no such file.
+    """
+    path = Path(path)
+    if path.is_dir():
+        found = sorted(one for one in path.rglob("*") if one.is_file() and content_of(one))
+        if not found:
+            raise RevocabError(f"{path}: no file of a known kind in this folder; give {ALLOWED}")
+        return found
+    if not path.is_file():
+        raise RevocabError(f"{path}: no such file; give {ALLOWED}")
+    if content_of(path) is None:
+        raise RevocabError(f"{path}: allowed are {ALLOWED}; text is UTF-8")
+    return [path]
+
+
+def checksum(path: str | Path) -> str:
+    """Return the SHA-256 of a file, or of a folder's files' names and checksums."""
+    path = Path(path)
+    if path.is_file():
+        return sha256(path)
+    lines = [f"{file.relative_to(path)} {sha256(file)}\n" for file in data_files(path)]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def file_rows(path: str | Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a file or of all files of a folder; a text file's rows have ``text`` only.
+
+    Memory holds one row (one batch of a parquet file). Raises :class:`RevocabError` naming file and
+    line for broken compression, broken UTF-8, or broken JSON.
+    """
+    for file in data_files(path):
+        content, compression = content_of(file)
+        if content == "parquet":
+            yield from parquet_rows(file)
+            continue
+        lines = numbered_lines(file, compression)
+        yield from json_rows(file, lines) if content == "jsonl" else text_rows(lines)
+
+
+def numbered_lines(path: Path, compression: str | None) -> Iterator[tuple[int, str]]:
+    """Yield (number, line without its end) of a UTF-8 file."""
+    number = 0
+    try:
+        with opened(path, compression) as handle:
+            for number, line in enumerate(handle, 1):
+                yield number, line.decode("utf-8").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise RevocabError(
+            f"{path}, line {number}: not UTF-8 ({error.reason}); convert the file to UTF-8"
+        ) from None
+    except (gzip.BadGzipFile, EOFError, zlib.error, OSError) as error:
+        if compression is None:
+            raise
+        raise RevocabError(
+            f"{path}: broken {compression} file ({error}); fetch or write it again"
+        ) from None
+
+
+def opened(path: Path, compression: str | None) -> IO[bytes]:
+    """Open a file for reading bytes line by line."""
+    if compression == "gzip":
+        return gzip.open(path, "rb")
+    if compression == "zstd":
+        import io
+
+        import pyarrow
+
+        # The library is pyarrow's own: Python 3.11 has none.
+        return io.BufferedReader(pyarrow.input_stream(str(path), compression="zstd"), 1 << 20)
+    return path.open("rb")
+
+
+def json_rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[dict[str, Any]]:
+    """Yield one object a line; blank lines are nothing."""
+    for number, line in lines:
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise RevocabError(f"{path}, line {number}: not valid JSON ({error})") from None
+        yield row
+
+
+def text_rows(lines: Iterator[tuple[int, str]]) -> Iterator[dict[str, str]]:
+    """Yield documents of a plain text: they are separated by empty lines."""
+    document: list[str] = []
+    for _, line in lines:
+        if line.strip():
+            document.append(line)
+        elif document:
+            yield {"text": "\n".join(document)}
+            document = []
+    if document:
+        yield {"text": "\n".join(document)}
+
+
+def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a parquet file, a batch in memory at a time."""
+    import pyarrow
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(PARQUET_ROWS):
+                yield from batch.to_pylist()
+    except (pyarrow.ArrowInvalid, OSError) as error:
+        raise RevocabError(
+            f"{path}: not a readable parquet file ({error}); write it again"
+        ) from None

@@ -1,0 +1,217 @@
+"""Document masking, sampling by size, held-out text kept out, workers, and disks that fill."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from revocab import io
+from revocab.errors import RevocabError
+from revocab.training.data import open_packed, positions_of
+from revocab.training.loss import next_token_loss
+from revocab.training.mixture import shares_by_size
+from revocab.training.packing import PackingOptions, pack_folder
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def folders(tmp_path):
+    """A word tokenizer and two corpora of documents of many lengths, some held out."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    words = ["[u]", "<s>", "</s>", *(f"w{n}" for n in range(40))]
+    backend = Tokenizer(
+        models.WordLevel({word: n for n, word in enumerate(words)}, unk_token="[u]")
+    )
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    PreTrainedTokenizerFast(
+        tokenizer_object=backend, bos_token="<s>", eos_token="</s>", unk_token="[u]"
+    ).save_pretrained(tmp_path / "tokenizer")
+    random = np.random.default_rng(5)
+    for name, count in {"it": 120, "en": 60}.items():
+        rows = [
+            {"id": f"{name}{n}", "text": " ".join(f"w{w}" for w in random.integers(0, 40, size))}
+            for n, size in enumerate(random.integers(5, 14, count))
+        ]
+        io.write_jsonl(tmp_path / name / "train.jsonl.gz", rows[5:])
+        io.write_jsonl(tmp_path / name / "heldout.jsonl.gz", rows[:5])
+        size = sum(len(row["text"]) for row in rows[5:])
+        io.write_json(tmp_path / name / "manifest.json", {"train": {"bytes": size}})
+    return tmp_path
+
+
+def packed(folders, out, corpora=("it",), heldout=(), **options):
+    values = {"sequence_length": 16, "rows": 8, "seed": 3, **options}
+    shares = dict.fromkeys(corpora, 1 / len(corpora))
+    return pack_folder(
+        folders / "tokenizer",
+        {name: (shares[name], folders / name) for name in corpora},
+        PackingOptions(**values),
+        folders / out,
+        heldout,
+    )
+
+
+# Document masking ---------------------------------------------------------------------------------
+
+
+def test_masking_changes_no_token_and_marks_every_document(folders):
+    packed(folders, "plain", corpora=("it", "en"))
+    manifest = packed(folders, "masked", corpora=("it", "en"), document_masking=True)
+    plain, masked = (np.load(folders / out / "tokens.npy") for out in ("plain", "masked"))
+    assert (plain == masked).all()
+    bits = np.load(folders / "masked" / "starts.npy")
+    marked = np.unpackbits(bits, axis=1, count=16).astype(bool)
+    # Here every document begins with <s>, and no text holds one.
+    assert (marked == (masked == 1)).all()
+    assert manifest["starts_sha256"] == io.sha256(folders / "masked" / "starts.npy")
+
+
+def test_positions_begin_anew():
+    firsts = np.array([[1, 0, 0, 1, 1, 0], [1, 0, 0, 0, 0, 0]], dtype=bool)
+    assert positions_of(firsts).tolist() == [[0, 1, 2, 0, 0, 1], [0, 1, 2, 3, 4, 5]]
+
+
+def model_of(family):
+    import transformers
+
+    torch.manual_seed(0)
+    config = getattr(transformers, f"{family}Config")(
+        vocab_size=43, hidden_size=16, intermediate_size=32, num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=32,
+    )  # fmt: skip
+    return getattr(transformers, f"{family}ForCausalLM")(config).eval()
+
+
+@pytest.mark.parametrize("family", ["Mistral", "Llama", "GPTNeoX"])
+def test_masked_loss_and_gradients_equal_documents_passed_one_by_one(folders, family):
+    """GPT-NeoX has a head that takes the long way."""
+    packed(folders, "masked", corpora=("it", "en"), document_masking=True)
+    rows = open_packed(folders / "masked", 8, batch_size=4)
+    batch = rows.__getitems__([0, 1, 2, 3])
+    model = model_of(family)
+    loss = next_token_loss(model, **batch)
+    loss.backward()
+    gradients = {name: p.grad.clone() for name, p in model.named_parameters()}
+    model.zero_grad()
+    total, count = torch.zeros(()), 0
+    for row, positions in zip(batch["input_ids"], batch["position_ids"], strict=True):
+        begins = [*(positions == 0).nonzero().flatten().tolist(), len(row)]
+        for begin, end in itertools.pairwise(begins):
+            logits = model(input_ids=row[None, begin:end], use_cache=False).logits[0]
+            total = total + functional.cross_entropy(
+                logits[:-1], row[begin + 1 : end], reduction="sum"
+            )
+            count += end - begin - 1
+    assert len(begins) > 2
+    assert int(batch["predicted"][0]) == count
+    torch.testing.assert_close(loss, (total / count).detach(), check_dtype=False)
+    (total / count).backward()
+    for name, parameter in model.named_parameters():
+        torch.testing.assert_close(gradients[name], parameter.grad, rtol=1e-4, atol=1e-6, msg=name)
+
+
+def test_micro_batches_add_up_to_the_mean_over_predicted_tokens(folders):
+    packed(folders, "masked", document_masking=True)
+    rows = open_packed(folders / "masked", 8, batch_size=4)
+    model = model_of("Llama")
+    whole = next_token_loss(model, **rows.__getitems__([4, 5, 6, 7]))
+    parts = [next_token_loss(model, **rows.__getitems__(part)) for part in ([4], [5, 6], [7])]
+    torch.testing.assert_close(sum(parts), whole)
+
+
+def test_a_damaged_mask_is_an_error(folders):
+    packed(folders, "masked", document_masking=True)
+    file = folders / "masked" / "starts.npy"
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(RevocabError, match=r"starts.npy: SHA-256 .* damaged"):
+        open_packed(folders / "masked", 8)
+
+
+# Mixtures by size ---------------------------------------------------------------------------------
+
+
+def test_shares_by_size_by_hand():
+    sizes = {"sw": 100, "id": 400}
+    given = {"en": 0.2, "sw": None, "id": None}
+    shares = shares_by_size(given, sizes, 0.5)  # weights 10 and 20
+    assert shares == pytest.approx({"en": 0.2, "sw": 0.8 / 3, "id": 1.6 / 3})
+    assert shares_by_size(given, sizes, 1.0)["sw"] == pytest.approx(0.16)
+    assert shares_by_size(given, sizes, 0.0)["sw"] == pytest.approx(0.4)
+    with pytest.raises(RevocabError, match="0 is left for the corpora drawn by size"):
+        shares_by_size({"en": 1.0, "sw": None}, sizes, 0.5)
+
+
+def test_packing_by_size_reads_the_corpora_s_sizes(folders):
+    options = PackingOptions(sequence_length=16, rows=16, seed=3, size_exponent=0.0)
+    corpora = {"it": (None, folders / "it"), "en": (None, folders / "en")}
+    manifest = pack_folder(folders / "tokenizer", corpora, options, folders / "out")
+    assert {name: one["rows"] for name, one in manifest["corpora"].items()} == {"it": 8, "en": 8}
+    assert manifest["size_exponent"] == 0.0 and set(manifest["sizes"]) == {"it", "en"}
+
+
+# Held-out text ------------------------------------------------------------------------------------
+
+
+def test_text_held_out_of_one_corpus_is_trained_on_in_none(folders):
+    """A copy in another corpus, with other whitespace, is met too."""
+    (secret, *_), train = (
+        list(io.read_jsonl(folders / "it" / f"{part}.jsonl.gz")) for part in ("heldout", "train")
+    )
+    copy = {"id": "copy", "text": "  " + secret["text"].replace(" ", "\n ")}
+    english = list(io.read_jsonl(folders / "en" / "train.jsonl.gz"))
+    clean = packed(folders, "clean", corpora=("it", "en"))
+    io.write_jsonl(folders / "en" / "train.jsonl.gz", [copy, *english])
+    leaking = packed(folders, "leaking", corpora=("it", "en"))
+    kept = packed(folders, "kept", corpora=("it", "en"), heldout=[folders / "it", folders / "en"])
+    assert kept["corpora"]["en"]["skipped_heldout"] == 1
+    assert "skipped_heldout" not in kept["corpora"]["it"]
+    assert kept["sha256"] == clean["sha256"] != leaking["sha256"]
+    assert len(train) == 115
+
+
+# Workers ------------------------------------------------------------------------------------------
+
+
+def command(folders, out):
+    return [
+        sys.executable, REPOSITORY / "scripts/pack_tokens.py",
+        "--tokenizer", folders / "tokenizer", "--corpus", f"it=0.5={folders / 'it'}",
+        "--corpus", f"en=0.5={folders / 'en'}", "--sequence-length", "16", "--rows", "64",
+        "--seed", "3", "--repeat-corpora", "--document-masking", "--out", folders / out,
+    ]  # fmt: skip
+
+
+def test_any_number_of_workers_gives_the_same_bytes(folders):
+    for threads in ("1", "2"):
+        environment = {
+            **os.environ, "RAYON_NUM_THREADS": threads, "TOKENIZERS_PARALLELISM": "true"
+        }  # fmt: skip
+        subprocess.run(command(folders, threads), env=environment, check=True)
+    for name in ("tokens.npy", "starts.npy", "manifest.json"):
+        assert (folders / "1" / name).read_bytes() == (folders / "2" / name).read_bytes()
+
+
+# Disks that fill ----------------------------------------------------------------------------------
+
+
+def test_a_disk_that_fills_is_a_clear_error_and_leaves_nothing(folders):
+    """The limit on a file's size stands in for the disk: the same errors, from the same calls."""
+    limited = ["bash", "-c", 'ulimit -f 1; exec "$@"', "limited", *command(folders, "full")]
+    done = subprocess.run(limited, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "no room for" in done.stderr and "nothing half-written was kept" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list((folders / "full").iterdir()) == []
