@@ -30,11 +30,13 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cpu", help="where to compute, such as cuda")
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--quiet", action="store_true", help="say nothing but warnings")
+    parser.add_argument("--out", type=Path, required=True, help="folder to write")
     arguments = parser.parse_args()
 
     from revocab.initialise.apply import initialise_model
     from revocab.initialise.options import parse_options
+    from revocab.progress import silent, spoken
 
     initialise_model(
         arguments.source,
@@ -49,6 +51,7 @@ def main() -> None:
         auxiliary=arguments.auxiliary,
         seed=arguments.seed,
         device=arguments.device,
+        say=silent if arguments.quiet else spoken(),
     )
 
 

@@ -33,7 +33,7 @@ def toys(tmp_path_factory):
     return folder
 
 
-def adapt(toys, out, source="untied", method="fvt", **keys):
+def adapt(toys, out, source="untied", method="fvt", figure=False, **keys):
     """Initialise one of the toys (or another folder) for the target tokenizer."""
     helper = toys / "helper" if methods()[method].needs_helper else None
     initialise_model(
@@ -43,6 +43,7 @@ def adapt(toys, out, source="untied", method="fvt", **keys):
         target_tokenizer=toys / "target-tokenizer",
         helper=helper,
         seed=4,
+        figure=figure,  # takes longer than the rest of a toy
         **keys,
     )
     return out
@@ -107,7 +108,9 @@ def test_only_the_vocabulary_changes(toys, tmp_path, source):
 
 
 def test_same_inputs_same_bytes(toys, tmp_path):
-    first, second = (adapt(toys, tmp_path / name, method="sava") for name in ("a", "b"))
+    first, second = (
+        adapt(toys, tmp_path / name, method="sava", figure=True) for name in ("a", "b")
+    )
     for file in first.iterdir():
         assert file.read_bytes() == (second / file.name).read_bytes(), file.name
     assert str(tmp_path) not in (first / "manifest.json").read_text()
@@ -128,7 +131,46 @@ def test_reports_beside_the_model(toys, tmp_path):
 def test_collapsed_rows_are_reported(toys, tmp_path, capsys):
     out = adapt(toys, tmp_path / "out", method="mean")
     assert "have collapsed" in capsys.readouterr().err
-    assert len(read_json(out / "diagnostics.json")["warnings"]) == 2
+    # In each matrix: collapsed, and all the same.
+    warnings = read_json(out / "diagnostics.json")["warnings"]
+    assert len(warnings) == 4
+    assert all(warning in (out / "README.md").read_text() for warning in warnings)
+
+
+def test_the_card_and_the_figure_say_how_it_was_made(toys, tmp_path):
+    out = adapt(toys, tmp_path / "out", method="sava", options={"solver": "lstsq"}, figure=True)
+    card = (out / "README.md").read_text()
+    counts = read_json(out / "provenance.json")["counts"]
+    assert f"{counts['overlap']} shared, {counts['missing']} new" in card
+    assert "solver=lstsq" in card
+    assert "base_model" not in card  # the toy has no Hub id
+    assert str(tmp_path) not in card
+    assert (out / "diagnostics.png").stat().st_size > 1000
+    assert (out / "diagnostics.svg").read_text().startswith("<?xml")
+    norms = read_json(out / "provenance.json")["norms"]
+    assert norms["input"]["source"]["mean"] > 0
+    assert norms["output"]["new"]["rows"] == counts["missing"]
+
+
+def test_a_hub_id_becomes_the_base_model_and_a_path_does_not(toys, tmp_path):
+    source = restore(toys / "untied", tmp_path / "named", lambda one: one)
+    config = read_json(source / "config.json")
+    for name, wanted in (("someone/model-7B", True), ("/home/someone/model", False)):
+        write_json(source / "config.json", {**config, "_name_or_path": name})
+        card = (adapt(toys, tmp_path / "out", source) / "README.md").read_text()
+        assert (name in card) == wanted
+
+
+def test_progress_is_told(toys, tmp_path):
+    said = []
+    adapt(toys, tmp_path / "out", say=said.append)
+    assert said[-1] == "done"
+    assert any("model.embed_tokens.weight" in line for line in said)
+
+
+def test_a_device_that_is_not_there_is_refused(toys, tmp_path):
+    with pytest.raises(RevocabError, match="--device cuda:97: not available"):
+        adapt(toys, tmp_path / "out", device="cuda:97")
 
 
 # Layouts of the source. --------------------------------------------------------------------------

@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.errors import RevocabError
-from revocab.initialise import diagnostics
+from revocab.initialise import diagnostics, diagnostics_figure
+from revocab.initialise.card import model_card
 from revocab.initialise.method import Inputs, Method, Options
 from revocab.initialise.options import check_options, find_method
 from revocab.initialise.rows import fill
-from revocab.initialise.write import copy_unchanged, model_card, write_adapted
+from revocab.initialise.write import copy_unchanged, write_adapted
 from revocab.io import atomic_folder, sha256, write_json, write_text
 from revocab.models import provenance
 from revocab.models.folder import ModelFolder
 from revocab.models.ids import special_ids
+from revocab.progress import Say, silent
 
 if TYPE_CHECKING:
     import torch
@@ -181,15 +183,19 @@ def initialise_matrices(
     auxiliary: Path | None = None,
     seed: int,
     device: str = "cpu",
+    say: Say = silent,
 ) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     """Return the new matrices (``input``, and ``output`` if untied) and their diagnostics."""
+    import torch
+
     matrices, described = {}, {}
     # A tied helper has one matrix for both: what a method takes from it alone is computed once.
     shared: dict[str, Any] = {}
     tokens = len(vocabularies.source_tokenizer)
     rows = len(vocabularies.target_tokenizer)
     comparing = _auxiliary(method, options, vocabularies, helper, auxiliary, device)
-    for which in source.vocabulary_tensors:
+    for which, name in source.vocabulary_tensors.items():
+        say(f"{name}: {method.name}")
         source_VD = source.matrix(which, tokens)
         helper_VD = None if helper is None else helper.matrix(which, rows)
         inputs = make_inputs(
@@ -203,13 +209,15 @@ def initialise_matrices(
             shared=shared if helper is not None and helper.tied else None,
         )
         matrices[which] = fill(source_VD, inputs, method, options)
-        new = inputs.missing_N.cpu() if method.copies_overlap else slice(None)
-        copied = inputs.overlap_target_N.cpu() if method.copies_overlap else slice(0)
-        described[which] = {
-            "source": diagnostics.norms(source_VD),
-            **diagnostics.describe(matrices[which][copied], matrices[which][new]),
-            "method": inputs.notes,
-        }
+        say(f"{name}: diagnostics")
+        new_N, copied_N = inputs.missing_N.cpu(), inputs.overlap_target_N.cpu()
+        if not method.copies_overlap:
+            new_N, copied_N = torch.arange(rows), copied_N[:0]
+        found = diagnostics.describe(source_VD, matrices[which], copied_N, new_N)
+        for example in found["near_duplicates"]["examples"]:
+            ids = [example["token"], example["other"]]
+            example["texts"] = vocabularies.target_tokenizer.convert_ids_to_tokens(ids)
+        described[which] = {**found, "method": inputs.notes}
     return matrices, described
 
 
@@ -227,12 +235,17 @@ def initialise_model(
     auxiliary: Path | None = None,
     seed: int = 0,
     device: str = "cpu",
+    say: Say = silent,
+    figure: bool = True,
 ) -> None:
     """Write ``out``: the source model with a new vocabulary (or, for lapt, as it is).
 
     The source tokenizer is taken from the source folder unless given. Writes, beside the model,
-    ``provenance.json``, ``diagnostics.json`` and, last, ``manifest.json``; all at once, at the end.
+    ``provenance.json``, ``diagnostics.json`` with its figure, a model card and, last,
+    ``manifest.json``; all at once, at the end. ``say`` is told what is being done.
     """
+    check_device(device)
+    say(f"reading {source.name}")
     chosen = find_method(method)
     checked = check_options(chosen, options or {})
     model = ModelFolder(source)
@@ -267,6 +280,8 @@ def initialise_model(
     if helper_folder:
         _check_helper(helper_folder, vocabularies.target_tokenizer)
         made_of["helper"] = fingerprint_all(helper_folder, helper_folder.path)
+    found = vocabularies.intersection
+    say(f"{len(found.target_ids):,} tokens shared, {len(found.missing):,} new")
     matrices, described = initialise_matrices(
         model,
         vocabularies,
@@ -276,36 +291,64 @@ def initialise_model(
         auxiliary=auxiliary,
         seed=seed,
         device=device,
+        say=say,
     )
     if needed == "fasttext":
         made_of["auxiliary"] = sha256(auxiliary / "vectors.safetensors")
     warnings = [
         warning
         for which, statistics in described.items()
-        if (warning := diagnostics.collapse_warning(method, which, statistics))
+        for warning in diagnostics.warnings(method, which, statistics)
     ]
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    shared = vocabularies.intersection
     made_of |= {
         "target_tokenizer": provenance.tokenizer_hash(target_tokenizer),
         "identity": identity,
         "counts": {
             "source_tokens": len(vocabularies.source_tokenizer),
             "target_tokens": len(vocabularies.target_tokenizer),
-            "overlap": len(shared.target_ids),
-            "missing": len(shared.missing),
+            "overlap": len(found.target_ids),
+            "missing": len(found.missing),
         },
         "tied": model.tied,
         "dtype": str(matrices["input"].dtype).removeprefix("torch."),
+        "norms": {
+            which: {
+                "source": found["source"],
+                "copied": found["norm_copied"],
+                "new": found["norm_new"],
+            }
+            for which, found in described.items()
+        },
     }
+    report = {"method": method, "matrices": described, "warnings": warnings}
+    say("writing the model folder")
     with atomic_folder(out) as folder:
         ids = special_ids(vocabularies.target_tokenizer)
         made_of["special_token_ids"] = ids
-        made_of["dropped_settings"] = write_adapted(model, matrices, target_tokenizer, ids, folder)
-        card = model_card(model, method, made_of["options"], chosen.citation)
-        write_text(folder / "README.md", card)
-        _finish(folder, made_of, {"method": method, "matrices": described, "warnings": warnings})
+        made_of["dropped_settings"] = write_adapted(
+            model, matrices, target_tokenizer, ids, folder, progress=say is not silent
+        )
+        write_text(folder / "README.md", model_card(model, made_of, report, chosen.citation))
+        if figure:
+            diagnostics_figure.draw(report, folder)
+        _finish(folder, made_of, report)
+    say("done")
+
+
+def check_device(device: str) -> None:
+    """Raise unless torch can compute on ``device``."""
+    import torch
+
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:  # torch without CUDA asserts
+        present = "cpu, cuda" if torch.cuda.is_available() else "cpu"
+        reason = str(error).split("\n", maxsplit=1)[0]
+        raise RevocabError(
+            f"--device {device}: not available here ({reason}); present: {present}"
+        ) from None
 
 
 def fingerprint_all(model: ModelFolder, tokenizer: Path) -> dict[str, Any]:

@@ -1,57 +1,145 @@
-"""What the new rows of a matrix look like beside the copied ones."""
+"""What the new rows of a matrix look like beside the copied ones, and when that is a warning.
+
+Rows are tensors or :class:`~revocab.initialise.scaling.Rows`; matrices of any size are read in
+chunks and in their stored dtype.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
+
+from revocab.initialise.duplicates import near_duplicates
+from revocab.initialise.scaling import Rows, chunks
 
 if TYPE_CHECKING:
     import torch
 
 #: Below this share of the copied rows' mean norm, new rows count as collapsed.
 COLLAPSE = 0.25
+#: A new row beyond this many times the greatest copied norm counts as exploded.
+EXPLODE = 4.0
+#: From this share of new rows with a near duplicate on, the method hardly tells tokens apart.
+ALIKE = 0.5
+BINS = 48
 
 
-def norms(rows_ND: torch.Tensor) -> dict[str, float | int | None]:
-    """Return count, mean, deviation, least and greatest L2 norm; without rows, only the count."""
-    if not len(rows_ND):
-        return {"rows": 0, "mean": None, "std": None, "min": None, "max": None}
-    norms_N = rows_ND.float().norm(dim=1).double()
-    return {
-        "rows": len(rows_ND),
-        "mean": float(norms_N.mean()),
-        "std": float(norms_N.std(correction=0)),
-        "min": float(norms_N.min()),
-        "max": float(norms_N.max()),
-    }
-
-
-def cosine_to_mean(rows_ND: torch.Tensor) -> float | None:
-    """Return the mean cosine of rows with their mean: 1 when all point the same way."""
+def norms_of(rows_ND: torch.Tensor | Rows) -> torch.Tensor:
+    """Return each row's L2 norm (float64)."""
     import torch
 
-    if not len(rows_ND):
-        return None
-    rows_ND = rows_ND.float()
-    mean_D = rows_ND.mean(dim=0)
-    return float(torch.nn.functional.cosine_similarity(rows_ND, mean_D[None]).double().mean())
+    parts = [chunk.float().norm(dim=1).double() for chunk in chunks(rows_ND)]
+    return torch.cat(parts) if parts else torch.empty(0, dtype=torch.float64)
 
 
-def describe(copied_ND: torch.Tensor, new_ND: torch.Tensor) -> dict[str, Any]:
-    """Return the statistics of one matrix's copied and new rows."""
+def mean_row(rows_ND: torch.Tensor | Rows) -> torch.Tensor:
+    """Return the mean of at least one row (float32)."""
+    total_D = sum(chunk.float().sum(0).double() for chunk in chunks(rows_ND))
+    return (total_D / len(rows_ND)).float()
+
+
+def cosines_to(rows_ND: torch.Tensor | Rows, direction_D: torch.Tensor) -> torch.Tensor:
+    """Return each row's cosine to a vector (float64)."""
+    import torch
+
+    similarity = torch.nn.functional.cosine_similarity
+    parts = [similarity(chunk.float(), direction_D[None]).double() for chunk in chunks(rows_ND)]
+    return torch.cat(parts) if parts else torch.empty(0, dtype=torch.float64)
+
+
+def summary(values_N: torch.Tensor) -> dict[str, float | int | None]:
+    """Return count, mean, deviation, least, median and greatest; without rows, only the count."""
+    if not len(values_N):
+        empty = ("mean", "std", "min", "median", "max")
+        return {"rows": 0, **dict.fromkeys(empty)}
     return {
-        "norm_copied": norms(copied_ND),
-        "norm_new": norms(new_ND),
-        "cosine_to_mean_copied": cosine_to_mean(copied_ND),
-        "cosine_to_mean_new": cosine_to_mean(new_ND),
+        "rows": len(values_N),
+        "mean": float(values_N.mean()),
+        "std": float(values_N.std(correction=0)),
+        "min": float(values_N.min()),
+        "median": float(values_N.median()),
+        "max": float(values_N.max()),
     }
 
 
-def collapse_warning(method: str, which: str, statistics: dict[str, Any]) -> str | None:
-    """Return a warning when the new rows' mean norm is far below that of the copied ones."""
-    copied, new = statistics["norm_copied"]["mean"], statistics["norm_new"]["mean"]
-    if copied is None or new is None or new >= COLLAPSE * copied:
-        return None
-    return (
-        f"method {method!r}, {which} matrix: mean norm of new rows {new:.4g} is "
-        f"{new / copied:.1%} of the copied rows' {copied:.4g}: the new rows have collapsed"
-    )
+def norms(rows_ND: torch.Tensor | Rows) -> dict[str, float | int | None]:
+    """Return the summary of the rows' norms."""
+    return summary(norms_of(rows_ND))
+
+
+def _histograms(copied_N: torch.Tensor, new_N: torch.Tensor) -> dict[str, Any]:
+    """Return counts of both kinds of rows in the same bins; even on a log scale over a decade."""
+    import torch
+
+    both_N = torch.cat([copied_N, new_N])
+    low, high = (float(both_N.min()), float(both_N.max())) if len(both_N) else (0.0, 1.0)
+    log = low > 0 and high > 10 * low
+    if log:
+        low, high = math.log10(low), math.log10(high)
+    high = max(high, low + 1e-6 * max(abs(low), 1.0))
+    edges = torch.linspace(low, high, BINS + 1, dtype=torch.float64)
+    counts = {
+        name: torch.histc(values_N.log10() if log else values_N, BINS, low, high).long().tolist()
+        for name, values_N in (("copied", copied_N), ("new", new_N))
+    }
+    return {"log": log, "edges": (10**edges if log else edges).tolist(), **counts}
+
+
+def describe(
+    source_VD: torch.Tensor, matrix_VD: torch.Tensor, copied_N: torch.Tensor, new_N: torch.Tensor
+) -> dict[str, Any]:
+    """Return the statistics of one matrix: rows of the source, copied rows, new rows.
+
+    ``copied_N`` and ``new_N`` are target ids. Cosines to the mean are 1 where all rows point the
+    same way; ``cosine_of_new_to_copied_mean`` says whether new rows lie where copied ones do.
+    """
+    copied, new = Rows(matrix_VD, copied_N), Rows(matrix_VD, new_N)
+    source_norms = norms(source_VD)
+    copied_norms_N, new_norms_N = norms_of(copied), norms_of(new)
+    copied_cosines_N = cosines_to(copied, mean_row(copied)) if len(copied) else copied_norms_N
+    new_cosines_N = cosines_to(new, mean_row(new)) if len(new) else new_norms_N
+    limit = EXPLODE * (summary(copied_norms_N)["max"] or source_norms["max"])
+    across = float(cosines_to(new, mean_row(copied)).mean()) if len(copied) and len(new) else None
+    return {
+        "source": source_norms,
+        "norm_copied": summary(copied_norms_N),
+        "norm_new": summary(new_norms_N),
+        "exploded_rows": int((new_norms_N > limit).sum()),
+        "cosine_to_mean_copied": summary(copied_cosines_N)["mean"],
+        "cosine_to_mean_new": summary(new_cosines_N)["mean"],
+        "cosine_of_new_to_copied_mean": across,
+        "near_duplicates": near_duplicates(matrix_VD, new_N),
+        "histograms": {
+            "norm": _histograms(copied_norms_N, new_norms_N),
+            "cosine_to_mean": _histograms(copied_cosines_N, new_cosines_N),
+        },
+    }
+
+
+def warnings(method: str, which: str, statistics: dict[str, Any]) -> list[str]:
+    """Return what a user should know before training on these rows."""
+    new = statistics["norm_new"]
+    copied = statistics["norm_copied"] if statistics["norm_copied"]["rows"] else None
+    name, like = ("copied", copied) if copied else ("source", statistics["source"])
+    if not new["rows"] or not like["mean"]:
+        return []
+    where = f"method {method!r}, {which} matrix: "
+    found = []
+    if new["mean"] < COLLAPSE * like["mean"]:
+        found.append(
+            f"{where}mean norm of new rows {new['mean']:.4g} is {new['mean'] / like['mean']:.1%} "
+            f"of the {name} rows' {like['mean']:.4g}: the new rows have collapsed"
+        )
+    if statistics["exploded_rows"]:
+        found.append(
+            f"{where}{statistics['exploded_rows']} new rows have more than {EXPLODE:g} times the "
+            f"greatest norm of the {name} rows (up to {new['max']:.4g} against "
+            f"{like['max']:.4g}): they have exploded"
+        )
+    alike = statistics["near_duplicates"]["rows"]
+    if alike > ALIKE * new["rows"] and new["rows"] > 1:
+        found.append(
+            f"{where}{alike} of {new['rows']} new rows have a near duplicate (cosine at least "
+            f"{statistics['near_duplicates']['cosine']:g}): the method hardly tells tokens apart"
+        )
+    return found

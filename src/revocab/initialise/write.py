@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from revocab.io import read_json, write_json
 from revocab.models.folder import (
@@ -53,11 +53,15 @@ def write_adapted(
     tokenizer: Path,
     ids: dict[str, int | None],
     out: Path,
+    *,
+    progress: bool = False,
 ) -> list[str]:
     """Write the adapted model into the folder ``out``; return the settings that were dropped.
 
     ``matrices`` holds the new ``input`` matrix and, for an untied model, the ``output`` matrix.
     """
+    from tqdm import tqdm
+
     names = source.vocabulary_tensors
     replace: dict[str, torch.Tensor | None] = {names[which]: matrices[which] for which in names}
     if source.tied and "lm_head.weight" in source.tensors:
@@ -65,12 +69,16 @@ def write_adapted(
     copy_documents(source, out, (*TOKENIZER_FILES, "config.json", "generation_config.json"))
     copy_tokenizer(tokenizer, out)
     changed_files = {source.tensors[name][0] for name in replace}
-    for file in source.files:
-        if file in changed_files:
-            here = {name: one for name, one in replace.items() if source.tensors[name][0] == file}
-            rewrite(source.path / file, out / file, here)
-        else:
-            link_or_copy(source.path / file, out / file)
+    size = sum((source.path / file).stat().st_size for file in changed_files)
+    with tqdm(
+        total=size, unit="B", unit_scale=True, desc="writing", disable=None if progress else True
+    ) as bar:
+        for file in source.files:
+            if file in changed_files:
+                here = {name: replace[name] for name in replace if source.tensors[name][0] == file}
+                rewrite(source.path / file, out / file, here, bar.update)
+            else:
+                link_or_copy(source.path / file, out / file)
     if (source.path / INDEX).is_file():
         _write_index(source, out, replace)
     config, dropped = new_config(source.config, len(matrices["input"]), ids)
@@ -79,18 +87,3 @@ def write_adapted(
     generation, more = new_generation_config(read_json(old) if old.is_file() else None, ids)
     write_json(out / "generation_config.json", generation)
     return sorted({*dropped, *more})
-
-
-def model_card(source: ModelFolder, method: str, options: dict[str, Any], citation: str) -> str:
-    """Return the README of an adapted folder: what it was made of, and what it is not yet."""
-    base = source.config.get("_name_or_path") or source.config.get("model_type", "")
-    given = ", ".join(f"{key}={value}" for key, value in sorted(options.items())) or "defaults"
-    return (
-        "---\nlibrary_name: transformers\ntags: [vocabulary-adaptation, revocab]\n---\n\n"
-        f"# Vocabulary-adapted {base}\n\n"
-        f"Embedding and LM head were initialised for the tokenizer in this folder with "
-        f"`{method}` ({given}; {citation}). Every other weight is the source model's.\n\n"
-        "This is a starting point for continued training: the new rows have not been trained. "
-        "`provenance.json` says what it was made of, `diagnostics.json` how the rows look. "
-        "The source model's licence applies.\n"
-    )

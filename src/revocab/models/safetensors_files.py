@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -50,7 +51,9 @@ def _tensor_bytes(tensor: torch.Tensor) -> memoryview:
     return memoryview(tensor.contiguous().flatten().view(torch.uint8).numpy())
 
 
-def _copy(source: BinaryIO, out: BinaryIO, start: int, length: int) -> None:
+def _copy(
+    source: BinaryIO, out: BinaryIO, start: int, length: int, advance: Callable[[int], object]
+) -> None:
     source.seek(start)
     while length:
         block = source.read(min(_COPY_BYTES, length))
@@ -58,12 +61,19 @@ def _copy(source: BinaryIO, out: BinaryIO, start: int, length: int) -> None:
             raise RevocabError(f"{source.name}: ends before its header says; fetch it again")
         out.write(block)
         length -= len(block)
+        advance(len(block))
 
 
-def rewrite(source: Path, out: Path, replace: dict[str, torch.Tensor | None]) -> None:
+def rewrite(
+    source: Path,
+    out: Path,
+    replace: dict[str, torch.Tensor | None],
+    advance: Callable[[int], object] = bool,
+) -> None:
     """Write ``source`` to ``out`` with some tensors replaced (same dtype) or dropped (``None``).
 
     All other tensors are copied as bytes, in blocks: memory does not grow with the file.
+    ``advance`` is told how many bytes were copied.
     """
     header, data_start = read_header(source)
     metadata = header.pop("__metadata__", None)
@@ -92,4 +102,4 @@ def rewrite(source: Path, out: Path, replace: dict[str, torch.Tensor | None]) ->
                 target.write(_tensor_bytes(replace[name]))
             else:
                 begin, end = header[name]["data_offsets"]
-                _copy(handle, target, data_start + begin, end - begin)
+                _copy(handle, target, data_start + begin, end - begin, advance)

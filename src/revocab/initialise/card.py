@@ -1,0 +1,88 @@
+"""The README of an adapted model folder: what it was made of, how it looks, what it is not yet."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from revocab.initialise.diagnostics_figure import NAME, TITLES
+from revocab.models.folder import ModelFolder
+
+
+def base_model(source: ModelFolder) -> str | None:
+    """Return the source's Hub id, where its configuration names one (never a path of a machine)."""
+    name = str(source.config.get("_name_or_path") or "")
+    return name if re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", name) else None
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4g}"
+
+
+def _rows_table(matrices: dict[str, Any]) -> list[str]:
+    lines = [
+        "| matrix | rows | count | mean norm | cosine to their mean |",
+        "| --- | --- | ---: | ---: | ---: |",
+    ]
+    for which, found in matrices.items():
+        name = TITLES[which] if len(matrices) > 1 else "embedding and LM head"
+        lines.append(
+            f"| {name} | source | {found['source']['rows']:,} | "
+            f"{_number(found['source']['mean'])} | |"
+        )
+        for kind in ("copied", "new"):
+            norms, cosine = found[f"norm_{kind}"], found[f"cosine_to_mean_{kind}"]
+            lines.append(
+                f"| {name} | {kind} | {norms['rows']:,} | {_number(norms['mean'])} | "
+                f"{_number(cosine)} |"
+            )
+    return lines
+
+
+def model_card(
+    source: ModelFolder, made_of: dict[str, Any], described: dict[str, Any], citation: str
+) -> str:
+    """Return the card as Markdown, from ``provenance.json`` and ``diagnostics.json``."""
+    base = base_model(source)
+    name = base or source.config.get("model_type", "a causal language model")
+    options = made_of["options"].items()
+    given = ", ".join(f"{key}={value}" for key, value in sorted(options)) or "no options"
+    counts = made_of["counts"]
+    lines = [
+        "---",
+        "library_name: transformers",
+        "pipeline_tag: text-generation",
+        *([f"base_model: {base}"] if base else []),
+        "tags: [vocabulary-adaptation, revocab]",
+        "---",
+        "",
+        f"# {name}, adapted to another vocabulary",
+        "",
+        f"Embedding and LM head were initialised for the tokenizer in this folder with "
+        f"`{made_of['method']}` ({given}; seed {made_of['seed']}). Every other weight is the "
+        f"source model's, and so is the dtype, {made_of['dtype']}.",
+        "",
+        "**This is a starting point for continued training: the new rows have not been trained.**",
+        "",
+        f"- {counts['source_tokens']:,} tokens before, {counts['target_tokens']:,} now: "
+        f"{counts['overlap']:,} shared, {counts['missing']:,} new",
+        f"- Embedding and head are {'one matrix' if made_of['tied'] else 'two matrices'}",
+        f"- Method: {citation}",
+        "",
+        *_rows_table(described["matrices"]),
+        "",
+        f"![Norms and directions of copied and new rows]({NAME}.png)",
+        "",
+        *(f"> Warning: {warning}." for warning in described["warnings"]),
+        *([""] if described["warnings"] else []),
+        "```python",
+        "from transformers import AutoModelForCausalLM, AutoTokenizer",
+        "",
+        'model = AutoModelForCausalLM.from_pretrained("this/folder")',
+        'tokenizer = AutoTokenizer.from_pretrained("this/folder")',
+        "```",
+        "",
+        "`provenance.json` holds the hashes of what it was made of and the options; "
+        "`diagnostics.json` the statistics of its rows. The source model's licence applies.",
+    ]
+    return "\n".join(lines) + "\n"
