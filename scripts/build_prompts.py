@@ -13,7 +13,10 @@ def parse() -> argparse.Namespace:
     spec = "FILE.jsonl[.gz], it=FILE,en=FILE (aligned lines) or hub:ID[:name][:split][@revision]"
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--task", required=True, metavar="ID", help="part of the shots' seed")
-    parser.add_argument("--kind", required=True, choices=["translation", "question_answering"])
+    parser.add_argument(
+        "--kind", required=True, choices=["translation", "question_answering", "copying"]
+    )
+    parser.add_argument("--unit", default="sentence", choices=["sentence", "paragraph"])
     parser.add_argument(
         "--direction", required=True, nargs="+", metavar="LANGUAGE", help="en it, it en, or it"
     )
@@ -45,6 +48,7 @@ def main() -> None:
         test=options.test,
         limit=options.limit,
         pool_limit=options.pool_limit,
+        unit=options.unit,
     )
     write_jsonl(options.out, rows)
 

@@ -150,8 +150,8 @@ def test_long_prompts_lose_shots_and_say_so(models):
         (made,) = generate_task(engine, [row], options)
         assert (made["shots_used"], made["prompt_tokens"]) == (shots, length)
         assert made["prompt"] == generate.render(row, shots)
-    options = Options(max_new_tokens=new, context_length=lengths[0] + new - 1)
-    (made,) = generate_task(engine, [row], options)
+    options = Options(max_new_tokens=new, context_length=lengths[0] + new)
+    made, _ = generate_task(engine, [translation(4, 3), row], options)
     assert made["finish_reason"] == "prompt_too_long"
     assert made["output"] == "" and made["output_tokens"] == 0
     assert generate.shortening([made], 3) == (

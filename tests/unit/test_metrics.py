@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from revocab.evaluation.metrics import (
     WordTokenizer,
-    answer_scores,
+    best_scores,
     exact_match,
-    mean_score,
     normalise_answer,
     rouge_l,
+    scored,
+    task_items,
     task_scores,
     token_f1,
 )
@@ -83,35 +84,58 @@ def test_f1_of_nothing():
 
 
 def test_best_reference_and_standard_error():
-    score = mean_score("exact_match", exact_match, ["a", "b", "x"], [["z", "a"], ["b"], ["y"]])
+    items = best_scores(exact_match, ["a", "b", "x"], [["z", "a"], ["b"], ["y"]])
+    score = scored("exact_match", items)
     assert score.value == pytest.approx(200 / 3)
     # Sample variance of 100, 100, 0 is 10000/3; divided by 3 items.
     assert score.stderr == pytest.approx(math.sqrt(10000 / 9))
 
 
 def test_one_item_has_no_standard_error():
-    assert mean_score("exact_match", exact_match, ["a"], [["a"]]).stderr is None
+    score = scored("exact_match", best_scores(exact_match, ["a"], [["a"]]))
+    assert (score.value, score.stderr, score.low) == (100, None, None)
 
 
 def test_perfect_translation_scores_100_and_comet_says_why_it_is_empty():
     text = "il gatto dorme sul tappeto"
-    scores = {one.metric: one for one in task_scores("translation", ["en", "it"], [text], [[text]])}
+    rows = [{"output": text, "references": [text]}]
+    scores = {one.metric: one for one in task_scores("translation", ["en", "it"], rows)}
     assert scores["chrf++"].value == pytest.approx(100)
     assert scores["bleu"].value == pytest.approx(100)
     assert scores["comet22"].value is None
     assert scores["comet22"].reason == "comet not configured"
 
 
-def test_a_comet_model_that_cannot_run_is_named():
-    scores = task_scores("translation", ["en", "it"], ["a"], [["a"]], "org/comet")
-    assert "org/comet" in scores[-1].reason
+def test_comet_is_scored_apart():
+    rows = [{"output": "a", "references": ["a"]}]
+    assert "comet.csv" in task_scores("translation", ["en", "it"], rows, "org/comet")[-1].reason
+
+
+def test_corpus_metrics_have_intervals():
+    texts = ["il gatto dorme sul tappeto", "il cane corre nel parco", "piove forte"]
+    wanted = ["il gatto dorme sul divano", "il cane corre nel bosco", "piove forte"]
+    rows = [{"output": o, "references": [r]} for o, r in zip(texts, wanted, strict=True)]
+    for score in task_scores("translation", ["en", "it"], rows)[:2]:
+        assert score.low < score.value < score.high
+        assert score.stderr > 0
+
+
+def test_copying_by_hand():
+    rows = [
+        {"reference_tokens": 10, "output_tokens": 12, "copied_tokens": 10},
+        {"reference_tokens": 200, "output_tokens": 200, "copied_tokens": 199},
+        {"reference_tokens": 100, "output_tokens": 98, "copied_tokens": 99},
+    ]
+    items = task_items("copying", ["it"], rows)
+    assert items["copy_ratio"].value() == pytest.approx(100 * 310 / 310)
+    assert items["copied"].value() == pytest.approx(200 / 3)  # 99 of 100 is not more than 99 %
 
 
 @given(st.lists(st.tuples(st.text(max_size=20), st.text(max_size=20)), min_size=1, max_size=4))
 def test_answer_scores_stay_within_bounds(pairs):
-    outputs = [output for output, _ in pairs]
-    for score in answer_scores(outputs, [[reference] for _, reference in pairs], "it"):
-        assert 0 <= score.value <= 100 + 1e-9
+    rows = [{"output": output, "references": [reference]} for output, reference in pairs]
+    for items in task_items("question_answering", ["it"], rows).values():
+        assert 0 <= items.value() <= 100 + 1e-9
 
 
 @given(st.text(max_size=30))

@@ -37,6 +37,9 @@ class Engine(Protocol):
     def encode(self, text: str) -> list[int]:
         """Return the token ids of a prompt, beginning-of-text mark included where it has one."""
 
+    def encode_text(self, text: str) -> list[int]:
+        """Return the token ids of a text that follows a label, without special tokens."""
+
     def generate(self, prompts: Sequence[list[int]], max_new_tokens: int) -> list[Output]:
         """Return one output per prompt, in order."""
 
@@ -85,6 +88,10 @@ class TransformersEngine:
     def encode(self, text: str) -> list[int]:
         """Return the token ids of a prompt."""
         return self.tokenizer(text)["input_ids"]
+
+    def encode_text(self, text: str) -> list[int]:
+        """Return the token ids of a text that follows a label, without special tokens."""
+        return text_tokens(self.tokenizer, text)
 
     def generate(self, prompts: Sequence[list[int]], max_new_tokens: int) -> list[Output]:
         """Return one output per prompt; longest prompts first, so that memory peaks at once."""
@@ -152,6 +159,11 @@ def finished(ids: list[int], tokenizer: Any, eos: Sequence[int]) -> Output:
     if ended is not None:
         return Output(cut(text), ended + 1, "eos")
     return Output(cut(text), len(ids), "length")
+
+
+def text_tokens(tokenizer: Any, text: str) -> list[int]:
+    """Return the tokens of a text as it stands after a label and a space; nothing has none."""
+    return tokenizer(f" {text}", add_special_tokens=False)["input_ids"] if text else []
 
 
 class BlankLine:

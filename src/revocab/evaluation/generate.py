@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError
+from revocab.evaluation.copying import copy_counts
 from revocab.evaluation.engines import (
     Engine,
     Output,
@@ -34,6 +35,8 @@ COLUMNS = (
     "metric",
     "value",
     "stderr",
+    "low",
+    "high",
     "items",
     "shots",
     "engine",
@@ -149,7 +152,11 @@ def generate_checkpoint(
         if finished.has(path, key):
             continue
         engine = engine or load_engine(folder, finished.engine, finished.options)
-        write_jsonl(path, generate_task(engine, rows, finished.options))
+        try:
+            made = generate_task(engine, rows, finished.options)
+        except RevocabError as error:
+            raise RevocabError(f"{name}, {folder}: {one}" for one in error.problems) from error
+        write_jsonl(path, made)
         finished.add(path, key)
     if engine:
         engine.close()
@@ -166,9 +173,16 @@ def generate_task(
     room = min(options.context_length, engine.context_length) - options.max_new_tokens
     fitted = [fit(engine, row, room) for row in rows]
     able = [i for i, (_, ids, _) in enumerate(fitted) if len(ids) <= room]
+    if not able:
+        shortest = min(len(ids) for _, ids, _ in fitted)
+        raise RevocabError(
+            f"no prompt of this task fits: the shortest without examples has {shortest} tokens, "
+            f"and {room} are left beside the answer; raise evaluation.generation.context_length, "
+            "lower max_new_tokens, or leave the task out"
+        )
     made = engine.generate([fitted[i][1] for i in able], options.max_new_tokens)
     outputs = dict(zip(able, made, strict=True))
-    return [
+    rows_made = [
         {
             "id": row["id"],
             "prompt": text,
@@ -181,6 +195,11 @@ def generate_task(
         }
         for i, (row, (text, ids, shots)) in enumerate(zip(rows, fitted, strict=True))
     ]
+    if rows[0]["kind"] == "copying":
+        for row in rows_made:
+            texts = (row["references"][0], row["output"])
+            row.update(copy_counts(*(engine.encode_text(text) for text in texts)))
+    return rows_made
 
 
 def fit(engine: Engine, row: dict[str, Any], room: int) -> tuple[str, list[int], int]:
@@ -232,18 +251,14 @@ def score_rows(
     first = prompts[0]
     shots = max(len(row["shots"]) for row in prompts)
     notes = shortening(made, shots)
-    scores = task_scores(
-        first["kind"],
-        first["direction"],
-        [row["output"] for row in made],
-        [row["references"] for row in made],
-        options.comet_model,
-    )
+    scores = task_scores(first["kind"], first["direction"], made, options.comet_model)
     return [
         {
             "metric": score.metric,
             "value": score.value,
             "stderr": score.stderr,
+            "low": score.low,
+            "high": score.high,
             "items": len(made),
             "shots": shots,
             "limit": options.limit,
@@ -267,7 +282,7 @@ def report(run: str, step: str, rows: Sequence[dict[str, Any]]) -> None:
     shown = {
         f"{row['task']} {row['metric']}": row["value"]
         for row in rows
-        if row["metric"] in ("chrf++", "rougeL")
+        if row["metric"] in ("chrf++", "rougeL", "copied")
     }
     text = ", ".join(f"{name} {value:.1f}" for name, value in shown.items())
     print(f"{run} step {step}: {text}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Metrics of generated text, all from 0 to 100: chrF++, BLEU, ROUGE-L, exact match, token F1."""
+"""Metrics of generated text, from 0 to 100: chrF++, BLEU, ROUGE-L, exact match, F1, copying."""
 
 from __future__ import annotations
 
@@ -10,6 +10,17 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from revocab.evaluation.copying import COPIED
+from revocab.evaluation.statistics import Items, bootstrap, corpus_items, first_sum, mean_items
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Row = dict[str, Any]
+#: COMET-22 and its like are computed in an environment of their own (scripts/score_comet.py).
+COMET = "comet22"
 
 #: Articles by language; Italian ``l'`` and ``un'`` are elided before a vowel.
 ARTICLES = {
@@ -21,11 +32,13 @@ PUNCTUATION = str.maketrans({mark: " " for mark in string.punctuation + "«»“
 
 @dataclass(frozen=True)
 class Score:
-    """One metric over a task. ``stderr`` only where the metric is a mean over items."""
+    """One metric over a task, with its standard error over items and 95 % bootstrap interval."""
 
     metric: str
     value: float | None
     stderr: float | None = None
+    low: float | None = None
+    high: float | None = None
     reason: str = ""
 
 
@@ -68,66 +81,86 @@ def rouge_l() -> Callable[[str, str], float]:
     return lambda output, reference: scorer.score(reference, output)["rougeL"].fmeasure
 
 
-def mean_score(
-    metric: str,
+def best_scores(
     score: Callable[[str, str], float],
     outputs: Sequence[str],
     references: Sequence[Sequence[str]],
-) -> Score:
-    """Return the mean over items of the best score against any reference, with standard error."""
-    values = [
-        100 * max(score(output, one) for one in wanted)
-        for output, wanted in zip(outputs, references, strict=True)
-    ]
-    mean = math.fsum(values) / len(values)
-    if len(values) < 2:
-        return Score(metric, mean)
-    variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
-    return Score(metric, mean, math.sqrt(variance / len(values)))
-
-
-def translation_scores(
-    outputs: Sequence[str], references: Sequence[Sequence[str]], comet_model: str | None
-) -> list[Score]:
-    """Return corpus chrF++ and BLEU, and COMET-22 where it can be computed."""
-    from sacrebleu.metrics import BLEU, CHRF
-
-    columns = list(zip(*references, strict=True))
-    return [
-        Score("chrf++", CHRF(word_order=2).corpus_score(outputs, columns).score),
-        Score("bleu", BLEU().corpus_score(outputs, columns).score),
-        comet_score(comet_model),
-    ]
-
-
-def comet_score(comet_model: str | None) -> Score:
-    """Return the COMET-22 column: empty, with the reason (its own environment comes later)."""
-    if comet_model is None:
-        return Score("comet22", None, reason="comet not configured")
-    return Score(
-        "comet22", None, reason=f"comet model {comet_model} configured, but no COMET environment"
+) -> Items:
+    """Return items whose score is the mean of the best score against any reference, times 100."""
+    return mean_items(
+        [
+            100 * max(score(output, one) for one in wanted)
+            for output, wanted in zip(outputs, references, strict=True)
+        ]
     )
 
 
-def answer_scores(
-    outputs: Sequence[str], references: Sequence[Sequence[str]], language: str
-) -> list[Score]:
-    """Return ROUGE-L, exact match and F1 of answers in one language."""
-    return [
-        mean_score("rougeL", rouge_l(), outputs, references),
-        mean_score("exact_match", partial(exact_match, language=language), outputs, references),
-        mean_score("f1", partial(token_f1, language=language), outputs, references),
-    ]
+def copy_ratio(rows: Sequence[Row]) -> Items:
+    """Return items whose score is 100 × tokens of all originals / tokens generated for them.
+
+    Above 100: fewer tokens were written than the originals have, so text is missing.
+    """
+    import numpy as np
+
+    counts = [[row["reference_tokens"], row["output_tokens"]] for row in rows]
+    count = len(counts)
+
+    def ratio(sums_RK: np.ndarray) -> np.ndarray:
+        return 100 * sums_RK[:, 0] / np.maximum(sums_RK[:, 1], 1)
+
+    return Items(np.array(counts, dtype=np.float64), np.ones(count), np.zeros(count, int), ratio)
+
+
+def copied(rows: Sequence[Row]) -> Items:
+    """Return items whose score is the percentage of texts reproduced."""
+    return mean_items(
+        [100.0 * (row["copied_tokens"] > COPIED * row["reference_tokens"]) for row in rows]
+    )
+
+
+def task_items(kind: str, direction: Sequence[str], rows: Sequence[Row]) -> dict[str, Items]:
+    """Return the scored items of every metric of a task, from its output rows."""
+    if kind == "copying":
+        return {"copy_ratio": copy_ratio(rows), "copied": copied(rows)}
+    outputs, references = [row["output"] for row in rows], [row["references"] for row in rows]
+    if kind == "translation":
+        from sacrebleu.metrics import BLEU, CHRF
+
+        return {
+            "chrf++": corpus_items(CHRF(word_order=2), outputs, references),
+            "bleu": corpus_items(BLEU(), outputs, references),
+        }
+    language = direction[0]
+    return {
+        "rougeL": best_scores(rouge_l(), outputs, references),
+        "exact_match": best_scores(partial(exact_match, language=language), outputs, references),
+        "f1": best_scores(partial(token_f1, language=language), outputs, references),
+    }
+
+
+def scored(metric: str, items: Items) -> Score:
+    """Return a metric's value with its interval and standard error."""
+    interval = bootstrap(items)
+    value = items.value()
+    if interval is None:
+        return Score(metric, value)
+    return Score(metric, value, mean_stderr(items) or interval.stderr, interval.low, interval.high)
+
+
+def mean_stderr(items: Items) -> float | None:
+    """Return the standard error of a mean by its formula; None for any other score."""
+    if items.score is not first_sum:
+        return None
+    values = items.counts_NK[:, 0]
+    return float(values.std(ddof=1)) / math.sqrt(len(values))
 
 
 def task_scores(
-    kind: str,
-    direction: Sequence[str],
-    outputs: Sequence[str],
-    references: Sequence[Sequence[str]],
-    comet_model: str | None = None,
+    kind: str, direction: Sequence[str], rows: Sequence[Row], comet_model: str | None = None
 ) -> list[Score]:
-    """Return the metrics of one task of either kind."""
+    """Return the metrics of one task from its output rows (``output``, ``references``; counts)."""
+    scores = [scored(name, items) for name, items in task_items(kind, direction, rows).items()]
     if kind == "translation":
-        return translation_scores(outputs, references, comet_model)
-    return answer_scores(outputs, references, direction[0])
+        reason = "scored apart, see comet.csv" if comet_model else "comet not configured"
+        scores.append(Score(COMET, None, reason=reason))
+    return scores

@@ -1,4 +1,4 @@
-"""Few-shot prompts for translation and question answering (SAVA paper, Tables 8 and 9).
+"""Few-shot prompts for translation and question answering (SAVA paper, Tables 8 and 9) and copying.
 
 Translation: the instruction once, then one block per shot and one for the query. Question
 answering: blocks only. A blank line separates blocks, and whitespace inside a field is collapsed,
@@ -12,6 +12,7 @@ so that an answer is one line and the first blank line ends it:
     Translation:                               Domanda: …
                                                Risposta:
 
+Copying is laid out as translation is, with labels of its own (:mod:`revocab.evaluation.copying`).
 Shots are drawn per item with a seed that depends on the task and the item alone: every checkpoint
 sees the same prompts. (The release drew them anew in each run.)
 """
@@ -25,9 +26,10 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from revocab.errors import RevocabError
+from revocab.evaluation import copying
 from revocab.evaluation.sources import read_source
 
-Kind = Literal["translation", "question_answering"]
+Kind = Literal["translation", "question_answering", "copying"]
 Row = dict[str, Any]
 
 INSTRUCTIONS = {
@@ -52,16 +54,26 @@ def build_prompts(
     test: str,
     limit: int | None = None,
     pool_limit: int | None = None,
+    unit: copying.Unit = "sentence",
 ) -> list[Row]:
     """Return one prompt row per query, in the order of the test source.
 
     ``pool`` and ``test`` are source specifications (see :mod:`revocab.evaluation.sources`). With
     ``limit``, that many queries are taken at equal distances over the whole test source, because
     neighbours there often share a passage. ``pool_limit`` uses only the first rows of the pool.
+    ``unit`` is what is copied.
     """
     check_direction(kind, direction)
-    pool_rows = clean_rows(read_source(pool, pool_limit), kind, direction, pool)
-    queries = spread(clean_rows(read_source(test), kind, direction, test), limit)
+    pool_rows, queries = read_source(pool, pool_limit), read_source(test)
+    if kind == "copying":
+        pool_rows = list(copying.units(pool_rows, unit, direction[0]))
+        queries = list(copying.units(queries, unit, direction[0]))
+        low, high = copying.WORDS[unit]
+        for rows, where in ((pool_rows, pool), (queries, test)):
+            if not rows:
+                raise RevocabError(f"{where}: no {unit} of {low} to {high} words to copy")
+    pool_rows = clean_rows(pool_rows, kind, direction, pool)
+    queries = spread(clean_rows(queries, kind, direction, test), limit)
     return [
         prompt_row(
             kind,
@@ -76,7 +88,9 @@ def build_prompts(
 def check_direction(kind: str, direction: Sequence[str]) -> None:
     """Raise :class:`RevocabError` if there is no prompt for the kind and languages."""
     allowed: list[tuple[str, ...]] = (
-        list(INSTRUCTIONS) if kind == "translation" else [(language,) for language in LABELS]
+        list(INSTRUCTIONS)
+        if kind == "translation"
+        else [(language,) for language in (copying.LABELS if kind == "copying" else LABELS)]
     )
     if tuple(direction) not in allowed:
         listed = ", ".join(" ".join(one) for one in allowed)
@@ -90,7 +104,11 @@ def clean_rows(rows: Sequence[Row], kind: Kind, direction: Sequence[str], where:
 
     Raises :class:`RevocabError` if a row lacks a field altogether, or if no row is left.
     """
-    fields = list(direction) if kind == "translation" else ["context", "question", "answers"]
+    fields = {
+        "translation": list(direction),
+        "question_answering": ["context", "question", "answers"],
+        "copying": ["text"],
+    }[kind]
     for row in rows:
         missing = [name for name in fields if name not in row]
         if missing:
@@ -147,7 +165,11 @@ def prompt_row(kind: Kind, direction: Sequence[str], query: Row, shots: Sequence
     """Return the stored row of one query: its parts, its references and the full prompt."""
     row = {"id": query["id"], "kind": kind, "direction": list(direction)}
     row |= {"shots": list(shots), "query": query}
-    references = [query[direction[1]]] if kind == "translation" else listed(query["answers"])
+    references = {
+        "translation": lambda: [query[direction[1]]],
+        "question_answering": lambda: listed(query["answers"]),
+        "copying": lambda: [query["text"]],
+    }[kind]()
     return {**row, "references": references, "prompt": render(row)}
 
 
@@ -167,6 +189,8 @@ def render(row: Row, shots: int | None = None) -> str:
     text = "\n\n".join(blocks)
     if row["kind"] == "translation":
         return f"{INSTRUCTIONS[tuple(row['direction'])]}\n{text}"
+    if row["kind"] == "copying":
+        return f"{copying.INSTRUCTIONS[row['direction'][0]]}\n{text}"
     return text
 
 
@@ -176,6 +200,10 @@ def block(row: Row, part: Row, *, answered: bool) -> str:
         source, target = row["direction"]
         lines = [f"Text: {part[source]}", "Translation:"]
         answer = part[target]
+    elif row["kind"] == "copying":
+        original, label = copying.LABELS[row["direction"][0]]
+        lines = [f"{original}: {part['text']}", f"{label}:"]
+        answer = part["text"]
     else:
         context, question, label = LABELS[row["direction"][0]]
         lines = [f"{context}: {part['context']}", f"{question}: {part['question']}", f"{label}:"]

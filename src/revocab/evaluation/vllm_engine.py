@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError
-from revocab.evaluation.engines import BLANK_LINE, Output, end_tokens, finished
+from revocab.evaluation.engines import BLANK_LINE, Output, end_tokens, finished, text_tokens
 
 #: Where ``make vllm`` puts the environment, and the variable that names another interpreter.
 ENVIRONMENT = Path(".venv-vllm/bin/python")
@@ -125,6 +125,10 @@ class VllmEngine:
     def encode(self, text: str) -> list[int]:
         """Return the token ids of a prompt."""
         return self.tokenizer(text)["input_ids"]
+
+    def encode_text(self, text: str) -> list[int]:
+        """Return the token ids of a text that follows a label, without special tokens."""
+        return text_tokens(self.tokenizer, text)
 
     def generate(self, prompts: Sequence[list[int]], max_new_tokens: int) -> list[Output]:
         """Return one output per prompt; vLLM batches by itself."""

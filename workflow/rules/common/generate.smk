@@ -35,5 +35,6 @@ def prompt_arguments(wildcards):
         *options(kind=task.kind, shots=task.shots, limit=task.limit, pool_limit=task.pool_limit),
         "--direction",
         *task.direction,
+        *options(unit=task.unit),
         *options(seed=EXPERIMENT.seed, pool=source_spec(task.pool), test=source_spec(task.test)),
     ]

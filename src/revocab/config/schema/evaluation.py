@@ -46,13 +46,22 @@ class MultipleChoice(Closed):
 class GenerationTask(Closed):
     """A generative task: queries from ``test``, shots drawn per item from ``pool``."""
 
-    kind: Literal["translation", "question_answering"]
+    kind: Literal["translation", "question_answering", "copying"]
+    unit: Literal["sentence", "paragraph"] | None = Field(
+        default=None, description="what is copied"
+    )
     direction: list[Id] = Field(min_length=1, max_length=2)
     shots: int = Field(ge=0)
     limit: int | None = Field(default=None, ge=1)
     pool: Source
     test: Source
     pool_limit: int | None = Field(default=None, ge=1, description="use only the first n pool rows")
+
+    @model_validator(mode="after")
+    def _unit_of_copying(self) -> GenerationTask:
+        if (self.kind == "copying") != (self.unit is not None):
+            raise ValueError("unit (sentence or paragraph) goes with kind copying, and only there")
+        return self
 
 
 class Generation(Closed):

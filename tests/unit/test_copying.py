@@ -1,0 +1,133 @@
+"""The copying task: what is copied, how, and how it is counted."""
+
+from __future__ import annotations
+
+import pytest
+from evaluation_toys import write_model
+from hypothesis import given
+from hypothesis import strategies as st
+
+from revocab.errors import RevocabError
+from revocab.evaluation.copying import common_length, sentences, units
+from revocab.evaluation.engines import TransformersEngine
+from revocab.evaluation.generate import Options, generate_task
+from revocab.evaluation.prompts import build_prompts
+from revocab.io import write_jsonl
+
+DOCUMENT = (
+    "Il fornaio vende il pane nella città vecchia. Il sig. Rossi lo compra ogni mattina «presto "
+    "e bene». Costa poco.\n\n" + "La farina arriva dal mulino vicino al fiume. " * 6
+)
+
+
+def test_sentences():
+    text = 'Il sig. Rossi è qui. "Dove?" Qui! Costa 3.5 euro… Poi basta'
+    assert sentences(text) == [
+        "Il sig. Rossi è qui.",
+        '"Dove?"',
+        "Qui!",
+        "Costa 3.5 euro…",
+        "Poi basta",
+    ]
+
+
+def test_units_have_a_length_and_do_not_repeat():
+    rows = [
+        {"id": "a", "text": DOCUMENT},
+        {"id": "b", "it": "La farina arriva dal mulino vicino al fiume."},
+    ]
+    found = list(units(rows, "sentence", "it"))
+    assert [one["text"] for one in found] == [
+        "Il fornaio vende il pane nella città vecchia.",
+        "Il sig. Rossi lo compra ogni mattina «presto e bene».",
+        "La farina arriva dal mulino vicino al fiume.",
+    ]
+    assert found[0]["id"] == "a.0"
+    (paragraph,) = units(rows, "paragraph", "it")
+    assert paragraph["text"].startswith("La farina") and len(paragraph["text"].split()) == 48
+
+
+def longest_common(first, second):
+    """The textbook table."""
+    table = [[0] * (len(second) + 1) for _ in range(len(first) + 1)]
+    for i, a in enumerate(first):
+        for j, b in enumerate(second):
+            table[i + 1][j + 1] = (
+                table[i][j] + 1 if a == b else max(table[i][j + 1], table[i + 1][j])
+            )
+    return table[-1][-1]
+
+
+@given(st.lists(st.integers(0, 4), max_size=40), st.lists(st.integers(0, 4), max_size=40))
+def test_common_length_equals_the_textbooks(first, second):
+    assert common_length(first, second) == longest_common(first, second)
+
+
+@pytest.fixture
+def files(tmp_path):
+    rows = [
+        {"id": str(i), "text": f"Il gatto numero {i} dorme sul tappeto della casa grande."}
+        for i in range(8)
+    ]
+    write_jsonl(tmp_path / "texts.jsonl", rows)
+    return str(tmp_path / "texts.jsonl")
+
+
+def prompts(files, **changes):
+    values = {"shots": 1, "seed": 17, "pool": files, "test": files, "limit": 3, **changes}
+    return build_prompts("copy_it", "copying", ["it"], **values)
+
+
+def test_the_prompt_asks_for_a_copy(files):
+    row = prompts(files)[0]
+    (shot,) = row["shots"]
+    text = "Il gatto numero 0 dorme sul tappeto della casa grande."
+    assert row["prompt"] == (
+        f"Copia il testo parola per parola.\nTesto: {shot['text']}\nCopia: {shot['text']}\n\n"
+        f"Testo: {text}\nCopia:"
+    )
+    assert row["references"] == [text] and shot["text"] != text
+
+
+def test_nothing_to_copy_is_said(files):
+    with pytest.raises(RevocabError, match=r"texts\.jsonl: no paragraph of 40 to 200 words"):
+        prompts(files, unit="paragraph")
+
+
+class Parrot(TransformersEngine):
+    """An engine that writes the text it was given, cut after ``keep`` tokens."""
+
+    keep = 10**6
+
+    def generate(self, prompts, max_new_tokens):
+        from revocab.evaluation.engines import Output
+
+        made = []
+        for prompt in prompts:
+            text = self.tokenizer.decode(prompt).rsplit("Testo: ", 1)[1].split("\nCopia:")[0]
+            ids = self.encode_text(text)[: self.keep]
+            made.append(Output(self.tokenizer.decode(ids).strip(), len(ids), "blank_line"))
+        return made
+
+
+def test_a_perfect_copy_and_a_short_one(files, tmp_path):
+    from revocab.evaluation.metrics import task_scores
+
+    folder = write_model(tmp_path / "model", context_length=512)
+    engine = Parrot(folder, batch_size=4, device="cpu", dtype="float32")
+    options = Options(max_new_tokens=64, context_length=512)
+    made = generate_task(engine, prompts(files), options)
+    values = {one.metric: one.value for one in task_scores("copying", ["it"], made)}
+    assert values == {"copy_ratio": pytest.approx(100), "copied": pytest.approx(100)}
+    engine.keep = 5
+    made = generate_task(engine, prompts(files), options)
+    assert all(row["copied_tokens"] <= 5 < row["reference_tokens"] for row in made)
+    values = {one.metric: one.value for one in task_scores("copying", ["it"], made)}
+    assert values["copied"] == 0 and values["copy_ratio"] > 100
+
+
+def test_no_prompt_fits(files, tmp_path):
+    folder = write_model(tmp_path / "model", context_length=32)
+    engine = Parrot(folder, batch_size=4, device="cpu", dtype="float32")
+    with pytest.raises(RevocabError, match="no prompt of this task fits"):
+        generate_task(engine, prompts(files), Options(max_new_tokens=28, context_length=512))
