@@ -8,7 +8,10 @@ BIN    := $(VENV)/bin
 # vLLM pins the libraries it stands on, so it lives apart. With a GPU: make vllm VLLM=vllm==0.32.0
 VENV_VLLM ?= .venv-vllm
 
-.PHONY: help install vllm demo test quick lint format clean
+# unbabel-comet needs transformers 4 and numpy 1.
+VENV_COMET ?= .venv-comet
+
+.PHONY: help install vllm comet demo test quick lint format clean
 
 help:  ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -39,6 +42,15 @@ else
 endif
 	$(VENV_VLLM)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	$(VENV_VLLM)/bin/python -c "from vllm import LLM"
+	touch $@
+
+comet: $(VENV_COMET)/.installed  ## make the environment of COMET-22 and xCOMET (1.4 GB)
+
+$(VENV_COMET)/.installed: requirements-comet.lock
+	$(PYTHON) -m venv $(VENV_COMET)
+	$(VENV_COMET)/bin/python -m pip install --quiet --upgrade pip
+	$(VENV_COMET)/bin/python -m pip install --quiet --progress-bar off -r requirements-comet.lock
+	$(VENV_COMET)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	touch $@
 
 demo: install  ## the whole DAG on the embedded demo, tables and report at the end

@@ -1,5 +1,6 @@
 # Names shared by all rules: the validated experiment, where things lie, and command-line arguments.
 import json
+import os
 import re
 import sys
 from pathlib import Path

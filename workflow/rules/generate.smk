@@ -53,3 +53,27 @@ rule generate_text:
     shell:
         "{params.python:q} scripts/generate_text.py --run {wildcards.run} {params.models:q}"
         " {params.prompts:q} {params.arguments:q} --out {params.out:q} 2> {log:q}"
+
+
+rule score_comet:
+    input:
+        outputs=f"{RESULTS}/runs/{{run}}/generation/manifest.json",
+        prompts=[f"{RESULTS}/prompts/{task}.jsonl" for task in GENERATION.tasks],
+        code=code("score_comet"),
+    output:
+        table=f"{RESULTS}/runs/{{run}}/generation/comet.csv",
+        by_item=f"{RESULTS}/runs/{{run}}/generation/comet_items.jsonl.gz",
+    log:
+        f"{RESULTS}/logs/score_comet/{{run}}.log",
+    conda:
+        "../../envs/comet.yaml"
+    params:
+        python=comet_python(),
+        folder=folder,
+        prompts=repeated(
+            "--prompts", [f"{task}={RESULTS}/prompts/{task}.jsonl" for task in GENERATION.tasks]
+        ),
+        models=repeated("--model", [f"{name}={model}" for name, model in COMET_MODELS.items()]),
+    shell:
+        "{params.python:q} scripts/score_comet.py --run {wildcards.run} --generation {params.folder:q}"
+        " {params.prompts:q} {params.models:q} --out {output.table:q} 2> {log:q}"

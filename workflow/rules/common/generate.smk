@@ -38,3 +38,24 @@ def prompt_arguments(wildcards):
         *options(unit=task.unit),
         *options(seed=EXPERIMENT.seed, pool=source_spec(task.pool), test=source_spec(task.test)),
     ]
+
+
+#: COMET metrics and their models, as the experiment names them.
+COMET_MODELS = {
+    metric: model
+    for metric, model in (("comet22", GENERATION.comet_model), ("xcomet", GENERATION.xcomet_model))
+    if model
+}
+
+
+def comet_python():
+    """Return the interpreter of the COMET environment; where there is none, the script says so."""
+    path = os.environ.get("REVOCAB_COMET_PYTHON", ".venv-comet/bin/python")
+    return path if Path(path).exists() and not USES_CONDA else PYTHON
+
+
+def scores_with_comet():
+    """Return whether any translation is scored with COMET."""
+    return bool(COMET_MODELS) and any(
+        task.kind == "translation" for task in GENERATION.tasks.values()
+    )

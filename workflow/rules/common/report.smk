@@ -12,6 +12,11 @@ def all_results():
         *[run_manifest(run) for run in RUNS.values()],
         *[f"{RESULTS}/runs/{run.id}/multiple_choice.csv" for run in evaluated()],
         *[f"{RESULTS}/runs/{run.id}/generation/manifest.json" for run in evaluated()],
+        *(
+            [f"{RESULTS}/runs/{run.id}/generation/comet.csv" for run in evaluated()]
+            if scores_with_comet()
+            else []
+        ),
         *([f"{RESULTS}/scale/manifest.json"] if EXPERIMENT.scale else []),
         *([f"{RESOURCES}/world/baselines.json"] if EXPERIMENT.world else []),
     ]

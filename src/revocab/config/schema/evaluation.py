@@ -73,6 +73,7 @@ class Generation(Closed):
     steps: list[Step] = Field(default=["first", "last"])
     #: A COMET model (Hub id or checkpoint path); none leaves COMET empty, with the reason.
     comet_model: Line | None = None
+    xcomet_model: Line | None = None
     tasks: dict[Id, GenerationTask]
 
 

@@ -1,0 +1,171 @@
+"""COMET-22 and xCOMET of outputs that are already written, with unbabel-comet's own models.
+
+Runs in an environment of its own (``make comet``): unbabel-comet needs another transformers and
+numpy than the rest. It reads prompts and outputs, and writes ``comet.csv`` and, for comparing runs
+item by item, ``comet_items.jsonl.gz``. Scores are those of the model times 100.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from revocab.errors import RevocabError
+from revocab.evaluation.statistics import bootstrap, mean_items
+from revocab.evaluation.tables import write_table
+from revocab.io import read_json, read_jsonl, sha256, write_json, write_jsonl
+
+COLUMNS = (
+    "run", "step", "task", "metric", "value", "stderr", "low", "high", "items", "shots", "engine",
+    "limit", "reason", "model", "comet_version",
+)  # fmt: skip
+
+
+@dataclass
+class Comet:
+    """A COMET model, loaded when first used. ``name``: a checkpoint file, a folder or a Hub id."""
+
+    name: str
+    batch_size: int = 16
+    gpus: int = 0
+    _model: Any = field(default=None, repr=False)
+
+    def checkpoint(self) -> Path:
+        """Return the checkpoint file; a Hub id is downloaded.
+
+        Raises :class:`RevocabError` for a folder without checkpoints or a model that cannot be had.
+        """
+        path = Path(self.name)
+        if path.is_file():
+            return path
+        if path.is_dir():
+            found = sorted(path.rglob("*.ckpt"))
+            if len(found) == 1:
+                return found[0]
+            listed = ", ".join(map(str, found)) or "none"
+            raise RevocabError(f"{path}: expected one *.ckpt file below it, found {listed}")
+        if path.is_absolute() or self.name.startswith(".") or path.suffix == ".ckpt":
+            raise RevocabError(f"{path}: no such COMET checkpoint; give a .ckpt file or a Hub id")
+        from comet import download_model
+
+        from revocab.hub_errors import explain
+
+        try:
+            return Path(download_model(self.name))
+        except Exception as error:  # gated, absent, offline
+            raise RevocabError(explain(error, self.name, "model")) from error
+
+    def score(self, samples: Sequence[dict[str, str]]) -> list[float]:
+        """Return the model's score of each ``{"src", "mt", "ref"}``."""
+        if self._model is None:
+            from comet import load_from_checkpoint
+
+            local = Path(self.name).exists()
+            self._model = load_from_checkpoint(str(self.checkpoint()), local_files_only=local)
+        found = self._model.predict(
+            list(samples), batch_size=self.batch_size, gpus=self.gpus, progress_bar=False,
+            num_workers=0,
+        )  # fmt: skip
+        return [float(one) for one in found.scores]
+
+
+def samples(
+    prompts: Sequence[dict[str, Any]], outputs: Sequence[dict[str, Any]], where: str
+) -> list[dict[str, str]]:
+    """Return what COMET compares: source, output and reference of each item.
+
+    Raises :class:`RevocabError` if the outputs are not those of the prompts.
+    """
+    if [row["id"] for row in prompts] != [row["id"] for row in outputs]:
+        raise RevocabError(f"{where}: its items are not those of the prompts; generate again")
+    source = prompts[0]["direction"][0]
+    return [
+        {"src": prompt["query"][source], "mt": made["output"], "ref": made["references"][0]}
+        for prompt, made in zip(prompts, outputs, strict=True)
+    ]
+
+
+def score_run(
+    run: str,
+    folder: Path,
+    prompts: Sequence[tuple[str, Path]],
+    models: Sequence[tuple[str, str]],
+    out: Path,
+    *,
+    batch_size: int = 16,
+    gpus: int = 0,
+) -> None:
+    """Score every output of ``folder`` (``step-NNNNNN/<task>.jsonl``) with every (metric, model).
+
+    Only translation tasks are scored. Finished parts are kept until all are there, so that a killed
+    run continues. Writes ``out`` and its item file, ``out`` last.
+    """
+    version = comet_version()
+    loaded = [(metric, Comet(name, batch_size, gpus)) for metric, name in models]
+    rows, kept = [], []
+    state = out.with_name(f".{out.name}.state")
+    for name, path in prompts:
+        queries = list(read_jsonl(path))
+        if queries[0]["kind"] != "translation":
+            continue
+        for made in sorted(folder.glob(f"step-*/{name}.jsonl")):
+            step = int(made.parent.name.removeprefix("step-"))
+            pairs = samples(queries, list(read_jsonl(made)), str(made))
+            for metric, model in loaded:
+                key = [sha256(path), sha256(made), model.name, version]
+                part = state / f"{step:06d}-{name}-{metric}.json"
+                values = finished(part, key)
+                if values is None:
+                    values = [100 * value for value in model.score(pairs)]
+                    write_json(part, {"key": key, "values": values})
+                where = {"run": run, "step": step, "task": name, "metric": metric}
+                rows.append({**where, **score_row(values, model.name, version)})
+                kept.append({**where, "parts": [len(values)], "by_part": False, "values": values})
+    if not rows:
+        raise RevocabError(f"{folder}: no outputs of a translation task; generate first")
+    write_jsonl(out.with_name(f"{out.stem}_items.jsonl.gz"), kept)
+    write_table(out, COLUMNS, rows)
+    for part in state.iterdir():
+        part.unlink()
+    state.rmdir()
+
+
+def finished(part: Path, key: list[str]) -> list[float] | None:
+    """Return stored item scores that were made from the same inputs, or None."""
+    stored = read_json(part) if part.is_file() else {}
+    return stored["values"] if stored.get("key") == key else None
+
+
+def score_row(values: Sequence[float], model: str, version: str) -> dict[str, Any]:
+    """Return the mean of item scores with its interval, and what computed them."""
+    items = mean_items(values)
+    interval = bootstrap(items)
+    return {
+        "value": items.value(),
+        "stderr": interval.stderr if interval else None,
+        "low": interval.low if interval else None,
+        "high": interval.high if interval else None,
+        "items": len(values),
+        # A path of one machine stays out of results; a Hub id is the model's name.
+        "model": Path(model).name if Path(model).exists() else model,
+        "comet_version": version,
+    }
+
+
+def comet_version() -> str:
+    """Return the installed version of unbabel-comet.
+
+    Raises :class:`RevocabError` where there is none.
+    """
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("unbabel-comet")
+    except PackageNotFoundError:
+        raise RevocabError(
+            "unbabel-comet is not installed in this environment; run 'make comet' (it makes "
+            ".venv-comet, which the rule then finds), name another with REVOCAB_COMET_PYTHON, or "
+            "leave out evaluation.generation.comet_model and xcomet_model"
+        ) from None

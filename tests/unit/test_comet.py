@@ -1,0 +1,133 @@
+"""COMET on tiny random checkpoints, with the real unbabel-comet in its own environment."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from comet_checkpoint import SAMPLES
+
+from revocab.errors import RevocabError
+from revocab.evaluation import comet
+from revocab.evaluation.comet import Comet, samples, score_run
+from revocab.evaluation.prompts import prompt_row
+from revocab.io import read_jsonl, write_jsonl
+
+HERE = Path(__file__).resolve().parent
+
+
+def write_outputs(folder: Path) -> tuple[Path, Path]:
+    """Write prompts and, for two steps, their outputs; return both."""
+    rows, made = [], []
+    for number, one in enumerate(SAMPLES):
+        query = {"id": str(number), "en": one["src"], "it": one["ref"]}
+        rows.append(prompt_row("translation", ["en", "it"], query, []))
+        made.append({"id": str(number), "output": one["mt"], "references": [one["ref"]]})
+    write_jsonl(folder / "flores_en_it.jsonl", rows)
+    for step in (0, 5):
+        write_jsonl(folder / "generation" / f"step-{step:06d}" / "flores_en_it.jsonl", made)
+    return folder / "flores_en_it.jsonl", folder / "generation"
+
+
+@pytest.fixture(scope="module")
+def comet_python(repository):
+    """The interpreter of the COMET environment."""
+    path = Path(os.environ.get("REVOCAB_COMET_PYTHON", repository / ".venv-comet/bin/python"))
+    if not path.exists():
+        pytest.skip(f"no COMET environment at {path}: run 'make comet' (1.4 GB)")
+    return path
+
+
+def test_real_comet_on_random_checkpoints(comet_python, repository, tmp_path):
+    """Both metrics, from a file and from a folder; what comes out is what the models say."""
+    environment = {**os.environ, "PYTHONPATH": str(repository / "src"), "HF_HUB_OFFLINE": "1"}
+    made = subprocess.run(
+        [comet_python, HERE / "comet_checkpoint.py", tmp_path / "models"],
+        capture_output=True, text=True, check=False, env=environment,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr[-2000:]
+    expected = json.loads((tmp_path / "models" / "expected.json").read_text())
+    assert len(set(expected["comet22"])) == len(set(expected["xcomet"])) == 2
+    prompts, generation = write_outputs(tmp_path)
+    out = generation / "comet.csv"
+    models = ["--model", f"comet22={tmp_path}/models/comet22/checkpoints/model.ckpt"]
+    models += ["--model", f"xcomet={tmp_path}/models/xcomet"]
+    arguments = ["--run", "r", "--generation", generation, "--prompts", f"flores_en_it={prompts}"]
+    done = subprocess.run(
+        [comet_python, repository / "scripts/score_comet.py", *arguments, *models, "--out", out],
+        capture_output=True, text=True, check=False, env=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    with out.open(encoding="utf-8", newline="") as handle:
+        rows = list(csv.DictReader(handle))
+    assert [(row["step"], row["metric"]) for row in rows] == [
+        ("0", "comet22"), ("0", "xcomet"), ("5", "comet22"), ("5", "xcomet"),
+    ]  # fmt: skip
+    for row in rows:
+        assert float(row["value"]) == pytest.approx(50 * sum(expected[row["metric"]]), rel=1e-5)
+        assert row["items"] == "2" and str(tmp_path) not in row["model"]
+    items = list(read_jsonl(generation / "comet_items.jsonl.gz"))
+    assert items[0]["values"] == pytest.approx([100 * one for one in expected["comet22"]], rel=1e-5)
+    assert not (generation / ".comet.csv.state").exists()
+
+
+class Counting(Comet):
+    """A model that counts its calls and fails at the third."""
+
+    calls: ClassVar[list[int]] = []
+    fail_at = 3
+
+    def score(self, samples):
+        if len(self.calls) + 1 == self.fail_at:
+            raise KeyboardInterrupt
+        self.calls.append(len(samples))
+        return [0.5, 0.7]
+
+
+def test_a_killed_run_continues(tmp_path, monkeypatch):
+    prompts, generation = write_outputs(tmp_path)
+    monkeypatch.setattr(comet, "comet_version", lambda: "2.2.7")
+    monkeypatch.setattr(comet, "Comet", Counting)
+    monkeypatch.setattr(Counting, "calls", [])
+    out = generation / "comet.csv"
+    arguments = ("r", generation, [("flores_en_it", prompts)], [("comet22", "a"), ("xcomet", "b")])
+    with pytest.raises(KeyboardInterrupt):
+        score_run(*arguments, out)
+    assert not out.exists() and len(Counting.calls) == 2
+    monkeypatch.setattr(Counting, "fail_at", 0)
+    score_run(*arguments, out)
+    assert len(Counting.calls) == 4
+    assert {path.name for path in generation.iterdir() if path.is_file()} == {
+        "comet.csv",
+        "comet_items.jsonl.gz",
+    }
+
+
+def test_errors_say_what_to_do(tmp_path):
+    with pytest.raises(RevocabError, match="no such COMET checkpoint"):
+        Comet(str(tmp_path / "absent.ckpt")).checkpoint()
+    with pytest.raises(RevocabError, match=r"expected one \*\.ckpt file below it, found none"):
+        Comet(str(tmp_path)).checkpoint()
+    with pytest.raises(RevocabError, match="its items are not those of the prompts"):
+        samples([{"id": "1"}], [{"id": "2"}], "x.jsonl")
+
+
+def test_without_the_environment_the_script_names_the_next_step(repository, tmp_path):
+    """The core environment has no comet."""
+    prompts, generation = write_outputs(tmp_path)
+    done = subprocess.run(
+        [
+            sys.executable, repository / "scripts/score_comet.py", "--run", "r",
+            "--generation", generation, "--prompts", f"flores_en_it={prompts}",
+            "--model", "comet22=org/model", "--out", tmp_path / "c.csv",
+        ],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "unbabel-comet is not installed" in done.stderr and "make comet" in done.stderr
