@@ -47,12 +47,30 @@ def fake_results(root: Path, config: str = "demo.yaml", **overrides) -> Path:
     for run in runs:
         if run.trains:
             fake_training(root / "runs" / run.id, run, draw)
+            fake_initialisation(root / "runs" / run.id / "init", run)
         if run.evaluate:
             fake_scores(root / "runs" / run.id, run, content["experiment"], draw)
     for source in sorted({run.source for run in runs}):
         fake_heldout(root / "models" / source, [300], lambda _: 0.0, draw)
     fake_shared(root, content["experiment"], runs, draw)
     return root
+
+
+def fake_initialisation(folder: Path, run: Run) -> None:
+    """Write ``diagnostics.json`` as init_embeddings does: lapt changes no matrix, clp collapses."""
+    copied = {"rows": 700, "mean": 1.5}
+    found = {
+        "norm_copied": copied,
+        "norm_new": {"rows": 452, "mean": 0.05 if run.name == "clp" else 1.25},
+        "cosine_to_mean_copied": 0.31,
+        "cosine_to_mean_new": 0.42,
+        "near_duplicates": {"rows": 17},
+        "method": {"anchors_cosine": 0.61, "held_out_cosine": 0.52} if "sava" in run.name else {},
+    }
+    matrices = {} if run.name == "lapt" else {"input": found, "output": found}
+    warnings = ["method 'clp', input matrix: collapsed"] if run.name == "clp" else []
+    described = {"method": run.method, "matrices": matrices, "warnings": warnings}
+    write_json(folder / "diagnostics.json", described)
 
 
 def fake_training(folder: Path, run: Run, draw: random.Random) -> None:

@@ -12,7 +12,7 @@ from fake_results import fake_results, write_csv
 
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json, write_jsonl
-from revocab.report import facts, guessers
+from revocab.report import facts, guessers, initialisation
 from revocab.report.checks import check_artefacts, check_results
 from revocab.report.export import export_results
 from revocab.report.html import build_report
@@ -206,6 +206,21 @@ def test_page_stands_alone(folder):
     for link in set(re.findall(r'href="([^"#][^"]*)"', page)) - {"checks.json"}:
         assert (folder / link).is_file(), link
     assert 'title="from runs/mistral-fvt/multiple_choice.csv"' in page
+
+
+def test_new_rows_stand_in_the_page_with_their_warnings(folder):
+    header, rows = initialisation.table(Results(folder))
+    cells = [dict(zip(header, row, strict=True)) for row in rows]
+    clp = next(row for row in cells if row["Run"].endswith("CLP") and row["Matrix"] == "LM head")
+    assert clp["New / copied"] == "0.0333"
+    assert clp["Cosine on held-out anchors"] == "–"
+    sava = next(row for row in cells if row["Run"].endswith("SAVA"))
+    assert sava["Cosine on held-out anchors"] == "0.52"
+    assert sava["Near duplicates"] == "17"
+    assert not any("LAPT" in row["Run"] for row in cells)
+    build_report(folder, folder / "report.html")
+    page = (folder / "report.html").read_text()
+    assert "mistral-clp: method &#39;clp&#39;, input matrix: collapsed" in page
 
 
 def test_page_without_results(tmp_path):

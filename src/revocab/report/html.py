@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.io import write_text
-from revocab.report import facts, guessers, notes
+from revocab.report import facts, guessers, initialisation, notes
 from revocab.report.names import numbered
 from revocab.report.render import to_html
 from revocab.report.results import Results
@@ -140,6 +140,7 @@ def page(results: Results, resources: Path | None = None) -> str:
          facts.heldout_table(results)),
         ("vocabularies", "Vocabulary intersections", "Tokens that two vocabularies share.",
          facts.intersection_table(results)),
+        ("initialisation", "New rows", initialisation.NOTE, initialisation.table(results)),
         ("scale", "Initialisation at full size", "Each method on a matrix of a real model's shape "
          "with random values.", facts.scale_table(results)),
         ("guessers", "Blind guessers", "Accuracy in per cent, on the synthetic items, of guessers "
@@ -160,6 +161,7 @@ def page(results: Results, resources: Path | None = None) -> str:
             for name, title, note, (header, rows) in extra
             if rows
         ],
+        warnings={"initialisation": initialisation.warnings(results)},
         limitations=limitations(results),
         versions=versions(),
         checks=results.json("checks.json"),
