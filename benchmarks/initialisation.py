@@ -3,8 +3,9 @@
 Random values: 32,000 x 4096 source, 32,768 x 2560 helper, 16,438 shared tokens. Slow references are
 timed on a few tokens or steps and scaled up; what is compared is also checked to be equal.
 
-    python benchmarks/initialisation.py            # minutes, about 4 GB
-    python benchmarks/initialisation.py --small    # seconds
+    python benchmarks/initialisation.py                                   # minutes, about 4 GB
+    python benchmarks/initialisation.py --shape llama --no-references
+    python benchmarks/initialisation.py --small                           # seconds
 """
 
 from __future__ import annotations
@@ -31,6 +32,24 @@ SHAPES = {
 }
 
 
+METHODS = {
+    "random": ("random", {}),
+    "mean": ("mean", {}),
+    "fvt": ("fvt", {}),
+    "clp": ("clp", {}),
+    "clp-sparsemax": ("clp-sparsemax", {}),
+    "clp top_k=10": ("clp", {"top_k": 10}),
+    "similarity": ("similarity", {}),
+    "wechsel": ("wechsel", {}),
+    "focus": ("focus", {}),
+    "ofa": ("ofa", {}),
+    "omp": ("omp", {}),
+    "projection": ("projection", {}),
+    "sava lstsq": ("sava", {"solver": "lstsq"}),
+    "sava procrustes": ("sava", {"solver": "procrustes"}),
+}
+
+
 def make_inputs(shape: Shape, seed: int):
     import torch
 
@@ -53,14 +72,31 @@ def make_inputs(shape: Shape, seed: int):
     )
 
 
+@dataclass(frozen=True)
+class Cost:
+    """Seconds on the clock, seconds of processor (both cores), peak GiB above the start."""
+
+    seconds: float
+    processor: float
+    memory: float
+
+    def __str__(self):
+        return (
+            f"{self.seconds:9.2f} s  {self.processor:9.2f} s of processor  {self.memory:5.2f} GiB"
+        )
+
+
 def timed(call: Callable):
-    """Return the call's result, seconds, and peak memory above the start in GiB."""
+    """Return the call's result and its cost."""
     from revocab.initialise.scale import PeakMemory
 
-    started = time.perf_counter()
+    started, processor = time.perf_counter(), time.process_time()
     with PeakMemory.watch() as memory:
         result = call()
-    return result, time.perf_counter() - started, memory.bytes / 2**30
+    cost = Cost(
+        time.perf_counter() - started, time.process_time() - processor, memory.bytes / 2**30
+    )
+    return result, cost
 
 
 def clp_per_token(inputs, tokens: int):
@@ -109,33 +145,59 @@ def benchmark_clp(inputs) -> None:
     from revocab.initialise.method import methods
 
     method = methods()["clp"]
-    rows, seconds, memory = timed(lambda: method.initialise(inputs, method.options()))
+    rows, cost = timed(lambda: method.initialise(inputs, method.options()))
     tokens = 5
-    expected, slow, slow_memory = timed(lambda: clp_per_token(inputs, tokens))
-    slow *= len(inputs.missing_N) / tokens
+    expected, slow = timed(lambda: clp_per_token(inputs, tokens))
+    scale = len(inputs.missing_N) / tokens
     error = np.linalg.norm(rows[:tokens].numpy() - expected) / np.linalg.norm(expected)
-    print(f"clp             {seconds:9.2f} s  {memory:5.2f} GiB")
-    print(f"clp per token   {slow:9.2f} s  {slow_memory:5.2f} GiB  (from {tokens} tokens)")
-    print(f"  {slow / seconds:.0f} times faster; relative difference {error:.1e}")
+    print(f"clp             {cost}")
+    print(f"clp per token   {Cost(slow.seconds * scale, slow.processor * scale, slow.memory)}")
+    print(
+        f"  (from {tokens} tokens) {slow.seconds * scale / cost.seconds:.0f} times faster; "
+        f"relative difference {error:.1e}"
+    )
 
 
 def benchmark_sgd(x_NX, y_NY, gram_steps: int, slow_steps: int) -> None:
-    from revocab.initialise.alignment import fit_sgd
+    from revocab.initialise.alignment import Normal, fit_sgd
+
+    normal, start = timed(lambda: Normal.of(x_NX, y_NY))
 
     def fit(steps: int):
-        return fit_sgd(x_NX, y_NY, steps=steps, learning_rate=1e-3, seed=42)
+        return fit_sgd(x_NX, y_NY, steps=steps, learning_rate=1e-3, seed=42, normal=normal)
 
     fit_sgd(x_NX[:64], y_NY[:64], steps=1, learning_rate=1e-3, seed=42)  # imports
-    _, start, _ = timed(lambda: fit(1))
-    _, seconds, memory = timed(lambda: fit(gram_steps + 1))
-    step = (seconds - start) / gram_steps
+    _, first = timed(lambda: fit(1))
+    _, more = timed(lambda: fit(gram_steps + 1))
+    step = (more.seconds - first.seconds) / gram_steps
+    processor = (more.processor - first.processor) / gram_steps
     direct_steps(x_NX[:64], y_NY[:64], 1)
-    expected, slow, slow_memory = timed(lambda: direct_steps(x_NX, y_NY, slow_steps))
-    slow_step = slow / slow_steps
+    expected, slow = timed(lambda: direct_steps(x_NX, y_NY, slow_steps))
+    slow_step, slow_processor = slow.seconds / slow_steps, slow.processor / slow_steps
     error = (fit(slow_steps).weight_XY - expected).norm() / expected.norm()
-    print(f"sava sgd        {step:9.3f} s a step, {start:.1f} s to begin  {memory:5.2f} GiB")
-    print(f"sava sgd direct {slow_step:9.3f} s a step  {slow_memory:5.2f} GiB")
-    print(f"  {slow_step / step:.0f} times faster; relative difference {error:.1e}")
+    print(f"sava sgd, start {start}")
+    print(f"sava sgd, step  {Cost(step, processor, more.memory)}")
+    print(f"  direct, step  {Cost(slow_step, slow_processor, slow.memory)}")
+    print(
+        f"  {slow_step / step:.0f} times faster a step ({slow_processor / processor:.0f} by "
+        f"processor time); relative difference after {slow_steps} steps {error:.1e}"
+    )
+
+
+def check_lstsq(x_NX, y_NY) -> None:
+    """Compare predictions with those of a float64 QR."""
+    import torch
+
+    from revocab.initialise.alignment import fit_lstsq
+
+    fitted, cost = timed(lambda: fit_lstsq(x_NX, y_NY))
+    design = torch.cat([x_NX, torch.ones(len(x_NX), 1)], dim=1).double()
+    exact, slow = timed(lambda: torch.linalg.lstsq(design, y_NY.double(), driver="gels").solution)
+    expected = design[:2048] @ exact
+    error = (fitted(x_NX[:2048]).double() - expected).norm() / expected.norm()
+    print(f"lstsq fit       {cost}")
+    print(f"  float64 QR    {slow}")
+    print(f"  relative difference of predictions {float(error):.1e}")
 
 
 def benchmark_methods(inputs, wanted: dict[str, tuple[str, dict]]) -> None:
@@ -144,14 +206,22 @@ def benchmark_methods(inputs, wanted: dict[str, tuple[str, dict]]) -> None:
     for name, (method_name, options) in wanted.items():
         method = methods()[method_name]
         checked = method.options(**options)
-        _, seconds, memory = timed(lambda m=method, o=checked: m.initialise(inputs, o))
-        print(f"{name:15} {seconds:9.2f} s  {memory:5.2f} GiB")
+        _, cost = timed(lambda m=method, o=checked: m.initialise(inputs, o))
+        print(f"{name:15} {cost}", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--shape", choices=list(SHAPES), default="mistral")
     parser.add_argument("--small", action="store_const", dest="shape", const="small")
+    parser.add_argument("--methods", nargs="*", choices=list(METHODS), default=list(METHODS))
+    parser.add_argument(
+        "--references",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="the slow computations beside clp and sava sgd",
+    )
+    parser.add_argument("--exact", action="store_true", help="compare lstsq with a float64 QR")
     parser.add_argument("--threads", type=int, help="default: all cores")
     arguments = parser.parse_args()
 
@@ -162,21 +232,14 @@ def main() -> None:
     shape = SHAPES[arguments.shape]
     print(f"{shape}, {torch.get_num_threads()} threads, torch {torch.__version__}; one matrix")
     inputs = make_inputs(shape, seed=0)
-    benchmark_methods(
-        inputs,
-        {
-            "random": ("random", {}),
-            "mean": ("mean", {}),
-            "fvt": ("fvt", {}),
-            "clp-sparsemax": ("clp-sparsemax", {}),
-            "clp top_k=10": ("clp", {"top_k": 10}),
-            "sava lstsq": ("sava", {"solver": "lstsq"}),
-            "sava procrustes": ("sava", {"solver": "procrustes"}),
-        },
-    )
-    benchmark_clp(inputs)
+    benchmark_methods(inputs, {name: METHODS[name] for name in arguments.methods})
+    if arguments.references:
+        benchmark_clp(inputs)
     x_NX, y_NY = anchors_of(inputs)
-    benchmark_sgd(x_NX, y_NY, gram_steps=8, slow_steps=2)
+    if arguments.references:
+        benchmark_sgd(x_NX, y_NY, gram_steps=8, slow_steps=2)
+    if arguments.exact:
+        check_lstsq(x_NX, y_NY)
 
 
 if __name__ == "__main__":
