@@ -38,13 +38,19 @@ def texts(
     """Yield the texts of one split in order, up to a number of documents or UTF-8 bytes.
 
     A document that would exceed ``limit_bytes`` is not yielded, and ends the reading; the first
-    document always is.
+    document always is. Raises :class:`RevocabError` for a document that cannot be UTF-8.
     """
     used = 0
     for number, document in enumerate(documents(folder, split)):
         if limit_documents is not None and number >= limit_documents:
             return
-        used += len(document["text"].encode())
+        try:
+            used += len(document["text"].encode())
+        except UnicodeEncodeError as error:
+            raise RevocabError(
+                f"{folder}, {split} document {number + 1}: a lone surrogate at character"
+                f" {error.start} is not text; repair the source and prepare the corpus again"
+            ) from None
         if limit_bytes is not None and used > limit_bytes and number:
             return
         yield document["text"]

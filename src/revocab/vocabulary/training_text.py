@@ -49,25 +49,15 @@ def training_budgets(mixture: list[TrainingText], limit_bytes: int | None = None
     return {part.corpus: int(budget * part.share) for part in mixture}
 
 
-def _encoded(text: str, part: TrainingText) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise RevocabError(
-            f"corpus {part.corpus} ({part.folder}): a lone surrogate at character {error.start} of"
-            " a document is not text; repair the source and prepare the corpus again"
-        ) from None
-
-
 def training_texts(mixture: list[TrainingText], budgets: dict[str, int]) -> Iterator[str]:
     """Yield each corpus's documents in order up to its budget; the last one is cut to fit.
 
-    Raises :class:`RevocabError` for a document that is not valid Unicode.
+    Raises :class:`RevocabError` for a document that cannot be UTF-8.
     """
     for part in mixture:
         left = budgets[part.corpus]
         for text in texts(part.folder):
-            data = _encoded(text, part)
+            data = text.encode()
             if len(data) > left:
                 yield data[:left].decode(errors="ignore")
                 break

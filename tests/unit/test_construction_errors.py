@@ -1,0 +1,235 @@
+"""What cannot be built is refused in one line, and nothing is written."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from construction_toys import ENGLISH, base_tokenizers, change, edited, mixture, prepared
+
+from revocab.errors import RevocabError
+from revocab.io import read_json, write_json, write_jsonl
+from revocab.vocabulary.build import TrainingText, build_copied, build_tokenizer, build_trained
+from revocab.vocabulary.construction import BuildInputs, constructions
+from revocab.vocabulary.load import load_tokenizer
+
+
+@pytest.fixture(scope="module")
+def corpora(tmp_path_factory):
+    return prepared(tmp_path_factory.mktemp("corpora"))
+
+
+@pytest.fixture(scope="module")
+def bases(tmp_path_factory):
+    return base_tokenizers(tmp_path_factory.mktemp("bases"))
+
+
+def refused(message, way, base, mixtures, out, **options):
+    with pytest.raises(RevocabError, match=message) as caught:
+        change(way, base, mixtures, out, **options)
+    assert len(caught.value.problems) == 1
+    assert not out.exists() and not list(out.parent.glob(f".{out.name}*"))
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "out"
+
+
+def vocabulary_of(base):
+    return read_json(base / "tokenizer.json")["model"]["vocab"]
+
+
+def test_a_vocabulary_with_holes(tmp_path, corpora, bases, out):
+    base = load_tokenizer(bases["byte_level"])
+    vocabulary = vocabulary_of(bases["byte_level"])
+    last = max(vocabulary, key=vocabulary.get)
+    holed = edited(base, tmp_path / "b", model__vocab={**vocabulary, last: len(vocabulary) + 4})
+    text = {"corpora": mixture(corpora, it=1.0)}
+    for way in ("extend", "replace", "optimise"):
+        options = {"extend": {"add": 5}, "replace": {"share": 0.1}}.get(way, {})
+        refused("ids without a token: 599, 600, 601", way, holed, text, out, **options)
+    with pytest.raises(RevocabError, match="ids without a token: 599"):
+        build_copied(holed, out)
+    assert not out.exists()
+
+
+def test_ids_given_twice(tmp_path, corpora, bases, out):
+    base = load_tokenizer(bases["byte_level"])
+    vocabulary = vocabulary_of(bases["byte_level"])
+    last = max(vocabulary, key=vocabulary.get)
+    doubled = edited(base, tmp_path / "b", model__vocab={**vocabulary, last: 300})
+    text = {"corpora": mixture(corpora, it=1.0)}
+    refused("ids with two tokens: 300", "extend", doubled, text, out, add=5)
+
+
+def test_merges_that_name_missing_tokens(tmp_path, corpora, bases, out):
+    base = load_tokenizer(bases["byte_level"])
+    merges = read_json(bases["byte_level"] / "tokenizer.json")["model"]["merges"]
+    broken = edited(base, tmp_path / "b", model__merges=[*merges, ["zz", "zzz"]])
+    text = {"corpora": mixture(corpora, it=1.0)}
+    message = "3 tokens that merges name are not in the vocabulary: 'zz', 'zzz', 'zzzzz'"
+    refused(message, "extend", broken, text, out, add=5)
+
+
+def test_an_empty_corpus(tmp_path, corpora, bases, out):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    manifest = read_json(corpora["it"] / "manifest.json")
+    manifest["train"]["bytes"] = 0
+    write_json(empty / "manifest.json", manifest)
+    write_jsonl(empty / "train.jsonl.gz", [])
+    text = {"corpora": [TrainingText("none", 1.0, empty)]}
+    refused("corpus none: no text to train on", "extend", bases["mistral"], text, out, add=5)
+    with pytest.raises(RevocabError, match="corpus none: no text"):
+        build_trained(text["corpora"], "byte_level", 400, out)
+    manifest["train"]["bytes"] = 4
+    write_json(empty / "manifest.json", manifest)
+    write_jsonl(empty / "train.jsonl.gz", [{"id": "1", "text": " \n \t"}])
+    refused("corpora none: no words in the text", "extend", bases["mistral"], text, out, add=5)
+
+
+@pytest.mark.parametrize("way", ["extend", "train"])
+def test_a_corpus_of_another_encoding(tmp_path, corpora, bases, out, way):
+    latin = tmp_path / "latin"
+    latin.mkdir()
+    write_json(latin / "manifest.json", read_json(corpora["it"] / "manifest.json"))
+    line = json.dumps({"id": "1", "text": "perché"}, ensure_ascii=False) + "\n"
+    (latin / "train.jsonl.gz").write_bytes(gzip.compress(line.encode("latin-1")))
+    text = [TrainingText("latin", 1.0, latin)]
+    if way == "extend":
+        refused(r"not UTF-8 .*convert", way, bases["unigram"], {"corpora": text}, out, add=5)
+    else:
+        with pytest.raises(RevocabError, match=r"not UTF-8 .*convert"):
+            build_trained(text, "byte_fallback", 400, out)
+        assert not out.exists()
+
+
+def test_lone_surrogates(tmp_path, corpora, bases, out):
+    broken = tmp_path / "surrogate"
+    broken.mkdir()
+    write_json(broken / "manifest.json", read_json(corpora["it"] / "manifest.json"))
+    line = '{"id": "1", "text": "ab \\ud800 c"}\n'
+    (broken / "train.jsonl.gz").write_bytes(gzip.compress(line.encode()))
+    text = {"corpora": [TrainingText("broken", 1.0, broken)]}
+    message = r"surrogate, train document 1: a lone surrogate at character 3 is .* repair"
+    refused(message, "extend", bases["byte_level"], text, out, add=5)
+    with pytest.raises(TypeError):
+        load_tokenizer(bases["byte_level"])("ab \ud800 c")
+
+
+def test_more_than_the_text_can_fill(corpora, bases, out):
+    text = {"corpora": mixture(corpora, it=1.0)}
+    for family in ("byte_level", "unigram"):
+        message = r"90000 new tokens are wanted, but the corpora give \d+ .*ask for fewer"
+        refused(message, "extend", bases[family], text, out, add=90000)
+    message = r"7000 new tokens are wanted, but the donor has \d+"
+    donor = bases["byte_fallback"]
+    refused(message, "extend", bases["byte_level"], text, out, add=7000, donor=donor)
+
+
+def test_more_than_may_go(corpora, bases, out):
+    text = {"corpora": mixture(corpora, it=1.0)}
+    message = r"share = 0.9: 540 of 600 tokens, but only \d+ may go \(special and byte tokens"
+    refused(message, "replace", bases["byte_level"], text, out, share=0.9)
+    message = r"option keep = 30: 30 tokens, but at least \d+ must stay"
+    refused(message, "optimise", bases["byte_level"], text, out, keep=30)
+    refused(
+        "option keep = 9000: the base has 600",
+        "optimise",
+        bases["llama"],
+        text,
+        out,
+        keep=9000,
+        size=9500,
+    )
+    refused(
+        "option size = 400: 450 tokens are kept",
+        "optimise",
+        bases["llama"],
+        text,
+        out,
+        keep=0.75,
+        size=400,
+    )
+    refused("option size = 600: the base has 600", "extend", bases["llama"], text, out, size=600)
+
+
+def test_bases_that_cannot_be_changed(tmp_path, corpora, out):
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    words = {"[UNK]": 0, "the": 1, "##s": 2}
+    piece = Tokenizer(models.WordPiece(words, unk_token="[UNK]"))
+    piece.pre_tokenizer = pre_tokenizers.Whitespace()
+    PreTrainedTokenizerFast(tokenizer_object=piece, unk_token="[UNK]").save_pretrained(
+        tmp_path / "w"
+    )
+    text = {"corpora": mixture(corpora, it=1.0)}
+    message = (
+        r"a WordPiece vocabulary cannot be changed; allowed are BPE .* and Unigram; substitute"
+    )
+    refused(message, "extend", tmp_path / "w", text, out, add=5)
+
+
+def test_options(corpora, bases, out):
+    text = {"corpora": mixture(corpora, it=1.0)}
+    base = bases["mistral"]
+    refused(
+        "exactly one of add, add_share, size must be given, received none",
+        "extend",
+        base,
+        text,
+        out,
+    )
+    refused("exactly one of .*received add, size", "extend", base, text, out, add=1, size=9)
+    refused(
+        "option ad = 5: extra inputs.*options are: base, corpora",
+        "extend",
+        base,
+        text,
+        out,
+        add=3,
+        ad=5,
+    )
+    refused("add: all needs a donor", "extend", base, text, out, add="all")
+    refused("donor_top needs a donor", "replace", base, text, out, share=0.1, donor_top=5)
+    refused("keep is a share below 1 or a whole number", "optimise", base, text, out, keep=1.5)
+    with pytest.raises(RevocabError, match="'extent': unknown; allowed are extend, optimise, rep"):
+        build_tokenizer("extent", {}, BuildInputs(), out)
+    with pytest.raises(RevocabError, match="exactly one of path, hub"):
+        build_tokenizer("substitute", {}, BuildInputs(), out)
+
+
+def test_every_construction_says_what_it_is():
+    assert list(constructions()) == ["extend", "optimise", "replace", "substitute", "train"]
+    for name, one in constructions().items():
+        assert one.name == name and one.summary and one.citation
+        assert one.options.model_config["extra"] == "forbid"
+
+
+def test_command_line(repository, tmp_path, corpora, bases):
+    def call(*arguments):
+        return subprocess.run(
+            [sys.executable, repository / "scripts" / "build_tokenizer.py", *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(repository / "src")},
+            check=False,
+        )
+
+    text = f"it=1.0={corpora['it']}"
+    base = ("--base", bases["byte_fallback"])
+    made = call("extend", *base, "--corpus", text, "--option", "add=12", "--out", tmp_path / "x")
+    assert made.returncode == 0, made.stderr
+    manifest = read_json(tmp_path / "x" / "manifest.json")
+    assert manifest["vocabulary_size"] == 652 and manifest["options"]["base"] == "byte_fallback"
+    assert len(load_tokenizer(tmp_path / "x")(ENGLISH[0]).input_ids) > 5
+
+    wrong = call("train", *base, "--corpus", text, "--out", tmp_path / "y")
+    assert wrong.returncode == 1 and not (tmp_path / "y").exists()
+    assert wrong.stderr.strip() == "error: construction 'train' takes no base"

@@ -1,0 +1,331 @@
+"""Extend, replace and optimise: what every result promises, over every family of base."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+from construction_toys import (
+    ENGLISH,
+    FAMILIES,
+    GREEK,
+    ITALIAN,
+    base_tokenizers,
+    change,
+    mixture,
+    prepared,
+)
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from revocab.corpora.read import texts
+from revocab.io import read_json, sha256
+from revocab.vocabulary.editable import EditableVocabulary
+from revocab.vocabulary.load import load_tokenizer
+
+ADDED = 40
+WAYS = {
+    "extend": {"add": ADDED},
+    "replace": {"share": 0.1},
+    "optimise": {"keep": 0.85},
+}
+#: (construction, family, donor or None)
+CASES = [(way, family, None) for way in WAYS for family in FAMILIES] + [
+    ("extend", "byte_fallback", "byte_level"),
+    ("extend", "byte_level", "byte_fallback"),
+    ("extend", "unigram", "byte_level"),
+    ("replace", "mistral", "byte_level"),
+]
+
+
+class Case:
+    """One built tokenizer beside its base."""
+
+    def __init__(self, way, base, folder, manifest):
+        self.way, self.folder, self.manifest = way, folder, manifest
+        self.base, self.made = load_tokenizer(base), load_tokenizer(folder)
+        self.changes = read_json(folder / "changes.json")
+        self.added = {one["id"]: one["token"] for one in self.changes["added"]}
+        self.dropped = {one["token"]: one["id"] for one in self.changes["dropped"]}
+        self.base_ids, self.ids = self.base.get_vocab(), self.made.get_vocab()
+
+    @cached_property
+    def expansion(self):
+        """What the base makes of the text of each new token."""
+        model = self.base.backend_tokenizer.model
+        return {
+            number: [one.value for one in model.tokenize(token)]
+            for number, token in self.added.items()
+        }
+
+    def tokens(self, text):
+        return self.base.tokenize(text), self.made.tokenize(text)
+
+
+@pytest.fixture(scope="module")
+def corpora(tmp_path_factory):
+    return prepared(tmp_path_factory.mktemp("corpora"))
+
+
+@pytest.fixture(scope="module")
+def bases(tmp_path_factory):
+    return base_tokenizers(tmp_path_factory.mktemp("bases"))
+
+
+@pytest.fixture(scope="module")
+def donors(tmp_path_factory, corpora):
+    from revocab.vocabulary.build import build_trained
+
+    folder = tmp_path_factory.mktemp("donors")
+    for alphabet in ("byte_fallback", "byte_level"):
+        build_trained(mixture(corpora, el=1.0), alphabet, 900, folder / alphabet)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory, corpora, bases, donors):
+    folder = tmp_path_factory.mktemp("built")
+    made = {}
+    for way, family, donor in CASES:
+        mixtures = {"corpora": mixture(corpora, el=1.0)}
+        if way != "extend":
+            mixtures["count_corpora"] = mixture(corpora, el=0.5, en=0.5)
+        out = folder / f"{way}-{family}-{donor}"
+        donor_folder = donors / donor if donor else None
+        manifest = change(way, bases[family], mixtures, out, donor_folder, **WAYS[way])
+        made[way, family, donor] = Case(way, bases[family], out, manifest)
+    return made
+
+
+@pytest.fixture(params=CASES, ids=lambda case: "-".join(map(str, case)))
+def case(request, cases):
+    return cases[request.param]
+
+
+PIECES = ["  ", "\n", "\t", "▁", "\x10", "e\u0301", "👩\u200d👧", "日本", "Привет", "مرحبا", "Ġ"]
+PIECES += ["<0x0A>", "\x00", "\u00a0", "\ufeff", " 12", "\u0301", "😀"]
+NASTY = st.sampled_from(PIECES)
+WORDS = st.sampled_from(sorted({w for t in ENGLISH + ITALIAN + GREEK for w in t.split()}))
+ANY_TEXT = st.lists(
+    st.characters(exclude_categories=["Cs"]) | NASTY | WORDS | WORDS.map(" {}".format), max_size=12
+).map("".join)
+some = settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def round_trips(tokenizer, text):
+    return tokenizer.decode(tokenizer(text).input_ids, skip_special_tokens=True) == text
+
+
+@some
+@given(text=ANY_TEXT)
+def test_round_trip(case, text):
+    assert round_trips(case.made, text)
+
+
+@some
+@given(text=ANY_TEXT)
+def test_untouched_text_is_encoded_as_before(case, text):
+    before, after = case.tokens(text)
+    if case.dropped.keys() & set(before):
+        return
+    if not set(case.added.values()) & set(after):
+        assert after == before
+    if case.made.backend_tokenizer.model.__class__.__name__ == "BPE":
+        # Even where new merges apply, they only join what the base gives.
+        joined = [case.expansion.get(case.ids[token], [token]) for token in after]
+        assert [token for part in joined for token in part] == before
+
+
+def test_every_new_token_is_what_its_own_text_gives(case):
+    assert len(case.added) == (ADDED if case.way == "extend" else len(case.dropped))
+    model = case.made.backend_tokenizer.model
+    vocabulary = EditableVocabulary.read(case.made)
+    for number, token in case.added.items():
+        assert [one.id for one in model.tokenize(token)] == [number]
+        try:
+            text = vocabulary.text(token).decode()
+        except UnicodeDecodeError:
+            continue  # part of a character has no text of its own
+        if vocabulary.style == "byte_level":
+            assert case.made(text, add_special_tokens=False).input_ids == [number]
+        elif text.startswith(" "):
+            assert case.made(text[1:], add_special_tokens=False).input_ids == [number]
+
+
+def test_uses_are_those_of_the_whole_corpus(case, corpora):
+    counts = dict.fromkeys(case.added, 0)
+    for text in texts(corpora["el"]):
+        for number in case.made(text).input_ids:
+            if number in counts:
+                counts[number] += 1
+    assert counts == {one["id"]: one["uses"] for one in case.changes["added"]}
+    assert case.manifest["added_unused"] == sum(count == 0 for count in counts.values())
+    assert sum(counts.values()) > 200
+
+
+def test_ids_sizes_and_what_stays(case):
+    base, made = case.base_ids, case.ids
+    assert sorted(made.values()) == list(range(len(made)))
+    kept = [token for token in sorted(base, key=base.get) if token not in case.dropped]
+    if case.way == "extend":
+        assert len(made) == len(base) + ADDED and not case.dropped
+        assert min(case.added) == len(base)
+    else:
+        assert len(made) == len(base)
+    if case.way == "optimise":
+        assert [made[token] for token in kept] == list(range(len(kept)))
+        assert not case.manifest["ids_kept"]
+    else:
+        assert all(made[token] == base[token] for token in kept)
+        assert case.manifest["ids_kept"]
+    if case.way == "replace":
+        assert sorted(case.added) == sorted(case.dropped.values())
+        assert list(case.added) == sorted(case.added)
+    assert not EditableVocabulary.read(case.base).protected & case.dropped.keys()
+    assert not case.dropped.keys() & made.keys()
+    for role in ("bos", "eos", "unk", "pad"):
+        before = getattr(case.base, f"{role}_token")
+        assert getattr(case.made, f"{role}_token") == before
+        if before is not None:
+            assert getattr(case.made, f"{role}_token_id") == made[before]
+    start = case.made("x").input_ids[0]
+    assert start == case.made.bos_token_id
+
+
+def test_kept_tokens_stay_reachable(case):
+    before, after = (one.backend_tokenizer.model.tokenize for one in (case.base, case.made))
+    reachable = [
+        token
+        for token in case.base_ids
+        if token not in case.dropped and [one.value for one in before(token)] == [token]
+    ]
+    assert len(reachable) > 250
+    lost = [one for one in reachable if [piece.value for piece in after(one)] != [one]]
+    assert not lost
+
+
+def test_least_frequent_go_first(cases):
+    made = cases["replace", "byte_level", None]
+    uses = [one["uses"] for one in made.changes["dropped"]]
+    view = EditableVocabulary.read(made.base)
+    # A token that others are made of waits for them; apart from that, the order is by use.
+    parents = {one for token in made.base_ids for one in view.parents(token) or ()}
+    leaves = [one["uses"] for one in made.changes["dropped"] if one["token"] not in parents]
+    assert leaves == sorted(leaves) and max(uses) < 100
+
+
+def test_new_characters_get_tokens(cases):
+    made = cases["extend", "byte_fallback", None]
+    assert 0 < made.manifest["added_characters"] <= ADDED // 8
+    letters = [token for token in made.added.values() if len(token) == 1]
+    assert len(letters) == made.manifest["added_characters"]
+    assert "è" in letters
+
+
+def test_new_tokens_are_words_or_punctuation(cases):
+    learned = cases["extend", "byte_level", None].changes["added"]
+    spelt = [one["text"].removeprefix(" ") for one in learned]
+    assert all(one.isalpha() or not any(map(str.isalnum, one)) for one in spelt if "\\" not in one)
+    assert {" è", " il"} <= {one["text"] for one in learned}
+
+
+def test_more_tokens_make_text_shorter(cases):
+    for (way, *_), made in cases.items():
+        before = sum(len(made.base(text).input_ids) for text in ITALIAN)
+        after = sum(len(made.made(text).input_ids) for text in ITALIAN)
+        assert after < (0.9 if way == "extend" else 0.95) * before
+
+
+def test_shrinking_alone(tmp_path, corpora, bases):
+    mixtures = {"corpora": mixture(corpora, it=1.0)}
+    manifest = change(
+        "optimise", bases["byte_level"], mixtures, tmp_path / "s", size="kept", keep=330
+    )
+    assert (manifest["vocabulary_size"], manifest["added"], manifest["dropped"]) == (330, 0, 270)
+
+
+def test_everything_a_donor_has(tmp_path, corpora, bases, donors):
+    mixtures = {"corpora": mixture(corpora, el=1.0)}
+    out = tmp_path / "all"
+    made = change(
+        "extend", bases["byte_fallback"], mixtures, out, donors / "byte_fallback", add="all"
+    )
+    assert made["added"] > 100
+    wanted = set(load_tokenizer(donors / "byte_fallback").get_vocab())
+    have = load_tokenizer(out).get_vocab()
+    words = {token for token in wanted if token.strip("▁").isalpha()}
+    assert len(words - have.keys()) <= 0.02 * len(words)
+    top = change(
+        "extend",
+        bases["byte_fallback"],
+        mixtures,
+        tmp_path / "top",
+        donors / "byte_fallback",
+        add="all",
+        donor_top=100,
+    )
+    assert 0 < top["added"] < made["added"]
+
+
+FRESH = """
+import json, sys
+from transformers import AutoTokenizer
+texts = json.load(open(sys.argv[1]))
+made = map(AutoTokenizer.from_pretrained, sys.argv[2:])
+print(json.dumps([[one(text).input_ids for text in texts] for one in made]))
+"""
+
+
+def test_a_fresh_process_encodes_the_same(cases, tmp_path):
+    shown = [ITALIAN[7], GREEK[3], ENGLISH[5], "  ▁ naïve 日本\n\n\t12 <0x0A>😀"]
+    (tmp_path / "texts.json").write_text(json.dumps(shown))
+    folders = [str(one.folder) for one in cases.values()]
+    done = subprocess.run(
+        [sys.executable, "-c", FRESH, str(tmp_path / "texts.json"), *folders],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    here = [[one.made(text).input_ids for text in shown] for one in cases.values()]
+    assert json.loads(done.stdout) == here
+
+
+AGAIN = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from test_constructions import build_some
+build_some(*map(Path, sys.argv[2:]))
+"""
+
+
+def build_some(corpus, mistral, unigram, out):
+    from revocab.vocabulary.build import build_trained
+
+    text = mixture({"el": corpus}, el=1.0)
+    change("extend", mistral, {"corpora": text}, out / "extend", add=40)
+    change("optimise", unigram, {"corpora": text}, out / "optimise", keep=0.85)
+    build_trained(text, "byte_fallback", 600, out / "unigram", model="unigram")
+
+
+def test_processes_give_the_same_bytes(tmp_path, corpora, bases):
+    paths = (corpora["el"], bases["mistral"], bases["unigram"])
+    build_some(*paths, tmp_path / "here")
+    arguments = [Path(__file__).parent, *paths, tmp_path / "there"]
+    subprocess.run(
+        [sys.executable, "-c", AGAIN, *map(str, arguments)],
+        env={**os.environ, "PYTHONHASHSEED": "2", "RAYON_NUM_THREADS": "2"},
+        check=True,
+    )
+    sums = [
+        {str(path.relative_to(out)): sha256(path) for path in out.rglob("*.json")}
+        for out in (tmp_path / "here", tmp_path / "there")
+    ]
+    assert sums[0] == sums[1] and len(sums[0]) == 11
