@@ -9,6 +9,8 @@ from pathlib import Path
 
 from revocab.cli import run
 
+ENGINE = ("fsdp", "activation_checkpointing", "compile")
+
 
 def arguments() -> argparse.ArgumentParser:
     """Return the command line: inputs, then the recipe's keys, then the machine's."""
@@ -38,6 +40,9 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--micro-batch", type=int, help="sequences per pass (default: the batch over all processes)"
     )
+    parser.add_argument("--fsdp", action="store_true", help="shard over the processes of torchrun")
+    parser.add_argument("--activation-checkpointing", action="store_true")
+    parser.add_argument("--compile", action="store_true", help="torch.compile")
     parser.add_argument("--threads", type=int, help="CPU threads (default: torch's own)")
     return parser
 
@@ -74,6 +79,7 @@ def main() -> None:
             out=options.out,
             settings=settings,
             micro_batch=options.micro_batch,
+            engine={name: getattr(options, name) for name in ENGINE},
             started=psutil.Process().create_time(),
         )
     )

@@ -61,38 +61,91 @@ def open_heldout(folder: str | Path) -> tuple[list[HeldoutCorpus], dict[str, Any
     return corpora, manifest
 
 
-def heldout_loss(model: Any, corpus: HeldoutCorpus) -> float:
-    """Return the summed loss of ``corpus`` in nats, computed in float32 for every precision."""
-    device = next(model.parameters()).device
+def batches_of(corpus: HeldoutCorpus, device: torch.device) -> list[slice]:
+    """Return the windows of ``corpus`` in batches of about equal cost."""
     budget = CPU_BATCH_TOKENS if device.type == "cpu" else GPU_BATCH_TOKENS
+    batches, begin = [], 0
+    while begin < len(corpus.lengths):
+        end = begin + max(1, budget // int(corpus.lengths[begin]))
+        batches.append(slice(begin, end))
+        begin = end
+    return batches
+
+
+def heldout_losses(
+    model: Any, corpora: list[HeldoutCorpus], *, through_forward: bool = False
+) -> list[float]:
+    """Return each corpus's summed loss in nats, computed in float32 for every precision.
+
+    Of several processes (torch.distributed) each computes every n-th batch; all return the same
+    sums, added in the order of one process. ``through_forward`` calls the model itself, whose
+    forward is :func:`revocab.training.loss.loss_forward`: sharded weights (FSDP) are put together
+    by that call only, in the precision of their training. All processes then make equally many
+    calls, since each is a meeting.
+    """
+    device = next(model.parameters()).device
+    work = [
+        (number, corpus, batch)
+        for number, corpus in enumerate(corpora)
+        for batch in batches_of(corpus, device)
+    ]
+    rank, processes = place_among_processes()
+    rounds = -(-len(work) // processes)  # the last one is filled up with batches done already
+    mine = [work[(turn * processes + rank) % len(work)] for turn in range(rounds)]
     training = model.training
     model.eval()
-    total = torch.zeros((), dtype=torch.float64, device=device)
-    begin = 0
-    while begin < len(corpus.lengths):
-        size = max(1, budget // int(corpus.lengths[begin]))
-        batch = slice(begin, begin + size)
-        ids = corpus.input_ids[batch, : int(corpus.lengths[begin])].to(device, torch.int64)
-        total += summed_loss(model, ids, corpus.lengths[batch].to(device))
-        begin += size
+    sums = torch.zeros(len(mine), dtype=torch.float64, device=device)
+    for place, (_, corpus, batch) in enumerate(mine):
+        lengths = corpus.lengths[batch].to(device)
+        ids = corpus.input_ids[batch, : int(corpus.lengths[batch.start])].to(device, torch.int64)
+        if through_forward:
+            with torch.no_grad():
+                sums[place] = model(input_ids=ids, lengths=lengths)
+        else:
+            sums[place] = summed_loss(model, ids, lengths)
     model.train(training)
-    return float(total)
+    ordered = gathered(sums, processes)[: len(work)]
+    totals = [0.0] * len(corpora)
+    for (number, _, _), value in zip(work, ordered, strict=True):
+        totals[number] += value
+    return totals
 
 
-def heldout_rows(model: Any, corpora: list[HeldoutCorpus], step: int) -> list[tuple]:
+def place_among_processes() -> tuple[int, int]:
+    """Return (rank, number of processes)."""
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        return torch.distributed.get_rank(), torch.distributed.get_world_size()
+    return 0, 1
+
+
+def gathered(values: torch.Tensor, processes: int) -> list[float]:
+    """Return the values of all processes, the first of each, then the second of each, and so on."""
+    if processes == 1:
+        return values.tolist()
+    everyone = [torch.zeros_like(values) for _ in range(processes)]
+    torch.distributed.all_gather(everyone, values)
+    return torch.stack(everyone, dim=1).flatten().tolist()
+
+
+def heldout_loss(model: Any, corpus: HeldoutCorpus) -> float:
+    """Return the summed loss of one corpus in nats; see :func:`heldout_losses`."""
+    return heldout_losses(model, [corpus])[0]
+
+
+def heldout_rows(
+    model: Any, corpora: list[HeldoutCorpus], step: int, *, through_forward: bool = False
+) -> list[tuple]:
     """Return the rows of ``heldout.csv`` for ``step``: loss per token (nats) and bits per byte."""
-    rows = []
-    for corpus in corpora:
-        nats = heldout_loss(model, corpus)
-        rows.append(
-            (
-                step,
-                corpus.name,
-                corpus.language,
-                nats / corpus.tokens,
-                nats / (corpus.bytes * math.log(2)),
-                corpus.tokens,
-                corpus.bytes,
-            )
+    sums = heldout_losses(model, corpora, through_forward=through_forward)
+    return [
+        (
+            step,
+            corpus.name,
+            corpus.language,
+            nats / corpus.tokens,
+            nats / (corpus.bytes * math.log(2)),
+            corpus.tokens,
+            corpus.bytes,
         )
-    return rows
+        for corpus, nats in zip(corpora, sums, strict=True)
+    ]

@@ -139,12 +139,25 @@ def next_token_loss(
     return mean if predicted is None else mean * (len(labels_N) / predicted[0])
 
 
+def loss_forward(
+    model: nn.Module,
+    input_ids: torch.Tensor,
+    position_ids: torch.Tensor | None = None,
+    predicted: torch.Tensor | None = None,
+    lengths: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Return :func:`next_token_loss`, or with ``lengths`` :func:`summed_loss`."""
+    if lengths is not None:
+        return summed_loss(model, input_ids, lengths)
+    return next_token_loss(model, input_ids, position_ids, predicted)
+
+
 def forward_to_loss(model: nn.Module) -> None:
-    """Make ``model(input_ids=...)`` return :func:`next_token_loss`.
+    """Make ``model(input_ids=...)`` return :func:`loss_forward`.
 
     Inside forward, so that what wraps a forward call (autocast, DDP, FSDP) covers the loss too.
     """
-    model.forward = MethodType(next_token_loss, model)
+    model.forward = MethodType(loss_forward, model)
 
 
 @torch.no_grad()

@@ -36,11 +36,11 @@ def states(root: Path) -> list[Path]:
 def seal(folder: Path) -> None:
     """Flush a state folder's files to disk and write its checksums."""
     sums = {}
-    for path in sorted(folder.iterdir()):
+    for path in sorted(one for one in folder.rglob("*") if one.is_file()):
         if path.name != CHECKSUMS:
             with path.open("rb") as handle:
                 os.fsync(handle.fileno())
-            sums[path.name] = io.sha256(path)
+            sums[path.relative_to(folder).as_posix()] = io.sha256(path)
     io.write_json(folder / CHECKSUMS, sums)
 
 

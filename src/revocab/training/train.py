@@ -6,7 +6,8 @@ import os
 import shutil
 import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,8 @@ class Run:
     out: Path
     settings: Settings
     micro_batch: int | None = None
+    #: Arguments of ``trainer.Engine``, which is slow to import.
+    engine: Mapping[str, bool] = field(default_factory=dict)
     #: Seconds since the epoch when the process started, for the start-up time.
     started: float | None = None
 
@@ -97,28 +100,35 @@ class CheckpointWork:
         self.inputs = inputs
         self.tables = tables
         self.evaluation_seconds = 0.0
+        self.before_training = 0.0
         self.export_seconds = 0.0
 
-    def evaluate(self, step: int) -> None:
-        """Append the held-out losses of the model as it stands. Every process computes them."""
+    def evaluate(self, trainer: RecipeTrainer, step: int) -> None:
+        """Append the held-out losses of the model as it stands; processes share the batches."""
         from revocab.training.evaluate import heldout_rows
 
         begin = time.perf_counter()
-        rows = heldout_rows(self.inputs.model, self.inputs.heldout, step)
+        sharded = trainer.is_fsdp_enabled
+        model = trainer.model_wrapped if sharded else self.inputs.model
+        rows = heldout_rows(model, self.inputs.heldout, step, through_forward=sharded)
         if self.tables is not None:
             self.tables.append(HELDOUT, rows)
         self.evaluation_seconds += time.perf_counter() - begin
 
     def __call__(self, trainer: RecipeTrainer, step: int) -> None:
-        """Do both for the checkpoint at ``step``."""
+        """Do both for the checkpoint at ``step``; before the first step, evaluate alone."""
+        if step == 0:
+            self.evaluate(trainer, 0)
+            self.before_training = self.evaluation_seconds
+            return
         begin = time.perf_counter()
-        weights = trainer.accelerator.get_state_dict(trainer.model_wrapped)
+        weights = trainer.whole_weights()
         if self.tables is not None:
             inputs, run = self.inputs, self.run
             folder = checkpoints.step_folder(run.out, step)
             checkpoints.export(inputs.model, weights, inputs.dtype, run.model, folder)
         self.export_seconds += time.perf_counter() - begin
-        self.evaluate(step)
+        self.evaluate(trainer, step)
 
 
 def train(run: Run) -> dict[str, Any]:
@@ -132,7 +142,7 @@ def train(run: Run) -> dict[str, Any]:
     began = run.started or time.time()
     from transformers.utils import logging
 
-    from revocab.training.trainer import RecipeTrainer, training_arguments
+    from revocab.training.trainer import Engine, RecipeTrainer, training_arguments
 
     logging.set_verbosity_warning()
     logging.disable_progress_bar()
@@ -142,7 +152,7 @@ def train(run: Run) -> dict[str, Any]:
     )
     inputs = load_inputs(run)
     # Makes the process group under torchrun, by which the others wait for the first one's look.
-    args = training_arguments(run.settings, micro, passes, run.out / "state")
+    args = training_arguments(run.settings, micro, passes, run.out / "state", Engine(**run.engine))
     mark = fingerprint(run.settings, inputs.checksums)
     with args.main_process_first(local=False):
         found = state.find(run.out / "state", mark, _tell if writes else _silent)
@@ -153,11 +163,8 @@ def train(run: Run) -> dict[str, Any]:
     trainer = RecipeTrainer(
         inputs.model, args, packed=inputs.packed, settings=run.settings, tables=tables, work=work
     )
-    if found is None:
-        work.evaluate(0)
-    elif writes:
+    if found is not None and writes:
         _tell(f"going on from step {state.step_of(found)} ({found})")
-    before_training = work.evaluation_seconds
     try:
         trainer.train(resume_from_checkpoint=str(found) if found is not None else None)
     except OSError as error:
@@ -168,7 +175,7 @@ def train(run: Run) -> dict[str, Any]:
     if tables is None:
         return {}
     tables.close()
-    timing = _timing(trainer, work, began, before_training)
+    timing = _timing(trainer, work, began)
     timing["resumed_from_step"] = state.step_of(found) if found is not None else 0
     io.write_json(run.out / "timing.json", timing)
     manifest = _manifest(run, inputs)
@@ -198,13 +205,11 @@ def _clear(out: Path, mark: str, *, keep_state: bool) -> None:
         shutil.rmtree(leftover, ignore_errors=True)
 
 
-def _timing(
-    trainer: RecipeTrainer, work: CheckpointWork, began: float, before_training: float
-) -> dict[str, Any]:
+def _timing(trainer: RecipeTrainer, work: CheckpointWork, began: float) -> dict[str, Any]:
     """Return what goes into ``timing.json``, of this process only: a resumed run counts anew.
 
     ``startup_seconds`` runs from the start of the process to the first step, without the held-out
-    losses of step 0 (``before_training``).
+    losses of step 0.
     """
     import resource
 
@@ -214,7 +219,7 @@ def _timing(
     tokens = clock.steps * trainer.settings.batch_size * trainer.packed.sequence_length
     return {
         "seconds": time.time() - began,
-        "startup_seconds": (clock.first_step or time.time()) - began - before_training,
+        "startup_seconds": (clock.first_step or time.time()) - began - work.before_training,
         "training_seconds": clock.training,
         "evaluation_seconds": work.evaluation_seconds,
         "export_seconds": work.export_seconds,

@@ -30,13 +30,37 @@ from revocab.training.tables import LOSSES, Tables
 GPU_STEPS_PER_READING = 10
 
 
+@dataclass(frozen=True)
+class Engine:
+    """How a machine carries a recipe out: none of it changes what is computed, but for rounding."""
+
+    #: Shard weights, gradients and moments over the processes (FSDP2).
+    fsdp: bool = False
+    #: Compute activations again in the backward pass.
+    activation_checkpointing: bool = False
+    #: ``torch.compile``.
+    compile: bool = False
+
+
 def training_arguments(
-    settings: Settings, micro: int, passes: int, root: Path
+    settings: Settings, micro: int, passes: int, root: Path, engine: Engine | None = None
 ) -> TrainingArguments:
     """Return the Trainer's arguments for ``settings``; states go under ``root``."""
+    engine = engine or Engine()
     cuda = torch.cuda.is_available()
     distributed = "WORLD_SIZE" in os.environ
+    sharded = engine.fsdp and distributed
     return TrainingArguments(
+        fsdp=sharded or None,
+        fsdp_config={
+            "version": 2,
+            "state_dict_type": "SHARDED_STATE_DICT",
+            "activation_checkpointing": engine.activation_checkpointing,
+        }
+        if sharded
+        else None,
+        activation_checkpointing=engine.activation_checkpointing and not sharded,
+        torch_compile=engine.compile,
         output_dir=str(root),
         max_steps=settings.steps,
         per_device_train_batch_size=micro,
@@ -85,9 +109,9 @@ class Clock:
 class RecipeTrainer(Trainer):
     """A Trainer that follows :class:`Settings` to the letter.
 
-    ``work(trainer, step)`` is called at every checkpoint, with the loss rows up to ``step`` written
-    and before the resume state is saved: it exports and evaluates. ``tables`` is ``None`` in a
-    process that does not write.
+    ``work(trainer, step)`` is called before the first step (0) and at every checkpoint, with the
+    loss rows up to ``step`` written and before the resume state is saved: it exports and evaluates.
+    ``tables`` is ``None`` in a process that does not write.
     """
 
     def __init__(
@@ -123,6 +147,18 @@ class RecipeTrainer(Trainer):
             callbacks=[StepCallback(self)],
         )
         self.remove_callback(PrinterCallback)
+
+    def create_accelerator_and_postprocess(self) -> None:
+        """Let FSDP have CPU processes too: accelerate knows it on accelerators only."""
+        super().create_accelerator_and_postprocess()
+        plugin = self.args.fsdp_plugin_args
+        if plugin and not self.is_fsdp_enabled:
+            from accelerate.utils import DistributedType, FullyShardedDataParallelPlugin
+
+            state = self.accelerator.state
+            state.distributed_type = DistributedType.FSDP
+            state.fsdp_plugin = FullyShardedDataParallelPlugin(**plugin)
+            self.is_fsdp_enabled = True
 
     # What the Trainer asks for -------------------------------------------------------------------
 
@@ -211,12 +247,22 @@ class RecipeTrainer(Trainer):
             ):
                 for parameter in entry["params"] if rates is None else ():
                     parameter.grad = None
-        self._norm = super()._clip_grad_norm(model)
-        return self._norm
+        norm = super()._clip_grad_norm(model)
+        self._norm = norm.full_tensor() if hasattr(norm, "full_tensor") else norm
+        return norm
 
     def floating_point_ops(self, inputs: Any) -> int:
         """Return 0: counting parameters anew at every step costs time and is not used."""
         return 0
+
+    def whole_weights(self) -> dict[str, torch.Tensor]:
+        """Return all weights, put together where they are sharded. Every process must call this."""
+        if not self.is_fsdp_enabled:
+            return self.accelerator.get_state_dict(self.model_wrapped)
+        from torch.distributed.checkpoint import state_dict
+
+        options = state_dict.StateDictOptions(full_state_dict=True, cpu_offload=True)
+        return state_dict.get_model_state_dict(self.model_wrapped, options=options)
 
     # Our tables and checkpoints ------------------------------------------------------------------
 
@@ -292,6 +338,8 @@ class StepCallback(TrainerCallback):
             mininterval=1.0,
             maxinterval=60.0,
         )
+        if state.global_step == 0:
+            self.trainer.work(self.trainer, 0)
         self.trainer.clock.start()
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:

@@ -1,0 +1,119 @@
+"""FSDP on two CPU processes, and the other engine options, against one plain process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+import torch
+from training_pico import losses, run_of, table, write_inputs
+
+from revocab.training.stages import Stage
+from revocab.training.train import train
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "train_model.py"
+#: Two stages with the border between checkpoints, the first of them embeddings alone.
+OPTIONS = {
+    "steps": 40, "batch_size": 4, "learning_rate": 1e-2, "checkpoint_every": 6, "seed": 17,
+    "threads": 1,
+}  # fmt: skip
+STAGES = (
+    Stage("embeddings", 15, 1e-2, train=("embeddings",), weight_decay=0.3, warmup_steps=2),
+    Stage("everything", 25, 5e-3, weight_decay=0.1, warmup_steps=2),
+)
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    return write_inputs(tmp_path_factory.mktemp("inputs"))
+
+
+@pytest.fixture(scope="module")
+def alone(inputs, tmp_path_factory):
+    out = tmp_path_factory.mktemp("alone")
+    changes = {key: value for key, value in OPTIONS.items() if key != "threads"}
+    train(run_of(inputs, out, **changes, warmup_steps=0, weight_decay=0.0, stages=STAGES))
+    return out
+
+
+def command(inputs, out, *flags):
+    import json
+    from dataclasses import asdict
+
+    options = {**OPTIONS, "out": out}
+    options |= {name: inputs / name for name in ("model", "packed", "heldout")}
+    return [
+        sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2",
+        str(SCRIPT), *(f"--{key.replace('_', '-')}={value}" for key, value in options.items()),
+        *(f"--stage={json.dumps(asdict(stage))}" for stage in STAGES), *flags,
+    ]  # fmt: skip
+
+
+def kill_all(process):
+    for one in [*psutil.Process(process.pid).children(recursive=True), process]:
+        one.kill()
+    process.wait()
+
+
+def weights(folder):
+    from safetensors.torch import load_file
+
+    return load_file(folder / "model.safetensors")
+
+
+def test_sharded_training_trains_saves_is_killed_and_resumes(inputs, alone, tmp_path):
+    out = tmp_path / "out"
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    arguments = command(inputs, out, "--fsdp")
+    process = subprocess.Popen(arguments, env=environment, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while process.poll() is None and time.monotonic() < deadline:
+        written = out / "losses.csv"
+        if written.exists() and written.read_text().count("\n") > 20:
+            break
+        time.sleep(0.002)
+    kill_all(process)
+    assert list((out / "state").glob("*/checksums.json"))
+    assert list((out / "state").glob("checkpoint-*/optimizer_0/*.distcp"))  # sharded, no whole copy
+    done = subprocess.run(
+        arguments, env=environment, capture_output=True, text=True, timeout=200, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "going on from step" in done.stderr
+    assert losses(out) == pytest.approx(losses(alone), abs=1e-4)
+    for ours, theirs in zip(table(out / "heldout.csv"), table(alone / "heldout.csv"), strict=True):
+        assert ours["step"] == theirs["step"]
+        assert float(ours["loss"]) == pytest.approx(float(theirs["loss"]), abs=1e-4)
+    first = weights(inputs / "model")
+    before, after = (weights(out / f"checkpoints/step-0000{n}") for n in ("12", "40"))
+    assert {name for name in first if not torch.equal(first[name], before[name])} == {
+        "model.embed_tokens.weight", "lm_head.weight"
+    }  # fmt: skip
+    assert all(not torch.equal(before[name], after[name]) for name in before)
+    for name, tensor in weights(alone / "checkpoints/step-000040").items():
+        torch.testing.assert_close(after[name].float(), tensor.float(), rtol=0.02, atol=1e-3)
+
+
+def test_activation_checkpointing_changes_no_loss(inputs, alone, tmp_path, monkeypatch):
+    from dataclasses import replace
+
+    from transformers.modeling_layers import GradientCheckpointingLayer
+
+    seen = set()
+    plain = GradientCheckpointingLayer.__call__
+
+    def noted(layer, *arguments, **named):
+        seen.add(layer.gradient_checkpointing and layer.training)
+        return plain(layer, *arguments, **named)
+
+    monkeypatch.setattr(GradientCheckpointingLayer, "__call__", noted)
+    changes = {key: value for key, value in OPTIONS.items() if key != "threads"}
+    run = run_of(inputs, tmp_path, **changes, warmup_steps=0, weight_decay=0.0, stages=STAGES)
+    train(replace(run, engine={"activation_checkpointing": True}))
+    assert True in seen
+    assert losses(tmp_path) == pytest.approx(losses(alone), abs=1e-6)
