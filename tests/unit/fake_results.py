@@ -203,9 +203,24 @@ def fake_fertility(root: Path, experiment: dict, draw: random.Random) -> None:
             row |= {"documents": 400, "skipped_empty": 0, "words": 40000, "tokens": 80000}
             row |= {"bytes": 240000, "characters": 236000, "fertility": sum(values) / 400}
             row |= {"fertility_corpus": centre, "characters_per_token": 2.9, "bytes_per_token": 3}
+            row |= {"words_split": 0.4, "unknown_rate": 0.0, "byte_rate": 0.001}
             table.append({**row, "splitter": "nltk"})
     write_csv(root / "fertility" / "fertility.csv", table)
+    fake_parallel(root, experiment["fertility"])
     pq.write_table(pa.Table.from_pylist(documents), root / "fertility" / "documents.parquet")
+
+
+def fake_parallel(root: Path, setting: dict) -> None:
+    rows = [
+        {"tokenizer": tokenizer, "language": language, "reference": "en", "sentences": 300,
+         "tokens": 6000 + 900 * place + 300 * index, "bytes": 24000, "characters": 23000,
+         "tokens_per_sentence": 20.0, "characters_per_token": 3.8, "unknown_rate": 0.0,
+         "byte_rate": 0.0, "parity": 1 + 0.15 * place}
+        for index, tokenizer in enumerate(setting["tokenizers"])
+        for place, language in enumerate((setting["parallel"] or {"languages": []})["languages"])
+    ]  # fmt: skip
+    if rows:
+        write_csv(root / "fertility" / "parallel.csv", rows)
 
 
 def fake_prompt(task: str, entry: dict) -> dict:

@@ -162,3 +162,22 @@ def test_fasttext_without_its_section_or_corpora_is_refused(demo):
     assert any("no 'auxiliary:' section" in one for one in problems(demo))
     demo["auxiliary"] = {"corpora": ["nowhere"]}
     assert any(one.startswith("auxiliary.corpora: no corpus 'nowhere'") for one in problems(demo))
+
+
+def test_parallel_text_must_have_the_languages(demo):
+    demo["fertility"]["parallel"] = {
+        "source": {"lines": {"en": "README.md", "it": "README.md"}},
+        "languages": ["en", "de", "de"],
+    }
+    lines = problems(demo)
+    assert any("languages: ['en', 'de', 'de'] repeats one" in line for line in lines)
+    assert any("no language in lines 'de' (known: en, it)" in line for line in lines)
+    demo["fertility"]["parallel"] = None
+    lines = problems(demo)
+    assert any(line.startswith("tables.parity: kind 'parity' shows") for line in lines)
+    assert any(line.startswith("figures.token_counts: kind") for line in lines)
+
+
+def test_roles_belong_to_a_tokenizer(demo):
+    demo["roles"] = {"sourse": {"<tool>": "tool"}}
+    assert any("roles: no tokenizer 'sourse'" in line for line in problems(demo))

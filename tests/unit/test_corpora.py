@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,15 @@ from hypothesis import strategies as st
 
 from revocab.corpora.prepare import CorpusOptions, heldout_documents, prepare_corpus, prepare_file
 from revocab.corpora.read import corpus_manifest, documents, texts
-from revocab.corpora.words import RULES, RulesCounter, count_words
+from revocab.corpora.words import (
+    RULES,
+    UNICODE,
+    RulesSplitter,
+    UnicodeSplitter,
+    choose_splitter,
+    count_words,
+    start_splitting,
+)
 from revocab.errors import RevocabError
 from revocab.io import sha256, write_jsonl
 
@@ -152,19 +161,47 @@ PARTS = [
 
 
 @settings(max_examples=500, deadline=None)
-@given(st.lists(st.sampled_from(PARTS), max_size=14).map("".join))
-def test_fast_count_equals_nltks_rules(text):
+@given(st.lists(st.lists(st.sampled_from(PARTS), max_size=14).map("".join), max_size=4))
+def test_fast_words_equal_nltks_rules(texts):
     from nltk.tokenize import NLTKWordTokenizer
 
-    assert RulesCounter()(text) == len(NLTKWordTokenizer().tokenize(text))
+    splitter, words = RulesSplitter(), [NLTKWordTokenizer().tokenize(text) for text in texts]
+    assert splitter.count(texts) == [len(one) for one in words]
+    assert splitter.take_frequencies() == Counter(word for one in words for word in one)
+    assert not splitter.take_frequencies()
+    assert [sorted(splitter.words(text)) for text in texts] == [sorted(one) for one in words]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from([*PARTS, "a\u0301", "日本", "1.5", "b_c", "\u2028"])).map("".join))
+def test_unicode_words_split_by_chunk(text):
+    """Whitespace always bounds words, so splitting chunks gives what splitting the text gives."""
+    import regex
+
+    whole = regex.split(r"\b", text, flags=regex.WORD | regex.V1)
+    expected = [part for part in whole if any(map(str.isalnum, part))]
+    assert UnicodeSplitter().words(text) == expected
 
 
 def test_count_words_by_hand():
     # The full stop is split off at the end of the text only.
     assert count_words(["L'amico, sì. E tu?", "", "Fine."], "it", RULES) == [6, 0, 2]
+    # Unicode keeps an apostrophe between letters inside the word, and drops marks.
+    assert count_words(["L'amico, sì. E tu?", "!", "3,5 km"], "it", UNICODE) == [4, 0, 2]
 
 
 def test_processes_agree(monkeypatch):
     monkeypatch.setattr("revocab.corpora.words.PARALLEL_CHARACTERS", 1)
     values = [f"parola {number}, un'altra." for number in range(20)]
-    assert count_words(values, "it", RULES, 2) == count_words(values, "it", RULES, 1)
+    alone, together = (start_splitting(values, "it", RULES, n)() for n in (1, 2))
+    assert together == alone
+    assert alone.frequencies["parola"] == 20
+
+
+def test_splitters_by_choice():
+    assert choose_splitter("nltk_rules", "it") == RULES
+    assert choose_splitter("unicode", "it") == UNICODE
+    # No sentence data for this language anywhere.
+    assert choose_splitter("nltk", "sw") == RULES
+    with pytest.raises(RevocabError, match="allowed are nltk, nltk_rules and unicode"):
+        choose_splitter("spaces", "it")

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from toy_vocabularies import byte_level, sentencepiece_bpe, unigram, wordpiece
 
 from revocab.corpora.prepare import CorpusOptions, prepare_corpus
-from revocab.corpora.words import RULES
+from revocab.corpora.words import RULES, Words, start_splitting
 from revocab.errors import RevocabError
 from revocab.io import read_json, sha256
 from revocab.vocabulary.build import batched, save_tokenizer, train_tokenizer
+from revocab.vocabulary.counting import (
+    TokenCounts,
+    count_token_classes,
+    count_tokens,
+    share_split,
+)
 from revocab.vocabulary.fertility import (
     COLUMNS,
-    count_text,
-    count_tokens,
+    Text,
     fertility_of_folders,
     fertility_row,
     measure_fertility,
 )
+from revocab.vocabulary.parallel import PARALLEL_COLUMNS, measure_parallel, parallel_lines
 
 TEXTS = ["Il cane corre.", "La città è bella, e grande.", "Un altro cane dorme qui."]
 
@@ -33,38 +44,99 @@ def tokenizers():
 
 
 def test_by_hand():
-    counted = count_text("it", "it", ["uno due", " ", "è"], RULES)
-    assert (counted.words, counted.skipped_empty) == ([2, 1], 1)
-    row = fertility_row("t", counted, [3, 4])
+    documents = ["uno due", " ", "è"]
+    text = Text("it", "it", documents, RULES)
+    words = start_splitting(documents, "it", RULES)()
+    assert words == Words([2, 0, 1], Counter({"uno": 1, "due": 1, "è": 1}))
+    # The blank document's tokens count nowhere.
+    counts = TokenCounts(np.array([3, 9, 4]), np.array([1, 9, 0]), np.array([0, 9, 2]))
+    row, ratios = fertility_row("t", text, words, counts, 0.25)
+    assert ratios == [3 / 2, 4 / 1]
     assert row["fertility"] == (3 / 2 + 4 / 1) / 2
     assert row["fertility_corpus"] == 7 / 3
     assert (row["documents"], row["words"], row["tokens"]) == (2, 3, 7)
     assert (row["characters"], row["bytes"]) == (8, 9)
     assert row["characters_per_token"] == 8 / 7
     assert row["bytes_per_token"] == 9 / 7
+    assert (row["unknown_rate"], row["byte_rate"], row["words_split"]) == (1 / 7, 2 / 7, 0.25)
+    assert row["skipped_empty"] == 1
     assert tuple(row) == COLUMNS
 
 
-def test_equals_a_plain_loop(tokenizers, monkeypatch):
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text("abè日 .,'\n!", max_size=30), min_size=1, max_size=6))
+def test_equals_a_plain_loop(tokenizers, documents):
+    """To the last bit per document, and to 1e-9 in the mean, whatever the texts."""
     from nltk.tokenize import NLTKWordTokenizer
 
-    monkeypatch.setattr("revocab.vocabulary.fertility.BATCH_CHARACTERS", 20)
-    rows, distributions = measure_fertility(tokenizers, [count_text("it", "it", TEXTS, RULES)])
     words = NLTKWordTokenizer()
-    for row, distribution, tokenizer in zip(rows, distributions, tokenizers.values(), strict=True):
-        ratios = [len(tokenizer.tokenize(text)) / len(words.tokenize(text)) for text in TEXTS]
-        assert row["fertility"] == pytest.approx(sum(ratios) / len(ratios), abs=1e-12)
+    kept = [text for text in documents if words.tokenize(text)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("revocab.vocabulary.counting.BATCH_CHARACTERS", 20)
+        if not kept:
+            with pytest.raises(RevocabError, match="corpus it: no document with a word"):
+                measure_fertility(tokenizers, [Text("it", "it", documents, RULES)])
+            return
+        rows, found = measure_fertility(tokenizers, [Text("it", "it", documents, RULES)])
+    for row, distribution, tokenizer in zip(rows, found, tokenizers.values(), strict=True):
+        ratios = [len(tokenizer.tokenize(text)) / len(words.tokenize(text)) for text in kept]
+        assert row["fertility"] == pytest.approx(sum(ratios) / len(ratios), abs=1e-9)
         assert distribution["fertility"] == ratios
+
+
+def test_larger_vocabularies_are_less_fertile(tokenizers):
+    rows, _ = measure_fertility(tokenizers, [Text("it", "it", TEXTS, RULES)])
     assert rows[1]["fertility"] < rows[0]["fertility"]
+    assert rows[1]["words_split"] < rows[0]["words_split"] <= 1
+
+
+def test_unknown_and_byte_tokens():
+    """Every family, against a count over the ids."""
+    found = count_token_classes(wordpiece(), ["cane zzz cane", "", "zzz"])
+    assert found.tokens.tolist() == [3, 0, 1]
+    assert found.unknown.tolist() == [1, 0, 1]
+    assert found.bytes_.tolist() == [0, 0, 0]
+    # "é" is two byte tokens; the line end is one too, because no other token stands for it.
+    found = count_token_classes(sentencepiece_bpe(), ["cane", "é\n"])
+    assert found.bytes_.tolist() == [0, 3]
+    assert found.unknown.tolist() == [0, 0]
+    # Byte-level: parts of characters are bytes; a line end is text.
+    found = count_token_classes(byte_level(), ["cane\n", "èé"])
+    assert found.bytes_.tolist() == [0, 2]
+
+
+def test_share_of_words_split():
+    words = Counter({"cane": 3, "cena": 1, ",": 5, "12": 2})
+    # A word stands after a space, whether the tokenizer puts one there itself or not.
+    assert share_split(sentencepiece_bpe(), words) == 1 / 4
+    assert share_split(byte_level(), words) == 1 / 4
+    assert share_split(unigram(), words) == 1 / 4
+    assert share_split(wordpiece(), Counter({"cane": 1, "canecane": 1})) == 1 / 2
+    assert share_split(wordpiece(), Counter({",": 1})) is None
+
+
+def test_parallel_text(tokenizers):
+    lines = parallel_lines(
+        [{"it": "è", "en": "is it"}, {"it": "no", "en": "no"}], ["en", "it"], "x"
+    )
+    rows = measure_parallel(tokenizers, lines)
+    assert [(row["tokenizer"], row["language"]) for row in rows] == [
+        (name, language) for name in tokenizers for language in ("en", "it")
+    ]
+    small = tokenizers["small"]
+    counts = [sum(len(small.tokenize(text)) for text in lines[one]) for one in ("en", "it")]
+    assert [row["tokens"] for row in rows[:2]] == counts
+    assert (rows[0]["parity"], rows[1]["parity"]) == (1, counts[1] / counts[0])
+    assert rows[1]["characters_per_token"] == 3 / counts[1]
+    assert tuple(rows[0]) == PARALLEL_COLUMNS
+    with pytest.raises(RevocabError, match=r"x, row 1: no text in de \(fields: en, it\)"):
+        parallel_lines([{"it": "è", "en": "is"}], ["de", "it"], "x")
+    with pytest.raises(RevocabError, match="x: no text in it"):
+        parallel_lines([{"it": " ", "en": "is"}], ["en", "it"], "x")
 
 
 def test_special_tokens_are_not_counted(tokenizers):
     assert count_tokens(tokenizers["large"], ["", "a"]) == [0, 1]
-
-
-def test_no_words_at_all():
-    with pytest.raises(RevocabError, match="corpus it: no document with a word"):
-        count_text("it", "it", [" ", ""], RULES)
 
 
 def test_folders(tmp_path, tokenizers):
@@ -75,16 +147,27 @@ def test_folders(tmp_path, tokenizers):
         tmp_path / "c",
     )
     save_tokenizer(tokenizers["large"], {"alphabet": "byte_level"}, tmp_path / "t")
+    for language in ("it", "en"):
+        (tmp_path / f"{language}.txt").write_text("uno\ndue\n", encoding="utf-8")
     for name in ("a", "b"):
         fertility_of_folders(
-            {"large": tmp_path / "t"}, {"it": tmp_path / "c"}, tmp_path / name, limit_documents=2
+            {"large": tmp_path / "t"},
+            {"it": tmp_path / "c"},
+            tmp_path / name,
+            limit_documents=2,
+            splitter="unicode",
+            parallel=f"it={tmp_path / 'it.txt'},en={tmp_path / 'en.txt'}",
+            languages=["en", "it"],
         )
-    for name in ("fertility.csv", "documents.parquet", "manifest.json"):
+    for name in ("fertility.csv", "parallel.csv", "documents.parquet", "manifest.json"):
         assert sha256(tmp_path / "a" / name) == sha256(tmp_path / "b" / name)
     with (tmp_path / "a" / "fertility.csv").open() as handle:
         (row,) = csv.DictReader(handle)
     assert row["documents"] == "2"
-    assert row["splitter"] == read_json(tmp_path / "a" / "manifest.json")["splitters"]["it"]
+    assert row["splitter"] == "unicode-words"
+    assert read_json(tmp_path / "a" / "manifest.json")["splitters"] == {"it": "unicode-words"}
+    with (tmp_path / "a" / "parallel.csv").open() as handle:
+        assert [entry["parity"] for entry in csv.DictReader(handle)] == ["1.0", "1.0"]
     table = pq.read_table(tmp_path / "a" / "documents.parquet").to_pydict()
     assert table["tokenizer"] == ["large"] * 2
     assert float(row["fertility"]) == pytest.approx(sum(table["fertility"]) / 2)

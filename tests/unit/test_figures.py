@@ -26,7 +26,8 @@ def folder(tmp_path_factory):
 
 def test_every_figure_in_both_endings(folder):
     names = sorted(path.name for path in (folder / "figures").iterdir())
-    assert names == [f"figure{n:02d}.{e}" for n in range(1, 11) for e in ("png", "svg")]
+    wanted = [*(f"figure{n:02d}" for n in range(1, 11)), "token_counts"]
+    assert names == [f"{name}.{ending}" for name in wanted for ending in ("png", "svg")]
     for path in (folder / "figures").glob("*.png"):
         assert path.read_bytes().startswith(b"\x89PNG")
         assert path.stat().st_size > 5000
@@ -93,3 +94,15 @@ def test_span_leaves_out_half_a_per_cent():
     low, high = span(values)
     assert 0.9 < low < 1.01
     assert high < 2.2
+
+
+def test_token_counts_without_parallel_text(tmp_path):
+    """The figure still shows characters per token, and says what is not there."""
+    root = fake_results(tmp_path / "demo")
+    (root / "fertility" / "parallel.csv").unlink()
+    content = read_json(root / "experiment.json")
+    entry = content["experiment"]["figures"]["token_counts"]
+    content["experiment"]["figures"] = {"token_counts": entry}
+    write_json(root / "experiment.json", content)
+    make_figures(root, tmp_path / "figures")
+    assert (tmp_path / "figures" / "token_counts.svg").stat().st_size > 10_000

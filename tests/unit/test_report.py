@@ -67,7 +67,7 @@ def test_finished_results_pass(folder):
     check_artefacts(folder, folder / "checks.json")
     checks = read_json(folder / "checks.json")
     assert checks["problems"] == 0
-    assert (checks["tables"], checks["figures"], checks["runs"]) == (11, 10, 15)
+    assert (checks["tables"], checks["figures"], checks["runs"]) == (13, 11, 15)
 
 
 def test_missing_files_are_all_listed(broken):
@@ -199,7 +199,7 @@ def test_page_stands_alone(folder):
     build_report(folder, folder / "report.html")
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert not re.search(r'(?:src|href|url\()=?"?(?:https?:)?//', page)
-    assert page.count("data:image/svg+xml;base64,") == 10
+    assert page.count("data:image/svg+xml;base64,") == 11
     assert "Synthetic data:" in page
     for anchor in re.findall(r"<nav.*?</nav>", page, flags=re.DOTALL)[0].split('href="#')[1:]:
         assert f'id="{anchor.split(chr(34))[0]}"' in page
@@ -250,7 +250,7 @@ def test_export(folder, tmp_path):
     assert "> Synthetic data" in page
     for link in re.findall(r"!\[[^]]*\]\(([^)]*)\)", page):
         assert (out.parent / link).is_file()
-    assert len(list(figures.iterdir())) == 10
+    assert len(list(figures.iterdir())) == 11
 
 
 def test_export_leaves_out_tables_that_quote_data(folder, tmp_path):

@@ -111,8 +111,8 @@ def test_html_leads_to_the_file():
 
 def test_every_table_in_every_ending(folder):
     names = sorted(path.name for path in (folder / "tables").iterdir())
-    wanted = [f"table{n:02d}.{e}" for n in range(1, 12) for e in ("csv", "md", "tex")]
-    assert names == wanted
+    wanted = ["parity", *(f"table{n:02d}" for n in range(1, 12)), "tokenizers"]
+    assert names == [f"{name}.{ending}" for name in wanted for ending in ("csv", "md", "tex")]
     for name in names:
         content = (folder / "tables" / name).read_text(encoding="utf-8")
         assert content.strip()
@@ -189,3 +189,25 @@ def test_layout_without_results_shows_published_values(layout):
     assert "– (42.02) |" in to_markdown(build_table(results, "table07"))
     make_tables(layout, layout / "tables")
     assert len(list((layout / "tables").iterdir())) == 33
+
+
+def test_tokenizer_report(folder):
+    """Every tokenizer on every corpus, and parity against the first language."""
+    results = Results(folder)
+    table = build_table(results, "tokenizers")
+    assert [line.section for line in table.lines if line.section] == [
+        "world-it (Italian)",
+        "world-en (English)",
+    ]
+    assert len(table.data_lines()) == 6
+    assert "Words split by nltk." in table.notes
+    fertility = {row["tokenizer"]: row for row in results.csv("fertility", "fertility.csv")}
+    last = table.data_lines()[-1].cells
+    assert last[1].value == float(fertility["source-large"]["fertility"])
+    assert (last[5].value, last[5].number()) == (0.4, "40.0")
+    parity = build_table(results, "parity")
+    assert parity.over == ["", *["English"] * 3, *["Italian"] * 3]
+    assert "divided by those of English" in parity.notes[0]
+    assert [cell.number() for cell in parity.lines[0].cells[1:]] == [
+        "6000", "3.80", "1.00", "6900", "3.80", "1.15",
+    ]  # fmt: skip

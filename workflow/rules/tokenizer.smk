@@ -24,11 +24,13 @@ rule measure_fertility:
     input:
         tokenizers=[tokenizer_manifest(one) for one in EXPERIMENT.fertility.tokenizers],
         corpora=corpus_files(EXPERIMENT.fertility.corpora),
+        parallel=parallel_files(),
         code=code("measure_fertility"),
     output:
         manifest=f"{RESULTS}/fertility/manifest.json",
         table=f"{RESULTS}/fertility/fertility.csv",
         documents=f"{RESULTS}/fertility/documents.parquet",
+        parallel=f"{RESULTS}/fertility/parallel.csv",
     log:
         f"{RESULTS}/logs/measure_fertility.log",
     conda:
@@ -45,7 +47,9 @@ rule measure_fertility:
         + options(
             limit_documents=EXPERIMENT.fertility.limit_documents,
             limit_bytes=EXPERIMENT.fertility.limit_bytes,
-        ),
+            splitter=EXPERIMENT.fertility.splitter,
+        )
+        + parallel_arguments(),
         out=folder,
     shell:
         "{params.python:q} scripts/measure_fertility.py {params.arguments:q} --out {params.out:q} 2> {log:q}"

@@ -231,6 +231,27 @@ def check_layout(experiment: Experiment) -> Iterator[str]:
                     yield unknown(f"{key}.tasks", task, tasks, "generation task")
 
 
+def check_parallel(experiment: Experiment) -> Iterator[str]:
+    """Yield a problem for parallel text without the languages asked for, or asked for in vain."""
+    parallel = experiment.fertility.parallel
+    if parallel is None:
+        for section in ("tables", "figures"):
+            for name, item in getattr(experiment, section).items():
+                if item.kind in ("parity", "token_counts"):
+                    yield (
+                        f"{section}.{name}: kind {item.kind!r} shows parallel text, and"
+                        " fertility.parallel is not given; add it"
+                    )
+        return
+    if len(set(parallel.languages)) < len(parallel.languages):
+        yield f"fertility.parallel.languages: {parallel.languages} repeats one; name each once"
+    known = parallel.source.lines
+    if known is not None:
+        for language in parallel.languages:
+            if language not in known:
+                yield unknown("fertility.parallel.languages", language, known, "language in lines")
+
+
 def sources(experiment: Experiment) -> Iterator[tuple[str, Source]]:
     """Yield every data source with its key."""
     for name, corpus in experiment.corpora.items():
@@ -241,6 +262,8 @@ def sources(experiment: Experiment) -> Iterator[tuple[str, Source]]:
     for name, task in experiment.evaluation.generation.tasks.items():
         yield f"evaluation.generation.tasks.{name}.pool", task.pool
         yield f"evaluation.generation.tasks.{name}.test", task.test
+    if experiment.fertility.parallel:
+        yield "fertility.parallel.source", experiment.fertility.parallel.source
 
 
 def local_paths(experiment: Experiment) -> Iterator[tuple[str, str]]:
@@ -330,6 +353,7 @@ def all_problems(experiment: Experiment, tasks_folder: Path) -> list[str]:
         check_recipes,
         check_steps,
         check_layout,
+        check_parallel,
     ):
         problems += check(experiment)
     problems += check_sources(experiment, tasks_folder)

@@ -1,18 +1,24 @@
-"""Count words as the fertility tables of the literature do: with NLTK.
+"""Split text into words and count them, as the fertility tables of the literature do: with NLTK.
 
 ``word_tokenize`` needs NLTK's sentence data (punkt), which is a download; where it is absent,
-NLTK's own word rules (Treebank style) run on the whole document. The choice changes the numbers (a
-full stop inside a document stays attached to its word), so it is recorded as ``splitter``.
+NLTK's own word rules (Treebank style) run on the whole document. Unicode words (UAX #29) need
+neither data nor rules of a language. The choice changes the numbers (with the rules a full stop
+inside a document stays attached to its word), so it is recorded as ``splitter``.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from itertools import repeat
+from dataclasses import dataclass
+from functools import cache
 from multiprocessing import get_context
+from typing import Literal
+
+from revocab.errors import RevocabError
 
 #: NLTK's names of the languages it has sentence data for, by ISO 639-1 code.
 PUNKT_LANGUAGES = {
@@ -21,8 +27,10 @@ PUNKT_LANGUAGES = {
     "nl": "dutch", "no": "norwegian", "pl": "polish", "pt": "portuguese", "ru": "russian",
     "sl": "slovene", "sv": "swedish", "tr": "turkish",
 }  # fmt: skip
-#: Splitters by name: NLTK with sentence data, NLTK without.
-SENTENCES, RULES = "nltk-word_tokenize", "nltk-rules"
+#: Splitters by name: NLTK with sentence data, NLTK without, Unicode words.
+SENTENCES, RULES, UNICODE = "nltk-word_tokenize", "nltk-rules", "unicode-words"
+#: What an experiment may ask for; ``nltk`` takes the rules where the sentence data is absent.
+Choice = Literal["nltk", "nltk_rules", "unicode"]
 #: Marks that NLTK's rules allow between a final full stop and the end of a text.
 CLOSING_MARKS = ")]}>\"'»”’"
 #: A private character that no rule touches; texts that hold it are tokenised plainly.
@@ -30,7 +38,9 @@ SEPARATOR = "\ue000"
 #: Chunks whose counts are kept: enough for any language's frequent words, at some 100 MB.
 CACHED_CHUNKS = 1_000_000
 #: Below this many characters a second process costs more than it saves.
-PARALLEL_CHARACTERS = 30_000_000
+PARALLEL_CHARACTERS = 10_000_000
+#: Texts whose new chunks are split in one call.
+BATCH_TEXTS = 1000
 
 
 def available_splitter(language: str) -> str:
@@ -47,54 +57,192 @@ def available_splitter(language: str) -> str:
     return SENTENCES
 
 
-class RulesCounter:
-    """Counts what NLTK's word rules would give for a whole text, several times faster.
+def choose_splitter(choice: str, language: str) -> str:
+    """Return the splitter that an experiment's ``choice`` means for ``language`` on this machine.
+
+    Raises :class:`RevocabError` for a choice that does not exist.
+    """
+    if choice == "nltk":
+        return available_splitter(language)
+    if choice == "nltk_rules":
+        return RULES
+    if choice == "unicode":
+        return UNICODE
+    raise RevocabError(f"splitter {choice!r}: allowed are nltk, nltk_rules and unicode")
+
+
+class Splitter:
+    """Counts the words of texts, and how often each distinct word occurred."""
+
+    def __init__(self):
+        self._seen: Counter[str] = Counter()
+
+    def count(self, texts: Iterable[str]) -> list[int]:
+        """Return the number of words of each text."""
+        counts = []
+        for text in texts:
+            words = self.words(text)
+            self._seen.update(words)
+            counts.append(len(words))
+        return counts
+
+    def words(self, text: str) -> list[str]:
+        """Return the words of ``text``."""
+        raise NotImplementedError
+
+    def take_frequencies(self) -> Counter[str]:
+        """Return how often each word occurred since the last call."""
+        seen, self._seen = self._seen, Counter()
+        return seen
+
+
+class SentenceSplitter(Splitter):
+    """NLTK's ``word_tokenize``, which splits sentences first."""
+
+    def __init__(self, language: str):
+        from nltk.tokenize import word_tokenize
+
+        super().__init__()
+        self._tokenize, self._language = word_tokenize, PUNKT_LANGUAGES[language]
+
+    def words(self, text: str) -> list[str]:
+        """Return the words of ``text``."""
+        return self._tokenize(text, language=self._language)
+
+
+class ChunkSplitter(Splitter):
+    """Splits each distinct whitespace-separated chunk once, however often it occurs."""
+
+    def __init__(self):
+        super().__init__()
+        self._counts: dict[str, int] = {}
+        #: The words of chunks that are not one word themselves.
+        self._words: dict[str, list[str]] = {}
+        self._chunks: Counter[str] = Counter()
+
+    def count(self, texts: Iterable[str]) -> list[int]:
+        """Return the number of words of each text."""
+        cut = [self.chunks(text) for text in texts]
+        new = set().union(*(keys for keys, _ in cut)).difference(self._counts)
+        plain = set(filter(self.is_word, new))
+        self._counts.update(dict.fromkeys(plain, 1))
+        learned = self.split_chunks(sorted(new - plain))
+        self._counts.update((key, len(words)) for key, words in learned.items())
+        self._words.update(learned)
+        look_up = self._counts.__getitem__
+        counts = []
+        for keys, others in cut:
+            self._chunks.update(keys)
+            self._seen.update(others)
+            counts.append(sum(map(look_up, keys)) + len(others))
+        if len(self._counts) > CACHED_CHUNKS:
+            self._seen = self.take_frequencies()
+            self._counts.clear()
+            self._words.clear()
+        return counts
+
+    def take_frequencies(self) -> Counter[str]:
+        """Return how often each word occurred since the last call."""
+        seen, self._seen = self._seen, Counter()
+        for key, count in self._chunks.items():
+            for word in self._words.get(key, (key,)):
+                seen[word] += count
+        self._chunks.clear()
+        return seen
+
+    def words(self, text: str) -> list[str]:
+        """Return the words of ``text``; those outside chunks come last."""
+        keys, others = self.chunks(text)
+        learned = self.split_chunks([key for key in keys if not self.is_word(key)])
+        return [word for key in keys for word in learned.get(key, [key])] + others
+
+    def chunks(self, text: str) -> tuple[list[str], list[str]]:
+        """Return a text's chunks, and the words that do not come from any."""
+        raise NotImplementedError
+
+    def is_word(self, key: str) -> bool:
+        """Return whether a chunk is certainly one word."""
+        raise NotImplementedError
+
+    def split_chunks(self, keys: list[str]) -> dict[str, list[str]]:
+        """Return the words of each chunk."""
+        raise NotImplementedError
+
+
+class RulesSplitter(ChunkSplitter):
+    """What NLTK's word rules give for a whole text, several times faster.
 
     All those rules look at one whitespace-separated chunk and the whitespace around it, except
     those for the end of the text. So each distinct chunk is tokenised once, between separators that
-    stay words of their own, and the end of each text by itself. Equal counts are a property test.
+    stay words of their own, and the end of each text by itself. Equal words are a property test.
     """
 
     def __init__(self):
         from nltk.tokenize import NLTKWordTokenizer
 
+        super().__init__()
         self._tokenize = NLTKWordTokenizer().tokenize
-        self._chunks = re.compile(r"(\S+)(\s)").findall
+        self._find = re.compile(r"(\S+)(\s)").findall
+        self._other_space = re.compile(r"[^\S \n]").search
         # The only words of letters and digits that the rules split.
         self._joined = re.compile(r"(?i)cannot|gimme|gonna|gotta|lemme|wanna").fullmatch
-        self._counts: dict[str, int] = {}
 
-    def __call__(self, text: str) -> int:
-        """Return the number of words of ``text``."""
-        if SEPARATOR in text:
-            return len(self._tokenize(text))
-        start = _last_word(text)
+    def chunks(self, text: str) -> tuple[list[str], list[str]]:
+        """Return chunks, each with the whitespace after it unless that is a space; and the end."""
+        start = 0 if SEPARATOR in text else _last_word(text)
         if start == 0:
-            return len(self._tokenize(text))
-        total = len(self._tokenize("x" + text[start - 1 :])) - 1
-        keys = [
-            chunk if space == " " else chunk + space
-            for chunk, space in self._chunks(text, 0, start)
-        ]
-        if len(self._counts) > CACHED_CHUNKS:
-            self._counts.clear()
-        new = {key for key in keys if key not in self._counts}
-        plain = {key for key in new if key.isalnum() and not self._joined(key)}
-        self._counts.update(dict.fromkeys(plain, 1))
-        if new - plain:
-            self._learn(sorted(new - plain))
-        return total + sum(map(self._counts.__getitem__, keys))
+            return [], self._tokenize(text)
+        end = self._tokenize("x" + text[start - 1 :])[1:]
+        head = text[:start]
+        if self._other_space(head):
+            found = self._find(head)
+            return [chunk if space == " " else chunk + space for chunk, space in found], end
+        keys = head.replace("\n", "\n ").split(" ")
+        return [key for key in keys if key and key != "\n"], end
 
-    def _learn(self, keys: list[str]) -> None:
-        """Count the words of each chunk, all in one call of the rules."""
+    def is_word(self, key: str) -> bool:
+        """Return whether a chunk has letters and digits only, and is no joined word."""
+        return key.isalnum() and not self._joined(key)
+
+    def split_chunks(self, keys: list[str]) -> dict[str, list[str]]:
+        """Return the words of each chunk, all in one call of the rules."""
+        if not keys:
+            return {}
         joined = f"{SEPARATOR} ".join(key if key[-1].isspace() else f"{key} " for key in keys)
-        counts = [0]
+        words: list[list[str]] = [[]]
         for word in self._tokenize(f"{SEPARATOR} {joined}{SEPARATOR}"):
             if word == SEPARATOR:
-                counts.append(0)
+                words.append([])
             else:
-                counts[-1] += 1
-        self._counts.update(zip(keys, counts[1:-1], strict=True))
+                words[-1].append(word)
+        return dict(zip(keys, words[1:-1], strict=True))
+
+
+class UnicodeSplitter(ChunkSplitter):
+    """Words as Unicode's text segmentation (UAX #29) bounds them, if they hold a letter or digit.
+
+    A boundary lies before and after every whitespace character, so chunks can be split alone.
+    """
+
+    def __init__(self):
+        import regex
+
+        super().__init__()
+        self._split = regex.compile(r"\b", regex.WORD | regex.V1).split
+
+    def chunks(self, text: str) -> tuple[list[str], list[str]]:
+        """Return a text's whitespace-separated chunks."""
+        return text.split(), []
+
+    def is_word(self, key: str) -> bool:
+        """Return whether a chunk has ASCII letters and digits only."""
+        return key.isascii() and key.isalnum()
+
+    def split_chunks(self, keys: list[str]) -> dict[str, list[str]]:
+        """Return the words of each chunk."""
+        return {
+            key: [part for part in self._split(key) if any(map(str.isalnum, part))] for key in keys
+        }
 
 
 def _last_word(text: str) -> int:
@@ -107,19 +255,58 @@ def _last_word(text: str) -> int:
     return end
 
 
-def word_counter(splitter: str, language: str) -> Callable[[str], int]:
-    """Return a function from a text to its number of words, by the named splitter."""
-    if splitter == RULES:
-        return RulesCounter()
-    from nltk.tokenize import word_tokenize
-
-    name = PUNKT_LANGUAGES[language]
-    return lambda text: len(word_tokenize(text, language=name))
+@cache
+def word_splitter(splitter: str, language: str) -> Splitter:
+    """Return the named splitter; one per process, so that it keeps what it has learned."""
+    if splitter == SENTENCES:
+        return SentenceSplitter(language)
+    return UnicodeSplitter() if splitter == UNICODE else RulesSplitter()
 
 
-def _count(texts: Sequence[str], splitter: str, language: str) -> list[int]:
-    counter = word_counter(splitter, language)
-    return [counter(text) for text in texts]
+@dataclass(frozen=True)
+class Words:
+    """The number of words of each text, and how often each distinct word occurs in all of them."""
+
+    counts: list[int]
+    frequencies: Counter[str]
+
+
+def _split(texts: Sequence[str], splitter: str, language: str) -> Words:
+    words = word_splitter(splitter, language)
+    counts = []
+    for start in range(0, len(texts), BATCH_TEXTS):
+        counts += words.count(texts[start : start + BATCH_TEXTS])
+    return Words(counts, words.take_frequencies())
+
+
+def start_splitting(
+    texts: Sequence[str], language: str, splitter: str, processes: int | None = None
+) -> Callable[[], Words]:
+    """Begin to split texts in other processes; return a function that waits for the result.
+
+    Few texts, or one core, are split by that function itself.
+    """
+    processes = processes or len(os.sched_getaffinity(0))
+    if processes == 1 or sum(map(len, texts)) < PARALLEL_CHARACTERS:
+        return lambda: _split(texts, splitter, language)
+    size = -(-len(texts) // (4 * processes))
+    # Fresh processes: forking one whose threads hold locks (tokenizers, torch) can hang.
+    pool = ProcessPoolExecutor(processes, mp_context=get_context("forkserver"))
+    started = [
+        pool.submit(_split, texts[start : start + size], splitter, language)
+        for start in range(0, len(texts), size)
+    ]
+
+    def wait() -> Words:
+        counts: list[int] = []
+        frequencies: Counter[str] = Counter()
+        with pool:
+            for part in started:
+                counts += part.result().counts
+                frequencies.update(part.result().frequencies)
+        return Words(counts, frequencies)
+
+    return wait
 
 
 def count_words(
@@ -127,12 +314,4 @@ def count_words(
 ) -> list[int]:
     """Return the number of words of each text, in order; large inputs use every core."""
     splitter = splitter or available_splitter(language)
-    processes = processes or len(os.sched_getaffinity(0))
-    if processes == 1 or sum(map(len, texts)) < PARALLEL_CHARACTERS:
-        return _count(texts, splitter, language)
-    size = max(1, min(500, len(texts) // (4 * processes)))
-    batches = [texts[start : start + size] for start in range(0, len(texts), size)]
-    # Fresh processes: forking one whose threads hold locks (tokenizers, torch) can hang.
-    with ProcessPoolExecutor(processes, mp_context=get_context("forkserver")) as pool:
-        counts = pool.map(_count, batches, repeat(splitter), repeat(language))
-        return [count for batch in counts for count in batch]
+    return start_splitting(texts, language, splitter, processes)().counts

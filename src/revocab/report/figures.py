@@ -6,12 +6,14 @@ from pathlib import Path
 
 from revocab.report.figures_plain import fertility_figure, similarity_figure
 from revocab.report.figures_runs import average_score_figure, loss_figure
+from revocab.report.figures_tokenizers import token_counts_figure
 from revocab.report.names import numbered
 from revocab.report.results import Results
 from revocab.report.style import Palette, save, style
 
 KINDS = {
     "fertility": fertility_figure,
+    "token_counts": token_counts_figure,
     "average_score": average_score_figure,
     "loss": loss_figure,
     "similarity": similarity_figure,

@@ -82,6 +82,8 @@ def caption(results: Results, entry: dict[str, Any]) -> str:
     sentences = {
         "fertility": "Tokens per word of each document, smoothed; bars mark the mean over "
         "documents. Lower is better. Up to half a per cent of documents lie outside the range.",
+        "token_counts": "Left: tokens for the same sentences in each language. Right: characters "
+        "per token of every corpus measured.",
         "average_score": "Unweighted mean over tasks at every checkpoint; bars are one standard "
         f"error of the mean, items taken as independent. Dashed: the base model.{printed}",
         "loss": "Above: training loss at every step (faint) and smoothed. Loss per token cannot be "

@@ -15,10 +15,13 @@ from revocab.report.tables_plain import (
     similarity_table,
 )
 from revocab.report.tables_scores import generation_table, multiple_choice_table
+from revocab.report.tables_tokenizers import parity_table, tokenizers_table
 
 KINDS = {
     "parameters": parameters_table,
     "fertility": fertility_table,
+    "tokenizers": tokenizers_table,
+    "parity": parity_table,
     "multiple_choice": multiple_choice_table,
     "generation": generation_table,
     "similarity": similarity_table,

@@ -1,8 +1,9 @@
-"""Fertility: how many tokens a tokenizer spends on a word (the paper's Table 2 and Figure 1).
+"""Report on tokenizers: tokens per word and per character, words split, unknown tokens, bytes.
 
-``fertility`` is the mean over documents of tokens / words, as the released script defines it;
-``fertility_corpus`` is all tokens / all words. No special token is counted. Documents without a
-word are skipped and counted. Words are counted once per corpus, for all tokenizers.
+``fertility`` (the paper's Table 2 and Figure 1) is the mean over documents of tokens / words, as
+the released script defines it; ``fertility_corpus`` is all tokens / all words. No special token is
+counted. Documents without a word are skipped and counted. Words are counted once per corpus, for
+all tokenizers, in processes of their own while threads encode.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.corpora.read import corpus_manifest, texts
-from revocab.corpora.words import available_splitter, count_words
+from revocab.corpora.words import Words, choose_splitter, start_splitting
 from revocab.errors import RevocabError
 from revocab.io import atomic, sha256, write_json, write_text
-from revocab.vocabulary.load import load_tokenizer
+from revocab.vocabulary.counting import TokenCounts, count_token_classes, share_split
+from revocab.vocabulary.load import load_tokenizer, tokenizer_file
+from revocab.vocabulary.parallel import PARALLEL_COLUMNS, measure_parallel, parallel_lines
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -27,109 +30,90 @@ if TYPE_CHECKING:
 COLUMNS = (
     "tokenizer", "corpus", "language", "documents", "skipped_empty", "words", "tokens", "bytes",
     "characters", "fertility", "fertility_corpus", "characters_per_token", "bytes_per_token",
-    "splitter",
+    "words_split", "unknown_rate", "byte_rate", "splitter",
 )  # fmt: skip
-#: Characters encoded at a time: encodings are some forty times larger than their text.
-BATCH_CHARACTERS = 4_000_000
 
 
 @dataclass(frozen=True)
-class CountedText:
-    """A corpus ready to measure: its non-empty documents and the words of each."""
+class Text:
+    """A corpus to measure: its documents, and the splitter that counts their words."""
 
     corpus: str
     language: str
-    texts: list[str]
-    words: list[int]
-    skipped_empty: int
+    documents: list[str]
     splitter: str
 
 
-def count_text(
-    corpus: str, language: str, documents: list[str], splitter: str | None = None
-) -> CountedText:
-    """Count the words of every document once; set documents without words aside."""
-    splitter = splitter or available_splitter(language)
-    words = count_words(documents, language, splitter)
-    kept = [(text, count) for text, count in zip(documents, words, strict=True) if count]
-    if not kept:
-        raise RevocabError(f"corpus {corpus}: no document with a word; give a corpus with text")
-    return CountedText(
-        corpus=corpus,
-        language=language,
-        texts=[text for text, _ in kept],
-        words=[count for _, count in kept],
-        skipped_empty=len(documents) - len(kept),
-        splitter=splitter,
-    )
+def fertility_row(
+    name: str, text: Text, words: Words, counted: TokenCounts, split: float | None
+) -> tuple[dict[str, Any], list[float]]:
+    """Return the measures of one tokenizer on one corpus, and fertility by document.
 
-
-def count_tokens(tokenizer: PreTrainedTokenizerFast, documents: list[str]) -> list[int]:
-    """Return the number of tokens of each text, special tokens not added; uses every core."""
-    backend = tokenizer.backend_tokenizer
-    # The fast call skips offsets, which nobody reads here.
-    encode = getattr(backend, "encode_batch_fast", backend.encode_batch)
-    counts: list[int] = []
-    batch: list[str] = []
-    size = 0
-    for text in documents:
-        batch.append(text)
-        size += len(text)
-        if size >= BATCH_CHARACTERS:
-            counts += map(len, encode(batch, add_special_tokens=False))
-            batch, size = [], 0
-    if batch:
-        counts += map(len, encode(batch, add_special_tokens=False))
-    return counts
-
-
-def fertility_row(name: str, counted: CountedText, tokens: list[int]) -> dict[str, Any]:
-    """Return the measures of one tokenizer on one corpus, given tokens per document."""
-    ratios = [count / words for count, words in zip(tokens, counted.words, strict=True)]
-    size = sum(len(text.encode()) for text in counted.texts)
-    characters = sum(map(len, counted.texts))
-    total = sum(tokens)
-    return {
+    ``split``: the share of words of several tokens. Documents without a word count nowhere.
+    """
+    kept = [number for number, count in enumerate(words.counts) if count]
+    ratios = [int(counted.tokens[number]) / words.counts[number] for number in kept]
+    tokens = int(counted.tokens[kept].sum())
+    size = sum(len(text.documents[number].encode()) for number in kept)
+    characters = sum(len(text.documents[number]) for number in kept)
+    total = sum(words.counts)
+    row = {
         "tokenizer": name,
-        "corpus": counted.corpus,
-        "language": counted.language,
-        "documents": len(counted.texts),
-        "skipped_empty": counted.skipped_empty,
-        "words": sum(counted.words),
-        "tokens": total,
+        "corpus": text.corpus,
+        "language": text.language,
+        "documents": len(kept),
+        "skipped_empty": len(words.counts) - len(kept),
+        "words": total,
+        "tokens": tokens,
         "bytes": size,
         "characters": characters,
         "fertility": math.fsum(ratios) / len(ratios),
-        "fertility_corpus": total / sum(counted.words),
-        "characters_per_token": characters / total,
-        "bytes_per_token": size / total,
-        "splitter": counted.splitter,
+        "fertility_corpus": tokens / total,
+        "characters_per_token": characters / tokens,
+        "bytes_per_token": size / tokens,
+        "words_split": split,
+        "unknown_rate": int(counted.unknown[kept].sum()) / tokens,
+        "byte_rate": int(counted.bytes_[kept].sum()) / tokens,
+        "splitter": text.splitter,
     }
+    return row, ratios
 
 
 def measure_fertility(
-    tokenizers: Mapping[str, PreTrainedTokenizerFast], corpora: list[CountedText]
+    tokenizers: Mapping[str, PreTrainedTokenizerFast], corpora: list[Text]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Measure every tokenizer on every corpus.
 
     Returns the table's rows (:data:`COLUMNS`) and the distributions: ``tokenizer``, ``corpus`` and
-    ``fertility``, a list with one value per document.
+    ``fertility``, a list with one value per document. Raises :class:`RevocabError` for a corpus
+    without a word.
     """
     rows, distributions = [], []
-    for counted in corpora:
-        for name, tokenizer in tokenizers.items():
-            tokens = count_tokens(tokenizer, counted.texts)
-            rows.append(fertility_row(name, counted, tokens))
-            distributions.append(
-                {
-                    "tokenizer": name,
-                    "corpus": counted.corpus,
-                    "fertility": [
-                        count / words for count, words in zip(tokens, counted.words, strict=True)
-                    ],
-                }
+    for text in corpora:
+        wait = start_splitting(text.documents, text.language, text.splitter)
+        counted = {
+            name: count_token_classes(tokenizer, text.documents)
+            for name, tokenizer in tokenizers.items()
+        }
+        words = wait()
+        if not any(words.counts):
+            raise RevocabError(
+                f"corpus {text.corpus}: no document with a word; give a corpus with text"
             )
+        for name, tokenizer in tokenizers.items():
+            split = share_split(tokenizer, words.frequencies)
+            row, ratios = fertility_row(name, text, words, counted[name], split)
+            rows.append(row)
+            distributions.append({"tokenizer": name, "corpus": text.corpus, "fertility": ratios})
     return rows, distributions
+
+
+def _csv(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def write_fertility(
@@ -137,19 +121,17 @@ def write_fertility(
     distributions: list[dict[str, Any]],
     manifest: dict[str, Any],
     out: str | Path,
+    parallel: list[dict[str, Any]] | None = None,
 ) -> None:
-    """Write ``fertility.csv``, ``documents.parquet`` and, last, ``manifest.json``."""
+    """Write ``fertility.csv``, ``documents.parquet``, ``parallel.csv``, last ``manifest.json``."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     (out / "manifest.json").unlink(missing_ok=True)
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    write_text(out / "fertility.csv", text.getvalue())
+    write_text(out / "fertility.csv", _csv(COLUMNS, rows))
+    write_text(out / "parallel.csv", _csv(PARALLEL_COLUMNS, parallel or []))
     columns: dict[str, list[Any]] = {"tokenizer": [], "corpus": [], "fertility": []}
     for entry in distributions:
         columns["tokenizer"] += [entry["tokenizer"]] * len(entry["fertility"])
@@ -166,25 +148,40 @@ def fertility_of_folders(
     out: str | Path,
     limit_documents: int | None = None,
     limit_bytes: int | None = None,
+    splitter: str = "nltk",
+    parallel: str | None = None,
+    languages: list[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """Measure tokenizer folders on the first documents of corpora's train splits; write ``out``."""
+    """Measure tokenizer folders on the first documents of corpora's train splits; write ``out``.
+
+    ``splitter``: ``nltk``, ``nltk_rules`` or ``unicode``. ``parallel``: a source of rows as
+    :mod:`revocab.evaluation.sources` reads them, with a field for each of ``languages``.
+    """
     import nltk
 
+    from revocab.evaluation.sources import read_source
+
     loaded = {name: load_tokenizer(folder) for name, folder in tokenizers.items()}
-    counted = []
+    measured = []
     for name, folder in corpora.items():
+        language = corpus_manifest(folder)["language"]
         documents = list(texts(folder, "train", limit_documents, limit_bytes))
-        counted.append(count_text(name, corpus_manifest(folder)["language"], documents))
-    rows, distributions = measure_fertility(loaded, counted)
+        measured.append(Text(name, language, documents, choose_splitter(splitter, language)))
+    rows, distributions = measure_fertility(loaded, measured)
+    side_by_side = None
+    if parallel is not None:
+        lines = parallel_lines(read_source(parallel), languages or [], parallel)
+        side_by_side = measure_parallel(loaded, lines)
     manifest = {
-        "tokenizers": {name: sha256(path / "tokenizer.json") for name, path in tokenizers.items()},
+        "tokenizers": {name: sha256(tokenizer_file(path)) for name, path in tokenizers.items()},
         "corpora": {
             name: corpus_manifest(path)["sha256"]["train"] for name, path in corpora.items()
         },
         "limit_documents": limit_documents,
         "limit_bytes": limit_bytes,
-        "splitters": {entry.corpus: entry.splitter for entry in counted},
+        "splitters": {text.corpus: text.splitter for text in measured},
+        "languages": languages if parallel is not None else None,
         "versions": {"nltk": nltk.__version__},
     }
-    write_fertility(rows, distributions, manifest, out)
+    write_fertility(rows, distributions, manifest, out, side_by_side)
     return rows

@@ -31,3 +31,17 @@ def tokenizer_arguments(wildcards):
         for option, value in given.plain().items()
     ]
     return arguments + repeated("--option", values)
+
+
+def parallel_files():
+    """Return the files of the parallel text that fertility is measured on."""
+    parallel = EXPERIMENT.fertility.parallel
+    return source_files(parallel.source) if parallel else []
+
+
+def parallel_arguments():
+    """Return the parallel text as options of measure_fertility."""
+    parallel = EXPERIMENT.fertility.parallel
+    if parallel is None:
+        return []
+    return ["--parallel", source_spec(parallel.source), "--languages", *parallel.languages]

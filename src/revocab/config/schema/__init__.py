@@ -8,6 +8,7 @@ from revocab.config.schema.evaluation import (
     Generation,
     GenerationTask,
     MultipleChoice,
+    ParallelText,
     Similarity,
     Task,
 )
@@ -21,10 +22,13 @@ from revocab.config.schema.layout import (
     LossFigure,
     MultipleChoiceTable,
     ParametersTable,
+    ParityTable,
     PromptsTable,
     SimilarityFigure,
     SimilarityTable,
     Table,
+    TokenCountsFigure,
+    TokenizersTable,
 )
 from revocab.config.schema.models import Architecture, Model, ParameterCount, Pretraining
 from revocab.config.schema.recipes import Rates, Recipe, Stage
@@ -52,8 +56,10 @@ __all__ = [
     "Model",
     "MultipleChoice",
     "MultipleChoiceTable",
+    "ParallelText",
     "ParameterCount",
     "ParametersTable",
+    "ParityTable",
     "Pretraining",
     "PromptsTable",
     "Rates",
@@ -69,7 +75,9 @@ __all__ = [
     "Step",
     "Table",
     "Task",
+    "TokenCountsFigure",
     "Tokenizer",
+    "TokenizersTable",
     "World",
     "exactly_one",
 ]

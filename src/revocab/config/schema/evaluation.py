@@ -85,11 +85,21 @@ class Evaluation(Closed):
     generation: Generation
 
 
+class ParallelText(Closed):
+    """Text that says the same in several languages, one field each; the first is the reference."""
+
+    source: Source
+    languages: list[Id] = Field(min_length=2)
+
+
 class Fertility(Closed):
-    """Table 2 and Figure 1: which tokenizers on which corpora."""
+    """Report on tokenizers (Table 2, Figure 1): which tokenizers on which corpora."""
 
     tokenizers: list[Id]
     corpora: list[Id]
+    #: What a word is; ``nltk`` takes its rules where its sentence data is absent.
+    splitter: Literal["nltk", "nltk_rules", "unicode"] = "nltk"
+    parallel: ParallelText | None = None
     limit_documents: int | None = Field(default=None, ge=1)
     limit_bytes: int | None = Field(default=None, ge=1)
 

@@ -23,6 +23,20 @@ class FertilityTable(Closed):
     title: Line
 
 
+class TokenizersTable(Closed):
+    """Tokens per word and character, words split, unknown and byte tokens, by corpus."""
+
+    kind: Literal["tokenizers"]
+    title: Line
+
+
+class ParityTable(Closed):
+    """Tokens for parallel text, by tokenizer and language (``fertility.parallel``)."""
+
+    kind: Literal["parity"]
+    title: Line
+
+
 class MultipleChoiceTable(Closed):
     """Scores of one group in one language at chosen steps; families in ``columns`` order."""
 
@@ -62,6 +76,8 @@ class PromptsTable(Closed):
 Table = Annotated[
     ParametersTable
     | FertilityTable
+    | TokenizersTable
+    | ParityTable
     | MultipleChoiceTable
     | GenerationTable
     | SimilarityTable
@@ -74,6 +90,13 @@ class FertilityFigure(Closed):
     """Distribution of fertility over documents."""
 
     kind: Literal["fertility"]
+    title: Line
+
+
+class TokenCountsFigure(Closed):
+    """Tokens for parallel text, and characters per token, by tokenizer."""
+
+    kind: Literal["token_counts"]
     title: Line
 
 
@@ -103,6 +126,6 @@ class SimilarityFigure(Closed):
 
 
 Figure = Annotated[
-    FertilityFigure | AverageScoreFigure | LossFigure | SimilarityFigure,
+    FertilityFigure | TokenCountsFigure | AverageScoreFigure | LossFigure | SimilarityFigure,
     Field(discriminator="kind"),
 ]

@@ -1,0 +1,103 @@
+"""Figure of the tokenizer report: tokens for parallel text, and characters per token."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from revocab.report.names import language_label
+from revocab.report.results import Results, number
+from revocab.report.style import LANGUAGE_COLOURS, MORE_COLOURS, Palette, nothing_yet
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Part of a group's place that its bars fill.
+FILLED = 0.8
+
+
+def token_counts_figure(results: Results, entry: dict[str, Any], palette: Palette) -> Figure:
+    """Return two panels: tokens for parallel text by language, characters per token by corpus.
+
+    The counts are those of VocADT's Figure 3; characters per token are LEP's symbols per token.
+    """
+    from matplotlib import pyplot
+
+    setting = results.experiment["fertility"]
+    tokenizers = setting["tokenizers"]
+    languages = (setting["parallel"] or {"languages": []})["languages"]
+    corpora = setting["corpora"]
+    colours = colours_of(results, languages, corpora)
+    figure, (left, right) = pyplot.subplots(
+        1, 2, figsize=(9.4, 1.6 + 0.3 * len(tokenizers) * max(len(languages), len(corpora), 1))
+    )
+    tokens = {
+        (row["tokenizer"], row["language"]): number(row["tokens"])
+        for row in results.csv("fertility", "parallel.csv")
+    }
+    characters = {
+        (row["tokenizer"], row["corpus"]): number(row["characters_per_token"])
+        for row in results.csv("fertility", "fertility.csv")
+    }
+    names = {language: language_label(language) for language in languages}
+    draw_bars(left, tokens, tokenizers, names, colours, "{:,.0f}")
+    left.set_xlabel("tokens for the same sentences (fewer is better)")
+    draw_bars(right, characters, tokenizers, {one: one for one in corpora}, colours, "{:.2f}")
+    right.set_xlabel("characters per token (more is better)")
+    figure.tight_layout()
+    return figure
+
+
+def colours_of(results: Results, languages: list[str], corpora: list[str]) -> dict[str, str]:
+    """Return a colour for every language and corpus; corpora have shades of their language's."""
+    used: dict[str, int] = {}
+    spare = iter(MORE_COLOURS * 9)
+    colours = {
+        language: LANGUAGE_COLOURS[language][0] if language in LANGUAGE_COLOURS else next(spare)
+        for language in languages
+    }
+    for corpus in corpora:
+        language = results.experiment["corpora"][corpus]["language"]
+        shades = LANGUAGE_COLOURS.get(language)
+        place = used[language] = used.get(language, -1) + 1
+        colours[corpus] = shades[place % len(shades)] if shades else next(spare)
+    return colours
+
+
+def draw_bars(
+    axes: Axes,
+    values: dict[tuple[str, str], float | None],
+    tokenizers: list[str],
+    names: dict[str, str],
+    colours: dict[str, str],
+    shown: str,
+) -> None:
+    """Draw a group of bars per tokenizer, one bar per name, each with its value."""
+    thickness = FILLED / max(len(names), 1)
+    drawn = False
+    for place, name in enumerate(names):
+        offset = (place - (len(names) - 1) / 2) * thickness
+        found = [(i, values.get((one, name))) for i, one in enumerate(tokenizers)]
+        bars = [(i + offset, value) for i, value in found if value is not None]
+        if not bars:
+            continue
+        drawn = True
+        places, lengths = zip(*bars, strict=True)
+        axes.barh(places, lengths, thickness * 0.92, color=colours[name], label=names[name])
+        for y, length in bars:
+            axes.annotate(
+                shown.format(length), (length, y), (3, 0), textcoords="offset points",
+                va="center", fontsize=7.5,
+            )  # fmt: skip
+    axes.set_yticks(range(len(tokenizers)), tokenizers)
+    axes.invert_yaxis()
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="y", visible=False)
+    axes.margins(x=0.14)
+    if drawn:
+        axes.legend(
+            loc="lower left", bbox_to_anchor=(0, 1), ncols=min(len(names), 4), fontsize=8,
+            borderaxespad=0.2,
+        )  # fmt: skip
+    else:
+        nothing_yet(axes)
