@@ -11,6 +11,7 @@ from revocab.io import read_json, write_json
 from revocab.report.figures import make_figures
 from revocab.report.figures_plain import span
 from revocab.report.figures_runs import smooth
+from revocab.report.names import numbered
 from revocab.report.results import Results
 from revocab.report.scores import collect_scores
 from revocab.report.style import COLOURS, Palette, readable
@@ -33,7 +34,7 @@ def test_every_figure_in_both_endings(folder):
         assert path.stat().st_size > 5000
     for path in (folder / "figures").glob("*.svg"):
         content = path.read_text(encoding="utf-8")
-        assert "<title>Figure" in content
+        assert f"<title>{numbered(path.stem)}: " in content
         assert "dc:date" not in content
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from revocab.errors import RevocabError
-from revocab.vocabulary.alphabet import from_byte_level, to_byte_level
+from revocab.vocabulary.byte_level import from_byte_level, to_byte_level
 from revocab.vocabulary.load import Style, load_tokenizer, tokenizer_style
 
 if TYPE_CHECKING:

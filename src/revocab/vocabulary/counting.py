@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.vocabulary.alphabet import from_byte_level
+from revocab.vocabulary.byte_level import from_byte_level
 from revocab.vocabulary.canonical import BYTE_TOKEN
 from revocab.vocabulary.load import tokenizer_style
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
 from revocab.io import read_json
-from revocab.vocabulary.alphabet import to_byte_level
+from revocab.vocabulary.alphabets import LLAMA3_WORDS
+from revocab.vocabulary.byte_level import to_byte_level
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -26,10 +27,7 @@ PATTERNS = {
     "r50k": (
         r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
     ),
-    "cl100k": (
-        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
-        r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-    ),
+    "cl100k": LLAMA3_WORDS,
     "o200k": (
         r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
         r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
