@@ -112,13 +112,14 @@ def test_wechsel_equals_wechsel(inputs, neighbours, temperature):
 
 
 @pytest.mark.parametrize("size", [1, 4, 10])
-def test_pursuit_equals_scikit_learn(size):
+@pytest.mark.parametrize("with_gram", [False, True], ids=["direct", "gram"])
+def test_pursuit_equals_scikit_learn(size, with_gram):
     from sklearn.linear_model import orthogonal_mp
 
     generator = torch.Generator().manual_seed(8)
     atoms = unit_rows(torch.randn(50, 20, generator=generator))
     rows = torch.randn(25, 20, generator=generator)
-    code = orthogonal_pursuit(rows, atoms, size)
+    code = orthogonal_pursuit(rows, atoms, size, atoms @ atoms.T if with_gram else None)
     dense = torch.zeros(25, 50).scatter_(1, code.index_NS, code.weight_NS)
     expected = orthogonal_mp(
         atoms.double().T.numpy(), rows.double().T.numpy(), n_nonzero_coefs=size

@@ -9,9 +9,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from method_inputs import SOURCE, make, new_rows, random_inputs
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from revocab.errors import RevocabError
+from revocab.initialise import similar
 from revocab.initialise.method import methods
+from revocab.initialise.methods import omp
 from revocab.initialise.options import check_options, find_method, parse_options
 from revocab.initialise.rows import fill
 from revocab.initialise.similar import sparsemax
@@ -81,8 +84,6 @@ def test_random_all_returns_every_row():
 
 
 def test_clp_equals_the_per_token_weighted_average(monkeypatch):
-    from revocab.initialise import similar
-
     monkeypatch.setattr(similar, "BLOCK_ELEMENTS", 100)  # several blocks
     inputs = random_inputs()
     helper, source = inputs.helper_VD.double(), inputs.source_VD.double()
@@ -199,6 +200,30 @@ def test_half_precision_sources_keep_their_bits_and_dtype(name, dtype):
     expected = new_rows(name, inputs).to(dtype)
     new = inputs.missing_N if method.copies_overlap else slice(None)
     assert torch.equal(matrix[new], expected)
+
+
+class Largest(TorchDispatchMode):
+    """Notes the size of the largest tensor that any operation returns."""
+
+    values = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        for one in result if isinstance(result, (tuple, list)) else [result]:
+            if isinstance(one, torch.Tensor):
+                self.values = max(self.values, one.numel())
+        return result
+
+
+@pytest.mark.parametrize("name", CHANGING)
+def test_no_matrix_of_all_pairs_of_tokens(name, monkeypatch):
+    """Memory: nothing is larger than a block, an input or the result, however many tokens."""
+    monkeypatch.setattr(similar, "BLOCK_ELEMENTS", 2000)
+    monkeypatch.setattr(omp, "GRAM_ELEMENTS", 0)
+    inputs = random_inputs(overlap=300, missing=200, helper_width=6)
+    with Largest() as largest:
+        new_rows(name, inputs)
+    assert largest.values <= max(2000, inputs.source_VD.numel())  # 60,000 pairs
 
 
 @pytest.mark.parametrize("name", CHANGING)

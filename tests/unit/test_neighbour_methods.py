@@ -173,7 +173,12 @@ def pursuit_by_refitting(row, atoms, size):
 
 
 @pytest.mark.parametrize("k", [1, 3, 5])
-def test_omp_formula(inputs, k):
+@pytest.mark.parametrize("gram", [0, 10**6], ids=["direct", "gram"])
+def test_omp_formula(inputs, monkeypatch, k, gram):
+    from revocab.initialise.methods import omp
+
+    monkeypatch.setattr(omp, "GRAM_ELEMENTS", gram)
+    monkeypatch.setattr(omp, "CHOSEN_ELEMENTS", 500)  # several blocks
     helper = inputs.helper_VD.double()
     atoms = helper[inputs.overlap_target_N]
     weights = torch.stack(
@@ -186,22 +191,24 @@ def test_omp_formula(inputs, k):
 # Orthogonal matching pursuit at its edges. -------------------------------------------------------
 
 
-def test_pursuit_ends_early_and_leaves_no_dust():
+@pytest.mark.parametrize("with_gram", [False, True], ids=["direct", "gram"])
+def test_pursuit_ends_early_and_leaves_no_dust(with_gram):
     atoms = torch.tensor([[2.0, 0, 0], [0, 3, 0], [0, 0, 0], [2, 0, 0], [0, 1, 1]])
     rows = torch.tensor([[0.0, 6, 0], [0, 0, 0], [4, 3, 0]])
-    code = orthogonal_pursuit(rows, atoms, 3)
+    code = orthogonal_pursuit(rows, atoms, 3, atoms @ atoms.T if with_gram else None)
     dense = torch.zeros(3, 5).scatter_add_(1, code.index_NS, code.weight_NS)
     # Exactly one atom; none; two. The second copy of the first atom and the zero atom: never.
     assert dense.tolist() == [[0, 2, 0, 0, 0], [0, 0, 0, 0, 0], [2, 1, 0, 0, 0]]
     assert code.residual_N.tolist() == [0, 0, 0]
 
 
-def test_pursuit_of_nearly_dependent_atoms_stays_finite():
+@pytest.mark.parametrize("with_gram", [False, True], ids=["direct", "gram"])
+def test_pursuit_of_nearly_dependent_atoms_stays_finite(with_gram):
     generator = torch.Generator().manual_seed(3)
     base = torch.randn(1, 12, generator=generator)
     atoms = base + 1e-5 * torch.randn(9, 12, generator=generator)
     rows = torch.randn(7, 12, generator=generator)
-    code = orthogonal_pursuit(rows, atoms, 9)
+    code = orthogonal_pursuit(rows, atoms, 9, atoms @ atoms.T if with_gram else None)
     assert torch.isfinite(code.weight_NS).all()
     fitted = torch.einsum("ns,nsx->nx", code.weight_NS, atoms[code.index_NS])
     assert (code.residual_N <= rows.norm(dim=1) * (1 + 1e-6)).all()

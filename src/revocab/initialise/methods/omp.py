@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     import torch
 
 
+#: Floats of the atoms' Gram matrix up to which it is held (1 GiB and a half: 20,000 shared tokens).
+GRAM_ELEMENTS = 20_480**2
+#: Floats of its rows that a block of tokens has in use: 32 MiB stay in the cache.
+CHOSEN_ELEMENTS = 1 << 23
+
+
 class OmpOptions(Options):
     """How many shared tokens a new token is made of."""
 
@@ -35,9 +41,15 @@ def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
     rows_ND = inputs.source_VD.new_empty(len(inputs.missing_N), inputs.source_VD.shape[1])
     error = 0.0
     # A block holds its correlations with all atoms and its own orthonormal bases.
-    for block in blocks(len(rows_ND), len(atoms_KX) + (size + 4) * atoms_KX.shape[1]):
+    shape = {"width": len(atoms_KX) + (size + 4) * atoms_KX.shape[1]}
+    gram_KK = None
+    # Costs one product with every atom per atom, and saves `size` of them per token.
+    if len(atoms_KX) ** 2 <= GRAM_ELEMENTS and len(rows_ND) * size > len(atoms_KX):
+        gram_KK = atoms_KX @ atoms_KX.T
+        shape = {"width": size * len(atoms_KX), "elements": CHOSEN_ELEMENTS}
+    for block in blocks(len(rows_ND), **shape):
         wanted_NX = inputs.helper_VD[inputs.missing_N[block]]
-        code = orthogonal_pursuit(wanted_NX, atoms_KX, size)
+        code = orthogonal_pursuit(wanted_NX, atoms_KX, size, gram_KK)
         rows_ND[block] = torch.nn.functional.embedding_bag(
             inputs.overlap_source_N[code.index_NS],
             inputs.source_VD,
