@@ -60,3 +60,48 @@ rule measure_scale:
         out=folder,
     shell:
         "{params.python:q} scripts/measure_scale.py {params.arguments:q} --out {params.out:q} 2> {log:q}"
+
+
+rule compare_runs:
+    input:
+        experiment=f"{RESULTS}/experiment.json",
+        scores=f"{RESULTS}/scores.parquet",
+        by_item=significance_inputs,
+        code=code("compare_runs"),
+    output:
+        f"{RESULTS}/significance/{{group}}/significance.csv",
+    log:
+        f"{RESULTS}/logs/compare_runs/{{group}}.log",
+    conda:
+        "../../envs/core.yaml"
+    params:
+        python=PYTHON,
+        results=lambda wildcards: RESULTS,
+        steps=lambda wildcards: repeated("--step", significance_steps(wildcards.group)),
+        arguments=options(
+            resamples=EXPERIMENT.evaluation.significance.resamples, seed=EXPERIMENT.seed
+        ),
+    shell:
+        "{params.python:q} scripts/compare_runs.py --results {params.results:q}"
+        " --group {wildcards.group} {params.steps:q} {params.arguments:q} --out {output:q} 2> {log:q}"
+
+
+# Nothing else runs beside it: it measures time.
+rule measure_efficiency:
+    input:
+        model=lambda wildcards: run_manifest(RUNS[wildcards.run]),
+        text=lambda wildcards: corpus_files([EXPERIMENT.evaluation.efficiency.corpus], "heldout"),
+        code=code("measure_efficiency"),
+    output:
+        f"{RESULTS}/efficiency/{{run}}.json",
+    log:
+        f"{RESULTS}/logs/measure_efficiency/{{run}}.log",
+    conda:
+        GENERATION_ENVIRONMENT
+    threads: workflow.cores or 1
+    params:
+        python=GENERATION_PYTHON,
+        arguments=efficiency_arguments,
+    shell:
+        "{params.python:q} scripts/measure_efficiency.py --run {wildcards.run}"
+        " {params.arguments:q} --out {output:q} 2> {log:q}"

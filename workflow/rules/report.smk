@@ -49,6 +49,7 @@ rule make_tables:
     input:
         experiment=f"{RESULTS}/experiment.json",
         scores=f"{RESULTS}/scores.parquet",
+        more=table_inputs(),
         code=code("make_tables"),
     output:
         [

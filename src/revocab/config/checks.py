@@ -57,6 +57,8 @@ def check_references(experiment: Experiment) -> Iterator[str]:
     for name, group in e.runs.items():
         used += group_references(f"runs.{name}", group)
     used += [("evaluation.heldout", corpus, "corpus") for corpus in e.evaluation.heldout]
+    if e.evaluation.efficiency:
+        used.append(("evaluation.efficiency.corpus", e.evaluation.efficiency.corpus, "corpus"))
     used += [("fertility.corpora", corpus, "corpus") for corpus in e.fertility.corpora]
     used += [("fertility.tokenizers", one, "tokenizer") for one in e.fertility.tokenizers]
     used += [("roles", one, "tokenizer") for one in e.roles]
@@ -188,6 +190,8 @@ def check_steps(experiment: Experiment) -> Iterator[str]:
     for name, table in experiment.tables.items():
         if table.kind in ("multiple_choice", "generation"):
             wanted.append((f"tables.{name}.steps", table.group, table.steps))
+        if table.kind == "significance":
+            wanted.append((f"tables.{name}.step", table.group, [table.step]))
         if table.kind == "generation":
             missing = [step for step in table.steps if step not in generated]
             if missing:
@@ -223,12 +227,28 @@ def check_layout(experiment: Experiment) -> Iterator[str]:
             yield from (
                 unknown(key, one, groups, "run group") for one in named if one and one not in groups
             )
-            for run in getattr(item, "runs", ()):
+            for run in getattr(item, "runs", None) or ():
                 if run not in run_ids:
                     yield unknown(f"{key}.runs", run, run_ids, "run")
             for task in getattr(item, "tasks", ()):
                 if task not in tasks:
                     yield unknown(f"{key}.tasks", task, tasks, "generation task")
+            yield from check_extra(experiment, key, item)
+
+
+def check_extra(experiment: Experiment, key: str, item: Any) -> Iterator[str]:
+    """Yield a problem for a table of differences or costs that cannot be made."""
+    group = experiment.runs.get(getattr(item, "group", None))
+    if item.kind == "efficiency" and experiment.evaluation.efficiency is None:
+        yield f"{key}: needs evaluation.efficiency, received none; name its corpus there"
+    if item.kind != "significance" or group is None:
+        return
+    names = ["base", *[name for name, entry in group.methods.items() if entry.evaluate]]
+    if item.against and item.against not in names:
+        yield unknown(f"{key}.against", item.against, names, "scored run of the group")
+    languages = {task.language for task in experiment.evaluation.multiple_choice.tasks.values()}
+    if item.language and item.language not in languages:
+        yield unknown(f"{key}.language", item.language, languages, "language with tasks")
 
 
 def check_parallel(experiment: Experiment) -> Iterator[str]:

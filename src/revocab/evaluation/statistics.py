@@ -122,41 +122,54 @@ def draws(parts_N: np.ndarray, resamples: int, seed: int) -> Iterator[np.ndarray
         yield times_RN
 
 
-def bootstrap(items: Items, resamples: int = RESAMPLES, seed: int = SEED) -> Interval | None:
-    """Return the 95 % percentile bootstrap interval of a score; None for fewer than two items."""
+def bootstrap_scores(
+    items: Items, resamples: int = RESAMPLES, seed: int = SEED
+) -> np.ndarray | None:
+    """Return the scores [R] of resampled items; None for fewer than two items.
+
+    Equal items, parts and seed give equal draws: scores of two systems are paired.
+    """
     if len(items.weights_N) < 2:
         return None
-    scores = np.concatenate(
+    return np.concatenate(
         [
             items.score((times_RN * items.weights_N) @ items.counts_NK)
             for times_RN in draws(items.parts_N, resamples, seed)
         ]
     )
-    low, high = np.quantile(scores, [0.025, 0.975])
-    return Interval(float(low), float(high), float(scores.std(ddof=1)))
+
+
+def bootstrap(items: Items, resamples: int = RESAMPLES, seed: int = SEED) -> Interval | None:
+    """Return the 95 % percentile bootstrap interval of a score; None for fewer than two items."""
+    scores_R = bootstrap_scores(items, resamples, seed)
+    if scores_R is None:
+        return None
+    low, high = np.quantile(scores_R, [0.025, 0.975])
+    return Interval(float(low), float(high), float(scores_R.std(ddof=1)))
 
 
 def compare(
-    first: Items, second: Items, resamples: int = RESAMPLES, seed: int = SEED
+    first: Items,
+    second: Items,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+    scores: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Comparison | None:
     """Return how two systems differ on the same items, in the same order.
 
     The interval is the paired bootstrap's, the p-value the permutation test's: the share of
     exchanges, item by item, that differ at least as much. Never 0: at least 1 / (resamples + 1).
-    None for fewer than two items. Raises ``ValueError`` if the items are not the same in number.
+    ``scores`` are both systems' :func:`bootstrap_scores`, where they are at hand. None for fewer
+    than two items. Raises ``ValueError`` if the items are not the same in number.
     """
     if first.counts_NK.shape != second.counts_NK.shape:
         raise ValueError(f"{first.counts_NK.shape} items against {second.counts_NK.shape}")
-    count = len(first.weights_N)
-    if count < 2:
+    if len(first.weights_N) < 2:
         return None
+    if scores is None:
+        scores = tuple(bootstrap_scores(one, resamples, seed) for one in (first, second))
+    low, high = np.quantile(scores[0] - scores[1], [0.025, 0.975])
     observed = first.value() - second.value()
-    differences = []
-    for times_RN in draws(first.parts_N, resamples, seed):
-        weighted_RN = times_RN * first.weights_N
-        one, other = weighted_RN @ first.counts_NK, weighted_RN @ second.counts_NK
-        differences.append(first.score(one) - second.score(other))
-    low, high = np.quantile(np.concatenate(differences), [0.025, 0.975])
     p_value = permutation(first, second, observed, resamples, seed)
     return Comparison(observed, float(low), float(high), p_value)
 

@@ -21,6 +21,8 @@ from revocab.report.tables import build_table
 RANGES = {
     "acc": (0, 1), "acc_norm": (0, 1), "average": (0, 1), "chrf++": (0, 100), "bleu": (0, 100),
     "rougeL": (0, 100), "exact_match": (0, 100), "f1": (0, 100), "comet22": (-100, 200),
+    "xcomet": (-100, 200), "pct_stereotype": (0, 1), "copied": (0, 100),
+    "copy_ratio": (0, math.inf),
     "similarity_helper": (-1, 1), "similarity_between": (-1, 1), "bits_per_byte": (0, 40),
     "loss": (0, 100),
 }  # fmt: skip
@@ -64,7 +66,8 @@ def value_problems(results: Results) -> Iterator[str]:
         where = f"scores.parquet, {row['run']} step {row['step']} {row['task']} {row['metric']}"
         value, stderr = row["value"], row["stderr"]
         if value is None or math.isnan(value):
-            if row["metric"] not in MAY_BE_EMPTY:
+            wanted = results.experiment["evaluation"]["generation"]["comet_model"]
+            if row["metric"] not in MAY_BE_EMPTY or wanted:
                 yield f"{where}: no value (see {row['provenance']})"
             continue
         low, high = RANGES.get(row["metric"], (-math.inf, math.inf))

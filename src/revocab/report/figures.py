@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from revocab.report import notes
 from revocab.report.figures_plain import fertility_figure, similarity_figure
 from revocab.report.figures_runs import average_score_figure, loss_figure
 from revocab.report.figures_tokenizers import token_counts_figure
@@ -30,4 +31,7 @@ def make_figures(root: str | Path, out: str | Path, experiment: str | Path | Non
             figure = KINDS[entry["kind"]](results, entry, palette)
             if results.experiment.get("world"):
                 figure.text(0.995, 0.008, "synthetic data", ha="right", fontsize=7, color="#8A5300")
+            limited = notes.limited(results, entry["kind"])
+            if limited:
+                figure.text(0.005, 0.008, limited, ha="left", fontsize=7, color="#8A5300")
             save(figure, Path(out), identifier, f"{numbered(identifier)}: {entry['title']}")

@@ -52,7 +52,7 @@ def table_parts(results: Results) -> list[dict[str, Any]]:
             {
                 "id": identifier,
                 "number": numbered(identifier),
-                "title": table.title,
+                "title": table.shown_title(),
                 "html": to_html(table),
                 "notes": table.notes,
                 "files": [f"tables/{identifier}.{ending}" for ending in ENDINGS],
@@ -92,7 +92,9 @@ def caption(results: Results, entry: dict[str, Any]) -> str:
         "similarity": "Mean cosine of relative representations of the input embeddings after "
         "training, runs with the target vocabulary.",
     }
-    return " ".join([sentences[entry["kind"]], *notes.synthetic(results)])
+    limited = notes.limited(results, entry["kind"])
+    marks = [f"{limited[0].upper()}{limited[1:]}."] if limited else []
+    return " ".join([sentences[entry["kind"]], *marks, *notes.synthetic(results)])
 
 
 def limitations(results: Results) -> list[str]:

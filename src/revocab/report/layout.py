@@ -26,6 +26,9 @@ class Cell:
     mark: Literal["best", "second"] | None = None
     #: File that the value was read from, relative to the results folder.
     provenance: str | None = None
+    #: 95 % bootstrap interval, in the unit of ``value``.
+    interval: tuple[float, float] | None = None
+    p_value: float | None = None
 
     def number(self) -> str:
         """Return our value as shown, with its error, or a dash."""
@@ -73,6 +76,20 @@ class Table:
     notes: list[str] = field(default_factory=list)
     over: list[str] | None = None
     texts: bool = False
+    #: How the scores are limited; the title says so wherever it is shown.
+    limited: str | None = None
+
+    def shown_title(self) -> str:
+        """Return the title, with a mark on a limited run."""
+        return f"{self.title} [{self.limited}]" if self.limited else self.title
+
+    def interval_text(self, cell: Cell) -> str | None:
+        """Return a cell's 95 % interval as shown, or None."""
+        if cell.interval is None:
+            return None
+        low, high = (f"{one * cell.scale:.{cell.digits}f}" for one in cell.interval)
+        told = f"95 % interval {low} to {high}"
+        return told if cell.p_value is None else f"{told}, p {cell.p_value:.3g}"
 
     def data_lines(self) -> list[Line]:
         """Return the rows without headings."""

@@ -20,6 +20,15 @@ FAMILIES = {
     "xcopa": "XCOPA",
     "exams": "EXAMS",
     "invalsi": "INVALSI",
+    "xnli": "XNLI",
+    "belebele": "Belebele",
+    "m_mmlu": "Multilingual MMLU",
+    "race": "RACE",
+    "social_iqa": "SIQA",
+    "openbookqa": "OpenBookQA",
+    "winogrande": "WinoGrande",
+    "crows_pairs": "CrowS-Pairs",
+    "commonsense_qa": "CommonsenseQA",
 }
 
 #: The metric shown and averaged for each family; any other family shows :data:`DEFAULT_METRIC`.
@@ -40,7 +49,9 @@ DEFAULT_METRIC = "acc"
 #: Accuracy of blind guessing where the items are not at hand to count their choices.
 CHANCE_OF_FAMILY = {
     "hellaswag": 0.25, "mmlu": 0.25, "arc_easy": 0.25, "piqa": 0.5, "sciq": 0.25, "boolq": 0.5,
-    "arc_challenge": 0.25, "xcopa": 0.5, "exams": 0.25,
+    "arc_challenge": 0.25, "xcopa": 0.5, "exams": 0.25, "xnli": 1 / 3, "belebele": 0.25,
+    "m_mmlu": 0.25, "race": 0.25, "social_iqa": 1 / 3, "openbookqa": 0.25, "winogrande": 0.5,
+    "commonsense_qa": 0.2,
 }  # fmt: skip
 
 METHODS = {
@@ -59,12 +70,21 @@ METRICS = {
     "acc": "acc",
     "acc_norm": "acc_norm",
     "comet22": "COMET-22",
+    "xcomet": "xCOMET",
     "chrf++": "chrF++",
     "bleu": "BLEU",
     "rougeL": "ROUGE-L",
+    "exact_match": "EM",
+    "f1": "F1",
+    "copy_ratio": "Copy ratio",
+    "copied": "Copied",
 }
 
-LANGUAGES = {"it": "Italian", "en": "English"}
+LANGUAGES = {
+    "it": "Italian", "en": "English", "ar": "Arabic", "ru": "Russian", "sw": "Swahili",
+    "el": "Greek", "id": "Indonesian", "et": "Estonian", "ht": "Haitian Creole", "ko": "Korean",
+    "bg": "Bulgarian", "uk": "Ukrainian", "kk": "Kazakh",
+}  # fmt: skip
 
 
 def family_label(family: str) -> str:

@@ -43,7 +43,44 @@ def multiple_choice(results: Results, tasks: list[str]) -> list[str]:
     return [
         f"Accuracy in per cent ± standard error, {setting['shots']}-shot, {amount}. "
         f"Metric by column: {shown}. AVG is the unweighted mean of the columns.",
+        *cut_prompts(results, tasks),
     ]
+
+
+def limited(results: Results, kind: str, tasks: list[str] | None = None) -> str | None:
+    """Return how a table's or figure's scores are limited, or None for complete runs.
+
+    ``kind`` is that of a table or figure; ``tasks`` narrows it to some generative tasks.
+    """
+    setting = results.experiment["evaluation"]
+    parts = []
+    limit = setting["multiple_choice"]["limit"]
+    if kind in ("multiple_choice", "average_score", "significance") and limit:
+        parts.append(f"first {limit} items of each multiple-choice task")
+    if kind in ("generation", "significance"):
+        limits = {
+            task: entry["limit"]
+            for task, entry in setting["generation"]["tasks"].items()
+            if entry["limit"] and (tasks is None or task in tasks)
+        }
+        sizes = sorted(set(limits.values()))
+        if sizes:
+            amount = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+            parts.append(f"{amount} queries of {', '.join(limits)}")
+    return f"limited run: {'; '.join(parts)}" if parts else None
+
+
+def cut_prompts(results: Results, tasks: list[str]) -> list[str]:
+    """Return a note on prompts that were longer than a model's context, where there are any."""
+    counts: dict[str, int] = {}
+    for run in results.runs:
+        for row in results.csv("runs", run.id, "multiple_choice.csv"):
+            if row["task"] in tasks and int(row.get("cut_prompts") or 0):
+                counts[row["task"]] = max(counts.get(row["task"], 0), int(row["cut_prompts"]))
+    if not counts:
+        return []
+    listed = ", ".join(f"{task} up to {count}" for task, count in sorted(counts.items()))
+    return [f"Requests longer than a model's context, which lost their beginning: {listed}."]
 
 
 def items_by_task(results: Results, tasks: list[str]) -> dict[str, int]:
@@ -67,11 +104,7 @@ def generation(results: Results) -> list[str]:
         )
         parts.append(f"{task}: {entry['shots']}-shot, {amount}")
     lines = [f"Greedy decoding, all metrics 0 to 100. {'; '.join(parts)}."]
-    rows = [
-        row
-        for run in results.runs
-        for row in results.csv("runs", run.id, "generation", "scores.csv")
-    ]
+    rows = [row for run in results.runs for row in results.generation(run)]
     engines = sorted({row["engine"] for row in rows if row.get("engine")})
     if engines:
         lines[0] += f" Engine: {', '.join(engines)}."

@@ -21,19 +21,23 @@ def columns(table: Table) -> list[str]:
 def to_csv(table: Table) -> str:
     """Return the table as CSV in the units shown, with full digits.
 
-    A number has up to three columns: itself, ``… stderr`` and ``… published``. The column
-    ``block`` names the heading above a row. Values that are not there are empty.
+    A number has up to five columns: itself, ``… stderr``, ``… low`` and ``… high`` (its 95 %
+    interval) and ``… published``. The column ``block`` names the heading above a row, ``limited``
+    says how the scores are limited. Values that are not there are empty.
     """
     names = columns(table)
     rows = table.data_lines()
     errors = {i for i, _ in enumerate(names) for r in rows if r.cells[i].stderr is not None}
+    ranged = {i for i, _ in enumerate(names) for r in rows if r.cells[i].interval is not None}
+    tested = {i for i, _ in enumerate(names) for r in rows if r.cells[i].p_value is not None}
     printed = {i for i, _ in enumerate(names) for r in rows if r.cells[i].published is not None}
     sections = any(line.section for line in table.lines)
     header = ["block"] if sections else []
     for i, name in enumerate(names):
-        header += (
-            [name] + [f"{name} stderr"] * (i in errors) + [f"{name} published"] * (i in printed)
-        )
+        header += [name] + [f"{name} stderr"] * (i in errors)
+        header += [f"{name} low", f"{name} high"] * (i in ranged) + [f"{name} p"] * (i in tested)
+        header += [f"{name} published"] * (i in printed)
+    header += ["limited"] if table.limited else []
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(header)
@@ -47,9 +51,13 @@ def to_csv(table: Table) -> str:
             row.append(plain(cell))
             if i in errors:
                 row.append(scaled(cell.stderr, cell))
+            if i in ranged:
+                row += [scaled(one, cell) for one in cell.interval or (None, None)]
+            if i in tested:
+                row.append("" if cell.p_value is None else repr(round(cell.p_value, 6)))
             if i in printed:
                 row.append(scaled(cell.published.value if cell.published else None, cell))
-        writer.writerow(row)
+        writer.writerow([*row, table.limited] if table.limited else row)
     return buffer.getvalue()
 
 
@@ -67,7 +75,7 @@ def scaled(value: float | None, cell: Cell) -> str:
 
 def caption(table: Table) -> str:
     """Return the table's number and title."""
-    return f"{numbered(table.identifier)}: {table.title}"
+    return f"{numbered(table.identifier)}: {table.shown_title()}"
 
 
 def to_markdown(table: Table) -> str:
@@ -150,7 +158,7 @@ def to_latex(table: Table) -> str:
         r"% needs \usepackage{booktabs}",
         r"\begin{table*}[t]",
         r"\centering",
-        rf"\caption{{{latex_escape(table.title)}}}",
+        rf"\caption{{{latex_escape(table.shown_title())}}}",
         rf"\label{{tab:{table.identifier}}}",
         rf"\begin{{tabular}}{{{spec}}}",
         r"\toprule",
@@ -173,7 +181,7 @@ def to_latex(table: Table) -> str:
     return "\n".join([*lines, r"\end{table*}"]) + "\n"
 
 
-def html_cell(cell: Cell, tag: str = "td") -> str:
+def html_cell(cell: Cell, tag: str = "td", interval: str | None = None) -> str:
     """Return a table cell whose tooltip and link lead to the file that its value came from."""
     if cell.text is not None:
         content = html.escape(cell.text)
@@ -191,7 +199,8 @@ def html_cell(cell: Cell, tag: str = "td") -> str:
             content += f' <span class="published">({printed})</span>'
     if cell.provenance and cell.value is not None:
         link = html.escape(cell.provenance)
-        content = f'<a class="cell" href="{link}" title="from {link}">{content}</a>'
+        told = f"{interval}; from {link}" if interval else f"from {link}"
+        content = f'<a class="cell" href="{link}" title="{told}">{content}</a>'
     opening = '<th scope="row">' if tag == "th" else "<td>"
     return f"{opening}{content}</{tag}>"
 
@@ -215,6 +224,7 @@ def to_html(table: Table) -> str:
             parts.append(f'<tr class="section">{section}</tr>')
         else:
             first, *rest = line.cells
-            cells = html_cell(first, "th") + "".join(map(html_cell, rest))
+            cells = html_cell(first, "th")
+            cells += "".join(html_cell(one, interval=table.interval_text(one)) for one in rest)
             parts.append(f"<tr>{cells}</tr>")
     return "".join(parts) + "</tbody></table>"

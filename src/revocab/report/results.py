@@ -68,6 +68,18 @@ class Results:
         """Return the rows of a CSV file in the folder (none: no such file)."""
         return read_csv(self.root.joinpath(*parts))
 
+    def generation(self, run: Run) -> list[dict[str, str]]:
+        """Return a run's generation scores, those of COMET in place of its empty rows.
+
+        Each row names the file it stands in (``provenance``).
+        """
+        path = f"runs/{run.id}/generation"
+        rows = [{**row, "provenance": f"{path}/scores.csv"} for row in self.csv(path, "scores.csv")]
+        apart = [{**row, "provenance": f"{path}/comet.csv"} for row in self.csv(path, "comet.csv")]
+        keys = ("step", "task", "metric")
+        scored = {tuple(row[name] for name in keys) for row in apart}
+        return [row for row in rows if tuple(row[name] for name in keys) not in scored] + apart
+
     def json(self, *parts: str) -> Any:
         """Return a JSON file of the folder, or None if there is none."""
         path = self.root.joinpath(*parts)

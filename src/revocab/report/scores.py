@@ -22,7 +22,8 @@ from revocab.report.results import Results, Row, Scores, number
 
 COLUMNS = (
     "experiment", "run", "source", "method", "step", "task", "language", "metric", "value",
-    "stderr", "shots", "task_version", "paper_value", "provenance",
+    "stderr", "shots", "task_version", "paper_value", "provenance", "low", "high", "items", "limit",
+    "harness_version", "config_hash", "data_revision",
 )  # fmt: skip
 #: ``task`` of the mean over all multiple-choice tasks of a language; its metric is ``average``.
 AVERAGE = "average"
@@ -54,13 +55,23 @@ def score_row(results: Results, run: Run, published: Published | None, **values:
         "run": run.id,
         "source": run.source,
         "method": run.method,
-        "stderr": None,
-        "shots": None,
-        "task_version": None,
+        **dict.fromkeys(COLUMNS[COLUMNS.index("stderr") :]),
         "paper_value": published.value if published else None,
         **values,
     }
     return {column: row[column] for column in COLUMNS}
+
+
+def measured(row: dict[str, str]) -> Row:
+    """Return what every score file says of a value beside the value."""
+    counts = {name: int(row[name]) if row.get(name) else None for name in ("items", "limit")}
+    return {
+        "value": number(row["value"]),
+        "stderr": number(row["stderr"]),
+        "low": number(row.get("low")),
+        "high": number(row.get("high")),
+        **counts,
+    }
 
 
 def multiple_choice_rows(results: Results, run: Run) -> Iterator[Row]:
@@ -85,10 +96,12 @@ def multiple_choice_rows(results: Results, run: Run) -> Iterator[Row]:
             task=row["task"],
             language=task["language"],
             metric=row["metric"],
-            value=number(row["value"]),
-            stderr=number(row["stderr"]),
+            **measured(row),
             shots=int(row["shots"]),
             task_version=row["task_version"],
+            harness_version=row["harness_version"],
+            config_hash=row.get("config_hash"),
+            data_revision=row.get("data_revision"),
             provenance=path,
         )
 
@@ -97,7 +110,7 @@ def generation_rows(results: Results, run: Run) -> Iterator[Row]:
     """Yield every metric of every generative task of a run; one that was not computed is empty."""
     tasks = results.experiment["evaluation"]["generation"]["tasks"]
     path = f"runs/{run.id}/generation/scores.csv"
-    for row in results.csv(path):
+    for row in results.generation(run):
         if row["task"] not in tasks:
             raise RevocabError(
                 f"{results.root / path}: task {row['task']!r} is not in the experiment "
@@ -114,10 +127,9 @@ def generation_rows(results: Results, run: Run) -> Iterator[Row]:
             task=row["task"],
             language=tasks[row["task"]]["direction"][-1],
             metric=row["metric"],
-            value=number(row["value"]),
-            stderr=number(row["stderr"]),
-            shots=int(row["shots"]),
-            provenance=path,
+            **{**measured(row), "limit": tasks[row["task"]]["limit"]},
+            shots=tasks[row["task"]]["shots"],
+            provenance=row["provenance"],
         )
 
 
@@ -185,6 +197,7 @@ def average_rows(
                 value=mean[0],
                 stderr=mean[1],
                 shots=found[0]["shots"],
+                limit=found[0]["limit"],
                 provenance=found[0]["provenance"],
             )
 
@@ -215,7 +228,8 @@ def write_scores(rows: list[Row], metrics: Mapping[str, str] | None, out: str | 
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    integers, reals = {"step", "shots"}, {"value", "stderr", "paper_value"}
+    integers = {"step", "shots", "items", "limit"}
+    reals = {"value", "stderr", "paper_value", "low", "high"}
     chosen = {"metric_of_family": {**METRIC_OF_FAMILY, **(metrics or {})}}
     schema = pa.schema(
         [

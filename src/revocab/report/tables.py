@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from revocab.io import write_text
+from revocab.report import notes
 from revocab.report.layout import Table
 from revocab.report.render import to_csv, to_latex, to_markdown
 from revocab.report.results import Results
+from revocab.report.tables_extra import efficiency_table, significance_table
 from revocab.report.tables_plain import (
     fertility_table,
     parameters_table,
@@ -26,6 +28,8 @@ KINDS = {
     "generation": generation_table,
     "similarity": similarity_table,
     "prompts": prompts_table,
+    "significance": significance_table,
+    "efficiency": efficiency_table,
 }
 ENDINGS = {"csv": to_csv, "md": to_markdown, "tex": to_latex}
 
@@ -33,7 +37,9 @@ ENDINGS = {"csv": to_csv, "md": to_markdown, "tex": to_latex}
 def build_table(results: Results, identifier: str) -> Table:
     """Return one configured table; where results are missing, its cells show a dash."""
     entry = results.experiment["tables"][identifier]
-    return KINDS[entry["kind"]](results, identifier, entry)
+    table = KINDS[entry["kind"]](results, identifier, entry)
+    table.limited = notes.limited(results, entry["kind"])
+    return table
 
 
 def make_tables(root: str | Path, out: str | Path, experiment: str | Path | None = None) -> None:

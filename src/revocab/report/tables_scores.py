@@ -69,7 +69,7 @@ def multiple_choice_table(results: Results, identifier: str, entry: dict[str, An
             for one, family in zip(found, families, strict=True)
         ]
         mean = mean_score(found)
-        average = {**found[0], "value": mean[0], "stderr": None} if mean else None
+        average = {**found[0], "value": mean[0], "stderr": None, "low": None} if mean else None
         return [*row, score_cell(average, published("avg"), 100)]
 
     return Table(
@@ -91,16 +91,28 @@ def score_cell(row: dict[str, Any] | None, published: Published | None, scale: f
     """Return the cell of a score row (None: not there yet)."""
     if row is None:
         return Cell(published=published, scale=scale)
-    return Cell(row["value"], row["stderr"], published, scale=scale, provenance=row["provenance"])
+    low, high = row.get("low"), row.get("high")
+    return Cell(
+        row["value"],
+        row["stderr"],
+        published,
+        scale=scale,
+        provenance=row["provenance"],
+        interval=None if low is None or high is None else (low, high),
+    )
 
 
 def generation_columns(results: Results) -> list[tuple[str, str]]:
     """Return (task, metric) of every column: translation tasks first."""
     tasks = results.experiment["evaluation"]["generation"]["tasks"]
     translation = sorted(t for t, entry in tasks.items() if entry["kind"] == "translation")
-    answering = sorted(t for t, entry in tasks.items() if entry["kind"] != "translation")
-    columns = [(task, metric) for task in translation for metric in ("comet22", "chrf++", "bleu")]
-    return columns + [(task, "rougeL") for task in answering]
+    answering = sorted(t for t, entry in tasks.items() if entry["kind"] == "question_answering")
+    copying = sorted(t for t, entry in tasks.items() if entry["kind"] == "copying")
+    scored = results.experiment["evaluation"]["generation"]
+    metrics = ["comet22", *(["xcomet"] if scored.get("xcomet_model") else []), "chrf++", "bleu"]
+    columns = [(task, metric) for task in translation for metric in metrics]
+    columns += [(task, "rougeL") for task in answering]
+    return columns + [(task, metric) for task in copying for metric in ("copy_ratio", "copied")]
 
 
 def generation_task_label(results: Results, task: str) -> str:

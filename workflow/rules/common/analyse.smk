@@ -47,3 +47,50 @@ def scale_arguments(scale):
         helper_hidden_size=scale.helper_hidden_size,
         seed=EXPERIMENT.seed,
     )
+
+
+def significance_steps(group):
+    """Return the steps at which tables compare a group's runs."""
+    tables = EXPERIMENT.tables.values()
+    return sorted(
+        {t.step for t in tables if t.kind == "significance" and t.group == group}, key=str
+    )
+
+
+def significance_inputs(wildcards):
+    """Return the scores of every compared run."""
+    runs = evaluated(wildcards.group)
+    comet = ["generation/comet_items.jsonl.gz"] if scores_with_comet() else []
+    files = ["multiple_choice_items.jsonl.gz", "generation/manifest.json", *comet]
+    return [f"{RESULTS}/runs/{run.id}/{name}" for run in runs for name in files]
+
+
+def efficiency_runs():
+    """Return the runs whose cost tables show."""
+    wanted = []
+    for table in EXPERIMENT.tables.values():
+        if table.kind != "efficiency":
+            continue
+        runs = evaluated(table.group)
+        trained = [run for run in runs if run.trains]
+        chosen = (
+            [run for run in trained if not keeps_vocabulary(run)][:1]
+            if table.runs is None
+            else [run for run in trained if run.id in table.runs]
+        )
+        wanted += [run for run in runs if not run.trains] + chosen
+    return list({run.id: run for run in wanted}.values())
+
+
+def efficiency_arguments(wildcards):
+    """Return the options of measure_efficiency for a run: its last checkpoint, the text, sizes."""
+    setting = EXPERIMENT.evaluation.efficiency
+    run = RUNS[wildcards.run]
+    return options(
+        step=run.steps[-1],
+        model=step_folder(run, run.steps[-1]),
+        text=f"{corpus_folder(setting.corpus)}/heldout.jsonl.gz",
+        language=EXPERIMENT.corpora[setting.corpus].language,
+        engine=GENERATION.engine,
+        **setting.model_dump(),
+    )

@@ -20,3 +20,12 @@ def all_results():
         *([f"{RESULTS}/scale/manifest.json"] if EXPERIMENT.scale else []),
         *([f"{RESOURCES}/world/baselines.json"] if EXPERIMENT.world else []),
     ]
+
+
+def table_inputs():
+    """Return what tables show beside scores: differences between runs, and costs."""
+    groups = {t.group: None for t in EXPERIMENT.tables.values() if t.kind == "significance"}
+    return [
+        *[f"{RESULTS}/significance/{group}/significance.csv" for group in groups],
+        *[f"{RESULTS}/efficiency/{run.id}.json" for run in efficiency_runs()],
+    ]

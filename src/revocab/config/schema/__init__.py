@@ -3,18 +3,21 @@
 from revocab.config.schema.base import Closed, Id, Line, Step, exactly_one
 from revocab.config.schema.data import Corpus, HubPart, Source, Tokenizer, World
 from revocab.config.schema.evaluation import (
+    Efficiency,
     Evaluation,
     Fertility,
     Generation,
     GenerationTask,
     MultipleChoice,
     ParallelText,
+    Significance,
     Similarity,
     Task,
 )
 from revocab.config.schema.experiment import Experiment
 from revocab.config.schema.layout import (
     AverageScoreFigure,
+    EfficiencyTable,
     FertilityFigure,
     FertilityTable,
     Figure,
@@ -24,6 +27,7 @@ from revocab.config.schema.layout import (
     ParametersTable,
     ParityTable,
     PromptsTable,
+    SignificanceTable,
     SimilarityFigure,
     SimilarityTable,
     Table,
@@ -40,6 +44,8 @@ __all__ = [
     "AverageScoreFigure",
     "Closed",
     "Corpus",
+    "Efficiency",
+    "EfficiencyTable",
     "Evaluation",
     "Experiment",
     "Fertility",
@@ -67,6 +73,8 @@ __all__ = [
     "RunGroup",
     "RunMethod",
     "Scale",
+    "Significance",
+    "SignificanceTable",
     "Similarity",
     "SimilarityFigure",
     "SimilarityTable",

@@ -77,12 +77,31 @@ class Generation(Closed):
     tasks: dict[Id, GenerationTask]
 
 
+class Significance(Closed):
+    """How runs of a group are compared item by item, where a table asks for it."""
+
+    resamples: int = Field(default=1000, ge=100)
+
+
+class Efficiency(Closed):
+    """Speed and memory of models on the same held-out text of a corpus."""
+
+    corpus: Id
+    prompts: int = Field(default=16, ge=1)
+    prompt_characters: int = Field(default=1000, ge=20)
+    new_tokens: int = Field(default=64, ge=2)
+    batch_size: int = Field(default=8, ge=1)
+    repeats: int = Field(default=3, ge=1, description="the median counts")
+
+
 class Evaluation(Closed):
     """What is measured on checkpoints."""
 
     heldout: list[Id]
     multiple_choice: MultipleChoice
     generation: Generation
+    significance: Significance = Field(default_factory=Significance)
+    efficiency: Efficiency | None = None
 
 
 class ParallelText(Closed):

@@ -73,6 +73,30 @@ class PromptsTable(Closed):
     tasks: list[Id]
 
 
+class SignificanceTable(Closed):
+    """Differences between runs of one group, with intervals and p-values.
+
+    In a language: its multiple-choice tasks and their average; without: the generative tasks.
+    """
+
+    kind: Literal["significance"]
+    title: Line
+    group: Id
+    language: Id | None = None
+    step: Step = "last"
+    against: Id | None = Field(default=None, description="one run of the group; none: all pairs")
+
+
+class EfficiencyTable(Closed):
+    """What base and adapted models cost on the same text (``evaluation.efficiency``)."""
+
+    kind: Literal["efficiency"]
+    title: Line
+    group: Id
+    #: Run ids beside the base model; none: the first scored run with another vocabulary.
+    runs: list[Id] | None = None
+
+
 Table = Annotated[
     ParametersTable
     | FertilityTable
@@ -81,7 +105,9 @@ Table = Annotated[
     | MultipleChoiceTable
     | GenerationTable
     | SimilarityTable
-    | PromptsTable,
+    | PromptsTable
+    | SignificanceTable
+    | EfficiencyTable,
     Field(discriminator="kind"),
 ]
 

@@ -1,0 +1,283 @@
+"""What a checkpoint costs: seconds and bytes for the same text, whatever its tokenizer.
+
+The second claim of the SAVA paper (fewer tokens, so less time) is measured here: a text is cut into
+equal prompts by characters, and every model reads the same characters. A model's speed does not
+depend on which tokens it writes, so generated characters are its tokens per second times its
+characters per token of this text: nothing hangs on what the model happens to write.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Protocol
+
+from revocab.corpora.words import available_splitter, count_words
+from revocab.errors import RevocabError
+from revocab.evaluation.engines import choose_engine
+from revocab.evaluation.model import (
+    check_model_folder,
+    choose_device,
+    choose_dtype,
+    quiet_loading,
+)
+from revocab.io import read_jsonl, write_json
+
+
+@dataclass(frozen=True)
+class Options:
+    """How much is read and written. ``batch_size`` prompts at a time; the median counts."""
+
+    prompts: int = 16
+    prompt_characters: int = 1000
+    new_tokens: int = 64
+    batch_size: int = 8
+    repeats: int = 3
+    engine: str = "auto"
+    device: str = "auto"
+    dtype: str = "auto"
+
+
+class Timed(Protocol):
+    """One loaded checkpoint that writes a fixed number of tokens."""
+
+    context_length: int
+
+    def run(self, prompts: Sequence[list[int]], new_tokens: int) -> float:
+        """Return the seconds to read the prompts together and write ``new_tokens`` after each."""
+
+    def parameter_bytes(self) -> int | None:
+        """Return the bytes of the weights, where they are at hand."""
+
+    def close(self) -> None:
+        """Free the memory."""
+
+
+class TimedTransformers:
+    """``model.generate`` without any stop."""
+
+    def __init__(self, folder: Path, *, device: str, dtype: str):
+        from transformers import AutoModelForCausalLM
+
+        self.model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype).to(device).eval()
+        self.context_length = int(getattr(self.model.config, "max_position_embeddings", 2**31))
+
+    def run(self, prompts: Sequence[list[int]], new_tokens: int) -> float:
+        """Return the seconds of one left-padded batch."""
+        import torch
+        from transformers import GenerationConfig
+
+        length = max(map(len, prompts))
+        device = self.model.device
+        tokens_BL = torch.tensor([[0] * (length - len(p)) + p for p in prompts], device=device)
+        mask_BL = torch.tensor(
+            [[0] * (length - len(p)) + [1] * len(p) for p in prompts], device=device
+        )
+        settings = GenerationConfig(
+            do_sample=False, max_new_tokens=new_tokens, min_new_tokens=new_tokens, pad_token_id=0
+        )
+        synchronise(device.type)
+        start = time.perf_counter()
+        with torch.no_grad():
+            made = self.model.generate(
+                input_ids=tokens_BL, attention_mask=mask_BL, generation_config=settings
+            )
+        synchronise(device.type)
+        seconds = time.perf_counter() - start
+        if made.shape[1] != length + new_tokens:
+            raise RuntimeError(f"wrote {made.shape[1] - length} tokens, not {new_tokens}")
+        return seconds
+
+    def parameter_bytes(self) -> int:
+        """Return the bytes of the weights."""
+        return sum(one.numel() * one.element_size() for one in self.model.parameters())
+
+    def close(self) -> None:
+        """Free the memory."""
+        self.model = None
+        gc.collect()
+
+
+class TimedVllm:
+    """vLLM, without any stop."""
+
+    def __init__(self, folder: Path, *, device: str, dtype: str, context_length: int):
+        from revocab.evaluation.vllm_engine import VllmEngine
+
+        self.engine = VllmEngine(folder, device=device, dtype=dtype, context_length=context_length)
+        self.context_length = self.engine.context_length
+
+    def run(self, prompts: Sequence[list[int]], new_tokens: int) -> float:
+        """Return the seconds of one request per prompt, batched by vLLM."""
+        from vllm import SamplingParams
+
+        settings = SamplingParams(
+            temperature=0.0, max_tokens=new_tokens, min_tokens=new_tokens, ignore_eos=True
+        )
+        requests = [{"prompt_token_ids": prompt} for prompt in prompts]
+        self.engine.model.reset_prefix_cache()
+        start = time.perf_counter()
+        self.engine.model.generate(requests, settings, use_tqdm=False)
+        return time.perf_counter() - start
+
+    def parameter_bytes(self) -> None:
+        """Return nothing: the weights live in vLLM's own process."""
+
+    def close(self) -> None:
+        """Stop the engine."""
+        self.engine.close()
+
+
+def synchronise(device: str) -> None:
+    """Wait until a CUDA device has done its work."""
+    if device == "cuda":
+        import torch
+
+        torch.cuda.synchronize()
+
+
+def read_text(path: Path, characters: int) -> str:
+    """Return the beginning of a corpus file's documents, joined by line feeds.
+
+    Raises :class:`RevocabError` if there is too little text.
+    """
+    parts, size = [], 0
+    for row in read_jsonl(path):
+        parts.append(" ".join(str(row["text"]).split()))
+        size += len(parts[-1]) + 1
+        if size > characters:
+            return "\n".join(parts)[:characters]
+    raise RevocabError(
+        f"{path}: {size} characters, {characters} wanted; lower evaluation.efficiency.prompts or "
+        "prompt_characters, or set aside more held-out text"
+    )
+
+
+def cache_bytes_per_token(folder: Path, dtype: str) -> int:
+    """Return the bytes of keys and values that one token takes in all layers."""
+    import torch
+    from transformers import AutoConfig
+
+    config = AutoConfig.from_pretrained(folder).get_text_config()
+    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+    width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    stored = dtype if dtype != "auto" else str(config.dtype or "float32").removeprefix("torch.")
+    size = torch.empty(0, dtype=getattr(torch, stored)).element_size()
+    return 2 * config.num_hidden_layers * heads * width * size
+
+
+def peak_memory(device: str) -> int:
+    """Return the most memory this process had: of the GPU where it is used, else resident."""
+    if device == "cuda":
+        import torch
+
+        return int(torch.cuda.max_memory_allocated())
+    import resource
+
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most * (1 if sys.platform == "darwin" else 1024)
+
+
+def measure(folder: Path, text_file: Path, corpus: str, language: str, options: Options) -> dict:
+    """Return what one checkpoint costs on a text; see :data:`revocab.report.tables_extra`.
+
+    One process measures one checkpoint, so that its peak memory is its own. Raises
+    :class:`RevocabError` for a folder that is no model, too little text, or too short a context.
+    """
+    from transformers import AutoTokenizer
+
+    check_model_folder(folder)
+    quiet_loading()
+    engine = choose_engine(options.engine)
+    device = choose_device(options.device)
+    dtype = choose_dtype(options.dtype, device)
+    size = options.prompt_characters
+    text = read_text(text_file, options.prompts * size)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    texts = [text[i * size : (i + 1) * size] for i in range(options.prompts)]
+    prompts = [tokenizer(one)["input_ids"] for one in texts]
+    plain = [tokenizer(one, add_special_tokens=False)["input_ids"] for one in texts]
+    tokens = sum(map(len, plain))
+    longest = max(map(len, prompts)) + options.new_tokens
+    timed: Timed = (
+        TimedVllm(folder, device=device, dtype=dtype, context_length=longest)
+        if engine == "vllm"
+        else TimedTransformers(folder, device=device, dtype=dtype)
+    )
+    try:
+        if longest > timed.context_length:
+            raise RevocabError(
+                f"{folder}: prompts of {size} characters and {options.new_tokens} new tokens need "
+                f"{longest} tokens, its context has {timed.context_length}; lower "
+                "evaluation.efficiency.prompt_characters"
+            )
+        found = timings(timed, prompts, options)
+        parameters = timed.parameter_bytes()
+    finally:
+        timed.close()
+    per_token = len(text) / tokens
+    words = sum(count_words([text], language, available_splitter(language)))
+    return {
+        "corpus": corpus,
+        "language": language,
+        "characters": len(text),
+        "tokens": tokens,
+        "tokens_per_word": tokens / words,
+        "characters_per_token": per_token,
+        "prompt_characters_per_second": len(text) / found["prompt"],
+        "prompt_tokens_per_second": tokens / found["prompt"],
+        "generated_tokens_per_second": found["rate"],
+        "generated_characters_per_second": found["rate"] * per_token,
+        "first_token_seconds": found["first"],
+        "seconds_per_token": found["step"],
+        "seconds_per_100_characters": found["step"] * 100 / per_token,
+        "cache_bytes_per_1000_characters": cache_bytes_per_token(folder, dtype) * 1000 / per_token,
+        "parameter_bytes": parameters,
+        "peak_memory_bytes": peak_memory(device),
+        **{**asdict(options), "engine": engine, "device": device, "dtype": dtype},
+    }
+
+
+def timings(timed: Timed, prompts: Sequence[list[int]], options: Options) -> dict[str, float]:
+    """Return median seconds: reading all prompts, the first token and each further one of a single
+    prompt; and tokens written per second in batches.
+    """
+    new, size = options.new_tokens, options.batch_size
+    batches = [prompts[i : i + size] for i in range(0, len(prompts), size)]
+    timed.run(batches[0], 2)  # warm-up: allocation, compilation
+    prompt, rate, first, step = [], [], [], []
+    for _ in range(options.repeats):
+        read = sum(timed.run(batch, 1) for batch in batches)
+        whole = sum(timed.run(batch, new) for batch in batches)
+        prompt.append(read)
+        rate.append(len(prompts) * (new - 1) / max(whole - read, 1e-9))
+        one = timed.run(prompts[:1], 1)
+        first.append(one)
+        step.append(max(timed.run(prompts[:1], new) - one, 1e-9) / (new - 1))
+    names = {"prompt": prompt, "rate": rate, "first": first, "step": step}
+    return {name: statistics.median(values) for name, values in names.items()}
+
+
+def measure_efficiency(
+    run: str,
+    step: int,
+    folder: Path,
+    text_file: Path,
+    corpus: str,
+    language: str,
+    out: Path,
+    options: Options,
+) -> None:
+    """Measure one checkpoint and write the numbers; they are times of this machine."""
+    found = measure(folder, text_file, corpus, language, options)
+    write_json(out, {"run": run, "step": step, **found})
+    print(
+        f"{run}: {found['prompt_characters_per_second']:.0f} characters read and "
+        f"{found['generated_characters_per_second']:.0f} written per second",
+        file=sys.stderr,
+    )

@@ -1,0 +1,212 @@
+"""Comparing runs item by item, and the tables that show it; marks of limited runs."""
+
+from __future__ import annotations
+
+import csv
+import random
+
+import pytest
+import yaml
+from fake_results import REPOSITORY, fake_results, write_csv
+
+from revocab.config.expand import Run
+from revocab.errors import RevocabError
+from revocab.io import read_json, write_json, write_jsonl
+from revocab.report.figures import make_figures
+from revocab.report.results import Results
+from revocab.report.scores import collect_scores
+from revocab.report.significance import compare_runs
+from revocab.report.tables import build_table, make_tables
+
+#: How often each run answers right.
+QUALITY = {"base": 0.3, "random": 0.35, "sava": 0.9}
+TABLES = {
+    "table12": {"kind": "significance", "group": "mistral", "language": "it", "title": "All"},
+    "table13": {"kind": "significance", "group": "mistral", "title": "Generation"},
+    "table14": {
+        "kind": "significance", "group": "mistral", "language": "it", "against": "sava",
+        "title": "Against SAVA",
+    },
+    "table15": {"kind": "efficiency", "group": "mistral", "title": "Cost"},
+}  # fmt: skip
+
+
+def write_items(root, run: Run, experiment: dict, items: int = 60) -> None:
+    """Write item scores and outputs of a run at its scored steps."""
+    rows = []
+    for step in run.scored_steps():
+        for task in experiment["evaluation"]["multiple_choice"]["tasks"]:
+            for metric in ("acc", "acc_norm"):
+                draw = random.Random(f"{run.id}{task}{metric}")
+                right = QUALITY.get(run.name, 0.5)
+                values = [float(draw.random() < right) for _ in range(items)]
+                row = {"run": run.id, "step": step, "task": task, "metric": metric}
+                rows.append({**row, "parts": [items], "by_part": False, "values": values})
+    folder = root / "runs" / run.id
+    write_jsonl(folder / "multiple_choice_items.jsonl.gz", rows)
+    for step in run.select(experiment["evaluation"]["generation"]["steps"]):
+        for task, entry in experiment["evaluation"]["generation"]["tasks"].items():
+            made = [
+                {
+                    "id": str(i),
+                    "output": f"il gatto numero {i}" if run.name == "sava" else "un cane",
+                    "references": [f"il gatto numero {i}"],
+                }
+                for i in range(12)
+            ]
+            assert entry["kind"] != "copying"
+            write_jsonl(folder / "generation" / f"step-{step:06d}" / f"{task}.jsonl", made)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """Results of a demo whose first 100 items were scored, with comparisons and costs."""
+    folder = tmp_path_factory.mktemp("significance") / "results" / "demo"
+    values = yaml.safe_load((REPOSITORY / "config" / "demo.yaml").read_text(encoding="utf-8"))
+    evaluation = values["evaluation"] | {"efficiency": {"corpus": "world-it"}}
+    fake_results(folder, tables=values["tables"] | TABLES, evaluation=evaluation)
+    content = read_json(folder / "experiment.json")
+    content["experiment"]["evaluation"]["multiple_choice"]["limit"] = 100
+    write_json(folder / "experiment.json", content)
+    for row in content["runs"]:
+        run = Run(**row)
+        if run.evaluate:
+            write_items(folder, run, content["experiment"])
+    for run, speed in (("mistral-base", 1000.0), ("mistral-random", 1500.0)):
+        names = (
+            "tokens_per_word", "characters_per_token", "prompt_characters_per_second",
+            "generated_characters_per_second", "first_token_seconds",
+            "seconds_per_100_characters", "cache_bytes_per_1000_characters", "peak_memory_bytes",
+        )  # fmt: skip
+        told = {"characters": 16000, "corpus": "world-it", "prompts": 16, "new_tokens": 64}
+        told |= {"batch_size": 8, "repeats": 3, "engine": "transformers", "device": "cpu"}
+        measured = {**dict.fromkeys(names, speed), **told, "dtype": "float32"}
+        write_json(folder / "efficiency" / f"{run}.json", measured)
+    collect_scores(folder, folder / "scores.parquet")
+    compare_runs(
+        folder, "mistral", ["last"], folder / "significance/mistral/significance.csv",
+        resamples=300, seed=17,
+    )  # fmt: skip
+    return folder
+
+
+def rows_of(path):
+    with path.open(encoding="utf-8", newline="") as handle:
+        return list(csv.DictReader(handle))
+
+
+def test_every_pair_and_task_is_compared(root):
+    rows = rows_of(root / "significance/mistral/significance.csv")
+    pairs = {(row["run"], row["other"]) for row in rows}
+    runs = Results(root).group("mistral")
+    assert len(pairs) == len(runs) * (len(runs) - 1) / 2
+    tasks = {row["task"] for row in rows}
+    assert {"arc_easy_it", "average_it", "average_en", "flores_en_it", "squad_it"} <= tasks
+    metrics = {row["metric"] for row in rows if row["task"] == "flores_en_it"}
+    assert metrics == {"chrf++", "bleu"}
+
+
+def test_large_differences_are_significant_and_equal_runs_are_not(root):
+    rows = rows_of(root / "significance/mistral/significance.csv")
+    found = {(row["run"], row["other"], row["task"], row["metric"]): row for row in rows}
+    row = found["mistral-base", "mistral-sava", "average_it", "average"]
+    assert float(row["difference"]) < -0.4 and float(row["high"]) < 0
+    assert float(row["p_holm"]) < 0.1 and float(row["p_value"]) <= float(row["p_holm"])
+    row = found["mistral-base", "mistral-random", "squad_it", "rougeL"]
+    assert (float(row["difference"]), float(row["p_value"])) == (0, 1)
+
+
+def test_the_same_seed_gives_the_same_bytes(root, tmp_path):
+    first = root / "significance/mistral/significance.csv"
+    compare_runs(root, "mistral", ["last"], tmp_path / "again.csv", resamples=300, seed=17)
+    assert (tmp_path / "again.csv").read_bytes() == first.read_bytes()
+
+
+def test_runs_scored_on_other_items_are_refused(root, tmp_path):
+    import shutil
+
+    copy = tmp_path / "demo"
+    shutil.copytree(root, copy)
+    results = Results(copy)
+    sava = next(run for run in results.group("mistral") if run.name == "sava")
+    write_items(copy, sava, results.experiment, items=50)
+    with pytest.raises(RevocabError, match="scored on different items of"):
+        compare_runs(copy, "mistral", ["last"], tmp_path / "x.csv", resamples=100, seed=1)
+    with pytest.raises(RevocabError, match="no two scored runs"):
+        compare_runs(copy, "absent", ["last"], tmp_path / "x.csv", resamples=100, seed=1)
+
+
+def test_tables_of_differences(root, tmp_path):
+    make_tables(root, tmp_path)
+    whole = rows_of(tmp_path / "table12.csv")
+    against = rows_of(tmp_path / "table14.csv")
+    runs = Results(root).group("mistral")
+    assert len(whole) == len(runs) * (len(runs) - 1) / 2 and len(against) == len(runs) - 1
+    assert all(row["Difference"].endswith("− SAVA") for row in against)
+    row = next(r for r in against if r["Difference"].startswith("Random"))
+    assert float(row["AVG"]) < -40
+    assert float(row["AVG low"]) < float(row["AVG"]) < float(row["AVG high"]) < 0
+    assert 0 < float(row["AVG p"]) < 0.1
+    generated = rows_of(tmp_path / "table13.csv")
+    assert "squad_it ROUGE-L" in generated[0] and "flores EN-IT chrF++" in generated[0]
+    text = (tmp_path / "table12.md").read_text(encoding="utf-8")
+    assert "permutation" in text and "Resamples: 300" in text
+
+
+def test_table_of_costs(root, tmp_path):
+    make_tables(root, tmp_path)
+    base, adapted, ratio = rows_of(tmp_path / "table15.csv")
+    assert float(base["Prompt characters/s"]) == 1000
+    assert float(adapted["First token (ms)"]) == 1_500_000
+    assert ratio["Model"] == "Random / base" and ratio["Prompt characters/s"] == "×1.50"
+    assert "16,000 characters of world-it" in (tmp_path / "table15.md").read_text("utf-8")
+
+
+def test_a_limited_run_is_marked_everywhere(root, tmp_path):
+    mark = "limited run: first 100 items"
+    make_tables(root, tmp_path)
+    for ending in ("csv", "md", "tex"):
+        for table in ("table03", "table12"):
+            assert mark in (tmp_path / f"{table}.{ending}").read_text(encoding="utf-8"), table
+        generated = (tmp_path / f"table05.{ending}").read_text(encoding="utf-8")
+        assert "limited run: 32 queries of" in generated.replace(r"\_", "_")
+        assert "limited" not in (tmp_path / f"table01.{ending}").read_text(encoding="utf-8")
+    results = Results(root)
+    assert mark in build_table(results, "table03").shown_title()
+    make_figures(root, tmp_path)
+    assert "average" in results.experiment["figures"]["figure02"]["kind"]
+    assert mark in (tmp_path / "figure02.svg").read_text(encoding="utf-8")
+    limits = {row["limit"] for row in rows_of(root / "scores.csv") if row["task"] == "squad_it"}
+    assert limits == {"32"}
+
+
+def test_the_report_marks_it_too(root):
+    from revocab.report.html import page
+
+    text = page(Results(root))
+    assert text.count("limited run: first 100 items") >= 4
+
+
+def test_comet_scores_take_the_place_of_the_empty_ones(root, tmp_path):
+    import shutil
+
+    copy = tmp_path / "demo"
+    shutil.copytree(root, copy)
+    results = Results(copy)
+    base = results.base("mistral")
+    row = {"run": base.id, "step": 0, "task": "flores_en_it", "stderr": 1.0, "low": 80, "high": 84}
+    row |= {"items": 12, "shots": "", "engine": "", "limit": "", "reason": "", "model": "m"}
+    write_csv(
+        copy / "runs" / base.id / "generation" / "comet.csv",
+        [{**row, "metric": "comet22", "value": 82.5}, {**row, "metric": "xcomet", "value": 70.5}],
+    )
+    collect_scores(copy, copy / "scores.parquet")
+    found = {
+        row["metric"]: row
+        for row in Results(copy).scores.rows
+        if (row["run"], row["task"]) == (base.id, "flores_en_it")
+    }
+    assert found["comet22"]["value"] == 82.5 and found["xcomet"]["value"] == 70.5
+    assert found["comet22"]["low"] == 80 and found["comet22"]["shots"] == 5
+    assert found["comet22"]["provenance"].endswith("generation/comet.csv")
+    assert set(found) == {"chrf++", "bleu", "comet22", "xcomet"}
