@@ -215,6 +215,19 @@ def test_pursuit_of_nearly_dependent_atoms_stays_finite(with_gram):
     assert torch.allclose((rows - fitted).norm(dim=1), code.residual_N, rtol=0.05, atol=0.05)
 
 
+def test_a_tied_helper_is_coded_once(monkeypatch):
+    from dataclasses import replace
+
+    from revocab.initialise.methods import omp
+
+    first = random_inputs()
+    rows = new_rows("omp", first)
+    monkeypatch.setattr(omp, "orthogonal_pursuit", None)  # any call would fail
+    second = replace(first, matrix="output", notes={}, source_VD=2 * first.source_VD)
+    assert torch.equal(new_rows("omp", second), 2 * rows)
+    assert second.notes == first.notes
+
+
 # Auxiliary embeddings. ---------------------------------------------------------------------------
 
 

@@ -1,6 +1,6 @@
 """fastText vectors of target tokens, trained on text cut by the target tokenizer, as in FOCUS.
 
-Dobler & de Melo 2023, section 3.1, with fastText's own defaults where that paper has none; trained
+Dobler & de Melo 2023, with fastText's own defaults where that paper has none; trained
 by gensim. Source tokens are spelled in the same characters and get vectors by their n-grams, as
 WECHSEL does with word vectors; a corpus in both languages puts both vocabularies into one space, so
 no alignment by a dictionary is needed.

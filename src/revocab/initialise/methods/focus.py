@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
     """Return ``sparsemax(cos(A_missing, A_overlap)) @ E_source[overlap]``, A auxiliary rows.
 
-    Dobler & de Melo 2023, section 3. Tokens too rare for a fastText vector of their own are drawn
+    Dobler & de Melo 2023. Tokens too rare for a fastText vector of their own are drawn
     from the source's distribution and are no candidates, as published.
     """
     found = compare(inputs, METHOD.name, trained_only=True, source_tokens=False)

@@ -39,7 +39,7 @@ def right_singular_vectors(source_VD: torch.Tensor, rank: int) -> tuple[torch.Te
 def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
     """Return WECHSEL's combination of low-rank coordinates, back in the source's width.
 
-    Liu et al. 2024, section 3: with ``E = U S V'`` cut to rank k, coordinates ``F = U_k`` and
+    Liu et al. 2024: with ``E = U S V'`` cut to rank k, coordinates ``F = U_k`` and
     primitives ``P = S_k V_k'``, a new row is ``(w @ F) @ P``. That is ``(w @ E) @ V_k V_k'``, so
     the rows are combined first and then projected, which costs no V x k factor. A token without
     an auxiliary embedding is a draw from the source's distribution, projected as well.

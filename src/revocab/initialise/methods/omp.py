@@ -27,40 +27,58 @@ class OmpOptions(Options):
     k: int = Field(default=64, ge=1)
 
 
+def sparse_codes(inputs: Inputs, size: int) -> tuple[torch.Tensor, torch.Tensor, float]:
+    """Return each missing token's atoms (positions among the shared tokens), weights, mean error.
+
+    Errors are the residual's norm over the row's own. Shapes [N, size]; blocks bound the memory.
+    """
+    import torch
+    from tqdm import tqdm
+
+    atoms_KX = inputs.helper_VD[inputs.overlap_target_N]
+    count, width = atoms_KX.shape
+    index_NS = inputs.missing_N.new_zeros(len(inputs.missing_N), size)
+    weight_NS = atoms_KX.new_zeros(len(inputs.missing_N), size)
+    # A block holds its correlations with all atoms and its own orthonormal bases.
+    shape = {"width": count + (size + 4) * width}
+    gram_KK = None
+    # Costs one product with every atom per atom, and saves `size` of them per token.
+    if count**2 <= GRAM_ELEMENTS and len(index_NS) * size > count:
+        gram_KK = atoms_KX @ atoms_KX.T
+        shape = {"width": size * count, "elements": CHOSEN_ELEMENTS}
+    error = 0.0
+    parts = list(blocks(len(index_NS), **shape))
+    quick = len(index_NS) * size * count < 1e8  # else some ten seconds or more
+    for block in tqdm(parts, desc="omp", disable=quick, mininterval=2):
+        wanted_NX = inputs.helper_VD[inputs.missing_N[block]]
+        code = orthogonal_pursuit(wanted_NX, atoms_KX, size, gram_KK)
+        index_NS[block], weight_NS[block] = code.index_NS, code.weight_NS
+        share_N = code.residual_N / wanted_NX.norm(dim=1).clamp(min=torch.finfo(torch.float32).tiny)
+        error += float(share_N.double().sum())
+    return index_NS, weight_NS, error / max(1, len(index_NS))
+
+
 def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
     """Return, per missing token, its sparse code over shared tokens applied to their source rows.
 
-    Goddard & Fernandes Neto 2025, section 3: the code is that of the helper's row over the helper's
-    shared rows, found by orthogonal matching pursuit. A helper row of zeros has an empty code.
+    Goddard & Fernandes Neto 2025: the code is that of the helper's row over the helper's shared
+    rows, found by orthogonal matching pursuit. A helper row of zeros has an empty code. Both
+    matrices have the same codes, found once, where the helper is tied.
     """
     import torch
 
     inputs.require_overlap(METHOD.name, "builds new rows from shared ones")
-    atoms_KX = inputs.helper_VD[inputs.overlap_target_N]
-    size = min(options.k, *atoms_KX.shape)
-    rows_ND = inputs.source_VD.new_empty(len(inputs.missing_N), inputs.source_VD.shape[1])
-    error = 0.0
-    # A block holds its correlations with all atoms and its own orthonormal bases.
-    shape = {"width": len(atoms_KX) + (size + 4) * atoms_KX.shape[1]}
-    gram_KK = None
-    # Costs one product with every atom per atom, and saves `size` of them per token.
-    if len(atoms_KX) ** 2 <= GRAM_ELEMENTS and len(rows_ND) * size > len(atoms_KX):
-        gram_KK = atoms_KX @ atoms_KX.T
-        shape = {"width": size * len(atoms_KX), "elements": CHOSEN_ELEMENTS}
-    for block in blocks(len(rows_ND), **shape):
-        wanted_NX = inputs.helper_VD[inputs.missing_N[block]]
-        code = orthogonal_pursuit(wanted_NX, atoms_KX, size, gram_KK)
-        rows_ND[block] = torch.nn.functional.embedding_bag(
-            inputs.overlap_source_N[code.index_NS],
-            inputs.source_VD,
-            mode="sum",
-            per_sample_weights=code.weight_NS,
-        )
-        share_N = code.residual_N / wanted_NX.norm(dim=1).clamp(min=1e-30)
-        error += float(share_N.double().sum())
-    if len(rows_ND):
-        inputs.notes["relative_residual"] = error / len(rows_ND)
-    return rows_ND
+    size = min(options.k, len(inputs.overlap_target_N), inputs.helper_VD.shape[1])
+    known = f"omp codes of {size}"
+    if known not in inputs.shared:
+        inputs.shared[known] = sparse_codes(inputs, size)
+    index_NS, weight_NS, inputs.notes["relative_residual"] = inputs.shared[known]
+    return torch.nn.functional.embedding_bag(
+        inputs.overlap_source_N[index_NS],
+        inputs.source_VD,
+        mode="sum",
+        per_sample_weights=weight_NS,
+    )
 
 
 METHOD = Method(

@@ -24,7 +24,7 @@ class WechselOptions(AuxiliaryOptions):
 def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
     """Return ``softmax(cos / temperature) @ E_source`` over each token's nearest candidates.
 
-    Minixhofer et al. 2022, equations 3 and 4. Candidates are all source tokens when the auxiliary
+    Minixhofer et al. 2022. Candidates are all source tokens when the auxiliary
     is fastText, as published, and the shared tokens when it is the helper.
     """
     found = compare(inputs, METHOD.name)
