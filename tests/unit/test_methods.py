@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -252,6 +253,18 @@ def test_every_method_says_what_it_is():
         assert method.summary
         assert method.citation or name == "base"
         assert method.keeps_vocabulary or method.initialise is not None
+
+
+def test_every_method_is_documented(repository):
+    """docs/methods.md: a section each, with every option and the authors of the citation."""
+    text = (repository / "docs/methods.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^### (\S+)\n(.*?)(?=^##|\Z)", text, re.M | re.S))
+    assert sorted(sections) == list(methods())
+    for name, method in methods().items():
+        for option in method.options.model_fields:
+            assert f"`{option}`" in sections[name], (name, option)
+        authors = re.match(r"(.*?\d{4})?", method.citation)[0]
+        assert authors in " ".join(sections[name].split()), (name, authors)
 
 
 def test_registry_imports_no_torch():
