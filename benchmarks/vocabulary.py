@@ -32,17 +32,27 @@ def seconds(call: Callable[[], Any], repeats: int = 1) -> tuple[float, Any]:
     return best, result
 
 
+def processor_seconds() -> float:
+    """Return the processor time used so far, with threads and finished child processes."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
+
+
 def in_turn(
     ours: Callable[[], Any], reference: Callable[[], Any], repeats: int
 ) -> tuple[float, Any, float, Any]:
     """Return best time and last result of ours and of the reference, run one after the other."""
     times: tuple[list[float], list[float]] = ([], [])
+    used = [0.0, 0.0]
     results: list[Any] = [None, None]
     for number in range(repeats):
         # The one that runs second finds a warmer machine: each is first as often as the other.
         for side in ((0, 1), (1, 0))[number % 2]:
+            before = processor_seconds()
             elapsed, results[side] = seconds((ours, reference)[side])
             times[side].append(elapsed)
+            used[side] += (processor_seconds() - before) / repeats
+    print(f"  processor time: ours {used[0]:.1f} s, reference {used[1]:.1f} s; ", end="")
     return min(times[0]), results[0], min(times[1]), results[1]
 
 

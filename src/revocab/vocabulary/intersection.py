@@ -76,6 +76,8 @@ def declared_roles(
 
     Raises :class:`RevocabError` naming every spelling that neither vocabulary holds.
     """
+    if not roles:
+        return {}, {}
     sides = [side.get_vocab() for side in (source, target)]
     unknown = [spelling for spelling in roles if not any(spelling in side for side in sides)]
     if unknown:
