@@ -8,7 +8,7 @@ import shutil
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
+from toy_folders import adapt, assert_equal_logits, load, padded, restore, shard, shared_pairs
 
 from revocab.errors import RevocabError
 from revocab.initialise.apply import initialise_model
@@ -19,60 +19,6 @@ from revocab.models.folder import INDEX, ModelFolder
 from revocab.models.safetensors_files import rewrite
 
 CHANGING = [name for name, one in methods().items() if not one.keeps_vocabulary]
-
-
-@pytest.fixture(scope="module")
-def toys(tmp_path_factory):
-    """Tokenizers source and target, an untied and a tied source model, a helper."""
-    folder = tmp_path_factory.mktemp("toys")
-    source = build_tokenizer(SOURCE_WORDS, 30, folder / "source-tokenizer")
-    target = build_tokenizer(TARGET_WORDS, 45, folder / "target-tokenizer")
-    build_model(source, folder / "untied", seed=1)
-    build_model(source, folder / "tied", seed=2, tied=True, family="llama")
-    build_model(target, folder / "helper", seed=3, hidden_size=24, tied=True)
-    return folder
-
-
-def adapt(toys, out, source="untied", method="fvt", figure=False, **keys):
-    """Initialise one of the toys (or another folder) for the target tokenizer."""
-    helper = toys / "helper" if methods()[method].needs_helper else None
-    initialise_model(
-        toys / source,
-        out,
-        method,
-        target_tokenizer=toys / "target-tokenizer",
-        helper=helper,
-        seed=4,
-        figure=figure,  # takes longer than the rest of a toy
-        **keys,
-    )
-    return out
-
-
-def load(folder):
-    from transformers import AutoModelForCausalLM
-
-    return AutoModelForCausalLM.from_pretrained(folder).eval()
-
-
-def shared_pairs(toys):
-    from revocab.vocabulary.canonical import load_tokenizer
-    from revocab.vocabulary.intersection import intersect
-
-    found = intersect(
-        load_tokenizer(toys / "source-tokenizer"), load_tokenizer(toys / "target-tokenizer")
-    )
-    return torch.tensor(found.target_ids.copy()), torch.tensor(found.source_ids.copy())
-
-
-def assert_equal_logits(toys, source, out, model=None):
-    """Text of copied tokens only: equal logits for copied tokens."""
-    target_ids, source_ids = shared_pairs(toys)
-    chosen = torch.randperm(len(target_ids), generator=torch.Generator().manual_seed(0))[:24]
-    with torch.no_grad():
-        expected = load(source)(source_ids[chosen][None]).logits[..., source_ids]
-        received = (model or load(out))(target_ids[chosen][None]).logits[..., target_ids]
-    assert torch.allclose(received.float(), expected.float(), atol=1e-6)
 
 
 @pytest.mark.parametrize("source", ["untied", "tied"])
@@ -132,81 +78,7 @@ def test_same_inputs_same_bytes(toys, tmp_path):
     assert str(tmp_path) not in (first / "manifest.json").read_text()
 
 
-def test_reports_beside_the_model(toys, tmp_path):
-    out = adapt(toys, tmp_path / "out", method="clp")
-    counts = read_json(out / "provenance.json")["counts"]
-    assert counts["overlap"] + counts["missing"] == counts["target_tokens"]
-    described = read_json(out / "diagnostics.json")
-    for which in ("input", "output"):
-        statistics = described["matrices"][which]
-        assert statistics["norm_copied"]["rows"] == counts["overlap"]
-        assert statistics["norm_new"]["rows"] == counts["missing"]
-        assert -1 <= statistics["cosine_to_mean_new"] <= 1
-
-
-def test_collapsed_rows_are_reported(toys, tmp_path, capsys):
-    out = adapt(toys, tmp_path / "out", method="mean")
-    assert "have collapsed" in capsys.readouterr().err
-    # In each matrix: collapsed, and all the same.
-    warnings = read_json(out / "diagnostics.json")["warnings"]
-    assert len(warnings) == 4
-    assert all(warning in (out / "README.md").read_text() for warning in warnings)
-
-
-def test_the_card_and_the_figure_say_how_it_was_made(toys, tmp_path):
-    out = adapt(toys, tmp_path / "out", method="sava", options={"solver": "lstsq"}, figure=True)
-    card = (out / "README.md").read_text()
-    counts = read_json(out / "provenance.json")["counts"]
-    assert f"{counts['overlap']} shared, {counts['missing']} new" in card
-    assert "solver=lstsq" in card
-    assert "base_model" not in card  # the toy has no Hub id
-    assert str(tmp_path) not in card
-    assert (out / "diagnostics.png").stat().st_size > 1000
-    assert (out / "diagnostics.svg").read_text().startswith("<?xml")
-    norms = read_json(out / "provenance.json")["norms"]
-    assert norms["input"]["source"]["mean"] > 0
-    assert norms["output"]["new"]["rows"] == counts["missing"]
-
-
-def test_a_hub_id_becomes_the_base_model_and_a_path_does_not(toys, tmp_path):
-    source = restore(toys / "untied", tmp_path / "named", lambda one: one)
-    config = read_json(source / "config.json")
-    for name, wanted in (("someone/model-7B", True), ("/home/someone/model", False)):
-        write_json(source / "config.json", {**config, "_name_or_path": name})
-        card = (adapt(toys, tmp_path / "out", source) / "README.md").read_text()
-        assert (name in card) == wanted
-
-
-def test_progress_is_told(toys, tmp_path):
-    said = []
-    adapt(toys, tmp_path / "out", say=said.append)
-    assert said[-1] == "done"
-    assert any("model.embed_tokens.weight" in line for line in said)
-
-
-def test_a_device_that_is_not_there_is_refused(toys, tmp_path):
-    with pytest.raises(RevocabError, match="--device cuda:97: not available"):
-        adapt(toys, tmp_path / "out", device="cuda:97")
-
-
 # Layouts of the source. --------------------------------------------------------------------------
-
-
-def shard(source, out):
-    """Copy a model folder as three shards with an index."""
-    shutil.copytree(source, out)
-    tensors = load_file(out / "model.safetensors")
-    (out / "model.safetensors").unlink()
-    names = sorted(tensors)
-    weight_map = {}
-    for number in range(3):
-        file = f"model-{number + 1:05d}-of-00003.safetensors"
-        part = {name: tensors[name] for name in names[number::3]}
-        save_file(part, out / file, {"format": "pt"})
-        weight_map |= dict.fromkeys(part, file)
-    size = sum(one.numel() * one.element_size() for one in tensors.values())
-    write_json(out / INDEX, {"metadata": {"total_size": size}, "weight_map": weight_map})
-    return out
 
 
 def test_shards_are_rewritten_or_linked(toys, tmp_path):
@@ -230,13 +102,6 @@ def test_shards_are_rewritten_or_linked(toys, tmp_path):
         assert same == (file not in changed)
 
 
-def restore(source, out, change):
-    """Copy a one-file model folder with its tensors passed through ``change``."""
-    shutil.copytree(source, out)
-    save_file(change(load_file(out / "model.safetensors")), out / "model.safetensors")
-    return out
-
-
 def test_bfloat16_stays_bfloat16(toys, tmp_path):
     source = restore(
         toys / "untied",
@@ -249,15 +114,6 @@ def test_bfloat16_stays_bfloat16(toys, tmp_path):
     target_ids, source_ids = shared_pairs(toys)
     stored = load_file(source / "model.safetensors")["lm_head.weight"]
     assert torch.equal(tensors["lm_head.weight"][target_ids], stored[source_ids])
-
-
-def padded(tensors, rows):
-    changed = dict(tensors)
-    for name in ("model.embed_tokens.weight", "lm_head.weight"):
-        matrix = tensors[name]
-        extra = torch.full((max(rows, 0), matrix.shape[1]), 1e6)
-        changed[name] = torch.cat([matrix, extra]) if rows > 0 else matrix[:rows].clone()
-    return changed
 
 
 def test_padding_rows_are_cut_and_count_for_nothing(toys, tmp_path):

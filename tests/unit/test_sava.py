@@ -204,6 +204,24 @@ def test_left_out_anchors_are_measured_as_if_refitted():
     assert inputs.notes["held_out_squared_error"] > inputs.notes["anchors_squared_error"]
 
 
+def test_projection_measures_left_out_anchors_too():
+    inputs = random_inputs(overlap=60, missing=5)
+    new_rows("projection", inputs)
+    assert inputs.notes["held_out"] == "leave-one-out"
+    assert inputs.notes["held_out_squared_error"] > inputs.notes["anchors_squared_error"]
+    few = random_inputs(overlap=3, missing=5)  # fewer anchors than dimensions: nothing to say
+    new_rows("projection", few)
+    assert few.notes["held_out"] is None
+
+
+@pytest.mark.parametrize("scale", [1.0, 7.0])
+def test_quality_by_hand(scale):
+    wanted = scale * torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    mapped = scale * torch.tensor([[1.0, 0.0], [1.0, 0.0]])
+    found = alignment.quality("x", mapped, wanted)
+    assert found == {"x_measured": 2, "x_squared_error": 1.0, "x_cosine": 0.5}
+
+
 @pytest.mark.parametrize("solver", ["sgd", "procrustes"])
 def test_a_second_fit_measures_what_it_has_not_seen(solver):
     inputs = random_inputs(overlap=80, missing=5)

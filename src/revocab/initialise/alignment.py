@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from revocab.initialise.scaling import CHUNK_ROWS, Rows, Scaling, chunks
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CHUNK_ROWS", "AffineMap", "Normal", "Scaling", "fit_lstsq", "fit_procrustes", "fit_sgd"]
 
+#: Tokens that a map's error is measured on, at most.
+MEASURED = 2048
 #: Relative error of ``fit_lstsq`` up to which products with the source rows may be float32.
 TOLERANCE = 1e-4
 #: Condition number of the anchors' Gram matrix from which on they do not determine the map.
@@ -263,3 +265,32 @@ def fit_procrustes(x_NX: torch.Tensor | Rows, y_NY: torch.Tensor | Rows) -> Affi
     left_XK, _, right_KY = torch.linalg.svd(cross(x_NX, y_NY)[:-1], full_matrices=False)
     weight_XY = (left_XK @ right_KY).to(x_NX.dtype)
     return AffineMap(weight_XY, weight_XY.new_zeros(weight_XY.shape[1]))
+
+
+def quality(name: str, mapped_NY: torch.Tensor, wanted_NY: torch.Tensor) -> dict[str, float | int]:
+    """Return relative squared error and mean cosine of mapped rows, as notes called ``name``."""
+    cosines_N = (mapped_NY * wanted_NY).sum(1) / mapped_NY.norm(dim=1).clamp(min=1e-12)
+    cosines_N = cosines_N / wanted_NY.norm(dim=1).clamp(min=1e-12)
+    error = (mapped_NY - wanted_NY).square().double().sum()
+    total = wanted_NY.square().double().sum().clamp(min=1e-300)
+    return {
+        f"{name}_measured": len(wanted_NY),
+        f"{name}_squared_error": float(error / total),
+        f"{name}_cosine": float(cosines_N.double().mean()),
+    }
+
+
+def leave_one_out(
+    system: LeastSquares, x_NX: torch.Tensor, y_NY: torch.Tensor, mapped_NY: torch.Tensor
+) -> dict[str, Any]:
+    """Return the quality on some anchors of the maps that are fitted without each, as notes."""
+    leverage_N = system.leverage(x_NX)
+    if leverage_N is None or leverage_N.max() > 1 - 1e-6:
+        return {"held_out": None}
+    left_out_NY = y_NY + (mapped_NY - y_NY) / (1 - leverage_N).to(y_NY.dtype)[:, None]
+    return {"held_out": "leave-one-out", **quality("held_out", left_out_NY, y_NY)}
+
+
+def sample(rows_NX: torch.Tensor | Rows) -> slice:
+    """Return the slice of at most :data:`MEASURED` evenly chosen rows."""
+    return slice(None, None, max(1, -(-len(rows_NX) // MEASURED)))

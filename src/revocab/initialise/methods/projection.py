@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from revocab.initialise.alignment import fit_lstsq
+from revocab.initialise import alignment
 from revocab.initialise.method import Inputs, Method, Options
 from revocab.initialise.scaling import Rows, chunks
 
@@ -31,11 +31,16 @@ def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
     rows_ND = inputs.source_VD.new_empty(len(inputs.missing_N), inputs.source_VD.shape[1])
     if not len(rows_ND):
         return rows_ND  # nothing to map
-    affine = fit_lstsq(
-        Rows(inputs.helper_VD, inputs.overlap_target_N),
-        Rows(inputs.source_VD, inputs.overlap_source_N),
-        options.ridge,
-    )
+    x_NX = Rows(inputs.helper_VD, inputs.overlap_target_N)
+    y_NY = Rows(inputs.source_VD, inputs.overlap_source_N)
+    system = alignment.LeastSquares(alignment.gram(x_NX), options.ridge)
+    right_PY = alignment.cross(x_NX, y_NY, exact=system.needs_exact)
+    affine = system.solve(right_PY, y_NY.dtype)
+    x, y = (rows[alignment.sample(rows)] for rows in (x_NX, y_NY))
+    mapped = affine(x)
+    inputs.notes["anchors"] = len(x_NX)
+    inputs.notes.update(alignment.quality("anchors", mapped, y))
+    inputs.notes.update(alignment.leave_one_out(system, x, y, mapped))
     start = 0
     for chunk_NX in chunks(Rows(inputs.helper_VD, inputs.missing_N)):
         rows_ND[start : start + len(chunk_NX)] = affine(chunk_NX)

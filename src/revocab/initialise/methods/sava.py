@@ -14,9 +14,6 @@ from revocab.initialise.scaling import Rows, Scaling, chunks
 if TYPE_CHECKING:
     import torch
 
-#: Tokens that the map's error is measured on, at most.
-MEASURED = 2048
-
 
 class SavaOptions(Options):
     """How the map is fitted. The defaults are the published ones."""
@@ -54,7 +51,7 @@ def count_held_out(anchors: int, options: Any, large: bool) -> int:
     share = options.held_out
     if share is None:
         share = 0.0 if large else 0.1
-    return min(int(share * anchors), MEASURED)
+    return min(int(share * anchors), alignment.MEASURED)
 
 
 class _Fit:
@@ -71,7 +68,7 @@ class _Fit:
         self.scale_y, self.y_NY = _scaled(inputs.source_VD, inputs.overlap_source_N, positions_N)
         unused_S = torch.ones(shared, dtype=torch.bool, device=device)
         unused_S[positions_N] = False
-        self.unused_N = unused_S.nonzero()[:MEASURED, 0]
+        self.unused_N = unused_S.nonzero()[: alignment.MEASURED, 0]
         self.known = inputs.shared
         work = self.x_NX.shape[1] ** 2 * self.y_NY.shape[1]
         # A bar, and no second fit unasked, where a fit takes more than about ten seconds.
@@ -134,25 +131,15 @@ def _scaled(
     return scaling, Rows(matrix_VD, rows.ids_N, scaling)
 
 
-def _quality(name: str, mapped: torch.Tensor, wanted: torch.Tensor) -> dict[str, float | int]:
-    """Return mean squared error (the wanted rows have norm 1) and mean cosine."""
-    cosines_N = (mapped * wanted).sum(1) / mapped.norm(dim=1).clamp(min=1e-12)
-    return {
-        f"{name}_measured": len(wanted),
-        f"{name}_squared_error": float((mapped - wanted).square().sum(1).double().mean()),
-        f"{name}_cosine": float(cosines_N.double().mean()),
-    }
-
-
 def _measure(fit: _Fit, affine: alignment.AffineMap, inputs: Inputs) -> dict[str, Any]:
     """Return the map's error on (evenly chosen) anchors, and on tokens that it has not seen."""
-    step = max(1, -(-len(fit.x_NX) // MEASURED))
-    x, y = fit.x_NX[::step], fit.y_NY[::step]
+    chosen = alignment.sample(fit.x_NX)
+    x, y = fit.x_NX[chosen], fit.y_NY[chosen]
     mapped = affine(x)
     return {
         "anchors": len(fit.x_NX),
         "anchors_wanted": fit.options.anchors,
-        **_quality("anchors", mapped, y),
+        **alignment.quality("anchors", mapped, y),
         **_held_out(fit, affine, inputs, (x, y, mapped)),
     }
 
@@ -172,14 +159,12 @@ def _held_out(
     if len(fit.unused_N):
         x = fit.scale_x.forward(inputs.helper_VD[inputs.overlap_target_N[fit.unused_N]])
         y = fit.scale_y.forward(inputs.source_VD[inputs.overlap_source_N[fit.unused_N]])
-        return {"held_out": "shared tokens not fitted on", **_quality("held_out", affine(x), y)}
+        return {
+            "held_out": "shared tokens not fitted on",
+            **alignment.quality("held_out", affine(x), y),
+        }
     if fit.options.solver == "lstsq":
-        x, y, mapped = measured
-        leverage_N = fit.system.leverage(x)
-        if leverage_N is None or leverage_N.max() > 1 - 1e-6:
-            return {"held_out": None}
-        left_out = y + (mapped - y) / (1 - leverage_N).to(y.dtype)[:, None]
-        return {"held_out": "leave-one-out", **_quality("held_out", left_out, y)}
+        return alignment.leave_one_out(fit.system, *measured)
     held = count_held_out(len(fit.x_NX), fit.options, fit.large)
     if not held:
         return {"held_out": None}
@@ -187,7 +172,7 @@ def _held_out(
     order_N = torch.randperm(len(fit.x_NX), generator=generator).to(fit.x_NX.device)
     held_N, kept_N = order_N[:held].sort().values, order_N[held:].sort().values
     second = fit.without(held_N, kept_N)
-    quality = _quality("held_out", second(fit.x_NX[held_N]), fit.y_NY[held_N])
+    quality = alignment.quality("held_out", second(fit.x_NX[held_N]), fit.y_NY[held_N])
     return {"held_out": "anchors left out of a second fit", **quality}
 
 

@@ -1,0 +1,79 @@
+"""How much the seed moves the new rows of the methods that draw: norms and fit, as a table.
+
+python benchmarks/seeds.py --source MODEL --helper MODEL --target-tokenizer TOKENIZER
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from statistics import mean, stdev
+
+#: Options for a seed; sava's first weights have a seed of their own.
+METHODS = {
+    "random": ("random", lambda seed: {}),
+    "random-all": ("random-all", lambda seed: {}),
+    "sava sgd": ("sava", lambda seed: {"fit_seed": seed}),
+    "sava lstsq": ("sava", lambda seed: {"solver": "lstsq"}),
+    "sava sgd, half of the anchors": ("sava", lambda seed: {"fit_seed": seed, "anchors": -2}),
+    "sava sgd, 200 anchors": ("sava", lambda seed: {"fit_seed": seed, "anchors": 200}),
+    "sava lstsq, half of the anchors": ("sava", lambda seed: {"solver": "lstsq", "anchors": -2}),
+}
+COLUMNS = {
+    "mean norm of new rows": lambda found: found["norm_new"]["mean"],
+    "new / copied": lambda found: (
+        found["norm_new"]["mean"] / found["norm_copied"]["mean"]
+        if found["norm_copied"]["mean"]
+        else None
+    ),
+    "cosine to their mean": lambda found: found["cosine_to_mean_new"],
+    "cosine on held-out anchors": lambda found: found["method"].get("held_out_cosine"),
+}
+
+
+def cell(values: list[float | None]) -> str:
+    if None in values:
+        return "–"
+    return f"{mean(values):.4f} ± {stdev(values):.4f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--source", type=Path, required=True)
+    parser.add_argument("--helper", type=Path, required=True)
+    parser.add_argument("--target-tokenizer", type=Path, required=True)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    arguments = parser.parse_args()
+
+    from revocab.initialise.apply import Vocabularies, initialise_matrices
+    from revocab.initialise.method import methods
+    from revocab.initialise.options import check_options
+    from revocab.models.folder import ModelFolder
+
+    vocabularies = Vocabularies(arguments.source, arguments.target_tokenizer)
+    source, helper = ModelFolder(arguments.source), ModelFolder(arguments.helper)
+    shared = len(vocabularies.intersection.target_ids)
+    print(f"{shared} shared, {len(vocabularies.intersection.missing)} new tokens")
+    print(f"| method | {' | '.join(COLUMNS)} |")
+    print(f"| --- |{' ---: |' * len(COLUMNS)}")
+    for name, (method_name, options) in METHODS.items():
+        method, found = methods()[method_name], []
+        for seed in arguments.seeds:
+            given = options(seed)
+            if given.get("anchors") == -2:
+                given["anchors"] = shared // 2
+            _, described = initialise_matrices(
+                source,
+                vocabularies,
+                method,
+                check_options(method, given),
+                helper=helper if method.needs_helper else None,
+                seed=seed,
+            )
+            found.append(described["input"])
+        cells = [cell([column(one) for one in found]) for column in COLUMNS.values()]
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

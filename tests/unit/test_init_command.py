@@ -1,0 +1,104 @@
+"""What init_embeddings writes beside the model, and what it says."""
+
+from __future__ import annotations
+
+import pytest
+from toy_folders import adapt, restore, shard
+
+from revocab.errors import RevocabError
+from revocab.io import read_json, write_json
+from revocab.models.folder import ModelFolder
+
+
+def test_reports_beside_the_model(toys, tmp_path):
+    out = adapt(toys, tmp_path / "out", method="clp")
+    counts = read_json(out / "provenance.json")["counts"]
+    assert counts["overlap"] + counts["missing"] == counts["target_tokens"]
+    described = read_json(out / "diagnostics.json")
+    for which in ("input", "output"):
+        statistics = described["matrices"][which]
+        assert statistics["norm_copied"]["rows"] == counts["overlap"]
+        assert statistics["norm_new"]["rows"] == counts["missing"]
+        assert -1 <= statistics["cosine_to_mean_new"] <= 1
+
+
+def test_collapsed_rows_are_reported(toys, tmp_path, capsys):
+    out = adapt(toys, tmp_path / "out", method="mean")
+    assert "have collapsed" in capsys.readouterr().err
+    # In each matrix: collapsed, and all the same.
+    warnings = read_json(out / "diagnostics.json")["warnings"]
+    assert len(warnings) == 4
+    assert all(warning in (out / "README.md").read_text() for warning in warnings)
+
+
+def test_the_card_and_the_figure_say_how_it_was_made(toys, tmp_path):
+    out = adapt(toys, tmp_path / "out", method="sava", options={"solver": "lstsq"}, figure=True)
+    card = (out / "README.md").read_text()
+    counts = read_json(out / "provenance.json")["counts"]
+    assert f"{counts['overlap']} shared, {counts['missing']} new" in card
+    assert "solver=lstsq" in card
+    assert "base_model" not in card  # the toy has no Hub id
+    assert str(tmp_path) not in card
+    assert (out / "diagnostics.png").stat().st_size > 1000
+    assert (out / "diagnostics.svg").read_text().startswith("<?xml")
+    norms = read_json(out / "provenance.json")["norms"]
+    assert norms["input"]["source"]["mean"] > 0
+    assert norms["output"]["new"]["rows"] == counts["missing"]
+
+
+def test_a_hub_id_becomes_the_base_model_and_a_path_does_not(toys, tmp_path):
+    source = restore(toys / "untied", tmp_path / "named", lambda one: one)
+    config = read_json(source / "config.json")
+    for name, wanted in (("someone/model-7B", True), ("/home/someone/model", False)):
+        write_json(source / "config.json", {**config, "_name_or_path": name})
+        card = (adapt(toys, tmp_path / "out", source) / "README.md").read_text()
+        assert (name in card) == wanted
+
+
+def test_progress_is_told(toys, tmp_path):
+    said = []
+    adapt(toys, tmp_path / "out", say=said.append)
+    assert said[-1] == "done"
+    assert any("model.embed_tokens.weight" in line for line in said)
+
+
+def test_a_device_that_is_not_there_is_refused(toys, tmp_path):
+    with pytest.raises(RevocabError, match="--device cuda:97: not available"):
+        adapt(toys, tmp_path / "out", device="cuda:97")
+
+
+def test_only_vocabulary_tensors_are_read(toys, tmp_path, monkeypatch):
+    source = shard(toys / "untied", tmp_path / "sharded")
+    read, plain = set(), ModelFolder.read
+
+    def watched(self, name):
+        read.add((self.path, name))
+        return plain(self, name)
+
+    monkeypatch.setattr(ModelFolder, "read", watched)
+    adapt(toys, tmp_path / "out", source, "sava")
+    assert read == {
+        (source, "model.embed_tokens.weight"),
+        (source, "lm_head.weight"),
+        (toys / "helper", "model.embed_tokens.weight"),
+    }
+
+
+def test_the_command_says_what_it_does(toys, tmp_path, repository):
+    import subprocess
+    import sys
+
+    result = subprocess.run(
+        [
+            sys.executable, repository / "scripts" / "init_embeddings.py",
+            "--source", toys / "tied", "--target-tokenizer", toys / "target-tokenizer",
+            "--method", "fvt", "--out", tmp_path / "out",
+        ],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    lines = result.stderr.splitlines()
+    assert any("tokens shared" in line for line in lines)
+    assert lines[-1].endswith("done")
+    assert {"README.md", "diagnostics.svg", "manifest.json"} <= {
+        file.name for file in (tmp_path / "out").iterdir()
+    }

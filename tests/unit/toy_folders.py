@@ -1,0 +1,88 @@
+"""Small model folders, and what the tests of adapted folders do with them."""
+
+from __future__ import annotations
+
+import shutil
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from revocab.initialise.apply import initialise_model
+from revocab.initialise.method import methods
+from revocab.io import write_json
+from revocab.models.folder import INDEX
+
+
+def adapt(toys, out, source="untied", method="fvt", figure=False, **keys):
+    """Initialise one of the toys (or another folder) for the target tokenizer."""
+    helper = toys / "helper" if methods()[method].needs_helper else None
+    initialise_model(
+        toys / source,
+        out,
+        method,
+        target_tokenizer=toys / "target-tokenizer",
+        helper=helper,
+        seed=4,
+        figure=figure,  # takes longer than the rest of a toy
+        **keys,
+    )
+    return out
+
+
+def load(folder):
+    from transformers import AutoModelForCausalLM
+
+    return AutoModelForCausalLM.from_pretrained(folder).eval()
+
+
+def shared_pairs(toys):
+    from revocab.vocabulary.canonical import load_tokenizer
+    from revocab.vocabulary.intersection import intersect
+
+    found = intersect(
+        load_tokenizer(toys / "source-tokenizer"), load_tokenizer(toys / "target-tokenizer")
+    )
+    return torch.tensor(found.target_ids.copy()), torch.tensor(found.source_ids.copy())
+
+
+def assert_equal_logits(toys, source, out, model=None):
+    """Text of copied tokens only: equal logits for copied tokens."""
+    target_ids, source_ids = shared_pairs(toys)
+    chosen = torch.randperm(len(target_ids), generator=torch.Generator().manual_seed(0))[:24]
+    with torch.no_grad():
+        expected = load(source)(source_ids[chosen][None]).logits[..., source_ids]
+        received = (model or load(out))(target_ids[chosen][None]).logits[..., target_ids]
+    assert torch.allclose(received.float(), expected.float(), atol=1e-6)
+
+
+def shard(source, out):
+    """Copy a model folder as three shards with an index."""
+    shutil.copytree(source, out)
+    tensors = load_file(out / "model.safetensors")
+    (out / "model.safetensors").unlink()
+    names = sorted(tensors)
+    weight_map = {}
+    for number in range(3):
+        file = f"model-{number + 1:05d}-of-00003.safetensors"
+        part = {name: tensors[name] for name in names[number::3]}
+        save_file(part, out / file, {"format": "pt"})
+        weight_map |= dict.fromkeys(part, file)
+    size = sum(one.numel() * one.element_size() for one in tensors.values())
+    write_json(out / INDEX, {"metadata": {"total_size": size}, "weight_map": weight_map})
+    return out
+
+
+def restore(source, out, change):
+    """Copy a one-file model folder with its tensors passed through ``change``."""
+    shutil.copytree(source, out)
+    save_file(change(load_file(out / "model.safetensors")), out / "model.safetensors")
+    return out
+
+
+def padded(tensors, rows):
+    changed = dict(tensors)
+    for name in ("model.embed_tokens.weight", "lm_head.weight"):
+        matrix = tensors[name]
+        extra = torch.full((max(rows, 0), matrix.shape[1]), 1e6)
+        changed[name] = torch.cat([matrix, extra]) if rows > 0 else matrix[:rows].clone()
+    return changed
