@@ -8,6 +8,8 @@ import sys
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
@@ -177,3 +179,19 @@ def test_a_model_is_initialised_without_a_helper(world, tmp_path, method):
     assert len(read_json(tmp_path / "out/provenance.json")["auxiliary"]) == 64
     notes = read_json(tmp_path / "out/diagnostics.json")["matrices"]["input"]["method"]
     assert notes["candidates"] > 0
+
+
+@pytest.mark.parametrize("method", [*COMPARING, "clp"])
+def test_both_matrices_compare_tokens_in_the_helpers_input_rows(world, tmp_path, method):
+    """The LM head of the helper bears on clp, which is published so, and on no other."""
+    model = build_model(world / "source", tmp_path / "model", seed=1)
+    heads = []
+    for change in (1, -1):
+        helper = build_model(world / "target", tmp_path / f"helper{change}", seed=2)
+        tensors = load_file(helper / "model.safetensors")
+        tensors["lm_head.weight"][::2] *= change
+        save_file(tensors, helper / "model.safetensors", {"format": "pt"})
+        out = tmp_path / f"out{change}"
+        initialise_model(model, out, method, target_tokenizer=world / "target", helper=helper)
+        heads.append(load_file(out / "model.safetensors")["lm_head.weight"])
+    assert torch.equal(*heads) == (method != "clp")
