@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 #: Characters encoded at a time: encodings are some forty times larger than their text.
-BATCH_CHARACTERS = 2_000_000
+BATCH_CHARACTERS = 1_000_000
 UNKNOWN, BYTE = 1, 2
 
 
