@@ -43,6 +43,10 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--fsdp", action="store_true", help="shard over the processes of torchrun")
     parser.add_argument("--activation-checkpointing", action="store_true")
     parser.add_argument("--compile", action="store_true", help="torch.compile")
+    parser.add_argument("--tensorboard", action="store_true", help="event files beside the tables")
+    parser.add_argument("--peak-flops", type=float, help="of one device (default: measured)")
+    parser.add_argument("--watts", type=float, help="power, where no energy counter is readable")
+    parser.add_argument("--carbon-intensity", type=float, metavar="G_PER_KWH")
     parser.add_argument("--threads", type=int, help="CPU threads (default: torch's own)")
     return parser
 
@@ -51,6 +55,7 @@ def main() -> None:
     """Parse the command line and train."""
     options = arguments().parse_args()
 
+    from revocab.training.measure import Costs
     from revocab.training.settings import Settings
     from revocab.training.stages import stage_of_text
     from revocab.training.startup import pretend_absent
@@ -79,6 +84,8 @@ def main() -> None:
             out=options.out,
             settings=settings,
             micro_batch=options.micro_batch,
+            costs=Costs(options.peak_flops, options.watts, options.carbon_intensity),
+            tensorboard=options.tensorboard,
             engine={name: getattr(options, name) for name in ENGINE},
             started=psutil.Process().create_time(),
         )

@@ -202,6 +202,23 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(inputs, tmp_path, cap
             assert (reference / path).read_bytes() == (killed / path).read_bytes(), path
 
 
+def test_a_disk_that_fills_is_a_clear_error_and_the_run_goes_on_after_it(
+    inputs, finished, tmp_path
+):
+    """The limit on a file's size is met by the resume state, after the first export."""
+    out = tmp_path / "out"
+    limited = ["bash", "-c", 'ulimit -f 16; exec "$@"', "limited", *command(inputs, out)]
+    done = subprocess.run(limited, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "could not be written" in done.stderr and "File too large" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (out / "manifest.json").exists()
+    train(run_of(inputs, out))
+    for path in finished[0].rglob("*"):
+        if path.is_file() and path.name != "timing.json":
+            assert path.read_bytes() == (out / path.relative_to(finished[0])).read_bytes(), path
+
+
 def test_two_processes_give_the_same_losses(inputs, finished, tmp_path):
     """Gloo, by torchrun: same data in the same order, the batch split over processes."""
     out = tmp_path / "out"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import time
@@ -14,6 +15,13 @@ from typing import TYPE_CHECKING, Any
 from revocab import io
 from revocab.errors import RevocabError
 from revocab.training import checkpoints, state
+from revocab.training.measure import (
+    Costs,
+    EnergyMeter,
+    costs_of,
+    mean_flops_per_token,
+    measured_peak,
+)
 from revocab.training.settings import Settings, fingerprint
 from revocab.training.tables import HELDOUT, Tables
 
@@ -21,6 +29,9 @@ if TYPE_CHECKING:
     from revocab.training.data import PackedRows
     from revocab.training.evaluate import HeldoutCorpus
     from revocab.training.trainer import RecipeTrainer
+
+#: How torch and safetensors word that a file could not be written.
+DISK_ERROR = re.compile(r"No space left|File too large|quota|write.*fail|unexpected pos", re.I)
 
 
 @dataclass(frozen=True)
@@ -35,6 +46,9 @@ class Run:
     micro_batch: int | None = None
     #: Arguments of ``trainer.Engine``, which is slow to import.
     engine: Mapping[str, bool] = field(default_factory=dict)
+    costs: Costs = field(default_factory=Costs)
+    #: Write TensorBoard event files, too.
+    tensorboard: bool = False
     #: Seconds since the epoch when the process started, for the start-up time.
     started: float | None = None
 
@@ -140,6 +154,7 @@ def train(run: Run) -> dict[str, Any]:
     :func:`load_inputs`.
     """
     began = run.started or time.time()
+    from safetensors import SafetensorError
     from transformers.utils import logging
 
     from revocab.training.trainer import Engine, RecipeTrainer, training_arguments
@@ -158,24 +173,31 @@ def train(run: Run) -> dict[str, Any]:
         found = state.find(run.out / "state", mark, _tell if writes else _silent)
     if writes:
         _clear(run.out, mark, keep_state=found is not None)
-    tables = Tables(run.out, resume_from=found) if writes else None
+    tables = Tables(run.out, resume_from=found, events=run.tensorboard) if writes else None
     work = CheckpointWork(run, inputs, tables)
     trainer = RecipeTrainer(
         inputs.model, args, packed=inputs.packed, settings=run.settings, tables=tables, work=work
     )
     if found is not None and writes:
         _tell(f"going on from step {state.step_of(found)} ({found})")
+    meter = EnergyMeter(run.costs.watts)
+    meter.start()
     try:
         trainer.train(resume_from_checkpoint=str(found) if found is not None else None)
-    except OSError as error:
+    except (OSError, RuntimeError, SafetensorError) as error:
+        # A full disk has three faces: the system's, torch's and safetensors' own.
+        if not (isinstance(error, OSError) or DISK_ERROR.search(str(error))):
+            raise
+        cause = getattr(error, "strerror", None) or f"a file could not be written ({error})"
         raise RevocabError(
-            f"{run.out}: {error.strerror or error}; the last good state is kept: mend the cause"
+            f"{run.out}: {cause}; the last good state is kept: mend the cause"
             " and run the same command again to go on from it"
         ) from error
     if tables is None:
         return {}
     tables.close()
     timing = _timing(trainer, work, began)
+    timing |= _costs(run, trainer, timing["tokens_per_second"], meter.read())
     timing["resumed_from_step"] = state.step_of(found) if found is not None else 0
     io.write_json(run.out / "timing.json", timing)
     manifest = _manifest(run, inputs)
@@ -200,6 +222,7 @@ def _clear(out: Path, mark: str, *, keep_state: bool) -> None:
     (out / "timing.json").unlink(missing_ok=True)
     if not keep_state:
         shutil.rmtree(out / "checkpoints", ignore_errors=True)
+        shutil.rmtree(out / "tensorboard", ignore_errors=True)
         state.begin(out / "state", mark)
     for leftover in (out / "checkpoints").glob(".*.part"):
         shutil.rmtree(leftover, ignore_errors=True)
@@ -230,6 +253,30 @@ def _timing(trainer: RecipeTrainer, work: CheckpointWork, began: float) -> dict[
         ),
         "threads": torch.get_num_threads(),
         "device": str(trainer.args.device),
+    }
+
+
+def _costs(
+    run: Run, trainer: RecipeTrainer, tokens_per_second: float, energy: tuple[float | None, str]
+) -> dict[str, Any]:
+    """Return arithmetic, utilisation, energy and CO2 for ``timing.json``."""
+    import torch
+
+    device = trainer.args.device
+    wide = run.settings.precision != "bfloat16" or device.type == "cpu"
+    dtype = torch.float32 if wide else torch.bfloat16
+    length = trainer.packed.sequence_length
+    return {
+        "processes": trainer.args.world_size,
+        "engine": dict(run.engine),
+        **costs_of(
+            run.costs,
+            flops=mean_flops_per_token(trainer.model, trainer.groups, trainer.plan, length),
+            tokens_per_second=tokens_per_second,
+            peak=(0.0, "") if run.costs.peak_flops else measured_peak(device, dtype),
+            processes=trainer.args.world_size,
+            energy=energy,
+        ),
     }
 
 

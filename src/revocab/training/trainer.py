@@ -294,6 +294,9 @@ class RecipeTrainer(Trainer):
         self.last_loss = rows[-1][2]
         if self.tables is not None:
             self.tables.append(LOSSES, rows)
+            if self.clock.training:
+                rate = self.clock.steps * per_step / self.clock.training
+                self.tables.scalar("train/tokens_per_second", rate, rows[-1][0])
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         """Export and evaluate, then save the resume state, unless the run is over."""

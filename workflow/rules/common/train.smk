@@ -50,14 +50,26 @@ def recipe_arguments(name, seed):
 
 
 def launcher(wildcards, resources):
-    """Return how Python starts: itself, or torchrun where the profile gives more than one GPU."""
+    """Return how Python starts: itself, torchrun where the profile gives more than one GPU, or
+    accelerate where it names one of config/accelerate.
+    """
     gpus = resources.get("gpu", 0)
+    profile = resources.get("accelerate")
+    if profile:
+        file = f"config/accelerate/{profile}.yaml"
+        processes = ["--num_processes", gpus] if gpus else []
+        return ["-m", "accelerate.commands.launch", "--config_file", file, *processes]
     return ["-m", "torch.distributed.run", "--nproc-per-node", gpus] if gpus > 1 else []
 
 
 def micro_batch(wildcards, resources):
-    """Return the sequences per device and pass, where the profile gives them."""
-    return options(micro_batch=resources.get("micro_batch"))
+    """Return what the profile says of the machine: none of it changes what is computed."""
+    numbers = ("micro_batch", "peak_flops", "watts", "carbon_intensity")
+    flags = ("fsdp", "activation_checkpointing", "compile", "tensorboard")
+    return options(
+        **{name: resources.get(name) for name in numbers},
+        **{name: bool(resources.get(name)) for name in flags},
+    )
 
 
 def run_training(wildcards):
