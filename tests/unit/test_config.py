@@ -181,3 +181,85 @@ def test_parallel_text_must_have_the_languages(demo):
 def test_roles_belong_to_a_tokenizer(demo):
     demo["roles"] = {"sourse": {"<tool>": "tool"}}
     assert any("roles: no tokenizer 'sourse'" in line for line in problems(demo))
+
+
+# Tokenizers built from others. --------------------------------------------------------------------
+
+EXTEND = {"base": "source", "corpora": {"world-it": 1.0}, "add": 64}
+
+
+def with_tokenizers(demo, **tokenizers):
+    return {**demo, "tokenizers": {**demo["tokenizers"], **tokenizers}}
+
+
+def test_every_construction_is_a_key(demo):
+    made = validate(
+        with_tokenizers(
+            demo,
+            a={"extend": EXTEND},
+            b={"replace": {"base": "a", "corpora": {"world-it": 1.0}, "share": 0.3}},
+            c={"optimise": {"base": "b", "corpora": {"world-it": 1.0}, "donor": "target"}},
+            d={"substitute": {"hub": "org/name", "revision": "main"}},
+            e={"hub": "org/name"},
+        )
+    ).tokenizers
+    assert [made[one].construction()[0] for one in "abcde"] == [
+        *("extend", "replace", "optimise", "substitute", "substitute")
+    ]
+    assert dict(made["c"].construction()[1].given_tokenizers()) == {"base": "b", "donor": "target"}
+    assert made["source"].construction()[0] == "train"
+
+
+@pytest.mark.parametrize(
+    ("entry", "wanted"),
+    [
+        (
+            {"extend": {**EXTEND, "base": "sorce"}},
+            "tokenizers.new.extend.base: no tokenizer 'sorce'",
+        ),
+        (
+            {"extend": {**EXTEND, "corpora": {"world-fr": 1.0}}},
+            "tokenizers.new.extend.corpora: no corpus 'world-fr'",
+        ),
+        (
+            {"extend": {**EXTEND, "corpora": {"world-it": 0.7}}},
+            "tokenizers.new.extend.corpora: shares sum to 0.7",
+        ),
+        ({"extend": {**EXTEND, "base": "new"}}, "tokenizers.new: built from itself (new from new)"),
+        (
+            {"extend": {**EXTEND, "ad": 5}},
+            "tokenizers.new.extend.ad: unknown key (allowed: add, add_share, base, corpora, donor",
+        ),
+        ({"extend": {**EXTEND, "size": 5}}, "tokenizers.new.extend: exactly one of add, add_share"),
+        ({"extend": EXTEND, "hub": "x/y"}, "tokenizers.new: exactly one of hub, path, extend"),
+        ({"extent": EXTEND}, "tokenizers.new.extent: unknown key"),
+        ({"substitute": {"path": "/no/such"}}, "tokenizers.new.substitute.path: '/no/such' does"),
+    ],
+)
+def test_wrong_tokenizers(demo, entry, wanted):
+    found = problems(with_tokenizers(demo, new=entry))
+    assert any(one.startswith(wanted) for one in found), found
+
+
+def test_a_ring_of_tokenizers_is_one_problem(demo):
+    ring = {
+        "a": {"extend": {**EXTEND, "base": "b"}},
+        "b": {"extend": {**EXTEND, "donor": "c", "add": "all"}},
+        "c": {"replace": {"base": "a", "corpora": {"world-it": 1.0}, "share": 0.1}},
+    }
+    found = problems(with_tokenizers(demo, **ring))
+    assert found == [
+        "tokenizers.a: built from itself (a from b from c from a); give one of them another base"
+        " or donor"
+    ]
+
+
+def test_examples_in_the_docs_are_valid(repository, demo):
+    page = (repository / "docs/tokenizers.md").read_text()
+    blocks = [part.split("```")[0] for part in page.split("```yaml\n")[1:]]
+    assert len(blocks) >= 3
+    for block in blocks:
+        values = yaml.safe_load(block)
+        corpora = {**demo["corpora"], **values.get("corpora", {})}
+        made = validate({**with_tokenizers(demo, **values["tokenizers"]), "corpora": corpora})
+        assert values["tokenizers"].keys() <= made.tokenizers.keys()

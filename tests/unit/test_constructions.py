@@ -329,3 +329,30 @@ def test_processes_give_the_same_bytes(tmp_path, corpora, bases):
         for out in (tmp_path / "here", tmp_path / "there")
     ]
     assert sums[0] == sums[1] and len(sums[0]) == 11
+
+
+@pytest.mark.shared_data
+def test_real_mistral_grows_by_italian(tmp_path, shared_folder):
+    from revocab.corpora.prepare import CorpusOptions, prepare_file
+    from revocab.corpora.words import RULES
+    from revocab.vocabulary.fertility import count_text, measure_fertility
+
+    folder = shared_folder / "data" / "corpora" / "it"
+    for name, size in (("europarl", 800_000), ("wikineural", 150_000)):
+        options = CorpusOptions(name, "it", limit_bytes=size)
+        prepare_file(folder / f"{name}.jsonl.gz", options, tmp_path / name)
+    base = shared_folder / "tokenizers" / "mistral-7b-v0.1"
+    mixtures = {"corpora": mixture({"it": tmp_path / "europarl"}, it=1.0)}
+    change("extend", base, mixtures, tmp_path / "grown", add=600)
+    before, after = load_tokenizer(base), load_tokenizer(tmp_path / "grown")
+
+    other = count_text("wikineural", "it", list(texts(tmp_path / "wikineural")), RULES)
+    rows, _ = measure_fertility({"before": before, "after": after}, [other])
+    fertility = [row["fertility_corpus"] for row in rows]
+    assert 1.7 < fertility[0] < 2.1
+    assert fertility[1] < 0.97 * fertility[0]
+    added = {one["token"]: one["id"] for one in read_json(tmp_path / "grown/changes.json")["added"]}
+    assert {"▁perché", "▁europea", "▁Commissione"} <= added.keys()
+    assert after("perché", add_special_tokens=False).input_ids == [added["▁perché"]]
+    english = "The children are looking for a book, aren't they?  Yes!\n"
+    assert after(english).input_ids == before(english).input_ids

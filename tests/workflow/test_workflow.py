@@ -92,6 +92,13 @@ def test_fasttext_vectors_are_trained_once_for_a_target(repository, tmp_path):
     assert jobs["init_embeddings"] == 13 + 3
 
 
+def test_tokenizers_are_built_after_their_bases(repository):
+    target = "results/demo-constructions/tokenizers/extended-large/manifest.json"
+    files = ("config/demo.yaml", "config/overlays/constructions.yaml")
+    jobs = dry_run(repository, "--configfile", *files, "--", target)
+    assert jobs == {"build_world": 1, "prepare_corpus": 2, "build_tokenizer": 3}
+
+
 def test_wrong_config_ends_with_every_problem(repository, tmp_path):
     values = yaml.safe_load((repository / "config/demo.yaml").read_text())
     values["colour"] = "red"
