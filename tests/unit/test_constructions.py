@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import subprocess
@@ -334,8 +335,7 @@ def test_processes_give_the_same_bytes(tmp_path, corpora, bases):
 @pytest.mark.shared_data
 def test_real_mistral_grows_by_italian(tmp_path, shared_folder):
     from revocab.corpora.prepare import CorpusOptions, prepare_file
-    from revocab.corpora.words import RULES
-    from revocab.vocabulary.fertility import count_text, measure_fertility
+    from revocab.vocabulary.fertility import fertility_of_folders
 
     folder = shared_folder / "data" / "corpora" / "it"
     for name, size in (("europarl", 800_000), ("wikineural", 150_000)):
@@ -346,9 +346,10 @@ def test_real_mistral_grows_by_italian(tmp_path, shared_folder):
     change("extend", base, mixtures, tmp_path / "grown", add=600)
     before, after = load_tokenizer(base), load_tokenizer(tmp_path / "grown")
 
-    other = count_text("wikineural", "it", list(texts(tmp_path / "wikineural")), RULES)
-    rows, _ = measure_fertility({"before": before, "after": after}, [other])
-    fertility = [row["fertility_corpus"] for row in rows]
+    folders = {"before": base, "after": tmp_path / "grown"}
+    fertility_of_folders(folders, {"it": tmp_path / "wikineural"}, tmp_path / "fertility")
+    with (tmp_path / "fertility/fertility.csv").open() as handle:
+        fertility = [float(row["fertility_corpus"]) for row in csv.DictReader(handle)]
     assert 1.7 < fertility[0] < 2.1
     assert fertility[1] < 0.97 * fertility[0]
     added = {one["token"]: one["id"] for one in read_json(tmp_path / "grown/changes.json")["added"]}
