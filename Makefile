@@ -60,8 +60,8 @@ demo: install  ## the whole DAG on the embedded demo, tables and report at the e
 test: install  ## everything that CI runs, a smaller demo included
 	$(BIN)/python -m pytest
 
-quick: install  ## the tests without the smaller demo
-	$(BIN)/python -m pytest -m "not demo"
+quick: install  ## the tests without the two that run a whole DAG
+	$(BIN)/python -m pytest -m "not demo and not hub"
 
 lint: install  ## style of Python and of the workflow
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""Write the few-shot prompts of one generative task: the same for every checkpoint."""
+"""Write the few-shot prompts of one generative task, and a manifest of where they come from."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def main() -> None:
     """Build the prompts and write them."""
     options = parse()
     from revocab.evaluation.prompts import build_prompts
-    from revocab.io import write_jsonl
+    from revocab.evaluation.sources import origin
+    from revocab.io import sha256, write_json, write_jsonl
 
     rows = build_prompts(
         options.task,
@@ -51,6 +52,9 @@ def main() -> None:
         unit=options.unit,
     )
     write_jsonl(options.out, rows)
+    sources = {"pool": origin(options.pool), "test": origin(options.test)}
+    manifest = {"task": options.task, "rows": len(rows), **sources, "sha256": sha256(options.out)}
+    write_json(options.out.with_suffix(".manifest.json"), manifest)
 
 
 if __name__ == "__main__":

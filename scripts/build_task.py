@@ -31,7 +31,7 @@ def parse() -> argparse.Namespace:
 def main() -> None:
     """Build the task and write it."""
     options = parse()
-    from revocab.evaluation.tasks import HubData, build_task, write_task
+    from revocab.evaluation.tasks import HubData, at_commit, build_task, write_task
 
     if options.harness:
         if options.data or options.hub:
@@ -53,7 +53,7 @@ def main() -> None:
         language=options.language,
         shots=options.shots,
     )
-    write_task(options.out, config)
+    write_task(options.out, at_commit(config))
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ def explain(error: BaseException, repository: str, kind: str = "dataset") -> str
     names = {base.__name__ for one in errors for base in type(one).__mro__}
     text = " ".join(" ".join(str(one).split()) for one in errors)
     page = f"https://huggingface.co/{'datasets/' if kind == 'dataset' else ''}{repository}"
-    if "GatedRepoError" in names or "gated" in text.lower():
+    if "GatedRepoError" in names or "is a gated dataset" in text:
         step = (
             "the token in use has no access: accept the terms there with its account"
             if has_token()

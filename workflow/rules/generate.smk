@@ -7,7 +7,8 @@ rule build_prompts:
         test=lambda wildcards: source_files(GENERATION.tasks[wildcards.task].test),
         code=code("build_prompts"),
     output:
-        f"{RESULTS}/prompts/{{task}}.jsonl",
+        prompts=f"{RESULTS}/prompts/{{task}}.jsonl",
+        manifest=f"{RESULTS}/prompts/{{task}}.manifest.json",
     log:
         f"{RESULTS}/logs/build_prompts/{{task}}.log",
     wildcard_constraints:
@@ -19,7 +20,7 @@ rule build_prompts:
         arguments=prompt_arguments,
     shell:
         "{params.python:q} scripts/build_prompts.py --task {wildcards.task} {params.arguments:q}"
-        " --out {output:q} 2> {log:q}"
+        " --out {output.prompts:q} 2> {log:q}"
 
 
 rule generate_text:

@@ -15,6 +15,8 @@ from typing import IO, Any
 
 from revocab.corpora.formats import checksum, data_files, file_rows
 from revocab.errors import RevocabError
+from revocab.hub import dataset_rows, resolve
+from revocab.hub_errors import explain
 from revocab.io import sha256, write_json, write_jsonl
 
 
@@ -40,22 +42,14 @@ class _Kept:
 
 
 def hub_rows(
-    dataset: str, name: str | None = None, split: str = "train", revision: str | None = None
+    origin: dict[str, Any], name: str | None = None, split: str = "train"
 ) -> Iterator[dict[str, Any]]:
-    """Stream the rows of a data set on the Hugging Face Hub, at a pinned revision if given."""
-    from datasets import load_dataset
-
-    label = f"{dataset} (name {name}, split {split}, revision {revision})"
+    """Stream the rows of a data set on the Hugging Face Hub, at the commit of its ``origin``."""
+    rows = dataset_rows(origin, name, split, streaming=True)
     try:
-        yield from load_dataset(dataset, name=name, split=split, revision=revision, streaming=True)
-    except RevocabError:
-        raise
-    # The Hub's client raises many unrelated types: all mean that this data set cannot be read.
+        yield from rows
     except Exception as error:
-        raise RevocabError(
-            f"{label}: cannot be read from the Hub ({type(error).__name__}: {error}); check the id,"
-            " name, split, revision and the network, or give a local file with --file"
-        ) from error
+        raise RevocabError(explain(error, origin["hub"])) from error
 
 
 def _text(row: Any, number: int, label: str, text_field: str) -> str:
@@ -212,11 +206,6 @@ def prepare_hub(
     revision: str | None = None,
 ) -> dict[str, Any]:
     """Prepare a corpus from the Hub; see :func:`prepare_corpus`."""
-    source = {
-        "label": dataset,
-        "hub": dataset,
-        "name": name,
-        "split": split,
-        "revision": revision,
-    }
-    return prepare_corpus(hub_rows(dataset, name, split, revision), source, options, out)
+    origin = resolve(dataset, revision, "dataset")
+    source = {"label": dataset, **origin, "name": name, "split": split}
+    return prepare_corpus(hub_rows(origin, name, split), source, options, out)

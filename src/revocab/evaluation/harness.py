@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
+from revocab.evaluation.harness_index import remembered_index
 from revocab.evaluation.tasks import load_template, read_yaml
 from revocab.hub_errors import explain
 from revocab.io import read_jsonl
@@ -104,7 +105,8 @@ def load_tasks(paths: Iterable[str | Path], shots: int) -> dict[str, TaskDict]:
     paths = [Path(path) for path in paths]
     # Reading the thousands of task files that the harness ships takes seconds.
     shipped = any("harness" in read_yaml(path) for path in paths)
-    manager = TaskManager(include_defaults=shipped)
+    with remembered_index():
+        manager = TaskManager(include_defaults=shipped)
     loaded, problems = {}, []
     for path in paths:
         own = read_yaml(path)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError
-from revocab.hub_errors import explain
-from revocab.io import read_jsonl
+from revocab.hub import dataset_rows, resolve
+from revocab.io import read_jsonl, sha256
 
 HUB = re.compile(
     r"hub:(?P<id>[^:@#]+)(:(?P<name>[^:@#]*))?(:(?P<split>[^@#]+))?(@(?P<revision>[^#]+))?(#(?P<fields>.+))?"
@@ -62,24 +62,32 @@ def read_lines(path: str | Path) -> list[str]:
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
 
 
-def read_hub(spec: str) -> list[dict[str, Any]]:
-    """Return the rows of a Hub data set, fields renamed as the specification says."""
+def parse_hub(spec: str) -> re.Match:
+    """Return the parts of a Hub specification."""
     match = HUB.fullmatch(spec)
     if not match:
         raise RevocabError(
             f"{spec!r}: expected hub:ID[:name][:split][@revision][#field=their_field,…]"
         )
-    from datasets import load_dataset
+    return match
 
-    try:
-        rows = load_dataset(
-            match["id"],
-            match["name"] or None,
-            split=match["split"] or "train",
-            revision=match["revision"],
-        )
-    except Exception as error:  # gated, absent, offline, changed
-        raise RevocabError(f"{spec}: {explain(error, match['id'])}") from error
+
+def origin(spec: str) -> dict[str, Any]:
+    """Return where a source's rows come from: files with their hashes, or a Hub commit."""
+    if spec.startswith("hub:"):
+        match = parse_hub(spec)
+        found = resolve(match["id"], match["revision"], "dataset")
+        return {**found, "name": match["name"] or None, "split": match["split"] or "train"}
+    aligned = ALIGNED.fullmatch(spec)
+    files = [part.split("=", 1)[1] for part in spec.split(",")] if aligned else [spec]
+    return {"files": {Path(path).name: sha256(path) for path in files}}
+
+
+def read_hub(spec: str) -> list[dict[str, Any]]:
+    """Return the rows of a Hub data set, fields renamed as the specification says."""
+    match = parse_hub(spec)
+    taken = resolve(match["id"], match["revision"], "dataset")
+    rows = dataset_rows(taken, match["name"] or None, match["split"] or "train")
     renamed = dict(part.split("=", 1) for part in (match["fields"] or "").split(",") if part)
     return [rename(row, renamed, spec) for row in rows]
 

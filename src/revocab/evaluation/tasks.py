@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError
+from revocab.hub import resolve
 from revocab.io import read_jsonl, write_text
 
 #: Row fields that a template may use; only ``choices`` and ``answer`` are always needed.
@@ -181,6 +182,19 @@ def build_task(
             f"{template_path}: the template names no data set; give --data FILE or --hub ID"
         )
     return name_task(task, config)
+
+
+def at_commit(config: dict[str, Any]) -> dict[str, Any]:
+    """Return a task with its Hub data set at the commit that its revision names today.
+
+    Every run of an experiment then reads the same rows, whatever happens to the data set meanwhile.
+    """
+    repository = config.get("dataset_path")
+    if repository in (None, "json") or Path(repository).exists():
+        return config
+    given = config.get("dataset_kwargs") or {}
+    commit = resolve(repository, given.get("revision"), "dataset")["commit"]
+    return {**config, "dataset_kwargs": {**given, "revision": commit}}
 
 
 def name_task(task: str, config: dict[str, Any]) -> dict[str, Any]:

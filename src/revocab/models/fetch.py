@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from revocab.errors import RevocabError
+from revocab.hub import resolve
+from revocab.hub_errors import explain
 from revocab.io import atomic_folder, sha256, write_json
 from revocab.models.folder import (
     INDEX,
@@ -19,32 +22,24 @@ _ALLOW = ["*.safetensors", "*.json", "*.jinja", "*.txt", "*.model", "README.md",
 _IGNORE = ["consolidated*", "original/*", "*/*"]
 
 
-def _from_hub(hub: str, revision: str | None, out: Path) -> str:
-    """Download a snapshot (partial downloads continue); return the commit that was taken."""
-    from huggingface_hub import HfApi, snapshot_download
-    from huggingface_hub.errors import (
-        HfHubHTTPError,
-        LocalEntryNotFoundError,
-        RepositoryNotFoundError,
-    )
+def _from_hub(hub: str, revision: str | None, out: Path) -> dict[str, Any]:
+    """Download a snapshot (partial downloads continue); return what was taken."""
+    from huggingface_hub import snapshot_download
 
+    origin = resolve(hub, revision, "model")
     try:
-        commit = HfApi().model_info(hub, revision=revision).sha
         snapshot_download(
-            hub, revision=commit, local_dir=out, allow_patterns=_ALLOW, ignore_patterns=_IGNORE
+            hub,
+            revision=origin["commit"],
+            local_dir=out,
+            allow_patterns=_ALLOW,
+            ignore_patterns=_IGNORE,
         )
-    except RepositoryNotFoundError:
-        raise RevocabError(
-            f"model {hub!r}: not on the Hub, or private; check the id, accept its terms on the "
-            "site if it is gated, and log in with 'hf auth login'"
-        ) from None
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
-        reason = str(error).strip().split("\n")[0]
-        raise RevocabError(
-            f"model {hub!r}, revision {revision or 'main'}: cannot be fetched ({reason}); check "
-            "the network, the revision and your access, then run again: it continues"
-        ) from None
-    return commit
+    # The client raises many unrelated types: all mean that the files did not all arrive.
+    except Exception as error:
+        reason = explain(error, hub, "model")
+        raise RevocabError(f"{reason}; run again: what has arrived is kept") from error
+    return origin
 
 
 def _from_folder(path: Path, out: Path) -> None:
@@ -61,12 +56,12 @@ def fetch_model(
     snapshot: Path, *, hub: str | None, revision: str | None, path: Path | None
 ) -> None:
     """Fill ``snapshot``, then write ``manifest.json`` beside it; refuse what is not safetensors."""
-    origin: dict[str, str | None]
+    origin: dict[str, Any]
     if path is not None:
         _from_folder(path, snapshot)
         origin = {"path": path.name}
     else:
-        origin = {"hub": hub, "commit": _from_hub(hub, revision, snapshot)}
+        origin = _from_hub(hub, revision, snapshot)
     model = ModelFolder(snapshot)
     missing = sorted(name for name in model.files if not (snapshot / name).is_file())
     if missing:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import model_validator
 
+from revocab.hub import resolve
 from revocab.vocabulary.construction import BuildInputs, Built, Construction, ConstructionOptions
 
 
@@ -35,8 +36,8 @@ def build(inputs: BuildInputs, options: Any) -> Built:
         tokenizer = load_tokenizer(Path(options.path))
         origin = {"path": Path(options.path).name}
     else:
-        tokenizer = load_tokenizer(options.hub, revision=options.revision)
-        origin = {"hub": options.hub, "revision": options.revision}
+        origin = resolve(options.hub, options.revision, "model")
+        tokenizer = load_tokenizer(options.hub, revision=origin["commit"])
     canonical_vocabulary(tokenizer)  # holes and double ids are errors here, not rows later
     return Built(tokenizer, {"alphabet": tokenizer_style(tokenizer), **origin})
 

@@ -1,0 +1,101 @@
+"""What is taken from the Hugging Face Hub: at which commit, and which files of a data set."""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+from pathlib import Path
+from typing import Any, Literal
+
+from revocab.errors import RevocabError
+from revocab.hub_errors import explain
+
+Kind = Literal["model", "dataset"]
+COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+@functools.cache
+def resolve(repository: str, revision: str | None, kind: Kind) -> dict[str, Any]:
+    """Return a repository's id, the revision asked for, its commit, and whether that was pinned.
+
+    A branch, a tag or nothing is allowed, with a note on stderr: it names another commit tomorrow.
+    Raises :class:`RevocabError` where the repository or revision is missing, or may not be read.
+    """
+    from huggingface_hub import HfApi
+
+    api = HfApi()
+    commit = cached_commit(repository, revision, kind) if offline() else None
+    try:
+        if commit is None:
+            found = api.repo_info(repository, revision=revision, repo_type=kind)
+            commit = found.sha
+            if found.gated:  # what a repository is may be seen without access; its files may not
+                api.auth_check(repository, repo_type=kind)
+    # The client raises many unrelated types: all mean that it cannot be had.
+    except Exception as error:
+        raise RevocabError(explain(error, repository, kind)) from error
+    pinned = bool(revision and COMMIT.fullmatch(revision))
+    if not pinned:
+        asked = revision or "main"
+        print(
+            f"{kind} {repository!r}: taken at commit {commit}, which {asked!r} names today; "
+            f"'revision: {commit}' would pin it",
+            file=sys.stderr,
+        )
+    return {"hub": repository, "revision": revision, "commit": commit, "pinned": pinned}
+
+
+def offline() -> bool:
+    """Return whether the Hub's client is told to use its cache only."""
+    from huggingface_hub import constants
+
+    return constants.HF_HUB_OFFLINE
+
+
+def cached_commit(repository: str, revision: str | None, kind: Kind) -> str | None:
+    """Return the commit that a revision named when it was last fetched, or None."""
+    from huggingface_hub import constants
+
+    if revision and COMMIT.fullmatch(revision):
+        return revision
+    folder = Path(constants.HF_HUB_CACHE) / f"{kind}s--{repository.replace('/', '--')}"
+    path = folder / "refs" / (revision or "main")
+    return path.read_text(encoding="utf-8").strip() if path.is_file() else None
+
+
+def converted(origin: dict[str, Any], folder: str) -> bool:
+    """Return whether a data set lies there as the Hub converts loading scripts to Parquet.
+
+    Such a branch (``refs/convert/parquet``) has a folder per configuration and split, and no card
+    that names them.
+    """
+    from huggingface_hub import HfApi
+
+    if offline():
+        return (origin["revision"] or "").startswith("refs/convert/")
+    found = HfApi().get_paths_info(
+        origin["hub"], ["README.md", folder], revision=origin["commit"], repo_type="dataset"
+    )
+    return [one.path for one in found] == [folder]
+
+
+def dataset_rows(
+    origin: dict[str, Any], name: str | None, split: str, *, streaming: bool = False
+) -> Any:
+    """Return one split of a data set that :func:`resolve` found.
+
+    Raises :class:`RevocabError`, except for what goes wrong while a streamed data set is read.
+    """
+    from datasets import load_dataset
+
+    folder = f"{name or 'default'}/{split}"
+    try:
+        chosen: dict[str, Any] = {"name": name}
+        if converted(origin, folder):
+            chosen = {"data_files": {split: f"{folder}/*.parquet"}}
+        return load_dataset(
+            origin["hub"], split=split, revision=origin["commit"], streaming=streaming, **chosen
+        )
+    except Exception as error:
+        raise RevocabError(explain(error, origin["hub"])) from error

@@ -1,0 +1,325 @@
+"""Fills a folder for ``hub_server``: pico models and tiny data sets under the names of paper.yaml.
+
+The layouts are those of the real repositories: configurations in the card, converted branches
+without a card, loading scripts on main, sharded weights, gated repositories. The contents are made
+by the demo's generator and are synthetic.
+
+    python tests/support/hub_content.py ROOT
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from collections.abc import Iterable
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+Row = dict[str, Any]
+PARQUET_BRANCH = "refs%2Fconvert%2Fparquet"
+SEED = 17
+GATED = ("datasets/uonlp/CulturaX", "models/meta-llama/Llama-3.1-8B")
+MODELS = {
+    "mistralai/Mistral-7B-v0.1": ("mistral", "english", 16),
+    "meta-llama/Llama-3.1-8B": ("llama", "english-large", 16),
+    "sapienzanlp/Minerva-3B-base-v1.0": ("mistral", "bilingual", 16),
+    "sapienzanlp/Minerva-1B-base-v1.0": ("mistral", "bilingual", 12),
+    "sapienzanlp/Minerva-350M-base-v1.0": ("mistral", "bilingual", 8),
+}
+CONTEXT_LENGTH = 2048
+
+
+def parquet(path: Path, rows: Iterable[Row]) -> None:
+    """Write rows as one Parquet file."""
+    import pyarrow
+    import pyarrow.parquet
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows)), path)
+
+
+def card(folder: Path, configs: dict[str, dict[str, str]]) -> None:
+    """Write a data set's card: its configurations, and for each split its files."""
+    lines = ["---", "configs:"]
+    for name, splits in configs.items():
+        lines += [f"- config_name: {name}", "  data_files:"]
+        for split, path in splits.items():
+            lines += [f"  - split: {split}", f"    path: {path}"]
+    folder.mkdir(parents=True, exist_ok=True)
+    text = "\n".join([*lines, "---", "# Synthetic stand-in", ""])
+    (folder / "README.md").write_text(text, encoding="utf-8")
+
+
+def data_set(folder: Path, configs: dict[str, dict[str, list[Row]]]) -> None:
+    """Write a data set with a card: ``<config>/<split>-00000-of-00001.parquet``."""
+    paths = {
+        name: {split: f"{name}/{split}-*" for split in splits} for name, splits in configs.items()
+    }
+    card(folder, paths)
+    for name, splits in configs.items():
+        for split, rows in splits.items():
+            parquet(folder / name / f"{split}-00000-of-00001.parquet", rows)
+
+
+def converted(repository: Path, script: str, configs: dict[str, dict[str, list[Row]]]) -> None:
+    """Write a data set that is a loading script on main and Parquet files on a branch."""
+    (repository / "main").mkdir(parents=True)
+    (repository / "main" / script).write_text("raise SystemExit('never run')\n", encoding="utf-8")
+    (repository / "main/README.md").write_text("---\nlanguage: [it]\n---\n", encoding="utf-8")
+    for name, splits in configs.items():
+        for split, rows in splits.items():
+            parquet(repository / PARQUET_BRANCH / name / split / "0000.parquet", rows)
+
+
+def corpora(root: Path, world: Any, documents: int) -> dict[str, list[str]]:
+    """Write CulturaX and Wikipedia; return the texts by language."""
+    from revocab.demoworld.build import documents as make
+
+    culturax, wikipedia = root / "datasets/uonlp/CulturaX", root / "datasets/wikimedia/wikipedia"
+    card(culturax / "main", {one: {"train": f"{one}/*.parquet"} for one in ("it", "en")})
+    configs = {f"20231101.{one}": {"train": f"20231101.{one}/train-*"} for one in ("it", "en")}
+    card(wikipedia / "main", configs)
+    texts = {}
+    for language in ("it", "en"):
+        rows = list(make(world, language, documents, SEED))
+        texts[language] = [row["text"] for row in rows]
+        half = len(rows) // 2
+        for number, part in enumerate((rows[:half], rows[half:])):
+            shard = f"{language}/{language}_part_{number:05d}.parquet"
+            pages = [{"text": row["text"], "url": f"https://x.example/{row['id']}"} for row in part]
+            parquet(culturax / "main" / shard, pages)
+        articles = make(world, language, documents // 4, SEED + 1)
+        parquet(
+            wikipedia / f"main/20231101.{language}/train-00000-of-00001.parquet",
+            ({"id": row["id"], "title": row["id"], "text": row["text"]} for row in articles),
+        )
+    return texts
+
+
+def translated_row(row: Row, number: int) -> Row:
+    """Return a row as the translated benchmarks of ITA-Bench lay it out."""
+    return {
+        "id": str(number),
+        "input_translation": row.get("question") or row["context"],
+        "choices_translation": row["choices"],
+        "label": row["answer"],
+        "metadata": {
+            "subject": row.get("subject", "none"),
+            "category": "question",
+            "passage_translation": row.get("context", ""),
+        },
+    }
+
+
+def italian_benchmarks(root: Path, world: Any, items: int) -> None:
+    """Write the six translated tasks of ITA-Bench."""
+    from revocab.demoworld.items import family_items
+
+    def rows(family: str) -> list[Row]:
+        made = family_items(world, family, "it", items, SEED, test=True)[:items]
+        return [translated_row(row, number) for number, row in enumerate(made)]
+
+    boolq = [
+        {**row, "label": bool(row["label"]), "choices_translation": ["Sì", "No"]}
+        for row in rows("boolq")
+    ]
+    sapienza = root / "datasets/sapienzanlp"
+    data_set(sapienza / "hellaswag_italian/main", {"all": {"validation": rows("hellaswag")}})
+    arc = {"arc_easy": {"test": rows("arc_easy")}, "arc_challenge": {"test": rows("arc_easy")}}
+    data_set(sapienza / "arc_italian/main", arc)
+    data_set(sapienza / "mmlu_italian/main", {"default": {"test": rows("mmlu")}})
+    data_set(sapienza / "piqa_italian/main", {"default": {"validation": rows("piqa")}})
+    data_set(sapienza / "sciq_italian/main", {"default": {"test": rows("sciq")}})
+    data_set(sapienza / "boolq_italian/main", {"default": {"validation": boolq}})
+
+
+def english_benchmarks(root: Path, world: Any, items: int) -> None:
+    """Write the six English tasks in the fields that the harness reads."""
+    from revocab.demoworld.items import family_items
+
+    def rows(family: str) -> list[Row]:
+        return family_items(world, family, "en", items, SEED, test=True)[:items]
+
+    data = root / "datasets"
+    hellaswag = [
+        {
+            "ind": number,
+            "activity_label": "Working",
+            "ctx_a": row["context"],
+            "ctx_b": "",
+            "ctx": row["context"],
+            "endings": row["choices"],
+            "label": str(row["answer"]),
+        }
+        for number, row in enumerate(rows("hellaswag"))
+    ]
+    data_set(
+        data / "Rowan/hellaswag/main", {"default": {"train": hellaswag, "validation": hellaswag}}
+    )
+    arc = [
+        {
+            "id": row["id"],
+            "question": row["question"],
+            "choices": {"text": row["choices"], "label": list("ABCDE")[: len(row["choices"])]},
+            "answerKey": "ABCDE"[row["answer"]],
+        }
+        for row in rows("arc_easy")
+    ]
+    splits = {"train": arc, "validation": arc, "test": arc}
+    data_set(data / "allenai/ai2_arc/main", {"ARC-Easy": splits, "ARC-Challenge": splits})
+    piqa = [
+        {"goal": row["question"], "sol1": a, "sol2": b, "label": row["answer"]}
+        for row in rows("piqa")
+        for a, b in [row["choices"]]
+    ]
+    data_set(data / "baber/piqa/main", {"default": {"train": piqa, "validation": piqa}})
+    sciq = [
+        {
+            "question": row["question"],
+            **{f"distractor{i}": text for i, text in enumerate(wrong(row), 1)},
+            "correct_answer": row["choices"][row["answer"]],
+            "support": row.get("context") or "",
+        }
+        for row in rows("sciq")
+    ]
+    splits = {"train": sciq, "validation": sciq, "test": sciq}
+    data_set(data / "allenai/sciq/main", {"default": splits})
+    boolq = [
+        {
+            "question": row["question"].removesuffix("?"),
+            "passage": row["context"],
+            "idx": number,
+            "label": row["answer"],
+        }
+        for number, row in enumerate(rows("boolq"))
+    ]
+    data_set(data / "aps/super_glue/main", {"boolq": {"train": boolq, "validation": boolq}})
+    questions = [
+        {name: row[name] for name in ("question", "subject", "choices", "answer")}
+        for row in family_items(world, "mmlu", "en", 200, SEED, test=True)
+        if len(row["choices"]) == 4
+    ]
+    endless = cycle(questions)
+    data_set(
+        data / "cais/mmlu/main",
+        {
+            subject: {
+                "test": [{**row, "subject": subject} for row in islice(endless, items)],
+                "dev": [{**row, "subject": subject} for row in islice(endless, 5)],
+            }
+            for subject in mmlu_subjects()
+        },
+    )
+
+
+def wrong(row: Row) -> list[str]:
+    """Return the choices that are not the answer."""
+    return [text for number, text in enumerate(row["choices"]) if number != row["answer"]]
+
+
+def mmlu_subjects() -> list[str]:
+    """Return the subjects of MMLU as the installed harness names them."""
+    from importlib.util import find_spec
+
+    package = Path(next(iter(find_spec("lm_eval").submodule_search_locations)))
+    folder = package / "tasks/mmlu/default"
+    return sorted(path.stem.removeprefix("mmlu_") for path in folder.glob("mmlu_*.yaml"))
+
+
+def generative_benchmarks(root: Path, world: Any, items: int) -> None:
+    """Write FLORES and SQuAD-it as scripts on main and Parquet on a branch."""
+    from revocab.demoworld.build import parallel, question_rows
+
+    def flores(count: int, test: bool) -> list[Row]:
+        return [
+            {"id": n, "sentence_eng_Latn": row["en"], "sentence_ita_Latn": row["it"]}
+            for n, row in enumerate(parallel(world, count, SEED, test))
+        ]
+
+    def squad(count: int, test: bool) -> list[Row]:
+        return [
+            {
+                "id": row["id"],
+                "context": row["context"],
+                "question": row["question"],
+                "answers": {"text": row["answers"], "answer_start": [0] * len(row["answers"])},
+            }
+            for row in question_rows(world, "it", count, SEED, test)
+        ]
+
+    pair = {"eng_Latn-ita_Latn": {"dev": flores(12, False), "devtest": flores(items, True)}}
+    converted(root / "datasets/facebook/flores", "flores.py", pair)
+    splits = {"default": {"train": squad(12, False), "test": squad(items, True)}}
+    converted(root / "datasets/crux82/squad_it", "squad_it.py", splits)
+
+
+def tokenizers(root: Path, texts: dict[str, list[str]]) -> dict[str, Path]:
+    """Train three tokenizers, as different as those of the three families; return their folders."""
+    from revocab.vocabulary.build import batched, frequent_characters, train_tokenizer
+    from revocab.vocabulary.load import write_tokenizer
+
+    both = texts["it"] + texts["en"]
+    wanted = {
+        "english": (texts["en"], "byte_fallback", 512),
+        "english-large": (texts["en"], "byte_level", 640),
+        "bilingual": (both, "byte_fallback", 576),
+    }
+    folders = {}
+    for name, (documents, alphabet, size) in wanted.items():
+        characters = frequent_characters(documents, 80) if alphabet == "byte_fallback" else None
+        tokenizer = train_tokenizer(batched(documents), alphabet, size, characters)
+        folders[name] = root / name
+        write_tokenizer(tokenizer, folders[name])
+    return folders
+
+
+def models(root: Path, folders: dict[str, Path]) -> None:
+    """Write the five models, with files beside the weights that must not be fetched."""
+    from transformers import AutoModelForCausalLM
+
+    from revocab.config.schema import Architecture
+    from revocab.models.stand_in import build_stand_in
+
+    for number, (name, (family, tokenizer, width)) in enumerate(MODELS.items()):
+        out = root / "models" / name / "main"
+        shape = {"hidden_size": width, "intermediate_size": 2 * width, "layers": 1}
+        architecture = Architecture(family=family, heads=2, kv_heads=1, **shape)
+        build_stand_in(folders[tokenizer], architecture, CONTEXT_LENGTH, SEED + number, out)
+        (out / "manifest.json").unlink()
+        if number == 0:  # sharded, as large models are
+            model = AutoModelForCausalLM.from_pretrained(out)
+            (out / "model.safetensors").unlink()
+            model.save_pretrained(out, max_shard_size="20KB")
+        (out / "original").mkdir()
+        (out / "original/params.json").write_text("{}", encoding="utf-8")
+        (out / "pytorch_model.bin").write_bytes(b"a pickle that nothing reads")
+
+
+def write_hub(root: Path, *, documents: int = 400, items: int = 4) -> Path:
+    """Fill ``root``; ``items`` per benchmark (per subject of MMLU) and split. Return it."""
+    from revocab.demoworld.stories import build
+
+    root = Path(root)
+    world = build(SEED)
+    texts = corpora(root, world, documents)
+    italian_benchmarks(root, world, items)
+    english_benchmarks(root, world, items)
+    generative_benchmarks(root, world, items)
+    folders = tokenizers(root / ".tokenizers", texts)
+    models(root, folders)
+    shutil.rmtree(root / ".tokenizers")
+    for name in GATED:
+        (root / name / ".gated").touch()
+    return root
+
+
+def main() -> None:
+    """Fill the folder that is named on the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("root", type=Path)
+    write_hub(parser.parse_args().root)
+
+
+if __name__ == "__main__":
+    main()

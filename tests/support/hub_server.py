@@ -1,0 +1,399 @@
+"""A small Hub: the part of the Hugging Face Hub's protocol that its client libraries use.
+
+Serves folders laid out as ``ROOT/{models,datasets}/ORG/NAME/REF/…``, REF quoted as in an address
+(``main``, ``refs%2Fconvert%2Fparquet``). Commits are hashes of the contents. A file ``.gated``
+beside the refs gates a repository: without a token it answers 401, with a token that has not been
+granted access 403. Files that Git LFS would hold are redirected to a content store on another host
+name, as is done there.
+
+    python tests/support/hub_server.py ROOT --port 8123
+    HF_ENDPOINT=http://127.0.0.1:8123 HF_TOKEN=hf_granted python …
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs, quote, unquote, urlsplit
+
+#: A token whose user has accepted the terms of gated repositories; any other has not.
+GRANTED = "hf_granted"
+LFS_ENDINGS = (".safetensors", ".parquet", ".model", ".gz", ".bin")
+KINDS = ("models", "datasets")
+
+
+@dataclass(frozen=True)
+class File:
+    """One file of a commit."""
+
+    path: str
+    source: Path
+
+    @cached_property
+    def data(self) -> bytes:
+        return self.source.read_bytes()
+
+    @cached_property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.data).hexdigest()
+
+    @cached_property
+    def blob(self) -> str:
+        """The id that Git gives the contents."""
+        return hashlib.sha1(b"blob %d\0" % len(self.data) + self.data).hexdigest()
+
+    @property
+    def lfs(self) -> bool:
+        return self.path.endswith(LFS_ENDINGS)
+
+    @property
+    def etag(self) -> str:
+        return self.sha256 if self.lfs else self.blob
+
+    def entry(self) -> dict:
+        """Return the file as a tree listing shows it."""
+        found = {"type": "file", "oid": self.blob, "size": len(self.data), "path": self.path}
+        if self.lfs:
+            found["lfs"] = {"oid": self.sha256, "size": len(self.data), "pointerSize": 130}
+        return found
+
+
+@dataclass
+class Repository:
+    """One model or data set: commits by id, and names of commits."""
+
+    kind: str
+    id: str
+    gated: bool = False
+    refs: dict[str, str] = field(default_factory=dict)
+    commits: dict[str, dict[str, File]] = field(default_factory=dict)
+
+    def commit(self, revision: str) -> str | None:
+        """Return the commit that a branch, tag or (abbreviated) commit names."""
+        if revision in self.refs:
+            return self.refs[revision]
+        found = [one for one in self.commits if len(revision) >= 7 and one.startswith(revision)]
+        return found[0] if len(found) == 1 else None
+
+    def info(self, commit: str) -> dict:
+        """Return what the API says about a repository."""
+        return {
+            "_id": hashlib.sha1(self.id.encode()).hexdigest()[:24],
+            "id": self.id,
+            "author": self.id.split("/")[0],
+            "sha": commit,
+            "private": False,
+            "disabled": False,
+            "gated": "manual" if self.gated else False,
+            "lastModified": "2024-01-01T00:00:00.000Z",
+            "createdAt": "2024-01-01T00:00:00.000Z",
+            "downloads": 0,
+            "likes": 0,
+            "tags": [],
+            "siblings": [{"rfilename": path} for path in sorted(self.commits[commit])],
+        }
+
+
+def read_repositories(root: Path) -> dict[tuple[str, str], Repository]:
+    """Return the repositories below a folder by kind and id."""
+    found = {}
+    for folder in sorted(one for kind in KINDS for one in root.glob(f"{kind}/*/*")):
+        kind, *parts = folder.relative_to(root).parts
+        repository = Repository(kind, "/".join(parts), gated=(folder / ".gated").exists())
+        for ref in sorted(one for one in folder.iterdir() if one.is_dir()):
+            files = {
+                str(path.relative_to(ref)): File(str(path.relative_to(ref)), path)
+                for path in sorted(ref.rglob("*"))
+                if path.is_file()
+            }
+            text = "\n".join(f"{one.blob} {path}" for path, one in files.items())
+            commit = hashlib.sha1(f"{repository.id} {text}".encode()).hexdigest()
+            repository.refs[unquote(ref.name)] = commit
+            repository.commits[commit] = files
+        found[kind, repository.id] = repository
+    return found
+
+
+class HubServer(ThreadingHTTPServer):
+    """The server and what it has been asked: (method, path, status, range) in ``requests``."""
+
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, root: Path, port: int = 0):
+        super().__init__(("127.0.0.1", port), Handler)
+        self.repositories = read_repositories(Path(root))
+        self.store = {
+            one.sha256: one
+            for repository in self.repositories.values()
+            for files in repository.commits.values()
+            for one in files.values()
+            if one.lfs
+        }
+        self.requests: list[tuple[str, str, int, str | None]] = []
+
+    @property
+    def endpoint(self) -> str:
+        """Return what HF_ENDPOINT should be."""
+        return f"http://127.0.0.1:{self.server_port}"
+
+    @property
+    def store_endpoint(self) -> str:
+        """Return where large files lie: another host, to which clients send no token."""
+        return f"http://localhost:{self.server_port}"
+
+
+@contextmanager
+def serve(root: Path):
+    """Run a server over ``root`` in a thread for the length of a block."""
+    server = HubServer(root)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class Refused(Exception):
+    """A request that is answered with an error, as the Hub words it."""
+
+    def __init__(self, status: int, code: str, message: str):
+        super().__init__(message)
+        self.status, self.code, self.message = status, code, message
+
+
+API = re.compile(
+    r"/api/(?P<kind>models|datasets)/(?P<id>[^/]+/[^/]+)"
+    r"(/(?P<what>revision|tree|paths-info|refs|auth-check)(/(?P<revision>[^/]+)(/(?P<path>.+))?)?)?"
+)
+RESOLVE = re.compile(
+    r"/(?P<kind>datasets/)?(?P<id>[^/]+/[^/]+)/resolve/(?P<revision>[^/]+)/(?P<path>.+)"
+)
+#: Where small files are served from, after a redirect with a relative address.
+CACHE = re.compile(
+    r"/api/resolve-cache/(?P<kind>models|datasets)/(?P<id>[^/]+/[^/]+)/(?P<revision>[^/]+)/(?P<path>.+)"
+)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers one connection."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: HubServer
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        self.answer()
+
+    def do_HEAD(self):
+        self.answer()
+
+    def do_POST(self):
+        self.answer()
+
+    def answer(self) -> None:
+        """Route a request; turn a refusal into the status and headers that clients read."""
+        length = int(self.headers.get("Content-Length") or 0)
+        self.body = self.rfile.read(length)
+        address = urlsplit(self.path)
+        self.query = parse_qs(address.query)
+        try:
+            if address.path == "/api/whoami-v2":
+                self.whoami()
+            elif match := CACHE.fullmatch(address.path):
+                self.contents(match, redirect=False)
+            elif match := API.fullmatch(address.path):
+                self.api(match)
+            elif match := RESOLVE.fullmatch(address.path):
+                self.contents(match, redirect=True)
+            elif address.path.startswith("/lfs/"):
+                self.stored(address.path.removeprefix("/lfs/"))
+            else:
+                raise Refused(404, "RepoNotFound", "Sorry, we can't find the page.")
+        except Refused as refused:
+            headers = {"X-Error-Code": refused.code, "X-Error-Message": refused.message}
+            self.send_json({"error": refused.message}, refused.status, headers)
+
+    @property
+    def token(self) -> str | None:
+        words = (self.headers.get("Authorization") or "").split()
+        return words[1] if len(words) == 2 and words[0] == "Bearer" else None
+
+    def whoami(self) -> None:
+        if self.token is None:
+            raise Refused(401, "", "Invalid username or password.")
+        self.send_json({"type": "user", "name": "someone", "auth": {"type": "access_token"}})
+
+    def find(self, match: re.Match, *, open_gate: bool) -> tuple[Repository, str]:
+        """Return the repository and commit that an address names, if they may be seen."""
+        kind = (match["kind"] or "models").strip("/")
+        repository = self.server.repositories.get((kind, unquote(match["id"])))
+        if repository is None:
+            # Without a token the Hub does not say whether a repository is missing or private.
+            raise Refused(404 if self.token else 401, "RepoNotFound", "Repository not found")
+        revision = unquote(match["revision"] or "main")
+        commit = repository.commit(revision)
+        if commit is None:
+            raise Refused(404, "RevisionNotFound", f"Invalid rev id: {revision}")
+        if repository.gated and not open_gate and self.token != GRANTED:
+            where = f"Access to {kind.removesuffix('s')} {repository.id} is restricted"
+            if self.token is None:
+                raise Refused(401, "GatedRepo", f"{where}. You must be authenticated to access it.")
+            raise Refused(403, "GatedRepo", f"{where} and you are not in the authorized list.")
+        return repository, commit
+
+    def api(self, match: re.Match) -> None:
+        """Answer a question about a repository; what it is and holds may be seen when gated."""
+        repository, commit = self.find(match, open_gate=match["what"] != "auth-check")
+        files, path = repository.commits[commit], unquote(match["path"] or "")
+        if match["what"] in (None, "revision"):
+            self.send_json(repository.info(commit))
+        elif match["what"] == "refs":
+            branches = [
+                {"name": name, "ref": f"refs/heads/{name}", "targetCommit": target}
+                for name, target in repository.refs.items()
+                if not name.startswith("refs/")
+            ]
+            converts = [
+                {"name": name.rpartition("/")[2], "ref": name, "targetCommit": target}
+                for name, target in repository.refs.items()
+                if name.startswith("refs/convert/")
+            ]
+            self.send_json({"branches": branches, "converts": converts, "tags": []})
+        elif match["what"] == "auth-check":
+            self.send(b"", 200, {})
+        elif match["what"] == "tree":
+            recursive = self.query.get("recursive", ["false"])[0].lower() in ("true", "1")
+            self.send_json(tree(files, path, recursive))
+        else:
+            self.send_json(listed(files, self.paths()))
+
+    def paths(self) -> list[str]:
+        """Return the paths that a paths-info request asks for, from its form or JSON."""
+        if "json" in (self.headers.get("Content-Type") or ""):
+            return json.loads(self.body)["paths"]
+        return parse_qs(self.body.decode())["paths"]
+
+    def contents(self, match: re.Match, *, redirect: bool) -> None:
+        """Send a file, or the address where its contents lie."""
+        repository, commit = self.find(match, open_gate=False)
+        found = repository.commits[commit].get(unquote(match["path"]))
+        if found is None:
+            raise Refused(404, "EntryNotFound", "Entry not found")
+        headers = {"X-Repo-Commit": commit, "ETag": f'"{found.etag}"', "Accept-Ranges": "bytes"}
+        if found.lfs:
+            headers |= {
+                "X-Linked-Etag": f'"{found.sha256}"',
+                "X-Linked-Size": str(len(found.data)),
+                "Location": f"{self.server.store_endpoint}/lfs/{found.sha256}",
+            }
+            self.send(b"", 302, headers)
+        elif redirect:
+            place = f"/api/resolve-cache/{repository.kind}/{repository.id}/{commit}"
+            headers["Location"] = f"{place}/{quote(found.path)}"
+            self.send(b"", 307, headers)
+        else:
+            self.send_range(found.data, headers)
+
+    def stored(self, name: str) -> None:
+        """Send contents from the store of large files."""
+        found = self.server.store.get(name)
+        if found is None:
+            raise Refused(404, "EntryNotFound", "Entry not found")
+        self.send_range(found.data, {"ETag": f'"{name}"', "Accept-Ranges": "bytes"})
+
+    def send_range(self, data: bytes, headers: dict[str, str]) -> None:
+        """Send data, or the part of it that a Range header asks for."""
+        match = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range") or "")
+        if not match or not any(match.groups()):
+            self.send(data, 200, headers)
+            return
+        first, last = match.groups()
+        start = int(first) if first else max(0, len(data) - int(last))
+        end = min(int(last), len(data) - 1) if first and last else len(data) - 1
+        if start > end:
+            self.send(b"", 416, {**headers, "Content-Range": f"bytes */{len(data)}"})
+            return
+        place = {"Content-Range": f"bytes {start}-{end}/{len(data)}"}
+        self.send(data[start : end + 1], 206, headers | place)
+
+    def send_json(self, value, status: int = 200, headers: dict[str, str] | None = None) -> None:
+        kind = {"Content-Type": "application/json; charset=utf-8"}
+        self.send(json.dumps(value).encode(), status, kind | (headers or {}))
+
+    def send(self, data: bytes, status: int, headers: dict[str, str]) -> None:
+        address, span = urlsplit(self.path).path, self.headers.get("Range")
+        self.server.requests.append((self.command, address, status, span))
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+
+def folders(files: dict[str, File]) -> list[str]:
+    """Return every folder of a commit."""
+    return sorted({str(parent) for path in files for parent in Path(path).parents} - {"."})
+
+
+def folder_entry(path: str) -> dict:
+    """Return a folder as a tree listing shows it."""
+    return {
+        "type": "directory",
+        "oid": hashlib.sha1(path.encode()).hexdigest(),
+        "size": 0,
+        "path": path,
+    }
+
+
+def tree(files: dict[str, File], path: str, recursive: bool) -> list[dict]:
+    """Return what lies in a folder of a commit."""
+    if path and path not in folders(files):
+        raise Refused(404, "EntryNotFound", f"{path} does not exist")
+    start = f"{path}/" if path else ""
+    entries = [folder_entry(one) for one in folders(files)] + [
+        one.entry() for one in files.values()
+    ]
+    inside = [one for one in entries if one["path"].startswith(start)]
+    return [one for one in inside if recursive or "/" not in one["path"][len(start) :]]
+
+
+def listed(files: dict[str, File], paths: list[str]) -> list[dict]:
+    """Return the entries of paths; those that do not exist are left out."""
+    known = set(folders(files))
+    return [
+        files[path].entry() if path in files else folder_entry(path)
+        for path in paths
+        if path in files or path in known
+    ]
+
+
+def main() -> None:
+    """Serve until interrupted."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("root", type=Path)
+    parser.add_argument("--port", type=int, default=8123)
+    options = parser.parse_args()
+    server = HubServer(options.root, options.port)
+    print(f"HF_ENDPOINT={server.endpoint}  ({len(server.repositories)} repositories)", flush=True)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,234 @@
+"""The loading code against a server that speaks the Hub's protocol: what arrives, what is said."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from revocab.io import read_json, read_jsonl
+
+SUPPORT = Path(__file__).resolve().parent.parent / "support"
+sys.path.insert(0, str(SUPPORT))
+import hub_content  # noqa: E402
+import hub_server  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory) -> Path:
+    """A Hub with one data set of each layout and two models, one gated."""
+    root = tmp_path_factory.mktemp("hub")
+    rows = [{"text": f"Il gatto numero {n} dorme sul tappeto."} for n in range(40)]
+    culturax = root / "datasets/uonlp/CulturaX"
+    hub_content.card(culturax / "main", {"it": {"train": "it/*.parquet"}})
+    for number, part in enumerate((rows[:20], rows[20:])):
+        hub_content.parquet(culturax / f"main/it/it_part_{number}.parquet", part)
+    (culturax / ".gated").touch()
+    pairs = [{"id": n, "sentence_eng_Latn": f"Cat {n}.", "sentence_ita_Latn": f"Gatto {n}."}
+             for n in range(8)]  # fmt: skip
+    splits = {"dev": pairs[:6], "devtest": pairs[6:]}
+    flores = root / "datasets/facebook/flores"
+    hub_content.converted(flores, "flores.py", {"eng_Latn-ita_Latn": splits})
+    item = {
+        "id": "1",
+        "input_translation": "Dov'è il gatto?",
+        "choices_translation": ["qui", "lì"],
+        "label": 0,
+        "metadata": {"subject": "x", "category": "question", "passage_translation": ""},
+    }
+    sciq = root / "datasets/sapienzanlp/sciq_italian/main"
+    hub_content.data_set(sciq, {"default": {"test": [item] * 3}})
+    texts = {"en": [f"The cat number {n} sleeps on the mat." for n in range(300)], "it": []}
+    from revocab.config.schema import Architecture
+    from revocab.models.stand_in import build_stand_in
+    from revocab.vocabulary.build import batched, train_tokenizer
+    from revocab.vocabulary.load import write_tokenizer
+
+    tokenizer = train_tokenizer(batched(texts["en"]), "byte_level", 270)
+    write_tokenizer(tokenizer, root / ".tokenizer")
+    shape = {"hidden_size": 16, "intermediate_size": 32, "layers": 1, "heads": 2, "kv_heads": 1}
+    for name in ("mistralai/Mistral-7B-v0.1", "meta-llama/Llama-3.1-8B"):
+        out = root / "models" / name / "main"
+        build_stand_in(root / ".tokenizer", Architecture(family="llama", **shape), 64, 1, out)
+        (out / "pytorch_model.bin").write_bytes(b"a pickle that nothing reads")
+    (root / "models/meta-llama/Llama-3.1-8B/.gated").touch()
+    return root
+
+
+@pytest.fixture
+def hub(root):
+    with hub_server.serve(root) as server:
+        yield server
+
+
+@pytest.fixture
+def call(hub, repository, tmp_path):
+    """Run a script of scripts/ against the Hub; return what it printed and whether it succeeded."""
+
+    def run(script: str, *arguments: str | Path, token: str | None = None):
+        environment = {name: value for name, value in os.environ.items() if name != "HF_TOKEN"}
+        environment |= {
+            "HF_ENDPOINT": hub.endpoint,
+            "HF_HOME": str(tmp_path / "cache"),
+            "PYTHONPATH": str(repository / "src"),
+            "OMP_NUM_THREADS": "1",
+            **({"HF_TOKEN": token} if token else {}),
+        }
+        done = subprocess.run(
+            [sys.executable, f"scripts/{script}.py", *arguments],
+            cwd=repository,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
+
+    return run
+
+
+def commit(hub, kind: str, name: str, ref: str = "main") -> str:
+    return hub.repositories[kind, name].refs[ref]
+
+
+CORPUS = ("--corpus", "c", "--hub", "uonlp/CulturaX", "--name", "it", "--language", "it")
+
+
+def test_a_gated_data_set_is_read_with_access_and_refused_in_words(call, hub, tmp_path):
+    out = tmp_path / "corpus"
+    done = call("prepare_corpus", *CORPUS, "--out", out)
+    assert done.returncode == 1 and not out.exists()
+    assert "'uonlp/CulturaX' is gated" in done.stderr and "set HF_TOKEN" in done.stderr
+    done = call("prepare_corpus", *CORPUS, "--out", out, token="hf_other")
+    assert done.returncode == 1 and "the token in use has no access" in done.stderr
+    limits = ("--limit-documents", "30", "--heldout-bytes", "100")
+    done = call("prepare_corpus", *CORPUS, *limits, "--out", out, token=hub_server.GRANTED)
+    assert done.returncode == 0, done.stderr
+    manifest = read_json(out / "manifest.json")
+    assert manifest["train"]["documents"] + manifest["heldout"]["documents"] == 30
+    source, taken = manifest["source"], commit(hub, "datasets", "uonlp/CulturaX")
+    assert (source["commit"], source["pinned"]) == (taken, False)
+    assert f"'revision: {taken}' would pin it" in done.stderr
+    done = call(
+        *("prepare_corpus", *CORPUS, *limits, "--revision", taken, "--out", out),
+        token=hub_server.GRANTED,
+    )
+    assert "would pin it" not in done.stderr
+    assert read_json(out / "manifest.json")["source"]["pinned"] is True
+
+
+FLORES = "hub:facebook/flores:eng_Latn-ita_Latn:{}{}#en=sentence_eng_Latn,it=sentence_ita_Latn"
+PROMPTS = ("--task", "f", "--kind", "translation", "--direction", "en", "it")
+
+
+def test_a_converted_branch_is_read_by_name_and_by_commit(call, hub, tmp_path):
+    found = commit(hub, "datasets", "facebook/flores", "refs/convert/parquet")
+    rows = {}
+    for revision in ("refs/convert/parquet", found):
+        out = tmp_path / f"{len(rows)}.jsonl"
+        pool, test = (FLORES.format(split, f"@{revision}") for split in ("dev", "devtest"))
+        numbers = ("--shots", "2", "--seed", "1", "--pool", pool, "--test", test)
+        done = call("build_prompts", *PROMPTS, *numbers, "--out", out)
+        assert done.returncode == 0, done.stderr
+        rows[revision] = list(read_jsonl(out))
+        manifest = read_json(out.with_suffix(".manifest.json"))
+        assert manifest["test"]["commit"] == manifest["pool"]["commit"] == found
+        assert manifest["test"]["pinned"] is (revision == found)
+    first, second = rows.values()
+    assert first == second and [row["query"]["en"] for row in first] == ["Cat 6.", "Cat 7."]
+
+
+def test_what_is_not_there_is_named(call, tmp_path):
+    numbers = ("--shots", "2", "--seed", "1", "--out", tmp_path / "p.jsonl")
+    for spec, words in {
+        "hub:facebook/floress": "'facebook/floress' does not exist on the Hub",
+        FLORES.format("dev", "@v9"): "'facebook/flores' has no such revision",
+        FLORES.format("dev", ""): "'facebook/flores' is a loading script",
+    }.items():
+        done = call("build_prompts", *PROMPTS, *numbers, "--pool", spec, "--test", spec)
+        assert done.returncode == 1 and words in done.stderr, done.stderr
+    assert not (tmp_path / "p.jsonl").exists()
+
+
+def test_a_model_is_fetched_without_pickles_and_its_commit_is_kept(call, hub, tmp_path):
+    out = tmp_path / "model/snapshot"
+    name = "mistralai/Mistral-7B-v0.1"
+    done = call("fetch_model", "--hub", name, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert not (out / "pytorch_model.bin").exists()
+    taken = commit(hub, "models", name)
+    manifest = read_json(out.parent / "manifest.json")
+    assert (manifest["commit"], manifest["pinned"]) == (taken, False)
+    source = hub.repositories["models", name].commits[taken]["model.safetensors"].data
+    assert (out / "model.safetensors").read_bytes() == source
+    tokenizer = tmp_path / "tokenizer"
+    done = call("build_tokenizer", "substitute", "--option", f"hub={name}", "--out", tokenizer)
+    assert done.returncode == 0, done.stderr
+    assert read_json(tokenizer / "manifest.json")["commit"] == taken
+    for arguments, words in {
+        ("--hub", "meta-llama/Llama-3.1-8B"): "'meta-llama/Llama-3.1-8B' is gated",
+        ("--hub", "mistralai/Mistral"): "'mistralai/Mistral' does not exist on the Hub",
+        ("--hub", name, "--revision", "v3"): "has no such revision",
+    }.items():
+        done = call("fetch_model", *arguments, "--out", tmp_path / "other/snapshot")
+        assert done.returncode == 1 and words in done.stderr, done.stderr
+
+
+def test_a_task_is_written_at_the_commit_of_its_data(call, hub, tmp_path):
+    template = ("--task", "t", "--template", "config/tasks/itabench_sciq.yaml")
+    data = ("--hub", "sapienzanlp/sciq_italian", "--split", "test")
+    done = call("build_task", *template, *data, "--out", tmp_path / "t.yaml")
+    assert done.returncode == 0, done.stderr
+    taken = commit(hub, "datasets", "sapienzanlp/sciq_italian")
+    assert f"revision: {taken}" in (tmp_path / "t.yaml").read_text()
+
+
+def test_the_server_speaks_the_protocol(hub, tmp_path):
+    from huggingface_hub import HfApi, hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError, GatedRepoError, RevisionNotFoundError
+
+    name, options = "mistralai/Mistral-7B-v0.1", {"cache_dir": tmp_path, "endpoint": hub.endpoint}
+    api = HfApi(endpoint=hub.endpoint, token=False)
+    assert {one.path for one in api.list_repo_tree(name)} >= {"config.json", "model.safetensors"}
+    assert [one.ref for one in api.list_repo_refs("facebook/flores", repo_type="dataset").converts]
+    path = hf_hub_download(name, "config.json", **options, token=False)
+    assert json.loads(Path(path).read_text())["architectures"]
+    with pytest.raises(EntryNotFoundError):
+        hf_hub_download(name, "absent.json", **options, token=False)
+    with pytest.raises(RevisionNotFoundError):
+        api.model_info(name, revision="absent")
+    with pytest.raises(GatedRepoError):
+        hf_hub_download("meta-llama/Llama-3.1-8B", "config.json", **options, token=False)
+    big = hub.repositories["models", name].commits[commit(hub, "models", name)]["model.safetensors"]
+    request = urllib.request.Request(
+        f"{hub.endpoint}/{name}/resolve/main/model.safetensors", headers={"Range": "bytes=8-15"}
+    )
+    with urllib.request.urlopen(request) as answer:
+        assert answer.status == 206 and answer.read() == big.data[8:16]
+        assert answer.headers["Content-Range"] == f"bytes 8-15/{len(big.data)}"
+
+
+def test_offline_the_cache_says_which_commit(tmp_path, monkeypatch):
+    from huggingface_hub import constants
+
+    from revocab.errors import RevocabError
+    from revocab.hub import resolve
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    resolve.cache_clear()
+    with pytest.raises(RevocabError, match="the Hub cannot be reached"):
+        resolve("a/b", None, "dataset")
+    refs = tmp_path / "datasets--a--b/refs"
+    refs.mkdir(parents=True)
+    (refs / "main").write_text("c" * 40)
+    assert resolve("a/b", None, "dataset")["commit"] == "c" * 40
+    pinned = resolve("x/y", "d" * 40, "model")
+    assert (pinned["commit"], pinned["pinned"]) == ("d" * 40, True)
+    resolve.cache_clear()

@@ -1,0 +1,107 @@
+"""config/paper.yaml from end to end against a local Hub: only budgets differ (docs/hub.md)."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from revocab.io import read_json
+
+BIN = Path(sys.executable).parent
+SUPPORT = Path(__file__).resolve().parent.parent / "support"
+sys.path.insert(0, str(SUPPORT))
+import hub_content  # noqa: E402
+import hub_server  # noqa: E402
+
+FILES = ["--configfile", "config/paper.yaml", "config/overlays/pico-paper.yaml"]
+#: What the overlay may change: budgets, and the name under which results are written.
+BUDGETS = re.compile(
+    r"experiment|heldout_bytes|limit|limit_documents|sequence_length|batch_size|steps|warmup_steps"
+    r"|checkpoint_every|precision|repeat_corpora|max_new_tokens"
+)
+
+
+def leaves(values: dict) -> set[str]:
+    """Return the names of all values in nested mappings."""
+    return {
+        name
+        for key, value in values.items()
+        for name in (leaves(value) if isinstance(value, dict) else {key})
+    }
+
+
+def test_the_overlay_changes_budgets_only(repository):
+    overlay = yaml.safe_load((repository / "config/overlays/pico-paper.yaml").read_text())
+    assert all(BUDGETS.fullmatch(name) for name in leaves(overlay)), leaves(overlay)
+
+
+@pytest.fixture(scope="module")
+def results(repository, tmp_path_factory) -> Path:
+    root = hub_content.write_hub(tmp_path_factory.mktemp("hub"))
+    with hub_server.serve(root) as server:
+        environment = {
+            **os.environ,
+            "HF_ENDPOINT": server.endpoint,
+            "HF_HOME": str(tmp_path_factory.mktemp("home")),
+            "HF_TOKEN": hub_server.GRANTED,
+        }
+        done = subprocess.run(
+            [BIN / "snakemake", "--cores", "2", "--forceall", *FILES],
+            cwd=repository,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-8000:]
+    return repository / "results/paper-pico"
+
+
+@pytest.mark.hub
+def test_eleven_tables_are_filled_with_published_values_beside_ours(results):
+    assert read_json(results / "checks.json")["problems"] == 0
+    beside = 0
+    for number in range(1, 12):
+        with (results / f"tables/table{number:02d}.csv").open(encoding="utf-8") as handle:
+            rows = list(csv.DictReader(handle))
+        assert rows
+        names = [name for name in rows[0] if name.endswith(" published")]
+        for row in rows:
+            ours = {name: row[name.removesuffix(" published")] for name in names}
+            beside += sum(bool(row[name] and ours[name]) for name in names)
+        if number not in (8, 9):  # prompts
+            assert any(row[name] for row in rows for name in names), f"table {number}"
+    assert beside > 40
+
+
+@pytest.mark.hub
+def test_every_hub_source_is_recorded_with_its_commit(results):
+    manifests = [
+        *results.glob("models/*/manifest.json"),
+        *results.glob("tokenizers/*/manifest.json"),
+        *results.glob("prompts/*.manifest.json"),
+        *(results.parent.parent / "resources/paper-pico/corpora").glob("*/manifest.json"),
+    ]
+    assert len(manifests) == 5 + 3 + 3 + 4
+    for path in manifests:
+        found = read_json(path)
+        parts = [found["pool"], found["test"]] if "pool" in found else [found.get("source", found)]
+        for source in parts:
+            assert re.fullmatch(r"[0-9a-f]{40}", source["commit"]), path
+            assert source["pinned"] is False
+    for path in results.glob("tasks/*_it.yaml"):
+        task = yaml.safe_load(path.read_text())
+        assert re.fullmatch(r"[0-9a-f]{40}", task["dataset_kwargs"]["revision"])
+
+
+@pytest.mark.hub
+def test_logs_hold_no_traceback(results):
+    for log in (results / "logs").rglob("*.log"):
+        assert "Traceback" not in log.read_text(), log
