@@ -11,7 +11,7 @@ VENV_VLLM ?= .venv-vllm
 # unbabel-comet needs transformers 4 and numpy 1.
 VENV_COMET ?= .venv-comet
 
-.PHONY: help install vllm comet demo test quick lint format clean
+.PHONY: help install vllm comet demo test hub quick lint format clean
 
 help:  ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -58,7 +58,10 @@ demo: install  ## the whole DAG on the embedded demo, tables and report at the e
 	@echo "report: results/demo/report.html   tables: results/demo/tables/"
 
 test: install  ## everything that CI runs, a smaller demo included
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not hub"
+
+hub: install  ## the paper's experiment against a local Hub, with pico models (docs/hub.md)
+	$(BIN)/python -m pytest -m hub
 
 quick: install  ## the tests without the two that run a whole DAG
 	$(BIN)/python -m pytest -m "not demo and not hub"

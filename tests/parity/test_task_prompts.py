@@ -135,3 +135,19 @@ def test_requests_are_the_harness_own(
     config["custom_dataset"] = partial(harness.returned, data)
     (found,) = manager.load([config])["tasks"].values()
     assert requests(found) == requests(expected)
+
+
+def test_the_harness_has_every_task_that_we_name(repository, manager):
+    """A task that a newer harness drops is found here, not on a cluster."""
+    import yaml
+
+    named = {}
+    for path in sorted((repository / "config").rglob("*.yaml")):
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        section = content.get("evaluation", {}).get("multiple_choice", {}) if content else {}
+        for name, task in section.get("tasks", {}).items():
+            if "harness" in task:
+                named[f"{path.name}: {name}"] = task["harness"]
+    assert len(named) > 30
+    missing = {key: task for key, task in named.items() if task not in manager.task_index}
+    assert not missing

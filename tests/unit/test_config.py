@@ -263,3 +263,59 @@ def test_examples_in_the_docs_are_valid(repository, demo):
         corpora = {**demo["corpora"], **values.get("corpora", {})}
         made = validate({**with_tokenizers(demo, **values["tokenizers"]), "corpora": corpora})
         assert values["tokenizers"].keys() <= made.tokenizers.keys()
+
+
+def merged(first: dict, second: dict) -> dict:
+    """Merge as Snakemake merges several --configfile."""
+    result = dict(first)
+    for key, value in second.items():
+        both = isinstance(value, dict) and isinstance(result.get(key), dict)
+        result[key] = merged(result[key], value) if both else value
+    return result
+
+
+@pytest.mark.parametrize(
+    ("base", "overlay"),
+    [
+        ("paper", "tasks-vocadt"),
+        ("paper", "tasks-gosal"),
+        ("paper", "tasks-itabench"),
+        ("demo", "evaluation-extra"),
+    ],
+)
+def test_overlays_fit_their_experiments(repository, monkeypatch, base, overlay):
+    monkeypatch.chdir(repository)
+    values = yaml.safe_load(Path(f"config/{base}.yaml").read_text())
+    more = yaml.safe_load(Path(f"config/overlays/{overlay}.yaml").read_text())
+    tasks = validate(merged(values, more)).evaluation.multiple_choice.tasks
+    assert set(more["evaluation"].get("multiple_choice", {}).get("tasks", {})) <= set(tasks)
+
+
+@pytest.mark.shared_data
+def test_local_tasks_fit_the_data_folder(repository, monkeypatch, shared_folder):
+    monkeypatch.chdir(repository)
+    values = yaml.safe_load(Path("config/local-data.yaml").read_text())
+    more = yaml.safe_load(Path("config/overlays/tasks-local.yaml").read_text())
+    experiment = validate({**merged(values, more), "data_root": str(shared_folder)})
+    languages = {task.language for task in experiment.evaluation.multiple_choice.tasks.values()}
+    assert {"it", "en", "ar", "ru", "sw"} <= languages
+
+
+def test_extra_tables_are_checked(demo):
+    demo["tables"]["table12"] = {
+        "kind": "significance", "group": "mistral", "language": "fr", "against": "savva",
+        "step": 7, "title": "t",
+    }  # fmt: skip
+    demo["tables"]["table13"] = {"kind": "efficiency", "group": "mistral", "title": "t"}
+    found = "\n".join(problems(demo))
+    assert "tables.table12.against: no scored run of the group 'savva'" in found
+    assert "did you mean 'sava'" in found
+    assert "tables.table12.language: no language with tasks 'fr'" in found
+    assert "tables.table12.step: step 7 is not a checkpoint" in found
+    assert "tables.table13: needs evaluation.efficiency" in found
+
+
+def test_copying_needs_its_unit(demo):
+    task = copy.deepcopy(demo["evaluation"]["generation"]["tasks"]["flores_en_it"])
+    demo["evaluation"]["generation"]["tasks"]["copy_it"] = {**task, "kind": "copying"}
+    assert "unit (sentence or paragraph)" in problems(demo)[0]

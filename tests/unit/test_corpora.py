@@ -7,7 +7,7 @@ import json
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from revocab.corpora.prepare import CorpusOptions, heldout_documents, prepare_corpus, prepare_file
@@ -161,6 +161,7 @@ PARTS = [
 
 
 @settings(max_examples=500, deadline=None)
+@example(["'' a"])
 @given(st.lists(st.lists(st.sampled_from(PARTS), max_size=14).map("".join), max_size=4))
 def test_fast_words_equal_nltks_rules(texts):
     from nltk.tokenize import NLTKWordTokenizer

@@ -147,3 +147,23 @@ def test_a_corpus_without_heldout_text(folders):
     io.write_jsonl(folders / "it" / "heldout.jsonl.gz", [])
     with pytest.raises(RevocabError, match="no held-out text"):
         pack_heldout_folder(folders / "tokenizer", {"it": folders / "it"}, 5, folders / "out")
+
+
+@pytest.mark.parametrize("processes", [2, 3, 7])
+def test_processes_share_the_batches_and_agree(model, monkeypatch, processes):
+    """Each process's part is computed here in turn; more processes than batches work too."""
+    from revocab.training import evaluate
+
+    corpora = [corpus_of(windows_of(documents(), 1, length)) for length in (4, 6)]
+    monkeypatch.setattr(evaluate, "CPU_BATCH_TOKENS", 8)
+    alone = evaluate.heldout_losses(model, corpora)
+    parts = []
+    for rank in range(processes):
+        monkeypatch.setattr(evaluate, "place_among_processes", lambda r=rank: (r, processes))
+        monkeypatch.setattr(evaluate, "gathered", lambda v, _: parts.append(v) or [0.0] * 99)
+        evaluate.heldout_losses(model, corpora)
+    assert len({len(part) for part in parts}) == 1  # equally many calls
+    monkeypatch.setattr(
+        evaluate, "gathered", lambda _, __: torch.stack(parts, dim=1).flatten().tolist()
+    )
+    assert evaluate.heldout_losses(model, corpora) == alone

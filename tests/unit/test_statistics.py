@@ -122,10 +122,20 @@ def test_mean_of_tasks():
 
 def test_draws_are_complete_and_bounded(monkeypatch):
     monkeypatch.setattr(statistics, "CHUNK", 7)
+    monkeypatch.setattr(statistics, "REMEMBERED", 0)
     chunks = list(statistics.draws(np.array([0, 0, 0, 1]), 20, 0))
     assert [len(chunk) for chunk in chunks] == [7, 7, 6]
     times = np.concatenate(chunks)
     assert (times[:, :3].sum(1) == 3).all() and (times[:, 3] == 1).all()
+
+
+def test_remembered_draws_are_the_drawn_ones():
+    parts = np.array([0, 0, 1, 1, 1])
+    for kept, new in zip(
+        statistics.draws(parts, 250, 3), statistics.drawn(parts, 250, 3), strict=True
+    ):
+        assert (kept == new).all()
+    assert statistics.draws(parts, 250, 3) is statistics.draws(parts, 250, 3)
 
 
 def test_holm_by_hand():

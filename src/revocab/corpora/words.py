@@ -189,7 +189,9 @@ class RulesSplitter(ChunkSplitter):
 
     def chunks(self, text: str) -> tuple[list[str], list[str]]:
         """Return chunks, each with the whitespace after it unless that is a space; and the end."""
-        start = 0 if SEPARATOR in text else _last_word(text)
+        # Two single quotes open a quotation after a space, and close one at the start of a text.
+        plain = SEPARATOR in text or text.startswith("''")
+        start = 0 if plain else _last_word(text)
         if start == 0:
             return [], self._tokenize(text)
         end = self._tokenize("x" + text[start - 1 :])[1:]

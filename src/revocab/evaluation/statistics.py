@@ -11,13 +11,16 @@ Hypotheses", 1989; the add-one p-value is Phipson and Smyth, 2010.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 #: Resamples are drawn this many at a time, which bounds memory at MMLU's 14,000 items to 11 MB.
 CHUNK = 100
+#: Draws of up to this many numbers are kept, 16 MB each.
+REMEMBERED = 2_000_000
 RESAMPLES = 1000
 SEED = 17
 
@@ -109,8 +112,21 @@ def mean_of_tasks(tasks: Sequence[Items]) -> Items:
     return Items(counts_NK, weights_N, np.concatenate(parts), first_sum)
 
 
-def draws(parts_N: np.ndarray, resamples: int, seed: int) -> Iterator[np.ndarray]:
-    """Yield chunks [R, N] of how often each item is drawn, as many per part as it has items."""
+def draws(parts_N: np.ndarray, resamples: int, seed: int) -> Iterable[np.ndarray]:
+    """Return chunks [R, N] of how often each item is drawn, as many per part as it has items."""
+    if resamples * len(parts_N) > REMEMBERED:
+        return drawn(parts_N, resamples, seed)
+    return remembered(parts_N.tobytes(), str(parts_N.dtype), resamples, seed)
+
+
+@functools.lru_cache(maxsize=8)
+def remembered(parts: bytes, dtype: str, resamples: int, seed: int) -> list[np.ndarray]:
+    """Return small draws from memory: every checkpoint and metric of a task has the same."""
+    return list(drawn(np.frombuffer(parts, dtype=dtype), resamples, seed))
+
+
+def drawn(parts_N: np.ndarray, resamples: int, seed: int) -> Iterator[np.ndarray]:
+    """Yield the chunks of :func:`draws`."""
     generator = np.random.default_rng(seed)
     members = [np.flatnonzero(parts_N == part) for part in np.unique(parts_N)]
     for start in range(0, resamples, CHUNK):
