@@ -21,10 +21,11 @@ import hub_content  # noqa: E402
 import hub_server  # noqa: E402
 
 FILES = ["--configfile", "config/paper.yaml", "config/overlays/pico-paper.yaml"]
-#: What the overlay may change: budgets, and the name under which results are written.
+#: What the overlay may change: budgets, the name under which results are written, and COMET, of which
+#: the local Hub has no checkpoint.
 BUDGETS = re.compile(
     r"experiment|heldout_bytes|limit|limit_documents|sequence_length|batch_size|steps|warmup_steps"
-    r"|checkpoint_every|precision|repeat_corpora|max_new_tokens"
+    r"|checkpoint_every|precision|repeat_corpora|max_new_tokens|comet_model"
 )
 
 
