@@ -183,24 +183,28 @@ class RulesSplitter(ChunkSplitter):
         super().__init__()
         self._tokenize = NLTKWordTokenizer().tokenize
         self._find = re.compile(r"(\S+)(\s)").findall
+        # Quotes open a quotation after a space only; these stand after something else.
+        self._odd_quote = re.compile(r"[^\S ](?:\"|'')").search
         self._other_space = re.compile(r"[^\S \n]").search
         # The only words of letters and digits that the rules split.
         self._joined = re.compile(r"(?i)cannot|gimme|gonna|gotta|lemme|wanna").fullmatch
 
     def chunks(self, text: str) -> tuple[list[str], list[str]]:
         """Return chunks, each with the whitespace after it unless that is a space; and the end."""
-        # Two single quotes open a quotation after a space, and close one at the start of a text.
-        plain = SEPARATOR in text or text.startswith("''")
-        start = 0 if plain else _last_word(text)
+        start = 0 if SEPARATOR in text or text.startswith("''") else _last_word(text)
         if start == 0:
             return [], self._tokenize(text)
         end = self._tokenize("x" + text[start - 1 :])[1:]
         head = text[:start]
         if self._other_space(head):
+            if self._odd_quote(head):
+                return [], self._tokenize(text)
             found = self._find(head)
             return [chunk if space == " " else chunk + space for chunk, space in found], end
-        keys = head.replace("\n", "\n ").split(" ")
-        return [key for key in keys if key and key != "\n"], end
+        head = head.replace("\n", "\n ")
+        for quote in ('"', "''"):  # not after a space: the line break belongs to the chunk
+            head = head.replace(f"\n {quote}", f"\n \n{quote}")
+        return [key for key in head.split(" ") if key and key != "\n"], end
 
     def is_word(self, key: str) -> bool:
         """Return whether a chunk has letters and digits only, and is no joined word."""
