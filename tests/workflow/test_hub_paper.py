@@ -21,7 +21,7 @@ import hub_content  # noqa: E402
 import hub_server  # noqa: E402
 
 FILES = ["--configfile", "config/paper.yaml", "config/overlays/pico-paper.yaml"]
-#: What the overlay may change: budgets, the name under which results are written, and COMET, of which
+#: What the overlay may change: budgets, the name of the results, and COMET, of which
 #: the local Hub has no checkpoint.
 BUDGETS = re.compile(
     r"experiment|heldout_bytes|limit|limit_documents|sequence_length|batch_size|steps|warmup_steps"
