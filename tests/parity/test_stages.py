@@ -118,7 +118,7 @@ def test_five_kills_and_a_damaged_state_change_no_byte(tmp_path):
     done = subprocess.run(
         [sys.executable, script, tmp_path, "5", "20261120"],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True, text=True, timeout=300, check=False,
+        capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     assert len(json.loads(done.stdout.splitlines()[-1])) == 5
