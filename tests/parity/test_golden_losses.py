@@ -7,16 +7,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from training_pico import table, write_inputs
+from training_pico import table
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 sys.path.insert(0, str(GOLDEN))
 from make_loss_curves import make, recipe_names  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def inputs(tmp_path_factory):
-    return write_inputs(tmp_path_factory.mktemp("inputs"))
 
 
 @pytest.mark.parametrize("name", recipe_names())

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 import torch
-from training_pico import losses, run_of, table, write_inputs
+from training_pico import losses, run_of, table
 
 from revocab.training.stages import Stage
 from revocab.training.train import train
@@ -26,11 +26,6 @@ STAGES = (
     Stage("embeddings", 15, 1e-2, train=("embeddings",), weight_decay=0.3, warmup_steps=2),
     Stage("everything", 25, 5e-3, weight_decay=0.1, warmup_steps=2),
 )
-
-
-@pytest.fixture(scope="module")
-def inputs(tmp_path_factory):
-    return write_inputs(tmp_path_factory.mktemp("inputs"))
 
 
 @pytest.fixture(scope="module")

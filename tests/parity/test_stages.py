@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 import torch
 from torch.nn import functional
-from training_pico import BATCH, VOCABULARY, losses, run_of, table, write_inputs
+from training_pico import BATCH, VOCABULARY, losses, run_of, table
 
 from revocab import io
 from revocab.training.stages import Stage
 from revocab.training.train import train
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 MATRICES = {"model.embed_tokens.weight", "lm_head.weight"}
 #: Embeddings alone with a decay that would show, then everything, the embeddings faster.
@@ -27,19 +29,6 @@ STAGES = (
         groups={"embeddings": {"learning_rate": 1e-2, "weight_decay": 0.0}},
     ),
 )  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="module")
-def inputs(tmp_path_factory):
-    return write_inputs(tmp_path_factory.mktemp("inputs"))
 
 
 @pytest.fixture(scope="module")

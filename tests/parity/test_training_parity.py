@@ -13,24 +13,13 @@ import numpy as np
 import pytest
 import torch
 from torch.nn import functional
-from training_pico import BATCH, LENGTH, RECIPE, VOCABULARY, losses, run_of, table, write_inputs
+from training_pico import BATCH, LENGTH, RECIPE, VOCABULARY, losses, run_of, table
 
 from revocab import io
 from revocab.errors import RevocabError
 from revocab.training.train import train
 
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="module")
-def inputs(tmp_path_factory):
-    return write_inputs(tmp_path_factory.mktemp("inputs"))
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def plain_loop(inputs, settings):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -71,7 +72,7 @@ def choose_splitter(choice: str, language: str) -> str:
     raise RevocabError(f"splitter {choice!r}: allowed are nltk, nltk_rules and unicode")
 
 
-class Splitter:
+class Splitter(ABC):
     """Counts the words of texts, and how often each distinct word occurred."""
 
     def __init__(self):
@@ -86,9 +87,9 @@ class Splitter:
             counts.append(len(words))
         return counts
 
+    @abstractmethod
     def words(self, text: str) -> list[str]:
         """Return the words of ``text``."""
-        raise NotImplementedError
 
     def take_frequencies(self) -> Counter[str]:
         """Return how often each word occurred since the last call."""
@@ -156,17 +157,17 @@ class ChunkSplitter(Splitter):
         learned = self.split_chunks([key for key in keys if not self.is_word(key)])
         return [word for key in keys for word in learned.get(key, [key])] + others
 
+    @abstractmethod
     def chunks(self, text: str) -> tuple[list[str], list[str]]:
         """Return a text's chunks, and the words that do not come from any."""
-        raise NotImplementedError
 
+    @abstractmethod
     def is_word(self, key: str) -> bool:
         """Return whether a chunk is certainly one word."""
-        raise NotImplementedError
 
+    @abstractmethod
     def split_chunks(self, keys: list[str]) -> dict[str, list[str]]:
         """Return the words of each chunk."""
-        raise NotImplementedError
 
 
 class RulesSplitter(ChunkSplitter):
