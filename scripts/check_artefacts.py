@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
-from revocab.cli import run
+from revocab.cli import results_parser, run
 
 
 def main() -> None:
     """Read the command line, check, and write checks.json; list every problem otherwise."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--results", type=Path, required=True, help="results folder to check")
-    parser.add_argument("--experiment", type=Path, help="default: experiment.json in --results")
+    parser = results_parser(__doc__, "checks.json to write")
     parser.add_argument(
         "--resources", type=Path, help="default: resources/EXPERIMENT beside the results"
     )
-    parser.add_argument("--out", type=Path, required=True, help="checks.json to write")
     arguments = parser.parse_args()
 
     from revocab.report.checks import check_artefacts

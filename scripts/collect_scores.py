@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
-from revocab.cli import named, run
+from revocab.cli import named, results_parser, run
 
 
 def main() -> None:
     """Read the command line and write scores.parquet and scores.csv."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--results", type=Path, required=True, help="results folder to read")
-    parser.add_argument("--experiment", type=Path, help="default: experiment.json in --results")
+    parser = results_parser(__doc__, "scores.parquet to write")
     parser.add_argument(
         "--metric",
         nargs="+",
@@ -22,7 +17,6 @@ def main() -> None:
         metavar="FAMILY=METRIC",
         help="metric that stands for a family (acc or acc_norm), in place of the usual one",
     )
-    parser.add_argument("--out", type=Path, required=True, help="scores.parquet to write")
     arguments = parser.parse_args()
 
     from revocab.report.scores import collect_scores

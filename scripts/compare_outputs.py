@@ -27,7 +27,10 @@ def main() -> None:
         print(json.dumps(one, ensure_ascii=False))
     print(f"{found.equal} of {found.rows} outputs equal ({100 * found.share:.1f} %)")
     if found.share < options.at_least:
-        raise RevocabError(f"{found.share:.4f} of the outputs are equal, below --at-least")
+        raise RevocabError(
+            f"{options.first} and {options.second}: {found.share:.4f} of the outputs are equal, "
+            f"--at-least {options.at_least:g} wanted; look at the differences above, or lower it"
+        )
 
 
 if __name__ == "__main__":

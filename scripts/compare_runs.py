@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
-from revocab.cli import run
+from revocab.cli import results_parser, run
 
 
 def step(text: str) -> str | int:
@@ -15,16 +12,13 @@ def step(text: str) -> str | int:
 
 def main() -> None:
     """Read the command line and write the comparisons."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--results", type=Path, required=True, help="results folder to read")
-    parser.add_argument("--experiment", type=Path, help="default: experiment.json in --results")
+    parser = results_parser(__doc__, "table of comparisons to write")
     parser.add_argument("--group", required=True, metavar="ID")
     parser.add_argument(
         "--step", required=True, action="append", type=step, help="first, last or a number"
     )
     parser.add_argument("--resamples", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=17)
-    parser.add_argument("--out", type=Path, required=True, metavar="CSV")
     options = parser.parse_args()
 
     from revocab.report.significance import compare_runs

@@ -26,7 +26,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--context-length", required=True, type=int, help="prompt and answer, in tokens"
     )
-    parser.add_argument("--comet-model", help="not used yet: its column stays empty, with a reason")
+    parser.add_argument(
+        "--comet-apart", action="store_true", help="score_comet scores these outputs afterwards"
+    )
     parser.add_argument("--limit", type=int, help="recorded in the table only")
     parser.add_argument("--batch-size", type=int, default=32, help="transformers only")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, ...")
@@ -49,7 +51,7 @@ def main() -> None:
             max_new_tokens=options.max_new_tokens,
             context_length=options.context_length,
             engine=options.engine,
-            comet_model=options.comet_model,
+            comet_apart=options.comet_apart,
             limit=options.limit,
             batch_size=options.batch_size,
             device=options.device,

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
-from revocab.cli import run
+from revocab.cli import results_parser, run
 
 
 def main() -> None:
     """Read the command line and draw the figures."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--results", type=Path, required=True, help="results folder to read")
-    parser.add_argument("--experiment", type=Path, help="default: experiment.json in --results")
-    parser.add_argument("--out", type=Path, required=True, help="folder to write")
+    parser = results_parser(__doc__, "folder to write")
     arguments = parser.parse_args()
 
     from revocab.report.figures import make_figures

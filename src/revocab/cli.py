@@ -36,6 +36,15 @@ def run(main: Callable[[], None]) -> None:
         raise SystemExit(1) from None
 
 
+def results_parser(description: str | None, out: str) -> argparse.ArgumentParser:
+    """Return a parser with what every script that reads finished results takes; ``out`` is help."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--results", type=Path, required=True, help="results folder to read")
+    parser.add_argument("--experiment", type=Path, help="default: experiment.json in --results")
+    parser.add_argument("--out", type=Path, required=True, help=out)
+    return parser
+
+
 def named(convert: Callable[[str], object] = str) -> Callable[[str], tuple[str, object]]:
     """Return an argparse type for ``NAME=VALUE`` that gives ``(NAME, convert(VALUE))``."""
 

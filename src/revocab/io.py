@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,14 @@ def write_jsonl(path: str | Path, rows: Iterable[dict[str, Any]]) -> int:
         if compressed:
             handle.close()
     return count
+
+
+def write_csv(path: str | Path, columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
+    """Write rows as CSV, atomically; None becomes an empty cell, floats keep every digit."""
+    with atomic(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as handle:
+        writer = csv.DictWriter(handle, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def sha256(path: str | Path) -> str:

@@ -242,7 +242,7 @@ def test_a_killed_evaluation_continues(workplace, tmp_path, monkeypatch):
 def test_changed_options_are_scored_anew(workplace, tmp_path, monkeypatch):
     _, models, tasks = workplace
     out = tmp_path / "scores.csv"
-    monkeypatch.setattr(multiple_choice, "write_table", lambda *_: 1 / 0)
+    monkeypatch.setattr(multiple_choice, "write_csv", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):  # everything is scored, nothing written
         score_checkpoints("r", models[:1], tasks, out, Options())
     monkeypatch.undo()

@@ -107,7 +107,7 @@ def test_a_mixture_by_size_needs_room(repository):
         validate(values, repository / "config/tasks").mixtures["adaptation"]["world-it"] == "size"
     )
     values["mixtures"]["adaptation"]["world-en"] = 1.0
-    with pytest.raises(RevocabError, match="'size' corpora get the rest, none"):
+    with pytest.raises(RevocabError, match="leaves nothing for the corpora 'size'; lower them"):
         validate(values, repository / "config/tasks")
 
 

@@ -47,7 +47,7 @@ rule generate_text:
             engine=GENERATION.engine,
             max_new_tokens=GENERATION.max_new_tokens,
             context_length=GENERATION.context_length,
-            comet_model=GENERATION.comet_model,
+            comet_apart=GENERATION.comet_model is not None,
             limit=LIMITS.copy().pop() if len(LIMITS) == 1 else None,
         ),
         out=folder,

@@ -7,14 +7,13 @@ Suffixes: A anchors, T compared tokens.
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.errors import RevocabError
-from revocab.io import atomic, write_json
+from revocab.io import write_csv, write_json
 from revocab.models.folder import ModelFolder
 
 if TYPE_CHECKING:
@@ -132,11 +131,5 @@ def write_similarity(rows: list[dict[str, Any]], described: dict[str, Any], out:
     """Write ``similarity.csv`` and, last, ``manifest.json``."""
     out.mkdir(parents=True, exist_ok=True)
     (out / "manifest.json").unlink(missing_ok=True)
-    with (
-        atomic(out / "similarity.csv") as temporary,
-        temporary.open("w", encoding="utf-8", newline="") as handle,
-    ):
-        writer = csv.DictWriter(handle, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_csv(out / "similarity.csv", COLUMNS, rows)
     write_json(out / "manifest.json", described)

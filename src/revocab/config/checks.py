@@ -104,7 +104,10 @@ def check_mixtures(experiment: Experiment) -> Iterator[str]:
         given = " + ".join(f"{share:g}" for share in fixed) or "nothing"
         if len(fixed) < len(mixture):
             if total >= 1 - 1e-6:
-                yield f"{key}: shares sum to {total:g} ({given}); 'size' corpora get the rest, none"
+                yield (
+                    f"{key}: shares sum to {total:g} ({given}), which leaves nothing for the "
+                    "corpora 'size'; lower them below 1"
+                )
         elif abs(total - 1) > 1e-6:
             yield f"{key}: shares sum to {total:g} ({given}); they must sum to 1"
 

@@ -14,8 +14,7 @@ from typing import Any
 
 from revocab.errors import RevocabError
 from revocab.evaluation.statistics import bootstrap, mean_items
-from revocab.evaluation.tables import write_table
-from revocab.io import read_json, read_jsonl, sha256, write_json, write_jsonl
+from revocab.io import read_json, read_jsonl, sha256, write_csv, write_json, write_jsonl
 
 COLUMNS = (
     "run", "step", "task", "metric", "value", "stderr", "low", "high", "items", "shots", "engine",
@@ -126,7 +125,7 @@ def score_run(
     if not rows:
         raise RevocabError(f"{folder}: no outputs of a translation task; generate first")
     write_jsonl(out.with_name(f"{out.stem}_items.jsonl.gz"), kept)
-    write_table(out, COLUMNS, rows)
+    write_csv(out, COLUMNS, rows)
     for part in state.iterdir():
         part.unlink()
     state.rmdir()

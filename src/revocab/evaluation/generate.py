@@ -25,8 +25,7 @@ from revocab.evaluation.model import (
 )
 from revocab.evaluation.prompts import render
 from revocab.evaluation.resume import checkpoint_fingerprint, code_fingerprint, digest
-from revocab.evaluation.tables import write_table
-from revocab.io import read_json, read_jsonl, sha256, write_json, write_jsonl
+from revocab.io import read_json, read_jsonl, sha256, write_csv, write_json, write_jsonl
 
 COLUMNS = (
     "run",
@@ -52,7 +51,8 @@ class Options:
     max_new_tokens: int
     context_length: int
     engine: str = "auto"
-    comet_model: str | None = None
+    #: COMET scores the outputs later, in an environment of its own.
+    comet_apart: bool = False
     #: Only recorded: the prompts were limited when they were built.
     limit: int | None = None
     batch_size: int = 32
@@ -84,7 +84,7 @@ def generate_checkpoints(
             keys = {"run": run, "step": int(step), "task": name, "engine": engine}
             scores += [{**keys, **row} for row in score_rows(rows, made, options)]
         report(run, step, [row for row in scores if row["step"] == int(step)])
-    write_table(out / "scores.csv", COLUMNS, scores)
+    write_csv(out / "scores.csv", COLUMNS, scores)
     finished.forget()
     write_json(out / "manifest.json", manifest(run, models, dict(prompts), engine, options))
 
@@ -251,7 +251,7 @@ def score_rows(
     first = prompts[0]
     shots = max(len(row["shots"]) for row in prompts)
     notes = shortening(made, shots)
-    scores = task_scores(first["kind"], first["direction"], made, options.comet_model)
+    scores = task_scores(first["kind"], first["direction"], made, options.comet_apart)
     return [
         {
             "metric": score.metric,

@@ -156,11 +156,11 @@ def mean_stderr(items: Items) -> float | None:
 
 
 def task_scores(
-    kind: str, direction: Sequence[str], rows: Sequence[Row], comet_model: str | None = None
+    kind: str, direction: Sequence[str], rows: Sequence[Row], comet_apart: bool = False
 ) -> list[Score]:
     """Return the metrics of one task from its output rows (``output``, ``references``; counts)."""
     scores = [scored(name, items) for name, items in task_items(kind, direction, rows).items()]
     if kind == "translation":
-        reason = "scored apart, see comet.csv" if comet_model else "comet not configured"
+        reason = "scored apart, see comet.csv" if comet_apart else "comet not configured"
         scores.append(Score(COMET, None, reason=reason))
     return scores

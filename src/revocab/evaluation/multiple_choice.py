@@ -24,9 +24,8 @@ from revocab.evaluation.model import (
 )
 from revocab.evaluation.resume import checkpoint_fingerprint, code_fingerprint, digest
 from revocab.evaluation.statistics import Items, bootstrap, mean_items
-from revocab.evaluation.tables import write_table
 from revocab.evaluation.tasks import read_yaml
-from revocab.io import read_json, sha256, write_json, write_jsonl
+from revocab.io import read_json, sha256, write_csv, write_json, write_jsonl
 
 if TYPE_CHECKING:
     from lm_eval.tasks.manager import TaskDict
@@ -102,7 +101,7 @@ def score_checkpoints(
             file=sys.stderr,
         )
     write_jsonl(items_path(out), [{name: row[name] for name in ITEM_COLUMNS} for row in rows])
-    write_table(out, COLUMNS, [{name: row[name] for name in COLUMNS} for row in rows])
+    write_csv(out, COLUMNS, [{name: row[name] for name in COLUMNS} for row in rows])
     state.remove()
 
 

@@ -5,7 +5,6 @@ Vocabularies and their intersection are real; only the numbers in the matrices a
 
 from __future__ import annotations
 
-import csv
 import json
 import threading
 import time
@@ -19,7 +18,7 @@ from revocab.initialise.apply import Vocabularies, make_inputs
 from revocab.initialise.diagnostics import norms
 from revocab.initialise.options import check_options, find_method
 from revocab.initialise.rows import fill
-from revocab.io import atomic, write_json
+from revocab.io import write_csv, write_json
 from revocab.models.provenance import library_versions, tokenizer_hash
 
 if TYPE_CHECKING:
@@ -156,13 +155,7 @@ def write_scale(
     """Write ``scale.csv`` (a measurement: its times differ from run to run) and the manifest."""
     out.mkdir(parents=True, exist_ok=True)
     (out / "manifest.json").unlink(missing_ok=True)
-    with (
-        atomic(out / "scale.csv") as temporary,
-        temporary.open("w", encoding="utf-8", newline="") as handle,
-    ):
-        writer = csv.DictWriter(handle, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_csv(out / "scale.csv", COLUMNS, rows)
     write_json(
         out / "manifest.json",
         {

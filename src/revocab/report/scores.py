@@ -6,7 +6,6 @@ losses are nats per token and bits per byte. ``paper_value`` is in the unit of `
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -15,7 +14,7 @@ from typing import Any
 
 from revocab.config.expand import Run
 from revocab.errors import RevocabError
-from revocab.io import atomic
+from revocab.io import atomic, write_csv
 from revocab.report.names import METRIC_OF_FAMILY
 from revocab.report.paper_values import Published
 from revocab.report.results import Results, Row, Scores, number
@@ -242,13 +241,7 @@ def write_scores(rows: list[Row], metrics: Mapping[str, str] | None, out: str | 
         metadata={"revocab": json.dumps(chosen, sort_keys=True)},
     )
     out = Path(out)
-    with (
-        atomic(out.with_suffix(".csv")) as temporary,
-        temporary.open("w", encoding="utf-8", newline="") as handle,
-    ):
-        writer = csv.DictWriter(handle, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    write_csv(out.with_suffix(".csv"), COLUMNS, rows)
     with atomic(out) as temporary:
         pq.write_table(pa.Table.from_pylist(rows, schema=schema), temporary)
 

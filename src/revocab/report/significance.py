@@ -21,8 +21,7 @@ from revocab.evaluation.statistics import (
     mean_items,
     mean_of_tasks,
 )
-from revocab.evaluation.tables import write_table
-from revocab.io import read_jsonl
+from revocab.io import read_jsonl, write_csv
 from revocab.report.names import main_metric
 from revocab.report.results import Results
 from revocab.report.scores import AVERAGE, average_task
@@ -188,4 +187,4 @@ def compare_runs(
     if not rows:
         named = ", ".join(map(str, steps))
         raise RevocabError(f"{results.root}: group {group!r} has no two scored runs at {named}")
-    write_table(Path(out), COLUMNS, rows)
+    write_csv(Path(out), COLUMNS, rows)

@@ -8,8 +8,6 @@ all tokenizers, in processes of their own while threads encode.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from revocab.corpora.read import corpus_manifest, texts
 from revocab.corpora.words import Words, choose_splitter, start_splitting
 from revocab.errors import RevocabError
-from revocab.io import atomic, sha256, write_json, write_text
+from revocab.io import atomic, sha256, write_csv, write_json
 from revocab.vocabulary.counting import TokenCounts, count_token_classes, share_split
 from revocab.vocabulary.load import load_tokenizer, tokenizer_file
 from revocab.vocabulary.parallel import PARALLEL_COLUMNS, measure_parallel, parallel_lines
@@ -108,14 +106,6 @@ def measure_fertility(
     return rows, distributions
 
 
-def _csv(columns: tuple[str, ...], rows: list[dict[str, Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
-
-
 def write_fertility(
     rows: list[dict[str, Any]],
     distributions: list[dict[str, Any]],
@@ -130,8 +120,8 @@ def write_fertility(
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     (out / "manifest.json").unlink(missing_ok=True)
-    write_text(out / "fertility.csv", _csv(COLUMNS, rows))
-    write_text(out / "parallel.csv", _csv(PARALLEL_COLUMNS, parallel or []))
+    write_csv(out / "fertility.csv", COLUMNS, rows)
+    write_csv(out / "parallel.csv", PARALLEL_COLUMNS, parallel or [])
     columns: dict[str, list[Any]] = {"tokenizer": [], "corpus": [], "fertility": []}
     for entry in distributions:
         columns["tokenizer"] += [entry["tokenizer"]] * len(entry["fertility"])

@@ -35,6 +35,7 @@ def auxiliary_sources(target):
 
 
 def auxiliary_corpora():
+    """Return the corpora that the fastText vectors are trained on, none where none are asked for."""
     return EXPERIMENT.auxiliary.corpora if EXPERIMENT.auxiliary else []
 
 
