@@ -1,4 +1,4 @@
-"""Pack training text into one array of token rows, mixed by tokens, in training order."""
+"""Pack training text into shards of token rows, mixed by tokens, in training order."""
 
 from __future__ import annotations
 
@@ -9,15 +9,23 @@ from revocab.cli import run
 from revocab.errors import RevocabError
 
 
-def corpus(text: str) -> tuple[str, float | None, Path]:
-    """Parse ``ID=SHARE=FOLDER``; a share of ``size`` becomes ``None``."""
+def corpus(text: str) -> tuple[str, tuple[float | None, ...], Path]:
+    """Parse ``ID=SHARE=FOLDER`` or ``ID=SHARE,SHARE…=FOLDER``; ``size`` becomes ``None``."""
     parts = text.split("=", 2)
     try:
-        share = None if parts[1] == "size" else float(parts[1])
+        shares = tuple(None if one == "size" else float(one) for one in parts[1].split(","))
         name, folder = parts[0], Path(parts[2])
     except (IndexError, ValueError):
         raise argparse.ArgumentTypeError(f"{text!r}: expected ID=SHARE=FOLDER") from None
-    return name, share, folder
+    return name, shares, folder
+
+
+def stage(text: str) -> tuple[str, int]:
+    """Parse ``NAME=ROWS``."""
+    name, _, rows = text.partition("=")
+    if not name or not rows.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r}: expected NAME=ROWS")
+    return name, int(rows)
 
 
 def main() -> None:
@@ -25,10 +33,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tokenizer", type=Path, required=True, metavar="DIR")
     parser.add_argument(
-        "--corpus", type=corpus, required=True, action="append", metavar="ID=SHARE=DIR"
-    )
+        "--corpus", type=corpus, required=True, action="append", metavar="ID=SHARE=DIR",
+        help="share of rows, or 'size'; with --stage one for each, between commas, 0 for none",
+    )  # fmt: skip
     parser.add_argument("--sequence-length", type=int, required=True)
     parser.add_argument("--rows", type=int, required=True, help="steps times batch size")
+    parser.add_argument(
+        "--stage", type=stage, action="append", default=[], metavar="NAME=ROWS",
+        help="a part of the rows with its own shares, in order (default: all rows have the same)",
+    )  # fmt: skip
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument(
         "--document-start",
@@ -50,14 +63,17 @@ def main() -> None:
         "--heldout", type=Path, action="append", default=[], metavar="DIR",
         help="corpus whose held-out documents are left out of every corpus",
     )  # fmt: skip
+    parser.add_argument("--shard-bytes", type=int, help="most tokens of a file (default: 256 MiB)")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
     options = parser.parse_args()
 
-    from revocab.training.packing import PackingOptions, pack_folder
+    from revocab.training.packed_folder import pack_folder
+    from revocab.training.packing import PackingOptions
+    from revocab.training.shards import SHARD_BYTES
     from revocab.training.startup import pretend_absent
 
     pretend_absent("torch", "datasets", "scipy")
-    corpora = {name: (share, folder) for name, share, folder in options.corpus}
+    corpora = {name: (shares, folder) for name, shares, folder in options.corpus}
     if len(corpora) < len(options.corpus):
         raise RevocabError("--corpus: an id is given twice; give each corpus once")
     pack_folder(
@@ -72,9 +88,11 @@ def main() -> None:
             repeat_corpora=options.repeat_corpora,
             document_masking=options.document_masking,
             size_exponent=options.size_exponent,
+            stages=tuple(options.stage),
         ),
         options.out,
         options.heldout,
+        SHARD_BYTES if options.shard_bytes is None else options.shard_bytes,
     )
 
 

@@ -43,7 +43,7 @@ def pico_settings(name: str) -> dict:
             "gradient_clip"}  # fmt: skip
     stages = [
         Stage(**{
-            **stage.model_dump(exclude={"tokens", "share", "warmup_share"}),
+            **stage.model_dump(exclude={"tokens", "share", "warmup_share", "mixture"}),
             "train": tuple(stage.train),
             "learning_rate": stage.learning_rate * scale,
             "weight_decay": stage.weight_decay / scale,

@@ -13,7 +13,16 @@ import numpy as np
 import pytest
 import torch
 from torch.nn import functional
-from training_pico import BATCH, LENGTH, RECIPE, VOCABULARY, losses, run_of, table
+from training_pico import (
+    BATCH,
+    LENGTH,
+    RECIPE,
+    VOCABULARY,
+    losses,
+    run_of,
+    table,
+    write_packed,
+)
 
 from revocab import io
 from revocab.errors import RevocabError
@@ -27,7 +36,7 @@ def plain_loop(inputs, settings):
     from transformers import AutoModelForCausalLM
 
     model = AutoModelForCausalLM.from_pretrained(inputs / "model", dtype=torch.float32)
-    tokens = torch.from_numpy(np.load(inputs / "packed" / "tokens.npy").astype(np.int64))
+    tokens = torch.from_numpy(np.load(inputs / "packed" / "tokens-00000.npy").astype(np.int64))
     optimizer = torch.optim.AdamW(
         model.parameters(),
         lr=settings.learning_rate,
@@ -137,6 +146,20 @@ def test_published_decay_convention():
 def test_micro_batches_give_the_same_losses(inputs, finished, tmp_path):
     train(run_of(inputs, tmp_path / "out", micro_batch=1))
     assert losses(tmp_path / "out") == pytest.approx(losses(finished[0]), abs=1e-5)
+
+
+def test_shards_of_any_size_give_the_same_run(inputs, finished, tmp_path):
+    """Shards of seven rows end within batches of four; every byte of the run is the same."""
+    tokens = np.load(inputs / "packed" / "tokens-00000.npy")
+    for name in ("model", "heldout"):
+        (tmp_path / name).symlink_to(inputs / name)
+    write_packed(tmp_path / "packed", tokens, shard_bytes=7 * LENGTH * 2)
+    assert len(list((tmp_path / "packed").glob("tokens-*.npy"))) == 115
+    train(run_of(tmp_path, tmp_path / "out"))
+    for path in finished[0].rglob("*"):
+        if path.is_file() and path.name != "timing.json":
+            other = tmp_path / "out" / path.relative_to(finished[0])
+            assert path.read_bytes() == other.read_bytes(), path
 
 
 def test_bfloat16_autocast_trains(inputs, finished, tmp_path):

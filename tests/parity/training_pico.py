@@ -9,6 +9,7 @@ import numpy as np
 
 from revocab import io
 from revocab.training.settings import Settings
+from revocab.training.shards import SHARD_BYTES, new_shards
 from revocab.training.train import Run
 
 VOCABULARY, LENGTH, BATCH = 64, 16, 4
@@ -37,14 +38,7 @@ def write_inputs(root: Path) -> Path:
     MistralForCausalLM(config).to(torch.bfloat16).save_pretrained(root / "model")
     random = np.random.default_rng(0)
     tokens = (random.integers(0, 8, (800, 1)) + 3 * np.arange(LENGTH)) % VOCABULARY
-    (root / "packed").mkdir()
-    np.save(root / "packed" / "tokens.npy", tokens.astype(np.uint16))
-    packed = {
-        "rows": 800, "sequence_length": LENGTH, "tokens": tokens.size, "tokens_per_byte": 0.5,
-        "largest_id": int(tokens.max()), "corpora": {},
-        "sha256": io.sha256(root / "packed" / "tokens.npy"),
-    }  # fmt: skip
-    io.write_json(root / "packed" / "manifest.json", packed)
+    write_packed(root / "packed", tokens.astype(np.uint16))
     (root / "heldout").mkdir()
     windows = {
         "input_ids": tokens[:6].astype(np.int32),
@@ -58,6 +52,20 @@ def write_inputs(root: Path) -> Path:
     heldout = {"corpora": {"it": described}, "sequence_length": LENGTH, "vocabulary_size": 64}
     io.write_json(root / "heldout" / "manifest.json", heldout)
     return root
+
+
+def write_packed(folder: Path, tokens: np.ndarray, **changes: object) -> None:
+    """Write rows of ids as a packed folder of one shard, or of more with ``shard_bytes``."""
+    shard_bytes = changes.pop("shard_bytes", SHARD_BYTES)
+    with new_shards(
+        folder, *tokens.shape, tokens.dtype, masks=False, shard_bytes=shard_bytes
+    ) as shards:
+        shards.tokens[np.arange(len(tokens))] = tokens
+    packed = {
+        "rows": len(tokens), "sequence_length": tokens.shape[1], "tokens": tokens.size,
+        "tokens_per_byte": 0.5, "largest_id": int(tokens.max()), "corpora": {}, **changes,
+    }  # fmt: skip
+    io.write_json(folder / "manifest.json", {**packed, **shards.described()})
 
 
 def run_of(inputs: Path, out: Path, micro_batch: int | None = None, **changes: object) -> Run:

@@ -13,11 +13,8 @@ from hypothesis import strategies as st
 from revocab import io
 from revocab.errors import RevocabError
 from revocab.training.mixture import interleave, rows_by_share
-from revocab.training.packing import (
-    PackingOptions,
-    pack,
-    pack_folder,
-)
+from revocab.training.packed_folder import pack_folder
+from revocab.training.packing import PackingOptions, pack
 from revocab.training.tokens import TextTokenizer
 
 WORDS = ["[unk]", "<s>", "</s>", *"abcdefgh", "è", "città"]
@@ -45,6 +42,10 @@ def reader(*texts):
 def packed(tokenizer, corpora, **options):
     options = PackingOptions(**{"sequence_length": 4, "rows": 2, "seed": 1, **options})
     array = np.zeros((options.rows, options.sequence_length), dtype=np.uint16)
+    corpora = {
+        name: (share if isinstance(share, tuple) else (share,), read)
+        for name, (share, read) in corpora.items()
+    }
     return array, pack(array, corpora, tokenizer, options)
 
 
@@ -124,6 +125,58 @@ def test_two_corpora_keep_document_order_and_shares(tokenizer):
     assert italian == [ids("<s> a b c")] * 10 + [ids("<s> c b a")] * 2
 
 
+def test_stages_have_shares_of_their_own_and_corpora_go_on(tokenizer):
+    """By hand: 8 rows 3:1, then 4 rows 1:1 with a third corpus; every row is one document."""
+    corpora = {
+        "it": ((0.75, 0.25), reader(*["a b c"] * 6, *["c b a"] * 4)),
+        "en": ((0.25, 0.5), reader(*["d e f"] * 3, "f e d", "d d d")),
+        "de": ((0.0, 0.25), reader("g g g")),
+    }
+    stages = (("embeddings", 8), ("everything", 4))
+    array, result = packed(tokenizer, corpora, rows=12, stages=stages)
+    assert [(one.name, one.rows) for one in result.stages] == list(stages)
+    assert [one.corpora for one in result.stages] == [
+        {"it": {"share": 0.75, "rows": 6}, "en": {"share": 0.25, "rows": 2}},
+        {"it": {"share": 0.25, "rows": 1}, "en": {"share": 0.5, "rows": 2},
+         "de": {"share": 0.25, "rows": 1}},
+    ]  # fmt: skip
+    rows = array.tolist()
+    assert sorted(rows[:8]) == sorted([ids("<s> a b c")] * 6 + [ids("<s> d e f")] * 2)
+    # Each corpus goes on where the first stage left it.
+    assert sorted(rows[8:]) == sorted(
+        ids(f"<s> {text}") for text in ("c b a", "d e f", "f e d", "g g g")
+    )
+    english = [row for row in rows if IDS["e"] in row]
+    assert english == [ids("<s> d e f")] * 3 + [ids("<s> f e d")]
+    count = result.corpora["it"]
+    assert (count.rows, count.share, count.tokens) == (7, 7 / 12, 28)
+
+
+def test_stages_with_one_mixture_are_laid_out_one_after_the_other(tokenizer):
+    corpora = {
+        "it": ((0.5, 0.5), reader(*["a b c"] * 50)),
+        "en": ((0.5, 0.5), reader(*["d e f"] * 50)),
+    }
+    array, result = packed(tokenizer, corpora, rows=80, stages=(("a", 40), ("b", 40)))
+    italian = [IDS["a"] in row for row in array.tolist()]
+    assert (sum(italian[:40]), sum(italian[40:])) == (20, 20)
+    assert italian[:40] != italian[40:]  # an order of its own
+    assert result.corpora["en"].share == 0.5
+
+
+def test_problems_of_all_stages_are_named_at_once(tokenizer):
+    corpora = {"it": ((0.5, 0.99, 0), reader("a")), "en": ((0.4, 0.01, 0), reader("b"))}
+    stages = (("one", 4), ("two", 4), ("three", 4))
+    with pytest.raises(RevocabError) as caught:
+        packed(tokenizer, corpora, rows=12, stages=stages)
+    first, second, third = caught.value.problems
+    assert first.startswith("stage one: shares: it=0.5, en=0.4 sum to 0.9")
+    assert second.startswith("stage two: share of en: 0.01 of 4 rows is less than one row")
+    assert third.startswith("stage three: shares: none sum to 0")
+    with pytest.raises(RevocabError, match="--stage: 4 rows in all, but --rows is 12"):
+        packed(tokenizer, corpora, rows=12, stages=stages[:1])
+
+
 def test_blocks_larger_than_one_keep_the_stream(tokenizer, monkeypatch):
     monkeypatch.setattr("revocab.training.packing.BLOCK_ROWS", 2)
     array, _ = packed(tokenizer, {"x": (1.0, reader(*["a b c"] * 7))}, rows=7)
@@ -188,19 +241,20 @@ def folders(tmp_path):
     for name, text in {"it": "a b c", "en": "d e f"}.items():
         rows = [{"id": f"{name}{number}", "text": text} for number in range(30)]
         io.write_jsonl(tmp_path / name / "train.jsonl.gz", rows)
+        io.write_json(tmp_path / name / "manifest.json", {"language": name})
     return tmp_path
 
 
 def test_pack_folder_writes_array_and_manifest_with_the_same_bytes_each_time(folders):
-    corpora = {"it": (0.75, folders / "it"), "en": (0.25, folders / "en")}
+    corpora = {"it": ((0.75,), folders / "it"), "en": ((0.25,), folders / "en")}
     options = PackingOptions(sequence_length=4, rows=20, seed=17)
     manifests = [
         pack_folder(folders / "tokenizer", corpora, options, folders / out) for out in "xy"
     ]
     assert manifests[0] == manifests[1] == io.read_json(folders / "x" / "manifest.json")
-    for name in ("tokens.npy", "manifest.json"):
+    for name in ("tokens-00000.npy", "manifest.json"):
         assert (folders / "x" / name).read_bytes() == (folders / "y" / name).read_bytes()
-    tokens = np.load(folders / "x" / "tokens.npy")
+    tokens = np.load(folders / "x" / "tokens-00000.npy")
     assert tokens.dtype == np.uint16
     assert tokens.shape == (20, 4)
     manifest = manifests[0]
@@ -210,11 +264,50 @@ def test_pack_folder_writes_array_and_manifest_with_the_same_bytes_each_time(fol
         "share": 0.75, "rows": 15, "tokens": 60, "bytes": 75, "words": 45, "documents": 15,
         "passes": 1, "skipped_empty": 0,
     }  # fmt: skip
-    assert manifest["sha256"] == io.sha256(folders / "x" / "tokens.npy")
+    digest = io.sha256(folders / "x" / "tokens-00000.npy")
+    assert manifest["shards"] == [
+        {"first_row": 0, "rows": 20, "tokens": "tokens-00000.npy", "sha256": digest}
+    ]
+    assert manifest["sha256"] == digest
+
+
+def test_counts_are_summed_by_language(folders):
+    io.write_json(folders / "en" / "manifest.json", {"language": "it"})
+    corpora = {"it": ((0.75,), folders / "it"), "en": ((0.25,), folders / "en")}
+    options = PackingOptions(sequence_length=4, rows=20, seed=17)
+    summed = {"rows": 20, "tokens": 80, "bytes": 100, "words": 60, "documents": 20}
+    manifest = pack_folder(folders / "tokenizer", corpora, options, folders / "x")
+    assert manifest["languages"] == {"it": summed}
+    io.write_json(folders / "en" / "manifest.json", {"language": "en"})
+    manifest = pack_folder(folders / "tokenizer", corpora, options, folders / "x")
+    for language, quarters in {"it": 3, "en": 1}.items():
+        expected = {key: value * quarters // 4 for key, value in summed.items()}
+        assert manifest["languages"][language] == expected
+
+
+def test_a_manifest_tells_rows_of_stages(folders):
+    corpora = {"it": ((0.75, None), folders / "it"), "en": ((0.25, 0.5), folders / "en")}
+    for name in corpora:
+        described = {"language": name, "train": {"bytes": 150}}
+        io.write_json(folders / name / "manifest.json", described)
+    stages = (("first", 8), ("second", 4))
+    options = PackingOptions(sequence_length=4, rows=12, seed=17, stages=stages)
+    manifest = pack_folder(folders / "tokenizer", corpora, options, folders / "x")
+    assert manifest["stages"] == [
+        {"name": "first", "rows": 8,
+         "corpora": {"it": {"share": 0.75, "rows": 6}, "en": {"share": 0.25, "rows": 2}}},
+        {"name": "second", "rows": 4,
+         "corpora": {"it": {"share": 0.5, "rows": 2}, "en": {"share": 0.5, "rows": 2}}},
+    ]  # fmt: skip
+    tokens = np.load(folders / "x" / "tokens-00000.npy")
+    italian = (tokens == IDS["a"]).any(axis=1)
+    assert (italian[:8].sum(), italian[8:].sum()) == (6, 2)
+    with pytest.raises(RevocabError, match="--corpus it: 1 shares for 2 stages"):
+        pack_folder(folders / "tokenizer", {"it": ((1.0,), folders / "it")}, options, folders / "y")
 
 
 def test_a_failed_packing_leaves_nothing(folders):
     options = PackingOptions(sequence_length=4, rows=200, seed=17)
     with pytest.raises(RevocabError, match="corpus it: ends after 120 tokens, 800 needed"):
-        pack_folder(folders / "tokenizer", {"it": (1.0, folders / "it")}, options, folders / "x")
+        pack_folder(folders / "tokenizer", {"it": ((1.0,), folders / "it")}, options, folders / "x")
     assert list((folders / "x").iterdir()) == []

@@ -18,7 +18,8 @@ from revocab.errors import RevocabError
 from revocab.training.data import open_packed, positions_of
 from revocab.training.loss import next_token_loss
 from revocab.training.mixture import shares_by_size
-from revocab.training.packing import PackingOptions, pack_folder
+from revocab.training.packed_folder import pack_folder
+from revocab.training.packing import PackingOptions
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -46,7 +47,9 @@ def folders(tmp_path):
         io.write_jsonl(tmp_path / name / "train.jsonl.gz", rows[5:])
         io.write_jsonl(tmp_path / name / "heldout.jsonl.gz", rows[:5])
         size = sum(len(row["text"]) for row in rows[5:])
-        io.write_json(tmp_path / name / "manifest.json", {"train": {"bytes": size}})
+        io.write_json(
+            tmp_path / name / "manifest.json", {"language": name, "train": {"bytes": size}}
+        )
     return tmp_path
 
 
@@ -55,7 +58,7 @@ def packed(folders, out, corpora=("it",), heldout=(), **options):
     shares = dict.fromkeys(corpora, 1 / len(corpora))
     return pack_folder(
         folders / "tokenizer",
-        {name: (shares[name], folders / name) for name in corpora},
+        {name: ((shares[name],), folders / name) for name in corpora},
         PackingOptions(**values),
         folders / out,
         heldout,
@@ -68,13 +71,13 @@ def packed(folders, out, corpora=("it",), heldout=(), **options):
 def test_masking_changes_no_token_and_marks_every_document(folders):
     packed(folders, "plain", corpora=("it", "en"))
     manifest = packed(folders, "masked", corpora=("it", "en"), document_masking=True)
-    plain, masked = (np.load(folders / out / "tokens.npy") for out in ("plain", "masked"))
+    plain, masked = (np.load(folders / out / "tokens-00000.npy") for out in ("plain", "masked"))
     assert (plain == masked).all()
-    bits = np.load(folders / "masked" / "starts.npy")
+    bits = np.load(folders / "masked" / "starts-00000.npy")
     marked = np.unpackbits(bits, axis=1, count=16).astype(bool)
     # Here every document begins with <s>, and no text holds one.
     assert (marked == (masked == 1)).all()
-    assert manifest["starts_sha256"] == io.sha256(folders / "masked" / "starts.npy")
+    assert manifest["starts_sha256"] == io.sha256(folders / "masked" / "starts-00000.npy")
 
 
 def test_positions_begin_anew():
@@ -132,11 +135,11 @@ def test_micro_batches_add_up_to_the_mean_over_predicted_tokens(folders):
 
 def test_a_damaged_mask_is_an_error(folders):
     packed(folders, "masked", document_masking=True)
-    file = folders / "masked" / "starts.npy"
+    file = folders / "masked" / "starts-00000.npy"
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
     file.write_bytes(content)
-    with pytest.raises(RevocabError, match=r"starts.npy: SHA-256 .* damaged"):
+    with pytest.raises(RevocabError, match=r"starts-00000.npy: SHA-256 .* damaged"):
         open_packed(folders / "masked", 8)
 
 
@@ -156,7 +159,7 @@ def test_shares_by_size_by_hand():
 
 def test_packing_by_size_reads_the_corpora_s_sizes(folders):
     options = PackingOptions(sequence_length=16, rows=16, seed=3, size_exponent=0.0)
-    corpora = {"it": (None, folders / "it"), "en": (None, folders / "en")}
+    corpora = {"it": ((None,), folders / "it"), "en": ((None,), folders / "en")}
     manifest = pack_folder(folders / "tokenizer", corpora, options, folders / "out")
     assert {name: one["rows"] for name, one in manifest["corpora"].items()} == {"it": 8, "en": 8}
     assert manifest["size_exponent"] == 0.0 and set(manifest["sizes"]) == {"it", "en"}
@@ -185,12 +188,12 @@ def test_text_held_out_of_one_corpus_is_trained_on_in_none(folders):
 # Workers ------------------------------------------------------------------------------------------
 
 
-def command(folders, out):
+def command(folders, out, *more):
     return [
         sys.executable, REPOSITORY / "scripts/pack_tokens.py",
         "--tokenizer", folders / "tokenizer", "--corpus", f"it=0.5={folders / 'it'}",
         "--corpus", f"en=0.5={folders / 'en'}", "--sequence-length", "16", "--rows", "64",
-        "--seed", "3", "--repeat-corpora", "--document-masking", "--out", folders / out,
+        "--seed", "3", "--repeat-corpora", "--document-masking", "--out", folders / out, *more,
     ]  # fmt: skip
 
 
@@ -200,16 +203,18 @@ def test_any_number_of_workers_gives_the_same_bytes(folders):
             **os.environ, "RAYON_NUM_THREADS": threads, "TOKENIZERS_PARALLELISM": "true"
         }  # fmt: skip
         subprocess.run(command(folders, threads), env=environment, check=True)
-    for name in ("tokens.npy", "starts.npy", "manifest.json"):
+    for name in ("tokens-00000.npy", "starts-00000.npy", "manifest.json"):
         assert (folders / "1" / name).read_bytes() == (folders / "2" / name).read_bytes()
 
 
 # Disks that fill ----------------------------------------------------------------------------------
 
 
-def test_a_disk_that_fills_is_a_clear_error_and_leaves_nothing(folders):
+@pytest.mark.parametrize("shard_bytes", ["99999", "1100"])
+def test_a_disk_that_fills_is_a_clear_error_and_leaves_nothing(folders, shard_bytes):
     """The limit on a file's size stands in for the disk: the same errors, from the same calls."""
-    limited = ["bash", "-c", 'ulimit -f 1; exec "$@"', "limited", *command(folders, "full")]
+    full = command(folders, "full", "--shard-bytes", shard_bytes)
+    limited = ["bash", "-c", 'ulimit -f 1; exec "$@"', "limited", *full]
     done = subprocess.run(limited, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
     assert "no room for" in done.stderr and "nothing half-written was kept" in done.stderr

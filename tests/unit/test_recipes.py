@@ -7,6 +7,7 @@ import torch
 import yaml
 from pydantic import ValidationError
 
+from revocab.config.expand import as_json, stage_mixtures
 from revocab.config.load import laid_over, validate, with_named_recipes
 from revocab.config.schema import Recipe
 from revocab.errors import RevocabError
@@ -98,6 +99,60 @@ def test_an_experiment_takes_a_recipe_by_name(repository):
     assert (adapt.steps, [stage.steps for stage in adapt.stages]) == (128, [12, 116])
     with pytest.raises(RevocabError, match=r"recipes.x.from: no recipe 'nope' \(known: gosal"):
         with_named_recipes({"recipes": {"x": {"from": "nope"}}}, repository / "config/recipes")
+
+
+def staged_demo(repository, **mixtures):
+    """Return the demo's values with Gosal et al.'s recipe, its stages' mixtures given by name."""
+    values = yaml.safe_load((repository / "config/demo.yaml").read_text())
+    stages = {stage: {"mixture": mixture} for stage, mixture in mixtures.items()}
+    changes = {"from": "gosal", **SHAPE, "steps": 128, "checkpoint_every": 64}
+    values["recipes"]["adapt"] = {**changes, "stages": stages}
+    return values
+
+
+def test_an_experiment_gives_stages_of_a_named_recipe_their_mixtures(repository):
+    values = staged_demo(repository, embeddings="adaptation", everything="bilingual")
+    experiment = validate(values, repository / "config/tasks")
+    first, second = experiment.recipes["adapt"].stages
+    assert (first.mixture, second.mixture) == ("adaptation", "bilingual")
+    assert (first.steps, second.steps, first.train) == (12, 116, ["embeddings"])
+    runs = {run["id"]: run for run in as_json(experiment)["runs"]}
+    assert runs["mistral-fvt"]["stage_mixtures"] == {
+        "embeddings": "adaptation", "everything": "bilingual"
+    }  # fmt: skip
+    assert "stage_mixtures" not in runs["mistral-base"]
+
+
+def test_a_stage_without_a_mixture_has_the_groups(repository):
+    values = staged_demo(repository, everything="bilingual")
+    experiment = validate(values, repository / "config/tasks")
+    adapt = experiment.recipes["adapt"]
+    assert stage_mixtures(adapt, "adaptation") == {
+        "embeddings": "adaptation", "everything": "bilingual"
+    }  # fmt: skip
+    # Both the same: laid out without regard to stages, as if neither were named.
+    assert stage_mixtures(adapt, "bilingual") == {}
+
+
+def test_unknown_mixtures_of_stages_are_reported_with_everything_else(repository):
+    values = staged_demo(repository, embeddings="adaptatoin")
+    values["mixtures"]["english"] = {"world-en": 0.9}
+    values["models"]["llama"]["tokenizer"] = "nope"
+    with pytest.raises(RevocabError) as caught:
+        validate(values, repository / "config/tasks")
+    problems = "\n".join(caught.value.problems)
+    assert "recipes.adapt.stages.embeddings.mixture: no mixture 'adaptatoin'" in problems
+    assert "did you mean 'adaptation'?" in problems
+    assert "models.llama.tokenizer" in problems and "mixtures.english: shares" in problems
+
+
+def test_stages_are_changed_by_name_only_where_they_are_named(repository):
+    values = staged_demo(repository, embedings="adaptation")
+    with pytest.raises(RevocabError, match=r"no stage of 'gosal' 'embedings' .*mean 'embeddings'"):
+        validate(values, repository / "config/tasks")
+    del values["recipes"]["adapt"]["from"]
+    with pytest.raises(RevocabError, match=r"recipes\.adapt\.stages: stages by name change those"):
+        validate(values, repository / "config/tasks")
 
 
 def test_a_mixture_by_size_needs_room(repository):

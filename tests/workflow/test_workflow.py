@@ -99,6 +99,28 @@ def test_tokenizers_are_built_after_their_bases(repository):
     assert jobs == {"build_world": 1, "prepare_corpus": 2, "build_tokenizer": 3}
 
 
+def test_stages_draw_from_mixtures_of_their_own(repository):
+    target = "results/demo-stages/packed/target--adaptation--adapt/manifest.json"
+    files = ("config/demo.yaml", "config/overlays/stage-mixtures.yaml")
+    dry = ("--dry-run", "--forceall", "--printshellcmds", "--configfile", *files)
+    dry += ("--default-resources", "shard_bytes=1000", "--")
+    done = snakemake(repository, *dry, target)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (packing,) = re.findall(r"pack_tokens.py .*", done.stdout + done.stderr)
+    corpora = "resources/demo-stages/corpora"
+    for arguments in (
+        f"--corpus world-it=0.9,0.5={corpora}/world-it",
+        f"--corpus world-en=0.1,0.5={corpora}/world-en",
+        "--stage embeddings=192 --stage everything=576 --sequence-length 256 --rows 768",
+        "--shard-bytes 1000",
+    ):
+        assert arguments in packing
+    plain = target.replace("--adapt/", "--pretrain/")
+    done = snakemake(repository, *dry, plain)
+    assert "pack_tokens.py" in done.stdout + done.stderr
+    assert "--stage" not in done.stdout + done.stderr
+
+
 def test_wrong_config_ends_with_every_problem(repository, tmp_path):
     values = yaml.safe_load((repository / "config/demo.yaml").read_text())
     values["colour"] = "red"

@@ -9,7 +9,7 @@ from snakemake.settings.types import DeploymentMethod
 
 from revocab.config import as_json, expand as expand_runs, validate
 from revocab.config.checks import WORLD_PARTS
-from revocab.config.expand import checkpoint_steps
+from revocab.config.expand import checkpoint_steps, stage_mixtures
 from revocab.errors import RevocabError
 from revocab.evaluation.vllm_engine import vllm_python
 from revocab.imports import closure

@@ -4,7 +4,7 @@
 rule pack_tokens:
     input:
         tokenizer=lambda wildcards: tokenizer_manifest(wildcards.tokenizer),
-        corpora=lambda wildcards: corpus_files(EXPERIMENT.mixtures[wildcards.mixture]),
+        corpora=lambda wildcards: corpus_files(packed_corpora(wildcards)),
         heldout=corpus_files(EXPERIMENT.evaluation.heldout, "heldout"),
         code=code("pack_tokens"),
     output:

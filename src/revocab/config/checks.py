@@ -54,6 +54,12 @@ def check_references(experiment: Experiment) -> Iterator[str]:
         if model.pretrain:
             used.append((f"models.{name}.pretrain.mixture", model.pretrain.mixture, "mixture"))
             used.append((f"models.{name}.pretrain.recipe", model.pretrain.recipe, "recipe"))
+    for name, recipe in e.recipes.items():
+        used += [
+            (f"recipes.{name}.stages.{stage.name}.mixture", stage.mixture, "mixture")
+            for stage in recipe.stages or ()
+            if stage.mixture
+        ]
     for name, group in e.runs.items():
         used += group_references(f"runs.{name}", group)
     used += [("evaluation.heldout", corpus, "corpus") for corpus in e.evaluation.heldout]

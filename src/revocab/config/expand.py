@@ -34,6 +34,8 @@ class Run:
     trains: bool
     #: Whether tokens are compared in fastText vectors, which are trained for the target tokenizer.
     auxiliary: bool = False
+    #: Mixture of every stage, where stages have their own.
+    stage_mixtures: dict[str, str] = field(default_factory=dict, hash=False)
 
     def scored_steps(self) -> list[int]:
         """Return the steps at which scores are taken: every checkpoint, or 0 for a base model."""
@@ -51,6 +53,16 @@ def checkpoint_steps(recipe: Recipe) -> list[int]:
     """Return the steps at which a recipe exports: every ``checkpoint_every``-th and the last."""
     steps = list(range(recipe.checkpoint_every, recipe.steps + 1, recipe.checkpoint_every))
     return steps if steps and steps[-1] == recipe.steps else [*steps, recipe.steps]
+
+
+def stage_mixtures(recipe: Recipe, mixture: str) -> dict[str, str]:
+    """Return the mixture of every stage by its name; nothing where all stages have ``mixture``.
+
+    ``mixture`` is that of stages which name none. Rows with one mixture throughout are laid out
+    without regard to stages.
+    """
+    named = {stage.name: stage.mixture or mixture for stage in recipe.stages or ()}
+    return named if set(named.values()) - {mixture} else {}
 
 
 def method_name(name: str, entry: RunMethod) -> str:
@@ -101,6 +113,7 @@ def expand_group(experiment: Experiment, group_id: str, group: RunGroup) -> list
                 helper=(entry.helper or group.helper) if needed == "helper" else None,
                 auxiliary=needed == "fasttext",
                 mixture=group.mixture,
+                stage_mixtures=stage_mixtures(experiment.recipes[recipe], group.mixture),
                 recipe=recipe,
                 seed=experiment.seed if entry.seed is None else entry.seed,
                 steps=[0, *checkpoint_steps(experiment.recipes[recipe])],
@@ -123,7 +136,8 @@ def expand(experiment: Experiment) -> list[Run]:
 
 def as_json(experiment: Experiment) -> dict[str, Any]:
     """Return the experiment and its runs as plain data: what ``experiment.json`` holds."""
-    return {
-        "experiment": experiment.model_dump(mode="json"),
-        "runs": [asdict(run) for run in expand(experiment)],
-    }
+    runs = [asdict(run) for run in expand(experiment)]
+    for run in runs:
+        if not run["stage_mixtures"]:
+            del run["stage_mixtures"]
+    return {"experiment": experiment.model_dump(mode="json"), "runs": runs}

@@ -9,15 +9,15 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from revocab.config.checks import all_problems, schema_problems
+from revocab.config.checks import all_problems, schema_problems, unknown
 from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
 
 TASKS_FOLDER = Path("config/tasks")
 #: Beside the tasks: recipes that an experiment takes by name (``from:``).
 RECIPES = "recipes"
-#: Keys of a recipe that stand for one another: giving one replaces the other of the file.
-ALTERNATIVES = (("steps", "tokens"), ("warmup_steps", "warmup_share"))
+#: Keys of a recipe or stage that stand for one another: giving one replaces the others of the file.
+ALTERNATIVES = (("steps", "tokens", "share"), ("warmup_steps", "warmup_share"))
 
 
 def substitute(value: Any, data_root: str) -> Any:
@@ -56,7 +56,8 @@ def validate(values: dict[str, Any], tasks_folder: Path = TASKS_FOLDER) -> Exper
 def with_named_recipes(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return ``values`` with each recipe that says ``from: NAME`` laid over ``folder/NAME.yaml``.
 
-    Raises :class:`RevocabError` naming every recipe that is not there.
+    Its stages are changed by name: ``stages: {embeddings: {mixture: even}}``; a list replaces them.
+    Raises :class:`RevocabError` naming every recipe and stage that is not there.
     """
     recipes = values.get("recipes")
     if not isinstance(recipes, dict):
@@ -64,21 +65,43 @@ def with_named_recipes(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     problems, found = [], {}
     for name, recipe in recipes.items():
         found[name] = recipe
-        if not isinstance(recipe, dict) or "from" not in recipe:
+        if not isinstance(recipe, dict):
+            continue
+        changed = recipe.get("stages")
+        if "from" not in recipe:
+            if isinstance(changed, dict):
+                problems.append(
+                    f"recipes.{name}.stages: stages by name change those of a named recipe, and no"
+                    " 'from:' is given; name one, or give a list of stages"
+                )
             continue
         file = folder / f"{recipe['from']}.yaml"
         if not file.is_file():
             known = ", ".join(sorted(path.stem for path in folder.glob("*.yaml"))) or "none"
             problems.append(f"recipes.{name}.from: no recipe {recipe['from']!r} (known: {known})")
             continue
-        found[name] = laid_over(yaml.safe_load(file.read_text(encoding="utf-8")), recipe)
+        base = yaml.safe_load(file.read_text(encoding="utf-8"))
+        if isinstance(changed, dict):
+            known = [stage["name"] for stage in base.get("stages", ())]
+            problems += [
+                unknown(f"recipes.{name}.stages", one, known, f"stage of {recipe['from']!r}")
+                for one in changed
+                if one not in known
+            ]
+        found[name] = laid_over(base, recipe)
     if problems:
         raise RevocabError(problems)
     return {**values, "recipes": found}
 
 
 def laid_over(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """Return recipe ``base`` with ``changes``; see :data:`ALTERNATIVES`."""
+    """Return recipe or stage ``base`` with ``changes``; see :data:`ALTERNATIVES`."""
+    if isinstance(changes.get("stages"), dict):
+        stages = [
+            laid_over(stage, changes["stages"].get(stage["name"]) or {})
+            for stage in base.get("stages", ())
+        ]
+        changes = {**changes, "stages": stages}
     replaced = {other for pair in ALTERNATIVES for key in pair if key in changes for other in pair}
     kept = {key: value for key, value in base.items() if key not in replaced}
     return {**kept, **{key: value for key, value in changes.items() if key != "from"}}

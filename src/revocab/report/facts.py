@@ -29,16 +29,22 @@ class Fact:
 
 
 def adapted_language(results: Results, group: str) -> str:
-    """Return the language with the largest share in a group's mixture."""
+    """Return the language with the largest share in a group's mixture, or in those of its stages
+    taken together.
+    """
+    experiment = results.experiment
+    settings = experiment["runs"][group]
+    stages = experiment["recipes"][settings["recipe"]].get("stages") or [{"steps": 1}]
     shares: dict[str, float] = {}
-    mixture = results.experiment["mixtures"][results.experiment["runs"][group]["mixture"]]
-    by_size = [corpus for corpus, share in mixture.items() if share == "size"]
-    rest = 1 - sum(share for share in mixture.values() if share != "size")
-    for corpus, share in mixture.items():
-        language = results.experiment["corpora"][corpus]["language"]
-        # Sizes are unknown here: what the fixed shares leave is taken as split evenly.
-        known = rest / len(by_size) if share == "size" else share
-        shares[language] = shares.get(language, 0) + known
+    for stage in stages:
+        mixture = experiment["mixtures"][stage.get("mixture") or settings["mixture"]]
+        by_size = [corpus for corpus, share in mixture.items() if share == "size"]
+        rest = 1 - sum(share for share in mixture.values() if share != "size")
+        for corpus, share in mixture.items():
+            language = experiment["corpora"][corpus]["language"]
+            # Sizes are unknown here: what the fixed shares leave is taken as split evenly.
+            known = rest / len(by_size) if share == "size" else share
+            shares[language] = shares.get(language, 0) + known * stage["steps"]
     return max(sorted(shares), key=shares.__getitem__)
 
 

@@ -1,27 +1,32 @@
-"""Packed token rows as a dataset that is read front to back from a memory map."""
+"""Packed token rows as a dataset that is read front to back from memory maps."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from revocab import io
 from revocab.errors import RevocabError
+from revocab.training.shards import ShardedRows, open_shards
+
+if TYPE_CHECKING:
+    from revocab.training.settings import Settings
 
 
 @dataclass(frozen=True)
 class PackedRows:
     """The first ``rows`` rows of a packed folder, as a torch dataset fetched by whole batches."""
 
-    tokens: np.ndarray
+    tokens: np.ndarray | ShardedRows
     manifest: dict[str, Any]
     rows: int
     #: With document masking: one bit a token, 1 where a document begins [rows, ceil(L / 8)].
-    starts: np.ndarray | None = None
+    starts: np.ndarray | ShardedRows | None = None
     #: Rows of a step, over which a loss is a mean.
     batch_size: int = 1
 
@@ -43,7 +48,7 @@ class PackedRows:
             batch["predicted"] = torch.tensor([self._predicted(index) for index in indices])
         return batch
 
-    def _firsts(self, rows: Any) -> np.ndarray:
+    def _firsts(self, rows: Sequence[int]) -> np.ndarray:
         """Return booleans [B, L]: the first token of each document, and of each row."""
         firsts = np.unpackbits(self.starts[rows], axis=1, count=self.sequence_length).astype(bool)
         firsts[:, 0] = True
@@ -52,7 +57,7 @@ class PackedRows:
     def _predicted(self, row: int) -> int:
         """Return the number of tokens predicted in the step that ``row`` belongs to."""
         begin = row // self.batch_size * self.batch_size
-        return int((~self._firsts(slice(begin, begin + self.batch_size))).sum())
+        return int((~self._firsts(range(begin, begin + self.batch_size))).sum())
 
     @property
     def sequence_length(self) -> int:
@@ -74,7 +79,8 @@ def as_collated(batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 def open_packed(folder: str | Path, rows: int, batch_size: int = 1) -> PackedRows:
     """Open a folder written by ``pack_tokens`` for ``rows`` rows of training.
 
-    Raises :class:`RevocabError` if a file is damaged or there are too few rows.
+    Only the shards that hold those rows are read. Raises :class:`RevocabError` naming every damaged
+    one, or if there are too few rows.
     """
     folder = Path(folder)
     manifest = io.read_json(folder / "manifest.json")
@@ -83,22 +89,8 @@ def open_packed(folder: str | Path, rows: int, batch_size: int = 1) -> PackedRow
             f"{folder}: {manifest['rows']} rows, {rows} needed (steps x batch size); "
             f"pack again with --rows {rows}"
         )
-    tokens = checked_array(folder / "tokens.npy", manifest["sha256"])
-    starts = None
-    if manifest.get("document_masking"):
-        starts = checked_array(folder / "starts.npy", manifest["starts_sha256"])
+    tokens, starts = open_shards(folder, manifest, rows)
     return PackedRows(tokens, manifest, rows, starts, batch_size)
-
-
-def checked_array(file: Path, expected: str) -> np.ndarray:
-    """Return an array file as a memory map; :class:`RevocabError` if its checksum is another."""
-    found = io.sha256(file)
-    if found != expected:
-        raise RevocabError(
-            f"{file}: SHA-256 {found[:12]}…, manifest says {expected[:12]}…; the file is damaged: "
-            "delete the folder and pack again"
-        )
-    return np.load(file, mmap_mode="r")
 
 
 def check_fit(packed: PackedRows, config: Any, model_folder: Path, heldout: dict[str, Any]) -> None:
@@ -129,3 +121,20 @@ def check_fit(packed: PackedRows, config: Any, model_folder: Path, heldout: dict
             )
     if problems:
         raise RevocabError(problems)
+
+
+def check_stages(manifest: Mapping[str, Any], settings: Settings) -> None:
+    """Raise :class:`RevocabError` if rows were mixed for other stages than ``settings`` train.
+
+    Rows with one mixture throughout suit any stages.
+    """
+    packed = [(stage["name"], stage["rows"]) for stage in manifest.get("stages", ())]
+    asked = [(stage.name, stage.steps * settings.batch_size) for stage in settings.plan.stages]
+    if packed and packed != asked:
+        rows, wanted = (
+            ", ".join(f"{name} {count}" for name, count in one) for one in (packed, asked)
+        )
+        raise RevocabError(
+            f"packed rows are mixed for the stages {rows} (rows), but the recipe's are {wanted};"
+            " pack again with --stage for each"
+        )

@@ -7,16 +7,12 @@ that training reads them front to back with any number of processes.
 
 from __future__ import annotations
 
-import errno
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.training.mixture import interleave, rows_by_share, shares_by_size
+from revocab.training.mixture import layout
 from revocab.training.tokens import (
     Document,
     TextTokenizer,
@@ -29,8 +25,8 @@ from revocab.training.tokens import (
 if TYPE_CHECKING:
     import numpy as np
 
-#: A file system that cannot take room ahead: writing finds out instead.
-UNSUPPORTED = frozenset({errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS})
+    from revocab.training.shards import ShardedRows
+
 HELDOUT_KEY = "skipped_heldout"
 #: Rows written to the array at once.
 BLOCK_ROWS = 1024
@@ -43,6 +39,7 @@ class CorpusCount:
     The document that the budget cuts counts as one, with the bytes and words of the part used.
     """
 
+    #: Of all rows, or of the only mixture as it was asked for.
     share: float
     rows: int
     tokens: int = 0
@@ -77,12 +74,34 @@ class PackingOptions:
     repeat_corpora: bool = False
     document_masking: bool = False
     size_exponent: float = 1.0
+    #: Name and rows of each stage with a mixture of its own, in order; empty: one mixture.
+    stages: tuple[tuple[str, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        given = sum(rows for _, rows in self.stages)
+        if self.stages and given != self.rows:
+            raise RevocabError(f"--stage: {given} rows in all, but --rows is {self.rows}; mend one")
+
+    @property
+    def parts(self) -> tuple[tuple[str, int], ...]:
+        """Name and rows of each part of the run that has one mixture."""
+        return self.stages or (("everything", self.rows),)
+
+
+@dataclass(frozen=True)
+class StageCount:
+    """Rows of a stage, and of each corpus in it: ``{id: {"share": ..., "rows": ...}}``."""
+
+    name: str
+    rows: int
+    corpora: dict[str, dict[str, Any]]
 
 
 @dataclass
 class Packed:
-    """Result of :func:`pack`: counts by corpus, and the largest id written."""
+    """Result of :func:`pack`: counts by stage and by corpus, and the largest id written."""
 
+    stages: list[StageCount] = field(default_factory=list)
     corpora: dict[str, CorpusCount] = field(default_factory=dict)
     largest_id: int = 0
 
@@ -181,139 +200,50 @@ def mark_starts(
 
 
 def pack(
-    array: np.ndarray,
-    corpora: Mapping[str, tuple[float, Callable[[], Iterable[dict[str, Any]]]]],
+    array: np.ndarray | ShardedRows,
+    corpora: Mapping[str, tuple[Sequence[float], Callable[[], Iterable[dict[str, Any]]]]],
     tokenizer: TextTokenizer,
     options: PackingOptions,
-    bits: np.ndarray | None = None,
+    bits: np.ndarray | ShardedRows | None = None,
 ) -> Packed:
-    """Fill ``array`` [rows, sequence_length] from ``corpora``: ``{id: (share, read)}``.
+    """Fill ``array`` [rows, sequence_length] from ``corpora``: ``{id: (share by stage, read)}``.
 
     ``bits`` [rows, ceil(sequence_length / 8)], if given, gets a 1 where a document begins.
 
-    Rows of one corpus stay in document order. Memory stays at one block whatever the size of the
-    array, which may be a memory map. Errors: see :func:`rows_by_share` and :func:`token_stream`.
+    Rows of one corpus stay in document order, also from one stage to the next. Memory stays at one
+    block whatever the size of the array, which may lie in memory maps. Errors: see :func:`layout`
+    and :func:`token_stream`.
     """
+    import numpy as np
+
     shares = {name: share for name, (share, _) in corpora.items()}
-    counts = rows_by_share(shares, options.rows)
-    positions = interleave(counts, options.seed)
-    packed = Packed()
-    for name, (share, read) in corpora.items():
-        count = packed.corpora[name] = CorpusCount(share=share, rows=counts[name])
+    positions = layout(shares, options.parts, options.seed)
+    packed = Packed(
+        stages=[
+            StageCount(
+                name,
+                rows,
+                {
+                    corpus: {"share": shares[corpus][number], "rows": len(places[number])}
+                    for corpus, places in positions.items()
+                    if len(places[number])
+                },
+            )
+            for number, (name, rows) in enumerate(options.parts)
+        ]
+    )
+    for name, (_, read) in corpora.items():
+        places = np.concatenate(positions[name])
+        overall = shares[name][0] if len(options.parts) == 1 else len(places) / options.rows
+        count = packed.corpora[name] = CorpusCount(share=overall, rows=len(places))
         done, length = 0, options.sequence_length
         starts = [] if bits is not None else None
         stream = token_stream(name, read, tokenizer, options, count, starts)
         for block in blocks(stream, length):
-            rows = positions[name][done : done + len(block)]
+            rows = places[done : done + len(block)]
             array[rows] = block
             if bits is not None:
                 mark_starts(bits, rows, done * length, length, starts)
             done += len(block)
             packed.largest_id = max(packed.largest_id, int(block.max()))
     return packed
-
-
-def create_array(path: Path, dtype: Any, shape: tuple[int, int]) -> np.ndarray:
-    """Return a new array file as a memory map, its room on disk already taken.
-
-    Raises ``OSError`` where the disk is too small: a write to a map of a file with holes would end
-    the process instead.
-    """
-    import numpy as np
-
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    try:
-        array = np.lib.format.open_memmap(path, "w+", dtype, shape)
-        if hasattr(os, "posix_fallocate"):
-            with path.open("r+b") as handle:
-                os.posix_fallocate(handle.fileno(), 0, os.fstat(handle.fileno()).st_size)
-    except OSError as error:
-        if error.errno not in UNSUPPORTED:
-            text = f"no room for {size} bytes ({error.strerror})"
-            raise OSError(error.errno, text, str(path)) from None
-    return array
-
-
-def pack_folder(
-    tokenizer_folder: str | Path,
-    corpora: Mapping[str, tuple[float | None, Path]],
-    options: PackingOptions,
-    out: str | Path,
-    heldout: Iterable[Path] = (),
-) -> dict[str, Any]:
-    """Write ``out/tokens.npy`` from corpus folders, then the manifest, which is returned.
-
-    ``corpora`` maps ids to (share, folder with ``train.jsonl.gz``); a share of ``None`` is drawn by
-    size. The array is uint16 for up to 65,536 tokens of vocabulary, else uint32. With document
-    masking ``out/starts.npy`` marks the first token of each document. Documents that a folder of
-    ``heldout`` holds out are left out of every corpus. Raises :class:`RevocabError` as its parts
-    do, and ``OSError`` for a disk without room, in both cases leaving nothing.
-    """
-    import numpy as np
-
-    from revocab import io
-    from revocab.training.exclusion import heldout_keys, without_heldout
-    from revocab.training.tokens import load_tokenizer
-
-    given = {name: share for name, (share, _) in corpora.items()}
-    sized = [name for name, share in given.items() if share is None]
-    sizes = {
-        name: io.read_json(corpora[name][1] / "manifest.json")["train"]["bytes"] for name in sized
-    }
-    shares = shares_by_size(given, sizes, options.size_exponent)
-    rows_by_share(shares, options.rows)
-    tokenizer = load_tokenizer(tokenizer_folder)
-    out = Path(out)
-    (out / "manifest.json").unlink(missing_ok=True)
-    dtype = np.uint16 if tokenizer.vocabulary_size <= 65536 else np.uint32
-    files = {name: folder / "train.jsonl.gz" for name, (_, folder) in corpora.items()}
-    keys = heldout_keys(heldout)
-    skipped = dict.fromkeys(files, 0)
-
-    def reader(name: str) -> Callable[[], Iterable[dict[str, Any]]]:
-        def skip() -> None:
-            skipped[name] += 1
-
-        return lambda: without_heldout(io.read_jsonl(files[name]), keys, skip)
-
-    length = options.sequence_length
-    masks = options.document_masking
-    with ExitStack() as files_to_write:
-        temporary = files_to_write.enter_context(io.atomic(out / "tokens.npy"))
-        array, bits = create_array(temporary, dtype, (options.rows, length)), None
-        if masks:
-            marks = files_to_write.enter_context(io.atomic(out / "starts.npy"))
-            bits = create_array(marks, np.uint8, (options.rows, -(-length // 8)))
-        readers = {name: (shares[name], reader(name)) for name in corpora}
-        packed = pack(array, readers, tokenizer, options, bits)
-        for one in (array, bits) if masks else (array,):
-            one.flush()
-        del array, bits, one
-    for name, count in packed.corpora.items():
-        count.skipped_heldout = skipped[name]
-    tokens = options.rows * length
-    manifest = {
-        "rows": options.rows,
-        "sequence_length": length,
-        "tokens": tokens,
-        "tokens_per_byte": tokens / max(1, sum(count.bytes for count in packed.corpora.values())),
-        "seed": options.seed,
-        "document_start": options.document_start,
-        "document_end": options.document_end,
-        **({"document_masking": True} if masks else {}),
-        "repeat_corpora": options.repeat_corpora,
-        **({"size_exponent": options.size_exponent, "sizes": sizes} if sized else {}),
-        "dtype": np.dtype(dtype).name,
-        "vocabulary_size": tokenizer.vocabulary_size,
-        "largest_id": packed.largest_id,
-        "words": "whitespace-separated",
-        "corpora": {name: count.described() for name, count in packed.corpora.items()},
-        "sha256": io.sha256(out / "tokens.npy"),
-        **({"starts_sha256": io.sha256(out / "starts.npy")} if masks else {}),
-        "inputs": {
-            "tokenizer.json": io.sha256(Path(tokenizer_folder) / "tokenizer.json"),
-            "corpora": {name: io.sha256(path) for name, path in files.items()},
-        },
-    }
-    io.write_json(out / "manifest.json", manifest)
-    return manifest

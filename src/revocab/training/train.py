@@ -80,18 +80,19 @@ class Inputs:
 def load_inputs(run: Run) -> Inputs:
     """Load data and model (float32 weights whatever the source's dtype); check that they fit.
 
-    Raises :class:`RevocabError` for damaged or too little data, and for ids or lengths that the
-    model does not have.
+    Raises :class:`RevocabError` for damaged or too little data, for data mixed for other stages,
+    and for ids or lengths that the model does not have.
     """
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
 
-    from revocab.training.data import check_fit, open_packed
+    from revocab.training.data import check_fit, check_stages, open_packed
     from revocab.training.evaluate import open_heldout
 
     packed = open_packed(
         run.packed, run.settings.steps * run.settings.batch_size, run.settings.batch_size
     )
+    check_stages(packed.manifest, run.settings)
     heldout, manifest = open_heldout(run.heldout)
     checksums = input_checksums(run)
     config = AutoConfig.from_pretrained(run.model, local_files_only=True)
@@ -303,6 +304,7 @@ def _manifest(run: Run, inputs: Inputs) -> dict[str, Any]:
         ],
         "settings": settings.described(),
         "corpora": packed["corpora"] if rows == packed["rows"] else None,
+        **({"stages": packed["stages"]} if "stages" in packed else {}),
         "inputs": inputs.checksums,
         "versions": {
             module.__name__: module.__version__ for module in (accelerate, torch, transformers)

@@ -1,17 +1,33 @@
 # Input and params functions of train.smk.
 
 
-def pack_arguments(wildcards):
-    """Return the options of pack_tokens: shares of the mixture, and rows for the whole recipe."""
+def drawn_mixtures(wildcards):
+    """Return the shares that a packing draws by: for every stage, or once for all of them."""
     recipe = EXPERIMENT.recipes[wildcards.recipe]
+    names = list(stage_mixtures(recipe, wildcards.mixture).values()) or [wildcards.mixture]
+    return [EXPERIMENT.mixtures[name] for name in names]
+
+
+def packed_corpora(wildcards):
+    """Return the corpora that a packing draws from, each once."""
+    return list(dict.fromkeys(one for mixture in drawn_mixtures(wildcards) for one in mixture))
+
+
+def pack_arguments(wildcards, resources):
+    """Return the options of pack_tokens: shares of the mixtures, and rows for the whole recipe."""
+    recipe = EXPERIMENT.recipes[wildcards.recipe]
+    mixtures = drawn_mixtures(wildcards)
     shares = [
-        f"{corpus}={share}={corpus_folder(corpus)}"
-        for corpus, share in EXPERIMENT.mixtures[wildcards.mixture].items()
+        f"{one}={','.join(str(mixture.get(one, 0)) for mixture in mixtures)}={corpus_folder(one)}"
+        for one in packed_corpora(wildcards)
     ]
+    staged = stage_mixtures(recipe, wildcards.mixture)
+    rows = {stage.name: stage.steps * recipe.batch_size for stage in recipe.stages or ()}
     heldout = [corpus_folder(corpus) for corpus in EXPERIMENT.evaluation.heldout]
-    by_size = "size" in EXPERIMENT.mixtures[wildcards.mixture].values()
+    by_size = any("size" in mixture.values() for mixture in mixtures)
     return (
         repeated("--corpus", shares)
+        + repeated("--stage", [f"{name}={rows[name]}" for name in staged])
         + options(
             sequence_length=recipe.sequence_length,
             rows=recipe.steps * recipe.batch_size,
@@ -21,6 +37,7 @@ def pack_arguments(wildcards):
             repeat_corpora=recipe.repeat_corpora,
             document_masking=recipe.document_masking,
             size_exponent=recipe.size_exponent if by_size else None,
+            shard_bytes=resources.get("shard_bytes"),
         )
         + repeated("--heldout", heldout)
     )
@@ -41,7 +58,7 @@ def recipe_arguments(name, seed):
     packing |= {"document_masking", "size_exponent"}
     recipe = EXPERIMENT.recipes[name]
     stages = [
-        json.dumps(stage.model_dump(exclude_none=True), sort_keys=True)
+        json.dumps(stage.model_dump(exclude_none=True, exclude={"mixture"}), sort_keys=True)
         for stage in recipe.stages or ()
     ]
     return options(**recipe.model_dump(exclude={*packing, "stages"}), seed=seed) + repeated(

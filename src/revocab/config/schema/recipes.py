@@ -50,6 +50,8 @@ class Stage(Closed):
     schedule: Literal["constant", "cosine"] = "cosine"
     final_learning_rate_share: float = Field(default=0.1, ge=0, le=1)
     weight_decay: float = Field(default=0.0, ge=0)
+    #: A mixture of data for this stage alone (default: that of the run group or pretraining).
+    mixture: Id | None = None
     #: Rates of groups (names as in ``train``); the first that fits a parameter holds.
     groups: dict[Line, Rates] = Field(default_factory=dict)
 

@@ -1,0 +1,134 @@
+"""Corpus folders and a tokenizer in, a folder of packed rows with its manifest out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from revocab import io
+from revocab.errors import RevocabError
+from revocab.training.exclusion import heldout_keys, without_heldout
+from revocab.training.mixture import layout, shares_by_size
+from revocab.training.packing import Packed, PackingOptions, pack
+from revocab.training.shards import SHARD_BYTES, new_shards
+from revocab.training.tokens import load_tokenizer
+
+#: What is summed over the corpora of a language.
+SUMMED = ("rows", "tokens", "bytes", "words", "documents")
+
+
+def pack_folder(
+    tokenizer_folder: str | Path,
+    corpora: Mapping[str, tuple[Sequence[float | None], Path]],
+    options: PackingOptions,
+    out: str | Path,
+    heldout: Iterable[Path] = (),
+    shard_bytes: int = SHARD_BYTES,
+) -> dict[str, Any]:
+    """Write shards of rows to ``out`` from corpus folders, then the manifest, which is returned.
+
+    ``corpora`` maps ids to (share by stage, folder with ``train.jsonl.gz``); a share of ``None`` is
+    drawn by size. Tokens are uint16 for up to 65,536 tokens of vocabulary, else uint32. With
+    document masking ``starts-*.npy`` mark the first token of each document. Documents that a folder
+    of ``heldout`` holds out are left out of every corpus. A shard has at most ``shard_bytes`` of
+    tokens. Raises :class:`RevocabError` as its parts do, and ``OSError`` for a disk without room;
+    both leave nothing.
+    """
+    out = Path(out)
+    folders = {name: folder for name, (_, folder) in corpora.items()}
+    described = {name: io.read_json(one / "manifest.json") for name, one in folders.items()}
+    shares, sizes = resolved_shares(corpora, described, options)
+    layout(shares, options.parts, options.seed)  # its errors come before slow or lossy work
+    tokenizer = load_tokenizer(tokenizer_folder)
+    dtype = np.uint16 if tokenizer.vocabulary_size <= 65536 else np.uint32
+    files = {name: folder / "train.jsonl.gz" for name, folder in folders.items()}
+    keys = heldout_keys(heldout)
+    skipped = dict.fromkeys(files, 0)
+
+    def reader(name: str) -> Callable[[], Iterable[dict[str, Any]]]:
+        def skip() -> None:
+            skipped[name] += 1
+
+        return lambda: without_heldout(io.read_jsonl(files[name]), keys, skip)
+
+    length, masks = options.sequence_length, options.document_masking
+    with new_shards(
+        out, options.rows, length, dtype, masks=masks, shard_bytes=shard_bytes
+    ) as shards:
+        readers = {name: (shares[name], reader(name)) for name in corpora}
+        packed = pack(shards.tokens, readers, tokenizer, options, shards.starts)
+    for name, count in packed.corpora.items():
+        count.skipped_heldout = skipped[name]
+    tokens = options.rows * length
+    manifest = {
+        "rows": options.rows,
+        "sequence_length": length,
+        "tokens": tokens,
+        "tokens_per_byte": tokens / max(1, sum(count.bytes for count in packed.corpora.values())),
+        "seed": options.seed,
+        "document_start": options.document_start,
+        "document_end": options.document_end,
+        **({"document_masking": True} if masks else {}),
+        "repeat_corpora": options.repeat_corpora,
+        **({"size_exponent": options.size_exponent, "sizes": sizes} if sizes else {}),
+        "dtype": np.dtype(dtype).name,
+        "vocabulary_size": tokenizer.vocabulary_size,
+        "largest_id": packed.largest_id,
+        "words": "whitespace-separated",
+        "corpora": {name: count.described() for name, count in packed.corpora.items()},
+        "languages": by_language(
+            packed, {name: one["language"] for name, one in described.items()}
+        ),
+        **({"stages": [asdict(one) for one in packed.stages]} if options.stages else {}),
+        **shards.described(),
+        "inputs": {
+            "tokenizer.json": io.sha256(Path(tokenizer_folder) / "tokenizer.json"),
+            "corpora": {name: io.sha256(path) for name, path in files.items()},
+        },
+    }
+    io.write_json(out / "manifest.json", manifest)
+    return manifest
+
+
+def resolved_shares(
+    corpora: Mapping[str, tuple[Sequence[float | None], Path]],
+    described: Mapping[str, Mapping[str, Any]],
+    options: PackingOptions,
+) -> tuple[dict[str, list[float]], dict[str, int]]:
+    """Return each corpus' share of every stage, and the bytes of those drawn by size.
+
+    ``described`` are the corpora's manifests. Raises :class:`RevocabError` where a corpus has not
+    one share per stage.
+    """
+    stages = len(options.parts)
+    problems = [
+        f"--corpus {name}: {len(given)} shares for {stages} stages; give one per --stage"
+        for name, (given, _) in corpora.items()
+        if len(given) != stages
+    ]
+    if problems:
+        raise RevocabError(problems)
+    sizes = {
+        name: described[name]["train"]["bytes"]
+        for name, (given, _) in corpora.items()
+        if None in given
+    }
+    shares: dict[str, list[float]] = {name: [] for name in corpora}
+    for number in range(stages):
+        given = {name: one[number] for name, (one, _) in corpora.items()}
+        for name, share in shares_by_size(given, sizes, options.size_exponent).items():
+            shares[name].append(share)
+    return shares, sizes
+
+
+def by_language(packed: Packed, languages: Mapping[str, str]) -> dict[str, dict[str, int]]:
+    """Return the counts of ``packed`` summed over the corpora of each language."""
+    found = {language: dict.fromkeys(SUMMED, 0) for language in languages.values()}
+    for name, count in packed.corpora.items():
+        for key in SUMMED:
+            found[languages[name]][key] += getattr(count, key)
+    return found

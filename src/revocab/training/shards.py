@@ -1,0 +1,222 @@
+"""Packed rows in array files of bounded size (shards): an index, a checksum each, rows by number.
+
+Every shard is a ``.npy`` of its own, ``tokens-00000.npy`` and so on; with document masking
+``starts-00000.npy`` beside it holds one bit a token for the same rows. How rows are cut into shards
+changes nothing that is computed from them, nor the checksum of the whole.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io as streams
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from revocab import io
+from revocab.errors import RevocabError
+
+#: Large enough that a corpus of a billion tokens has few files, small enough to copy one again.
+SHARD_BYTES = 256 * 2**20
+#: Shards mapped at once: rows are read and written nearly in order, so more would not be used.
+OPEN_SHARDS = 8
+#: A file system that cannot take room ahead: writing finds out instead.
+UNSUPPORTED = frozenset({errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS})
+#: What a packing leaves in its folder beside the manifest, also an earlier or a killed one.
+LEFTOVERS = ("tokens*.npy", "starts*.npy", ".tokens*.part", ".starts*.part", ".manifest*.part")
+
+
+class ShardedRows:
+    """Rows [rows, width] that lie in several array files, of which few are mapped at a time."""
+
+    def __init__(self, files: Sequence[Path], firsts: Sequence[int], mode: str = "r"):
+        self.files = list(files)
+        #: Number of the first row of each file, ascending from 0.
+        self.firsts = np.asarray(firsts)
+        self._map = lru_cache(OPEN_SHARDS)(lambda number: np.load(self.files[number], mode))
+
+    def _parts(self, rows: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """Yield (file, places within ``rows``, rows within the file) for each file met."""
+        owners = np.searchsorted(self.firsts, rows, side="right") - 1
+        for number in np.unique(owners).tolist():
+            places = np.flatnonzero(owners == number)
+            yield number, places, rows[places] - self.firsts[number]
+
+    def __getitem__(self, rows: int | Sequence[int]) -> np.ndarray:
+        """Return one row [width], or rows [B, width] in the order asked for."""
+        if isinstance(rows, int | np.integer):
+            number = int(np.searchsorted(self.firsts, rows, side="right")) - 1
+            return self._map(number)[rows - self.firsts[number]]
+        rows = np.asarray(rows)
+        parts = [(places, self._map(n)[inside]) for n, places, inside in self._parts(rows)]
+        if len(parts) == 1:
+            return parts[0][1]
+        found = np.empty((len(rows), parts[0][1].shape[1]), parts[0][1].dtype)
+        for places, values in parts:
+            found[places] = values
+        return found
+
+    def __setitem__(self, rows: np.ndarray, values: np.ndarray) -> None:
+        """Write ``values`` [B, width] to ``rows`` [B]."""
+        for number, places, inside in self._parts(rows):
+            self._map(number)[inside] = values[places]
+
+
+@dataclass(frozen=True)
+class NewShards:
+    """Shards in the making: ``tokens`` [rows, length], and ``starts`` or None, to be filled."""
+
+    tokens: ShardedRows
+    starts: ShardedRows | None
+    out: Path
+    rows: int
+
+    def sync(self) -> None:
+        """Bring everything to the disk, so that an error of the disk is met here."""
+        for rows in filter(None, (self.tokens, self.starts)):
+            for file in rows.files:
+                with file.open("r+b") as handle:
+                    os.fsync(handle.fileno())
+
+    def described(self) -> dict[str, Any]:
+        """Return the manifest's part on the finished shards: checksums of all, and the index.
+
+        ``sha256`` is that of all tokens as one array file, whatever the number of shards.
+        """
+        ends = [*self.tokens.firsts[1:].tolist(), self.rows]
+        index = [
+            {"first_row": first, "rows": end - first}
+            for first, end in zip(self.tokens.firsts.tolist(), ends, strict=True)
+        ]
+        whole = {}
+        for stem, key in (("tokens", "sha256"), ("starts", "starts_sha256")):
+            if getattr(self, stem) is None:
+                continue
+            files = [self.out / shard_name(stem, number) for number in range(len(index))]
+            for shard, file in zip(index, files, strict=True):
+                shard |= {stem: file.name, key: io.sha256(file)}
+            whole[key] = index[0][key] if len(files) == 1 else whole_sha256(files, self.rows)
+        return {**whole, "shards": index}
+
+
+def shard_name(stem: str, number: int) -> str:
+    """Return the name of a shard's file."""
+    return f"{stem}-{number:05d}.npy"
+
+
+def whole_sha256(files: Sequence[Path], rows: int) -> str:
+    """Return the SHA-256 that one array file with the rows of all ``files`` would have."""
+    first = np.load(files[0], mmap_mode="r")
+    header = streams.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        header,
+        {
+            "descr": np.lib.format.dtype_to_descr(first.dtype),
+            "fortran_order": False,
+            "shape": (rows, first.shape[1]),
+        },
+    )
+    digest = hashlib.sha256(header.getvalue())
+    for file in files:
+        digest.update(np.load(file, mmap_mode="r"))
+    return digest.hexdigest()
+
+
+def create_array(path: Path, dtype: Any, shape: tuple[int, int]) -> None:
+    """Make a new array file with its room on disk already taken.
+
+    Raises ``OSError`` where the disk is too small: a write to a map of a file with holes would end
+    the process instead.
+    """
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    try:
+        np.lib.format.open_memmap(path, "w+", dtype, shape)
+        if hasattr(os, "posix_fallocate"):
+            with path.open("r+b") as handle:
+                os.posix_fallocate(handle.fileno(), 0, os.fstat(handle.fileno()).st_size)
+    except OSError as error:
+        if error.errno not in UNSUPPORTED:
+            text = f"no room for {size} bytes ({error.strerror})"
+            raise OSError(error.errno, text, str(path)) from None
+
+
+@contextmanager
+def new_shards(
+    out: Path, rows: int, length: int, dtype: Any, *, masks: bool, shard_bytes: int = SHARD_BYTES
+) -> Iterator[NewShards]:
+    """Yield shards to fill; they get their names only if the block succeeds.
+
+    What an earlier packing left in ``out`` is removed first, its manifest before all. A shard has
+    at most ``shard_bytes`` of tokens, and at least one row. Raises :class:`RevocabError` for a size
+    below 1, ``OSError`` for a disk without room.
+    """
+    if shard_bytes < 1:
+        raise RevocabError(f"--shard-bytes: {shard_bytes}; give 1 or more")
+    (out / "manifest.json").unlink(missing_ok=True)
+    for leftover in [path for pattern in LEFTOVERS for path in out.glob(pattern)]:
+        leftover.unlink(missing_ok=True)
+    per_shard = max(1, shard_bytes // (length * np.dtype(dtype).itemsize))
+    firsts = range(0, rows, per_shard)
+
+    def create(stack: ExitStack, stem: str, dtype: Any, width: int) -> ShardedRows:
+        files = []
+        for number, first in enumerate(firsts):
+            files.append(stack.enter_context(io.atomic(out / shard_name(stem, number))))
+            create_array(files[-1], dtype, (min(per_shard, rows - first), width))
+        return ShardedRows(files, firsts, "r+")
+
+    with ExitStack() as stack:
+        tokens = create(stack, "tokens", dtype, length)
+        starts = create(stack, "starts", np.uint8, -(-length // 8)) if masks else None
+        shards = NewShards(tokens, starts, out, rows)
+        yield shards
+        shards.sync()
+
+
+def open_shards(
+    folder: Path, manifest: Mapping[str, Any], rows: int
+) -> tuple[ShardedRows, ShardedRows | None]:
+    """Return tokens and, with document masking, starts of the first ``rows`` rows, verified.
+
+    Raises :class:`RevocabError` naming every missing or damaged shard.
+    """
+    if "shards" not in manifest:
+        raise RevocabError(f"{folder}: its manifest has no index of shards; pack again")
+    index = [shard for shard in manifest["shards"] if shard["first_row"] < rows]
+    stems = {"tokens": "sha256"}
+    if manifest.get("document_masking"):
+        stems["starts"] = "starts_sha256"
+    problems = [
+        problem
+        for shard in index
+        for stem, key in stems.items()
+        if (problem := shard_problem(folder, shard, stem, key))
+    ]
+    if problems:
+        raise RevocabError(problems)
+    firsts = [shard["first_row"] for shard in index]
+    opened = [ShardedRows([folder / one[stem] for one in index], firsts) for stem in stems]
+    return opened[0], opened[1] if len(opened) > 1 else None
+
+
+def shard_problem(folder: Path, shard: Mapping[str, Any], stem: str, key: str) -> str | None:
+    """Return what is wrong with a shard's file, if anything."""
+    file, expected = folder / shard[stem], shard[key]
+    last = shard["first_row"] + shard["rows"] - 1
+    advice = (
+        f"this shard (rows {shard['first_row']} to {last}) is damaged: put a good copy in its"
+        f" place, or delete {folder} and pack again"
+    )
+    if not file.is_file():
+        return f"{file}: missing; {advice}"
+    found = io.sha256(file)
+    if found != expected:
+        return f"{file}: SHA-256 {found[:12]}…, manifest says {expected[:12]}…; {advice}"
+    return None
