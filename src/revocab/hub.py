@@ -80,6 +80,21 @@ def converted(origin: dict[str, Any], folder: str) -> bool:
     return [one.path for one in found] == [folder]
 
 
+def read_zstd() -> None:
+    """Let fsspec, by which `datasets` streams, read ``.zst`` files with pyarrow's library.
+
+    fsspec knows this compression only where a package is installed that nothing else here needs.
+    """
+    import pyarrow
+    from fsspec.compression import compr, register_compression
+
+    def opened(file: Any, **_: Any) -> Any:
+        return pyarrow.CompressedInputStream(pyarrow.PythonFile(file), "zstd")
+
+    if "zstd" not in compr:
+        register_compression("zstd", opened, "zst")
+
+
 def dataset_rows(
     origin: dict[str, Any], name: str | None, split: str, *, streaming: bool = False
 ) -> Any:
@@ -94,6 +109,8 @@ def dataset_rows(
         chosen: dict[str, Any] = {"name": name}
         if converted(origin, folder):
             chosen = {"data_files": {split: f"{folder}/*.parquet"}}
+        if streaming:
+            read_zstd()
         return load_dataset(
             origin["hub"], split=split, revision=origin["commit"], streaming=streaming, **chosen
         )

@@ -22,6 +22,23 @@ def has_token() -> bool:
     return get_token() is not None
 
 
+#: Errors of the layers below: `datasets`, the Hub's client, httpx and aiohttp under it.
+LOST = frozenset(
+    {"ConnectionError", "TransportError", "TimeoutError", "ClientError", "FSTimeoutError"}
+)
+
+
+def explain_streamed(error: BaseException, repository: str, rows: int) -> str:
+    """Return one line on why a streamed data set ended in an error after ``rows`` rows."""
+    names = {base.__name__ for one in chain(error) for base in type(one).__mro__}
+    if not (rows and names & LOST):
+        return explain(error, repository)
+    return (
+        f"dataset {repository!r}: the connection to the Hub was lost after {rows} rows and did not"
+        " come back; nothing was written: run the same command again"
+    )
+
+
 def explain(error: BaseException, repository: str, kind: str = "dataset") -> str:
     """Return one line on why ``repository`` could not be loaded, and the next step.
 

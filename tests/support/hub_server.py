@@ -26,7 +26,7 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 #: A token whose user has accepted the terms of gated repositories; any other has not.
 GRANTED = "hf_granted"
-LFS_ENDINGS = (".safetensors", ".parquet", ".model", ".gz", ".bin")
+LFS_ENDINGS = (".safetensors", ".parquet", ".model", ".gz", ".zst", ".bin")
 KINDS = ("models", "datasets")
 
 
@@ -123,7 +123,10 @@ def read_repositories(root: Path) -> dict[tuple[str, str], Repository]:
 
 
 class HubServer(ThreadingHTTPServer):
-    """The server and what it has been asked: (method, path, status, range) in ``requests``."""
+    """The server and what it has been asked: (method, path, status, range) in ``requests``.
+
+    ``breaks`` maps SHA-256 of large files to the byte from which on the connection is lost.
+    """
 
     daemon_threads = True
     request_queue_size = 64
@@ -138,6 +141,7 @@ class HubServer(ThreadingHTTPServer):
             for one in files.values()
             if one.lfs
         }
+        self.breaks: dict[str, int] = {}
         self.requests: list[tuple[str, str, int, str | None]] = []
 
     @property
@@ -314,13 +318,17 @@ class Handler(BaseHTTPRequestHandler):
         found = self.server.store.get(name)
         if found is None:
             raise Refused(404, "EntryNotFound", "Entry not found")
-        self.send_range(found.data, {"ETag": f'"{name}"', "Accept-Ranges": "bytes"})
+        headers = {"ETag": f'"{name}"', "Accept-Ranges": "bytes"}
+        self.send_range(found.data, headers, self.server.breaks.get(name))
 
-    def send_range(self, data: bytes, headers: dict[str, str]) -> None:
-        """Send data, or the part of it that a Range header asks for."""
+    def send_range(self, data: bytes, headers: dict[str, str], end_at: int | None = None) -> None:
+        """Send data, or the part of it that a Range header asks for.
+
+        What lies from ``end_at`` on is announced and never comes.
+        """
         match = re.fullmatch(r"bytes=(\d*)-(\d*)", self.headers.get("Range") or "")
         if not match or not any(match.groups()):
-            self.send(data, 200, headers)
+            self.send(data, 200, headers, end_at)
             return
         first, last = match.groups()
         start = int(first) if first else max(0, len(data) - int(last))
@@ -329,13 +337,17 @@ class Handler(BaseHTTPRequestHandler):
             self.send(b"", 416, {**headers, "Content-Range": f"bytes */{len(data)}"})
             return
         place = {"Content-Range": f"bytes {start}-{end}/{len(data)}"}
-        self.send(data[start : end + 1], 206, headers | place)
+        left = None if end_at is None else max(0, end_at - start)
+        self.send(data[start : end + 1], 206, headers | place, left)
 
     def send_json(self, value, status: int = 200, headers: dict[str, str] | None = None) -> None:
         kind = {"Content-Type": "application/json; charset=utf-8"}
         self.send(json.dumps(value).encode(), status, kind | (headers or {}))
 
-    def send(self, data: bytes, status: int, headers: dict[str, str]) -> None:
+    def send(
+        self, data: bytes, status: int, headers: dict[str, str], left: int | None = None
+    ) -> None:
+        """Answer; the connection is lost after ``left`` bytes of ``data``, if given."""
         address, span = urlsplit(self.path).path, self.headers.get("Range")
         self.server.requests.append((self.command, address, status, span))
         self.send_response(status)
@@ -344,7 +356,9 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(data)
+            self.wfile.write(data[:left])
+            if left is not None and left < len(data):
+                self.close_connection = True
 
 
 def folders(files: dict[str, File]) -> list[str]:

@@ -16,7 +16,7 @@ from typing import IO, Any
 from revocab.corpora.formats import checksum, data_files, file_rows
 from revocab.errors import RevocabError
 from revocab.hub import dataset_rows, resolve
-from revocab.hub_errors import explain
+from revocab.hub_errors import explain_streamed
 from revocab.io import sha256, write_json, write_jsonl
 
 
@@ -46,10 +46,12 @@ def hub_rows(
 ) -> Iterator[dict[str, Any]]:
     """Stream the rows of a data set on the Hugging Face Hub, at the commit of its ``origin``."""
     rows = dataset_rows(origin, name, split, streaming=True)
+    number = 0
     try:
-        yield from rows
+        for number, row in enumerate(rows, 1):  # noqa: B007
+            yield row
     except Exception as error:
-        raise RevocabError(explain(error, origin["hub"])) from error
+        raise RevocabError(explain_streamed(error, origin["hub"], number)) from error
 
 
 def _text(row: Any, number: int, label: str, text_field: str) -> str:

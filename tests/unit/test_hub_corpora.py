@@ -1,0 +1,184 @@
+"""Corpora streamed from a server that speaks the Hub's protocol, through `datasets` itself."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from revocab.io import read_json, read_jsonl
+
+SUPPORT = Path(__file__).resolve().parent.parent / "support"
+sys.path.insert(0, str(SUPPORT))
+import hub_content  # noqa: E402
+import hub_server  # noqa: E402
+
+WEB, BOOKS = "example/web", "example/books"
+#: Runs a script with fewer and quicker attempts than `datasets` makes by itself (20, 5 s apart).
+IMPATIENT = """
+import runpy, sys, time
+from datasets import config
+config.STREAMING_READ_MAX_RETRIES = config.STREAMING_OPEN_MAX_RETRIES = 2
+time.sleep = lambda seconds: None
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def rows(kind: str, count: int) -> list[dict]:
+    """Return documents that do not compress to nothing."""
+    words = [" ".join(f"{n * k % 997:x}" for k in range(60)) for n in range(count)]
+    return [{"id": f"{kind}-{n}", "text": f"{kind} {text}"} for n, text in enumerate(words)]
+
+
+def lines(documents: list[dict]) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in documents).encode()
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory) -> Path:
+    """Parquet in two splits; JSONL as gz and as zst, where another field holds the text."""
+    import pyarrow
+
+    root = tmp_path_factory.mktemp("hub")
+    main = root / "datasets" / WEB / "main"
+    splits = {split: f"pages/{split}-*" for split in ("train", "validation")}
+    hub_content.card(main, {"pages": splits})
+    for number in range(2):
+        part = rows(f"train{number}", 300)
+        hub_content.parquet(main / f"pages/train-0000{number}-of-00002.parquet", part)
+    hub_content.parquet(main / "pages/validation-00000-of-00001.parquet", rows("validation", 5))
+    main = root / "datasets" / BOOKS / "main"
+    hub_content.card(main, {one: {"train": f"{one}/*"} for one in ("long", "short")})
+    books = [{"title": row["id"], "content": row["text"]} for row in rows("book", 40)]
+    for one in ("long", "short"):
+        (main / one).mkdir()
+    for number, part in enumerate((books[:20], books[20:])):
+        (main / f"long/{number}.jsonl.gz").write_bytes(gzip.compress(lines(part)))
+    packed = pyarrow.compress(lines(books[:7]), codec="zstd", asbytes=True)
+    (main / "short/0.jsonl.zst").write_bytes(packed)
+    hub_content.data_set(
+        root / "datasets/example/gated/main", {"default": {"train": rows("secret", 3)}}
+    )
+    (root / "datasets/example/gated/.gated").touch()
+    return root
+
+
+@pytest.fixture
+def hub(root):
+    with hub_server.serve(root) as server:
+        yield server
+
+
+@pytest.fixture
+def prepare(hub, repository, tmp_path):
+    """Run prepare_corpus on a data set of the Hub; return the process and the corpus folder."""
+
+    def run(*arguments: str, impatient: bool = False, data_set: str = WEB):
+        out = tmp_path / "corpus"
+        environment = {name: value for name, value in os.environ.items() if name != "HF_TOKEN"}
+        environment |= {"HF_ENDPOINT": hub.endpoint, "HF_HOME": str(tmp_path / "cache")}
+        script = repository / "scripts/prepare_corpus.py"
+        start = ["-c", IMPATIENT, script] if impatient else [script]
+        given = ("--corpus", "c", "--hub", data_set, "--language", "it", "--out", out)
+        done = subprocess.run(
+            [sys.executable, *start, *given, *arguments],
+            env=environment, cwd=repository, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert "Traceback" not in done.stderr, done.stderr
+        return done, out
+
+    return run
+
+
+def texts(out: Path) -> list[str]:
+    return [row["text"] for row in read_jsonl(out / "train.jsonl.gz")]
+
+
+def test_parquet_shards_come_in_order_and_splits_stay_apart(prepare, hub):
+    done, out = prepare("--name", "pages")
+    assert done.returncode == 0, done.stderr
+    assert texts(out) == [row["text"] for n in range(2) for row in rows(f"train{n}", 300)]
+    assert next(read_jsonl(out / "train.jsonl.gz"))["id"] == "train0-0"
+    done, out = prepare("--name", "pages", "--split", "validation")
+    assert texts(out) == [row["text"] for row in rows("validation", 5)]
+    source = read_json(out / "manifest.json")["source"]
+    assert (source["name"], source["split"]) == ("pages", "validation")
+    # Streamed: nothing of the data was kept in the cache.
+    assert not list(out.parent.rglob("cache/**/blobs/*.parquet"))
+
+
+@pytest.mark.parametrize(("name", "count"), [("long", 40), ("short", 7)])
+def test_compressed_jsonl_with_a_field_renamed_at_a_pinned_revision(prepare, hub, name, count):
+    commit = hub.repositories["datasets", BOOKS].refs["main"]
+    arguments = ("--name", name, "--text-field", "content", "--revision", commit)
+    done, out = prepare(*arguments, data_set=BOOKS)
+    assert done.returncode == 0, done.stderr
+    assert "would pin it" not in done.stderr
+    assert texts(out) == [row["text"] for row in rows("book", count)]
+    manifest = read_json(out / "manifest.json")
+    assert (manifest["source"]["commit"], manifest["source"]["pinned"]) == (commit, True)
+    assert manifest["text_field"] == "content"
+
+
+def test_a_limit_ends_the_stream_early(prepare, hub):
+    done, out = prepare("--name", "pages", "--limit-documents", "10")
+    assert done.returncode == 0, done.stderr
+    assert len(texts(out)) == 10
+    second = hub.repositories["datasets", WEB].refs["main"]
+    file = hub.repositories["datasets", WEB].commits[second]["pages/train-00001-of-00002.parquet"]
+    assert not any(file.sha256 in path for _, path, *_ in hub.requests)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "data_set", "words"),
+    [
+        ((), "example/nothing", "'example/nothing' does not exist on the Hub"),
+        ((), "example/gated", "'example/gated' is gated"),
+        (("--name", "pages", "--revision", "v9"), WEB, "has no such revision"),
+        (
+            ("--name", "pages", "--text-field", "body"),
+            WEB,
+            "no field 'body'; fields found: id, text",
+        ),
+        (("--name", "poems"), WEB, "check name, configuration, split and revision"),
+        (
+            ("--name", "pages", "--split", "dev"),
+            WEB,
+            "check name, configuration, split and revision",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_said_and_nothing_is_written(prepare, arguments, data_set, words):
+    done, out = prepare(*arguments, data_set=data_set)
+    assert done.returncode == 1
+    assert words in done.stderr, done.stderr
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("data_set", "path", "arguments"),
+    [
+        (WEB, "pages/train-00001-of-00002.parquet", ("--name", "pages")),
+        (BOOKS, "long/1.jsonl.gz", ("--name", "long", "--text-field", "content")),
+    ],
+)
+def test_a_connection_lost_half_way_is_said_and_nothing_is_written(
+    prepare, hub, data_set, path, arguments
+):
+    repository = hub.repositories["datasets", data_set]
+    file = repository.commits[repository.refs["main"]][path]
+    hub.breaks[file.sha256] = len(file.data) // 2
+    done, out = prepare(*arguments, data_set=data_set, impatient=True)
+    assert done.returncode == 1, done.stderr
+    assert f"'{data_set}': the connection to the Hub was lost" in done.stderr, done.stderr
+    assert "run the same command again" in done.stderr
+    assert not out.exists()
+    del hub.breaks[file.sha256]
+    done, out = prepare(*arguments, data_set=data_set)
+    assert done.returncode == 0, done.stderr
