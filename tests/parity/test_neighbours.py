@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from revocab.initialise.auxiliary import Auxiliary
-from revocab.initialise.method import Inputs
+from revocab.initialise.method import Auxiliary, Inputs
 from revocab.initialise.options import check_options, find_method
 from revocab.initialise.pursuit import orthogonal_pursuit
 from revocab.initialise.similar import unit_rows

@@ -4,7 +4,10 @@ The layouts are those of the real repositories: configurations in the card, conv
 without a card, loading scripts on main, sharded weights, gated repositories. The contents are made
 by the demo's generator and are synthetic.
 
-    python tests/support/hub_content.py ROOT
+    python tests/support/hub_content.py ROOT [--comet FOLDER]
+
+FOLDER is what ``tests/unit/comet_checkpoint.py FOLDER xlm-roberta-large`` wrote, run by the Python
+that has comet: a pico COMET-22 is served under the name of the released one, and its encoder.
 """
 
 from __future__ import annotations
@@ -28,6 +31,9 @@ MODELS = {
     "sapienzanlp/Minerva-350M-base-v1.0": ("mistral", "bilingual", 8),
 }
 CONTEXT_LENGTH = 2048
+COMET = "Unbabel/wmt22-comet-da"
+#: Under this name and, redirected, its old one: ``xlm-roberta-large``.
+COMET_ENCODER = "FacebookAI/xlm-roberta-large"
 
 
 def parquet(path: Path, rows: Iterable[Row]) -> None:
@@ -296,7 +302,17 @@ def models(root: Path, folders: dict[str, Path]) -> None:
         (out / "pytorch_model.bin").write_bytes(b"a pickle that nothing reads")
 
 
-def write_hub(root: Path, *, documents: int = 400, items: int = 4) -> Path:
+def comet(root: Path, made: Path) -> None:
+    """Lay out a COMET checkpoint as the Hub has it, and apart from it the encoder that it names."""
+    out = root / "models" / COMET / "main"
+    shutil.copytree(made / "comet22", out)
+    (out / "README.md").write_text("---\nlicense: apache-2.0\n---\n", encoding="utf-8")
+    shutil.copytree(made / "encoder", root / "models" / COMET_ENCODER / "main")
+
+
+def write_hub(
+    root: Path, *, documents: int = 400, items: int = 4, comet_folder: Path | None = None
+) -> Path:
     """Fill ``root``; ``items`` per benchmark (per subject of MMLU) and split. Return it."""
     from revocab.demoworld.stories import build
 
@@ -309,6 +325,8 @@ def write_hub(root: Path, *, documents: int = 400, items: int = 4) -> Path:
     folders = tokenizers(root / ".tokenizers", texts)
     models(root, folders)
     shutil.rmtree(root / ".tokenizers")
+    if comet_folder:
+        comet(root, comet_folder)
     for name in GATED:
         (root / name / ".gated").touch()
     return root
@@ -318,7 +336,9 @@ def main() -> None:
     """Fill the folder that is named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("root", type=Path)
-    write_hub(parser.parse_args().root)
+    parser.add_argument("--comet", type=Path, metavar="FOLDER")
+    options = parser.parse_args()
+    write_hub(options.root, comet_folder=options.comet)
 
 
 if __name__ == "__main__":

@@ -26,8 +26,10 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 #: A token whose user has accepted the terms of gated repositories; any other has not.
 GRANTED = "hf_granted"
-LFS_ENDINGS = (".safetensors", ".parquet", ".model", ".gz", ".zst", ".bin")
+LFS_ENDINGS = (".safetensors", ".parquet", ".model", ".gz", ".zst", ".bin", ".ckpt")
 KINDS = ("models", "datasets")
+#: Names from before models had owners; the Hub redirects them.
+MOVED = {"xlm-roberta-large": "FacebookAI/xlm-roberta-large"}
 
 
 @dataclass(frozen=True)
@@ -177,6 +179,7 @@ class Refused(Exception):
         self.status, self.code, self.message = status, code, message
 
 
+OLD_NAME = re.compile(rf"(/api/models/|/)({'|'.join(map(re.escape, MOVED))})(?=/|$)")
 API = re.compile(
     r"/api/(?P<kind>models|datasets)/(?P<id>[^/]+/[^/]+)"
     r"(/(?P<what>revision|tree|paths-info|refs|auth-check)(/(?P<revision>[^/]+)(/(?P<path>.+))?)?)?"
@@ -216,7 +219,10 @@ class Handler(BaseHTTPRequestHandler):
         address = urlsplit(self.path)
         self.query = parse_qs(address.query)
         try:
-            if address.path == "/api/whoami-v2":
+            if found := OLD_NAME.match(address.path):
+                place = f"{found[1]}{MOVED[found[2]]}{self.path[found.end() :]}"
+                self.send_json({}, 307, {"Location": place})
+            elif address.path == "/api/whoami-v2":
                 self.whoami()
             elif match := CACHE.fullmatch(address.path):
                 self.contents(match, redirect=False)

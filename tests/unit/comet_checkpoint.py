@@ -1,9 +1,10 @@
 """Make tiny random COMET checkpoints in the format of the released ones; runs where comet is.
 
-    python comet_checkpoint.py FOLDER
+    python comet_checkpoint.py FOLDER [ENCODER]
 
 writes ``comet22/`` (regression on XLM-R) and ``xcomet/`` (sentence and word level on XLM-R), and
-prints what each says of two translations.
+``expected.json``: what each says of two translations. With ENCODER the checkpoints ask for that
+model of the Hub, as the released ones do, instead of the folder ``encoder/``.
 """
 
 from __future__ import annotations
@@ -41,8 +42,11 @@ def write_encoder(folder: Path) -> None:
     XLMRobertaModel(config, add_pooling_layer=False).save_pretrained(folder)
 
 
-def write_checkpoint(folder: Path, kind: str, encoder: Path) -> Path:
-    """Write ``hparams.yaml`` and ``checkpoints/model.ckpt``; return the checkpoint."""
+def write_checkpoint(folder: Path, kind: str, encoder: Path, named: str):
+    """Write ``hparams.yaml`` and ``checkpoints/model.ckpt``; return the model.
+
+    ``named`` is the encoder that the checkpoint asks for when it is loaded.
+    """
     import pytorch_lightning
     import torch
     import yaml
@@ -57,31 +61,30 @@ def write_checkpoint(folder: Path, kind: str, encoder: Path) -> Path:
         hparams |= {"word_level_training": True, "word_layer": 2, "layer_transformation": "softmax"}
     torch.manual_seed(3)
     model = str2model[names[kind]](**hparams)
+    stored = {"pretrained_model": named, "local_files_only": named == str(encoder)}
     (folder / "checkpoints").mkdir(parents=True)
     (folder / "hparams.yaml").write_text(
-        yaml.safe_dump({**hparams, "class_identifier": names[kind]})
+        yaml.safe_dump({**hparams, **stored, "class_identifier": names[kind]})
     )
-    path = folder / "checkpoints" / "model.ckpt"
     torch.save(
         {
             "state_dict": model.state_dict(),
-            "hyper_parameters": dict(model.hparams),
+            "hyper_parameters": {**model.hparams, **stored},
             "pytorch-lightning_version": pytorch_lightning.__version__,
         },
-        path,
+        folder / "checkpoints" / "model.ckpt",
     )
-    return path
+    return model
 
 
 def main() -> None:
-    from comet import load_from_checkpoint
-
     folder = Path(sys.argv[1])
-    write_encoder(folder / "encoder")
+    encoder = folder / "encoder"
+    named = sys.argv[2] if len(sys.argv) > 2 else str(encoder)
+    write_encoder(encoder)
     expected = {}
     for kind in ("comet22", "xcomet"):
-        path = write_checkpoint(folder / kind, kind, folder / "encoder")
-        model = load_from_checkpoint(str(path), local_files_only=True)
+        model = write_checkpoint(folder / kind, kind, encoder, named)
         found = model.predict(SAMPLES, batch_size=1, gpus=0, progress_bar=False, num_workers=0)
         expected[kind] = [float(one) for one in found.scores]
     (folder / "expected.json").write_text(json.dumps(expected))

@@ -83,6 +83,9 @@ class Counting(Comet):
     calls: ClassVar[list[int]] = []
     fail_at = 3
 
+    def revision(self):
+        return "0" * 40
+
     def score(self, samples):
         if len(self.calls) + 1 == self.fail_at:
             raise KeyboardInterrupt

@@ -10,8 +10,7 @@ from method_inputs import SOURCE, make, new_rows, random_inputs
 
 from revocab.errors import RevocabError
 from revocab.initialise import similar
-from revocab.initialise.auxiliary import Auxiliary
-from revocab.initialise.method import methods
+from revocab.initialise.method import Auxiliary, methods
 from revocab.initialise.pursuit import orthogonal_pursuit
 
 COMPARING = [name for name, one in methods().items() if "auxiliary" in one.options.model_fields]

@@ -1,4 +1,7 @@
-"""config/paper.yaml from end to end against a local Hub: only budgets differ (docs/hub.md)."""
+"""config/paper.yaml from end to end against a local Hub: only budgets differ (docs/hub.md).
+
+COMET takes part where its environment is (``make comet``); else without-comet.yaml is laid over.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,10 @@ import hub_content  # noqa: E402
 import hub_server  # noqa: E402
 
 FILES = ["--configfile", "config/paper.yaml", "config/overlays/pico-paper.yaml"]
-#: What the overlay may change: budgets, the name of the results, and COMET, of which
-#: the local Hub has no checkpoint.
+#: What the overlay may change: budgets and the name of the results.
 BUDGETS = re.compile(
     r"experiment|heldout_bytes|limit|limit_documents|sequence_length|batch_size|steps|warmup_steps"
-    r"|checkpoint_every|precision|repeat_corpora|max_new_tokens|comet_model"
+    r"|checkpoint_every|precision|repeat_corpora|max_new_tokens"
 )
 
 
@@ -44,8 +46,21 @@ def test_the_overlay_changes_budgets_only(repository):
 
 
 @pytest.fixture(scope="module")
-def results(repository, tmp_path_factory) -> Path:
-    root = hub_content.write_hub(tmp_path_factory.mktemp("hub"))
+def comet_folder(repository, tmp_path_factory) -> Path | None:
+    """A random COMET checkpoint that asks the Hub for its encoder, as the released ones do."""
+    python = Path(os.environ.get("REVOCAB_COMET_PYTHON", repository / ".venv-comet/bin/python"))
+    if not python.is_file():
+        return None
+    out = tmp_path_factory.mktemp("comet")
+    script = repository / "tests/unit/comet_checkpoint.py"
+    subprocess.run([python, script, out, "xlm-roberta-large"], check=True)
+    return out
+
+
+@pytest.fixture(scope="module")
+def results(repository, comet_folder, tmp_path_factory) -> Path:
+    root = hub_content.write_hub(tmp_path_factory.mktemp("hub"), comet_folder=comet_folder)
+    overlays = [] if comet_folder else ["config/overlays/without-comet.yaml"]
     with hub_server.serve(root) as server:
         environment = {
             **os.environ,
@@ -54,7 +69,7 @@ def results(repository, tmp_path_factory) -> Path:
             "HF_TOKEN": hub_server.GRANTED,
         }
         done = subprocess.run(
-            [BIN / "snakemake", "--cores", "2", "--forceall", *FILES],
+            [BIN / "snakemake", "--cores", "2", "--forceall", *FILES, *overlays],
             cwd=repository,
             env=environment,
             capture_output=True,
@@ -102,6 +117,21 @@ def test_every_hub_source_is_recorded_with_its_commit(results):
     for path in results.glob("tasks/*_it.yaml"):
         task = yaml.safe_load(path.read_text())
         assert re.fullmatch(r"[0-9a-f]{40}", task["dataset_kwargs"]["revision"])
+
+
+@pytest.mark.hub
+def test_comet_of_the_hub_fills_its_columns(results, comet_folder):
+    if comet_folder is None:
+        pytest.skip("no COMET environment: run 'make comet' (1.4 GB)")
+    tables = sorted(results.glob("runs/*/generation/comet.csv"))
+    assert tables
+    for path in tables:
+        with path.open(encoding="utf-8") as handle:
+            rows = list(csv.DictReader(handle))
+        assert {row["model"] for row in rows} == {hub_content.COMET}
+        assert all(re.fullmatch(r"[0-9a-f]{40}", row["model_revision"]) for row in rows)
+        assert {row["task"] for row in rows} == {"flores_en_it", "flores_it_en"}
+        assert all(row["value"] for row in rows)
 
 
 @pytest.mark.hub

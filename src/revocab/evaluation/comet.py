@@ -18,21 +18,29 @@ from revocab.io import read_json, read_jsonl, sha256, write_csv, write_json, wri
 
 COLUMNS = (
     "run", "step", "task", "metric", "value", "stderr", "low", "high", "items", "shots", "engine",
-    "limit", "reason", "model", "comet_version",
+    "limit", "reason", "model", "model_revision", "comet_version",
 )  # fmt: skip
 
 
 @dataclass
 class Comet:
-    """A COMET model, loaded when first used. ``name``: a checkpoint file, a folder or a Hub id."""
+    """A COMET model, loaded when first used.
+
+    ``name`` is a checkpoint file, a folder that holds one, or a Hub id (``ID`` or ``ID@REVISION``).
+    """
 
     name: str
     batch_size: int = 16
     gpus: int = 0
     _model: Any = field(default=None, repr=False)
 
+    @property
+    def local(self) -> bool:
+        """Return whether the name is a path on this machine."""
+        return Path(self.name).exists()
+
     def checkpoint(self) -> Path:
-        """Return the checkpoint file; a Hub id is downloaded.
+        """Return the checkpoint file; that of a Hub id is downloaded, at the commit of now.
 
         Raises :class:`RevocabError` for a folder without checkpoints or a model that cannot be had.
         """
@@ -40,34 +48,66 @@ class Comet:
         if path.is_file():
             return path
         if path.is_dir():
-            found = sorted(path.rglob("*.ckpt"))
-            if len(found) == 1:
-                return found[0]
-            listed = ", ".join(map(str, found)) or "none"
-            raise RevocabError(f"{path}: expected one *.ckpt file below it, found {listed}")
+            return only_checkpoint(path)
         if path.is_absolute() or self.name.startswith(".") or path.suffix == ".ckpt":
             raise RevocabError(f"{path}: no such COMET checkpoint; give a .ckpt file or a Hub id")
-        from comet import download_model
+        return only_checkpoint(self._download())
+
+    def revision(self) -> str:
+        """Return the commit of a model of the Hub, nothing for a local one."""
+        return "" if self.local else self._origin()["commit"]
+
+    def state(self) -> list[Any]:
+        """Return what tells this model from another: its name and commit, or its file as it is."""
+        if not self.local:
+            return [self.name, self.revision()]
+        found = self.checkpoint().stat()
+        return [self.name, found.st_size, found.st_mtime_ns]
+
+    def _origin(self) -> dict[str, Any]:
+        from revocab.hub import resolve
+
+        repository, _, revision = self.name.partition("@")
+        return resolve(repository, revision or None, "model")
+
+    def _download(self) -> Path:
+        """Return the folder of the Hub's model. comet's own function hides why it failed."""
+        from huggingface_hub import snapshot_download
 
         from revocab.hub_errors import explain
 
+        origin = self._origin()
         try:
-            return Path(download_model(self.name))
-        except Exception as error:  # gated, absent, offline
-            raise RevocabError(explain(error, self.name, "model")) from error
+            return Path(
+                snapshot_download(
+                    origin["hub"],
+                    revision=origin["commit"],
+                    allow_patterns=["hparams.yaml", "checkpoints/*"],
+                )
+            )
+        except Exception as error:  # the connection, the disk
+            raise RevocabError(explain(error, origin["hub"], "model")) from error
 
     def score(self, samples: Sequence[dict[str, str]]) -> list[float]:
         """Return the model's score of each ``{"src", "mt", "ref"}``."""
         if self._model is None:
             from comet import load_from_checkpoint
 
-            local = Path(self.name).exists()
-            self._model = load_from_checkpoint(str(self.checkpoint()), local_files_only=local)
+            self._model = load_from_checkpoint(str(self.checkpoint()), local_files_only=self.local)
         found = self._model.predict(
             list(samples), batch_size=self.batch_size, gpus=self.gpus, progress_bar=False,
             num_workers=0,
         )  # fmt: skip
         return [float(one) for one in found.scores]
+
+
+def only_checkpoint(folder: Path) -> Path:
+    """Return the one checkpoint below a folder; raise :class:`RevocabError` if there is no one."""
+    found = sorted(folder.rglob("*.ckpt"))
+    if len(found) == 1:
+        return found[0]
+    listed = ", ".join(map(str, found)) or "none"
+    raise RevocabError(f"{folder}: expected one *.ckpt file below it, found {listed}")
 
 
 def samples(
@@ -113,14 +153,14 @@ def score_run(
             step = int(made.parent.name.removeprefix("step-"))
             pairs = samples(queries, list(read_jsonl(made)), str(made))
             for metric, model in loaded:
-                key = [sha256(path), sha256(made), model.name, version]
+                key = [sha256(path), sha256(made), *model.state(), version]
                 part = state / f"{step:06d}-{name}-{metric}.json"
                 values = finished(part, key)
                 if values is None:
                     values = [100 * value for value in model.score(pairs)]
                     write_json(part, {"key": key, "values": values})
                 where = {"run": run, "step": step, "task": name, "metric": metric}
-                rows.append({**where, **score_row(values, model.name, version)})
+                rows.append({**where, **score_row(values, model, version)})
                 kept.append({**where, "parts": [len(values)], "by_part": False, "values": values})
     if not rows:
         raise RevocabError(f"{folder}: no outputs of a translation task; generate first")
@@ -131,13 +171,13 @@ def score_run(
     state.rmdir()
 
 
-def finished(part: Path, key: list[str]) -> list[float] | None:
+def finished(part: Path, key: list[Any]) -> list[float] | None:
     """Return stored item scores that were made from the same inputs, or None."""
     stored = read_json(part) if part.is_file() else {}
     return stored["values"] if stored.get("key") == key else None
 
 
-def score_row(values: Sequence[float], model: str, version: str) -> dict[str, Any]:
+def score_row(values: Sequence[float], model: Comet, version: str) -> dict[str, Any]:
     """Return the mean of item scores with its interval, and what computed them."""
     items = mean_items(values)
     interval = bootstrap(items)
@@ -148,7 +188,8 @@ def score_row(values: Sequence[float], model: str, version: str) -> dict[str, An
         "high": interval.high if interval else None,
         "items": len(values),
         # A path of one machine stays out of results; a Hub id is the model's name.
-        "model": Path(model).name if Path(model).exists() else model,
+        "model": Path(model.name).name if model.local else model.name.partition("@")[0],
+        "model_revision": model.revision(),
         "comet_version": version,
     }
 

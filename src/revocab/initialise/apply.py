@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from revocab.errors import RevocabError
 from revocab.initialise import diagnostics, diagnostics_figure
 from revocab.initialise.card import model_card
-from revocab.initialise.method import Inputs, Method, Options
+from revocab.initialise.method import Auxiliary, Inputs, Method, Options
 from revocab.initialise.options import check_options, find_method
 from revocab.initialise.rows import fill
 from revocab.initialise.write import copy_unchanged, write_adapted
@@ -25,7 +25,6 @@ from revocab.progress import Say, silent
 if TYPE_CHECKING:
     import torch
 
-    from revocab.initialise.auxiliary import Auxiliary
     from revocab.vocabulary.intersection import Intersection
 
 
@@ -166,8 +165,6 @@ def _auxiliary(
     if "auxiliary" not in type(options).model_fields:
         return None
     import torch
-
-    from revocab.initialise.auxiliary import Auxiliary
 
     rows_VA = helper.matrix("input", len(vocabularies.target_tokenizer))
     return Auxiliary(rows_VA.to(device=device, dtype=torch.float32))

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from revocab.errors import RevocabError
-from revocab.initialise.method import Inputs, Options
+from revocab.initialise.method import Auxiliary, Inputs, Options
 from revocab.initialise.similar import unit_rows
+from revocab.initialise.statistics import normal_rows
 
 if TYPE_CHECKING:
     import torch
@@ -23,17 +24,6 @@ class AuxiliaryOptions(Options):
 
     #: helper: the helper's input rows. fasttext: vectors trained on target-tokenised text.
     auxiliary: Literal["helper", "fasttext"] = "helper"
-
-
-@dataclass(frozen=True)
-class Auxiliary:
-    """Rows by token id, float32; a zero row says that the token has no auxiliary embedding."""
-
-    target_VA: torch.Tensor
-    #: Source tokens in the same space; none: only shared tokens are known, by their target row.
-    source_VA: torch.Tensor | None = None
-    #: Target tokens whose vector was trained itself (fastText: frequent enough); none: all.
-    target_trained_V: torch.Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -94,11 +84,9 @@ def with_fallback(inputs: Inputs, known_M: torch.Tensor, rows_ND: torch.Tensor) 
     The draw is N(mean, deviation) per dimension of the source matrix, seeded, as FOCUS, WECHSEL and
     OFA do for tokens without an auxiliary embedding.
     """
-    from revocab.initialise.methods.random import normal_rows
-
     if bool(known_M.all()):
         return rows_ND
     filled_MD = rows_ND.new_empty(len(known_M), rows_ND.shape[1])
     filled_MD[known_M] = rows_ND
-    filled_MD[~known_M] = normal_rows(inputs, int((~known_M).sum()))
+    filled_MD[~known_M] = normal_rows(inputs.source_VD, int((~known_M).sum()), inputs.generator())
     return filled_MD

@@ -21,7 +21,7 @@ from zlib import crc32
 
 from revocab.corpora.read import corpus_manifest, texts
 from revocab.errors import RevocabError
-from revocab.initialise.auxiliary import Auxiliary
+from revocab.initialise.method import Auxiliary
 from revocab.io import atomic_folder, read_json, write_json
 from revocab.vocabulary.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
 

@@ -19,13 +19,22 @@ from revocab.errors import RevocabError
 if TYPE_CHECKING:
     import torch
 
-    from revocab.initialise.auxiliary import Auxiliary
-
 
 class Options(BaseModel):
     """Base of a method's options: closed, so a misspelt option is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@dataclass(frozen=True)
+class Auxiliary:
+    """Rows by token id, float32; a zero row says that the token has no auxiliary embedding."""
+
+    target_VA: torch.Tensor
+    #: Source tokens in the same space; none: only shared tokens are known, by their target row.
+    source_VA: torch.Tensor | None = None
+    #: Target tokens whose vector was trained itself (fastText: frequent enough); none: all.
+    target_trained_V: torch.Tensor | None = None
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Per-dimension statistics of large matrices: float64 sums, in cache-sized passes."""
+"""Per-dimension statistics of large matrices (float64 sums, in cache-sized passes), and draws."""
 
 from __future__ import annotations
 
@@ -21,3 +21,12 @@ def column_mean_and_std(matrix_VD: torch.Tensor) -> tuple[torch.Tensor, torch.Te
     mean_D = column_mean(matrix_VD)
     squares = sum((part - mean_D).square().sum(0) for part in matrix_VD.split(_ROWS))
     return mean_D, (squares / len(matrix_VD)).sqrt()
+
+
+def normal_rows(source_VD: torch.Tensor, rows: int, generator: torch.Generator) -> torch.Tensor:
+    """Return ``rows`` draws from N(mean_D, std_D) of the source token rows (float32)."""
+    import torch
+
+    mean_D, std_D = (values_D.float() for values_D in column_mean_and_std(source_VD))
+    noise_ND = torch.randn(rows, source_VD.shape[1], generator=generator)
+    return noise_ND.to(source_VD.device).mul_(std_D).add_(mean_D)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from revocab.initialise.method import Inputs, Method, Options
-from revocab.initialise.methods.random import normal_rows
+from revocab.initialise.statistics import normal_rows
 
 if TYPE_CHECKING:
     import torch
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def initialise(inputs: Inputs, options: Options) -> torch.Tensor:
     """Return one random row per target token, shared ones included."""
-    return normal_rows(inputs, inputs.target_rows)
+    return normal_rows(inputs.source_VD, inputs.target_rows, inputs.generator())
 
 
 METHOD = Method(
