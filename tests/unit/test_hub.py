@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import subprocess
@@ -10,8 +11,9 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+import yaml
 
-from revocab.io import read_json, read_jsonl
+from revocab.io import read_json, read_jsonl, write_csv, write_json
 
 SUPPORT = Path(__file__).resolve().parent.parent / "support"
 sys.path.insert(0, str(SUPPORT))
@@ -180,13 +182,66 @@ def test_a_model_is_fetched_without_pickles_and_its_commit_is_kept(call, hub, tm
         assert done.returncode == 1 and words in done.stderr, done.stderr
 
 
-def test_a_task_is_written_at_the_commit_of_its_data(call, hub, tmp_path):
+def test_a_task_is_written_and_scored_at_the_commit_of_its_data(call, hub, root, tmp_path):
     template = ("--task", "t", "--template", "config/tasks/itabench_sciq.yaml")
     data = ("--hub", "sapienzanlp/sciq_italian", "--split", "test")
     done = call("build_task", *template, *data, "--out", tmp_path / "t.yaml")
     assert done.returncode == 0, done.stderr
     taken = commit(hub, "datasets", "sapienzanlp/sciq_italian")
     assert f"revision: {taken}" in (tmp_path / "t.yaml").read_text()
+    model = root / "models/mistralai/Mistral-7B-v0.1/main"
+    scoring = ("--run", "r", "--model", f"0={model}", "--task", tmp_path / "t.yaml")
+    out = tmp_path / "results/runs/r/multiple_choice.csv"
+    done = call("score_multiple_choice", *scoring, "--out", out)
+    assert done.returncode == 0, done.stderr
+    with out.open(encoding="utf-8", newline="") as handle:
+        assert {row["data_revision"] for row in csv.DictReader(handle)} == {taken}
+
+
+def test_finished_results_pin_their_experiment(tmp_path):
+    from revocab.config.pins import write_pins
+    from revocab.errors import RevocabError
+
+    tasks = {"a": {"harness": "sciq"}, "b": {"harness": "mmlu"}, "c": {"template": "question"}}
+    experiment = {
+        "experiment": "x",
+        "corpora": {"it": {"source": {"hub": {"id": "o/n"}}}, "en": {"source": {"path": "en.txt"}}},
+        "tokenizers": {
+            "own": {"train": {}}, "t": {"hub": "o/m"}, "s": {"substitute": {"hub": "o/m"}},
+        },
+        "models": {"m": {"hub": "o/m"}},
+        "evaluation": {
+            "generation": {"tasks": {}, "comet_model": "o/comet"},
+            "multiple_choice": {"tasks": tasks},
+        },
+    }  # fmt: skip
+    results, resources, out = (tmp_path / name for name in ("results", "resources", "pins.yaml"))
+    write_json(results / "experiment.json", {"experiment": experiment})
+    with pytest.raises(RevocabError) as caught:
+        write_pins(results, resources, out)
+    assert len(caught.value.problems) == 4 and not out.exists()
+    write_json(resources / "corpora/it/manifest.json", {"source": {"commit": "1" * 40}})
+    for name in ("tokenizers/t", "tokenizers/s", "models/m"):
+        write_json(results / name / "manifest.json", {"commit": "2" * 40})
+    rows = [{"task": "a", "data_revision": "3" * 40}]
+    rows += [{"task": "b", "data_revision": one * 40} for one in "45"]
+    write_csv(results / "runs/r/multiple_choice.csv", ["task", "data_revision"], rows)
+    scored = [{"metric": "comet22", "model_revision": "6" * 40}]
+    write_csv(results / "runs/r/generation/comet.csv", list(scored[0]), scored)
+    (loose,) = write_pins(results, resources, out).loose
+    assert "task b: its scores name 2 commits" in loose
+    assert yaml.safe_load(out.read_text()) == {
+        "corpora": {"it": {"source": {"hub": {"revision": "1" * 40}}}},
+        "tokenizers": {
+            "t": {"revision": "2" * 40},
+            "s": {"substitute": {"revision": "2" * 40}},
+        },
+        "models": {"m": {"revision": "2" * 40}},
+        "evaluation": {
+            "multiple_choice": {"tasks": {"a": {"revision": "3" * 40}}},
+            "generation": {"comet_model": "o/comet@" + "6" * 40},
+        },
+    }
 
 
 def test_the_server_speaks_the_protocol(hub, tmp_path):

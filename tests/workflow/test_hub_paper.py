@@ -120,6 +120,23 @@ def test_every_hub_source_is_recorded_with_its_commit(results):
 
 
 @pytest.mark.hub
+def test_finished_results_pin_the_experiment(results, repository, tmp_path):
+    overlay = tmp_path / "pinned.yaml"
+    arguments = ["scripts/pin_revisions.py", "--results", results, "--out", overlay]
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=repository, capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    found = overlay.read_text()
+    assert len(re.findall(r"revision: [0-9a-f]{40}\n", found)) == 4 + 3 + 5 + 6 + 12
+    planned = subprocess.run(
+        [BIN / "snakemake", "--cores", "2", "-n", "--quiet", *FILES, overlay],
+        cwd=repository, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert planned.returncode == 0, planned.stderr[-2000:]
+
+
+@pytest.mark.hub
 def test_comet_of_the_hub_fills_its_columns(results, comet_folder):
     if comet_folder is None:
         pytest.skip("no COMET environment: run 'make comet' (1.4 GB)")

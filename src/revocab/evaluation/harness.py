@@ -10,7 +10,6 @@ import difflib
 import functools
 import logging
 import os
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from revocab.errors import RevocabError
 from revocab.evaluation.harness_index import remembered_index
 from revocab.evaluation.tasks import load_template, read_yaml
+from revocab.hub import COMMIT
 from revocab.hub_errors import explain
 from revocab.io import read_jsonl
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 #: The harness default, so that standard errors equal those of its command line. Accuracies have an
 #: analytic one; only metrics without it are resampled.
 BOOTSTRAP_ITERS = 100_000
-#: The commit in a Hub address: hf://datasets/ORGANISATION/NAME@COMMIT/file
-COMMIT = re.compile(r"@([0-9a-f]{40})")
 
 
 def quiet() -> None:
@@ -189,13 +187,18 @@ def repository_of(manager: TaskManager, spec: str | dict[str, Any]) -> str:
 
 
 def data_revision(loaded: TaskDict) -> str:
-    """Return the commits of the Hub data sets behind a task, as they were loaded."""
-    found: set[str] = set()
-    for task in loaded["tasks"].values():
-        for part in (getattr(task, "dataset", None) or {}).values():
-            files = getattr(part.info, "download_checksums", None) or {}
-            found |= {commit[1] for name in files if (commit := COMMIT.search(str(name)))}
-    return " ".join(sorted(found))
+    """Return the commits of the Hub data sets behind a task, as they were loaded.
+
+    ``datasets`` keeps the prepared files of a commit in a folder of its name, and tells it nowhere
+    else.
+    """
+    files = {
+        Path(one["filename"])
+        for task in loaded["tasks"].values()
+        for part in (getattr(task, "dataset", None) or {}).values()
+        for one in part.cache_files
+    }
+    return " ".join(sorted({one.parent.name for one in files if COMMIT.fullmatch(one.parent.name)}))
 
 
 def split_task(whole: Task, config: dict[str, Any], field: str) -> TaskDict:
