@@ -8,7 +8,7 @@ import yaml
 from pydantic import ValidationError
 
 from revocab.config.expand import as_json, stage_mixtures
-from revocab.config.load import laid_over, validate, with_named_recipes
+from revocab.config.load import laid_over, validate
 from revocab.config.schema import Recipe
 from revocab.errors import RevocabError
 from revocab.training.schedule import learning_rate_factor
@@ -97,8 +97,25 @@ def test_an_experiment_takes_a_recipe_by_name(repository):
     values["recipes"]["adapt"] = {"from": "gosal", "steps": 128, **SHAPE, "checkpoint_every": 64}
     adapt = validate(values, repository / "config/tasks").recipes["adapt"]
     assert (adapt.steps, [stage.steps for stage in adapt.stages]) == (128, [12, 116])
-    with pytest.raises(RevocabError, match=r"recipes.x.from: no recipe 'nope' \(known: gosal"):
-        with_named_recipes({"recipes": {"x": {"from": "nope"}}}, repository / "config/recipes")
+
+
+def test_an_unknown_recipe_is_told_with_all_else_that_is_wrong(repository):
+    values = yaml.safe_load((repository / "config/demo.yaml").read_text())
+    stages = {"embeddings": {"mixture": "adaptation"}}
+    unknown = {"from": "nope", "tokens": 10**12, "warmup_share": 0.1, "stages": stages}
+    values["recipes"]["adapt"] = unknown
+    with pytest.raises(RevocabError) as alone:
+        validate(values, repository / "config/tasks")
+    assert len(alone.value.problems) == 1, alone.value.problems
+    assert "recipes.adapt.from: no recipe 'nope' (known: gosal, " in alone.value.problems[0]
+    unknown["wieght_decay"] = 0.1
+    values["evaluation"]["heldout"] = ["nowhere"]
+    with pytest.raises(RevocabError) as all_three:
+        validate(values, repository / "config/tasks")
+    told = "\n".join(all_three.value.problems)
+    assert len(all_three.value.problems) == 3, told
+    for part in ("no recipe 'nope'", "wieght_decay", "'nowhere'"):
+        assert part in told
 
 
 def staged_demo(repository, **mixtures):

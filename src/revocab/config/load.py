@@ -18,6 +18,10 @@ TASKS_FOLDER = Path("config/tasks")
 RECIPES = "recipes"
 #: Keys of a recipe or stage that stand for one another: giving one replaces the others of the file.
 ALTERNATIVES = (("steps", "tokens", "share"), ("warmup_steps", "warmup_share"))
+#: Checked in place of a recipe whose name is not known, so that nothing is said that may be wrong:
+#: every step up to a high one is a checkpoint, whatever length the file gives.
+UNKNOWN_RECIPE = {"sequence_length": 8, "batch_size": 1, "learning_rate": 1e-4}
+UNKNOWN_LENGTH = {"steps": 100_000, "checkpoint_every": 1}
 
 
 def substitute(value: Any, data_root: str) -> Any:
@@ -40,58 +44,69 @@ def validate(values: dict[str, Any], tasks_folder: Path = TASKS_FOLDER) -> Exper
     root = values.get("data_root")
     if root is not None:
         values = substitute(values, str(root))
-    values = with_named_recipes(values, tasks_folder.parent / RECIPES)
+    values, problems = with_named_recipes(values, tasks_folder.parent / RECIPES)
     try:
         experiment = Experiment.model_validate(values)
     except ValidationError as error:
-        problems = list(schema_problems(error, Experiment))
+        problems += schema_problems(error, Experiment)
         problems += salvageable_problems(values, error, tasks_folder)
         raise RevocabError(dict.fromkeys(problems)) from None
-    problems = all_problems(experiment, tasks_folder)
+    problems += all_problems(experiment, tasks_folder)
     if problems:
         raise RevocabError(problems)
     return experiment
 
 
-def with_named_recipes(values: dict[str, Any], folder: Path) -> dict[str, Any]:
+def with_named_recipes(values: dict[str, Any], folder: Path) -> tuple[dict[str, Any], list[str]]:
     """Return ``values`` with each recipe that says ``from: NAME`` laid over ``folder/NAME.yaml``.
 
     Its stages are changed by name: ``stages: {embeddings: {mixture: even}}``; a list replaces them.
-    Raises :class:`RevocabError` naming every recipe and stage that is not there.
+    Beside it a problem for every recipe and stage that is not there.
     """
     recipes = values.get("recipes")
     if not isinstance(recipes, dict):
-        return values
+        return values, []
     problems, found = [], {}
     for name, recipe in recipes.items():
         found[name] = recipe
-        if not isinstance(recipe, dict):
-            continue
-        changed = recipe.get("stages")
-        if "from" not in recipe:
-            if isinstance(changed, dict):
-                problems.append(
-                    f"recipes.{name}.stages: stages by name change those of a named recipe, and no"
-                    " 'from:' is given; name one, or give a list of stages"
-                )
-            continue
-        file = folder / f"{recipe['from']}.yaml"
-        if not file.is_file():
-            known = ", ".join(sorted(path.stem for path in folder.glob("*.yaml"))) or "none"
-            problems.append(f"recipes.{name}.from: no recipe {recipe['from']!r} (known: {known})")
-            continue
-        base = yaml.safe_load(file.read_text(encoding="utf-8"))
-        if isinstance(changed, dict):
-            known = [stage["name"] for stage in base.get("stages", ())]
-            problems += [
-                unknown(f"recipes.{name}.stages", one, known, f"stage of {recipe['from']!r}")
-                for one in changed
-                if one not in known
-            ]
-        found[name] = laid_over(base, recipe)
-    if problems:
-        raise RevocabError(problems)
-    return {**values, "recipes": found}
+        if isinstance(recipe, dict):
+            found[name], own = named_recipe(f"recipes.{name}", recipe, folder)
+            problems += own
+    return {**values, "recipes": found}, problems
+
+
+def named_recipe(
+    key: str, recipe: dict[str, Any], folder: Path
+) -> tuple[dict[str, Any], list[str]]:
+    """Return a recipe with what its ``from`` names, and the problems of its names.
+
+    Names that are not there leave a recipe that can be checked for other problems.
+    """
+    changed = recipe.get("stages")
+    by_name = changed if isinstance(changed, dict) else {}
+    rest = {one: value for one, value in recipe.items() if one != "stages" or not by_name}
+    if "from" not in recipe:
+        if not by_name:
+            return recipe, []
+        return rest, [
+            f"{key}.stages: stages by name change those of a named recipe, and no 'from:' is given;"
+            " name one, or give a list of stages"
+        ]
+    source = recipe["from"]
+    file = folder / f"{source}.yaml"
+    if not file.is_file():
+        known = ", ".join(sorted(path.stem for path in folder.glob("*.yaml"))) or "none"
+        given = {one: value for one, value in rest.items() if one not in ("tokens", "share")}
+        checked = laid_over(UNKNOWN_RECIPE, {**given, **UNKNOWN_LENGTH})
+        return checked, [f"{key}.from: no recipe {source!r} (known: {known})"]
+    base = yaml.safe_load(file.read_text(encoding="utf-8"))
+    known = [stage["name"] for stage in base.get("stages", ())]
+    problems = [
+        unknown(f"{key}.stages", one, known, f"stage of {source!r}")
+        for one in by_name
+        if one not in known
+    ]
+    return laid_over(base, recipe if known else rest), problems
 
 
 def laid_over(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
