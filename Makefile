@@ -34,14 +34,15 @@ $(VENV_VLLM)/.installed: requirements-vllm.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV_VLLM)
 	$(VENV_VLLM)/bin/python -m pip install --quiet --upgrade pip
 ifdef VLLM
-	$(VENV_VLLM)/bin/python -m pip install --quiet --progress-bar off "$(VLLM)" sacrebleu==2.6.0 rouge_score==0.1.2
+	$(VENV_VLLM)/bin/python -m pip install --quiet --progress-bar off "$(VLLM)" sacrebleu==2.6.0 rouge_score==0.1.2 \
+	    lm_eval==0.4.13 datasets==5.2.0
 else
 	$(VENV_VLLM)/bin/python -m pip install --quiet --progress-bar off --no-deps --retries 1 \
 	    --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0+cpu
 	$(VENV_VLLM)/bin/python -m pip install --quiet --progress-bar off --no-deps -r requirements-vllm.lock
 endif
 	$(VENV_VLLM)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
-	$(VENV_VLLM)/bin/python -c "from vllm import LLM"
+	$(VENV_VLLM)/bin/python -c "import lm_eval; from vllm import LLM"
 	touch $@
 
 comet: $(VENV_COMET)/.installed  ## make the environment of COMET-22 and xCOMET (1.4 GB)

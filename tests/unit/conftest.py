@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
+
+from revocab.evaluation import vllm_environment
 
 
 @pytest.fixture(scope="session")
@@ -16,3 +23,30 @@ def toys(tmp_path_factory):
     build_model(source, folder / "tied", seed=2, tied=True, family="llama")
     build_model(target, folder / "helper", seed=3, hidden_size=24, tied=True)
     return folder
+
+
+@pytest.fixture(scope="session")
+def vllm_interpreter(repository) -> str:
+    """The interpreter that has vLLM; skips where there is none."""
+    variable = vllm_environment.VARIABLE
+    named = os.environ.get(variable) or str(repository / vllm_environment.ENVIRONMENT)
+    if not Path(named).is_file():
+        pytest.skip(f"no environment with vLLM: 'make vllm' or set {variable}")
+    return named
+
+
+@pytest.fixture(scope="session")
+def call(repository) -> Callable[..., subprocess.CompletedProcess]:
+    """Run one of the project's Python files with an interpreter, on one thread."""
+
+    def run(python: str, file: str, *arguments: object) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [python, file, *map(str, arguments)],
+            cwd=repository,
+            env={**os.environ, "PYTHONPATH": str(repository / "src"), "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run

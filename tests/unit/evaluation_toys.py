@@ -23,7 +23,9 @@ IT_ROWS: list[dict[str, Any]] = [
 ]
 
 
-def write_model(folder: Path, *, seed: int = 0, context_length: int = 128) -> Path:
+def write_model(
+    folder: Path, *, seed: int = 0, context_length: int = 128, head_width: int = 8
+) -> Path:
     """Write a two-layer Mistral with random weights large enough for decided answers."""
     import torch
     from transformers import MistralConfig, MistralForCausalLM
@@ -32,8 +34,8 @@ def write_model(folder: Path, *, seed: int = 0, context_length: int = 128) -> Pa
     torch.manual_seed(seed)
     config = MistralConfig(
         vocab_size=len(tokenizer),
-        hidden_size=32,
-        intermediate_size=64,
+        hidden_size=4 * head_width,
+        intermediate_size=8 * head_width,
         num_hidden_layers=2,
         num_attention_heads=4,
         num_key_value_heads=2,

@@ -8,11 +8,13 @@ import sys
 
 import pytest
 from evaluation_toys import write_model
+from transformers import AutoConfig, AutoModelForCausalLM
 
 from revocab.errors import RevocabError
-from revocab.evaluation import efficiency
 from revocab.evaluation.efficiency import Options, measure, read_text, timings
-from revocab.io import write_jsonl
+from revocab.io import read_json, write_jsonl
+from revocab.models.cache import cache_bytes_per_token
+from revocab.models.safetensors_files import parameter_bytes
 
 SMALL = Options(
     prompts=4, prompt_characters=60, new_tokens=6, batch_size=2, repeats=1, engine="transformers"
@@ -65,14 +67,25 @@ def test_a_real_model(text, tmp_path):
     json.dumps(found)
 
 
+def test_parameter_bytes_are_those_of_the_loaded_model(tmp_path):
+    folder = write_model(tmp_path / "model")
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    count = sum(one.numel() for one in model.parameters())
+    assert parameter_bytes(folder, "float32") == parameter_bytes(folder, "auto") == 4 * count
+    assert parameter_bytes(folder, "bfloat16") == 2 * count
+    assert parameter_bytes(tmp_path, "float32") is None
+
+
 def test_cache_bytes_by_hand(tmp_path):
     folder = write_model(tmp_path / "model")
+    loaded = AutoConfig.from_pretrained(folder)
     config = json.loads((folder / "config.json").read_text())
     heads = config["num_key_value_heads"]
     width = config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
     expected = 2 * config["num_hidden_layers"] * heads * width * 4
-    assert efficiency.cache_bytes_per_token(folder, "float32") == expected
-    assert efficiency.cache_bytes_per_token(folder, "bfloat16") == expected // 2
+    assert cache_bytes_per_token(loaded, "float32") == expected
+    assert cache_bytes_per_token(loaded, "bfloat16") == expected // 2
+    assert cache_bytes_per_token(loaded, "auto") == expected
 
 
 def test_a_prompt_longer_than_the_context_is_refused(text, tmp_path):
@@ -93,3 +106,27 @@ def test_script(text, tmp_path, repository, monkeypatch):
     runpy.run_path(str(repository / "scripts" / "measure_efficiency.py"), run_name="__main__")
     found = json.loads((tmp_path / "r.json").read_text())
     assert (found["run"], found["step"], found["prompts"]) == ("r", 5, 2)
+
+
+def test_vllm_measures_the_same_text(vllm_interpreter, call, text, tmp_path):
+    folder = write_model(tmp_path / "model", context_length=256, head_width=32)
+    found = {}
+    for engine, python in (("vllm", vllm_interpreter), ("transformers", sys.executable)):
+        out = tmp_path / f"{engine}.json"
+        done = call(
+            *(python, "scripts/measure_efficiency.py", "--run", "r", "--step", 5),
+            *("--model", folder, "--text", text, "--corpus", "c", "--language", "it"),
+            *("--engine", engine, "--device", "cpu", "--prompts", 4, "--batch-size", 2),
+            *("--prompt-characters", 60, "--new-tokens", 6, "--repeats", 1, "--out", out),
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        found[engine] = read_json(out)
+    ours, theirs = found["vllm"], found["transformers"]
+    timed = ("_per_second", "seconds", "peak_memory_bytes", "seconds_per_token", "_characters")
+    same = [name for name in ours if not name.endswith(timed) and name != "engine"]
+    assert {name: ours[name] for name in same} == {name: theirs[name] for name in same}
+    assert {"tokens", "parameter_bytes", "threads", "characters_per_token"} <= {*same}
+    name = "cache_bytes_per_1000_characters"
+    assert ours[name] == theirs[name]
+    for one in found.values():
+        assert all(one[name] > 0 for name in one if name.endswith(("_second", "_seconds")))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from revocab.imports import closure
+from revocab.imports import closure, direct
 
 
 def test_closure_follows_lazy_imports_and_cycles(tmp_path):
@@ -31,3 +31,12 @@ def test_closure_follows_lazy_imports_and_cycles(tmp_path):
 def test_every_rule_names_code_that_exists(repository):
     for script in (repository / "scripts").glob("*.py"):
         assert all(path.is_file() for path in closure(script, repository / "src"))
+
+
+def test_imports_of_the_evaluation_go_one_way(repository):
+    """No module stands on itself, lazy imports included."""
+    root = repository / "src"
+    modules = {*(root / "revocab" / "evaluation").glob("*.py")}
+    while free := {path for path in modules if not (modules - {path}) & {*direct(path, root)}}:
+        modules -= free
+    assert not {path.name for path in modules}

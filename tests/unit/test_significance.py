@@ -80,7 +80,7 @@ def root(tmp_path_factory):
         )  # fmt: skip
         told = {"characters": 16000, "corpus": "world-it", "prompts": 16, "new_tokens": 64}
         told |= {"batch_size": 8, "repeats": 3, "engine": "transformers", "device": "cpu"}
-        measured = {**dict.fromkeys(names, speed), **told, "dtype": "float32"}
+        measured = {**dict.fromkeys(names, speed), **told, "dtype": "float32", "threads": 2}
         write_json(folder / "efficiency" / f"{run}.json", measured)
     collect_scores(folder, folder / "scores.parquet")
     compare_runs(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
+import re
 import sys
 from pathlib import Path
 
@@ -14,46 +14,67 @@ from transformers import LlamaConfig
 
 from revocab.config.schema import Architecture
 from revocab.errors import RevocabError
-from revocab.evaluation import vllm_engine
+from revocab.evaluation import vllm_environment, vllm_start
 from revocab.evaluation.compare import compare_outputs
 from revocab.evaluation.prompts import prompt_row
 from revocab.io import read_json, read_jsonl, write_json, write_jsonl
 from revocab.models.stand_in import build_stand_in
 
+KEY = "evaluation.multiple_choice.engine"
+
 
 def test_the_environment_is_named_made_or_missed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv(vllm_engine.VARIABLE, raising=False)
-    monkeypatch.setattr(vllm_engine, "find_spec", lambda name: None)
-    with pytest.raises(RevocabError, match="run 'make vllm'"):
-        vllm_engine.vllm_python()
-    monkeypatch.setattr(vllm_engine, "find_spec", lambda name: object())
-    assert vllm_engine.vllm_python() == sys.executable
-    vllm_engine.ENVIRONMENT.parent.mkdir(parents=True)
-    vllm_engine.ENVIRONMENT.touch()
-    assert vllm_engine.vllm_python() == str(vllm_engine.ENVIRONMENT)
-    monkeypatch.setenv(vllm_engine.VARIABLE, sys.executable)
-    assert vllm_engine.vllm_python() == sys.executable
-    monkeypatch.setenv(vllm_engine.VARIABLE, "nowhere/python")
+    monkeypatch.delenv(vllm_environment.VARIABLE, raising=False)
+    monkeypatch.setattr(vllm_environment, "find_spec", lambda name: None)
+    with pytest.raises(RevocabError, match=f"{KEY}: vllm .* run 'make vllm', .* or set {KEY}: hf"):
+        vllm_environment.vllm_python(KEY, "hf")
+    monkeypatch.setattr(vllm_environment, "find_spec", lambda name: object())
+    assert vllm_environment.vllm_python(KEY, "hf") == sys.executable
+    vllm_environment.ENVIRONMENT.parent.mkdir(parents=True)
+    vllm_environment.ENVIRONMENT.touch()
+    assert vllm_environment.vllm_python(KEY, "hf") == str(vllm_environment.ENVIRONMENT)
+    monkeypatch.setenv(vllm_environment.VARIABLE, sys.executable)
+    assert vllm_environment.vllm_python(KEY, "hf") == sys.executable
+    monkeypatch.setenv(vllm_environment.VARIABLE, "nowhere/python")
     with pytest.raises(RevocabError, match="REVOCAB_VLLM_PYTHON: 'nowhere/python'"):
-        vllm_engine.vllm_python()
+        vllm_environment.vllm_python(KEY, "hf")
 
 
 def test_a_cpu_holds_the_cache_of_its_sequences_and_no_more(monkeypatch):
-    monkeypatch.delenv("VLLM_ENABLE_V1_MULTIPROCESSING", raising=False)
+    monkeypatch.setenv("VLLM_ENABLE_V1_MULTIPROCESSING", "1")
     config = LlamaConfig(
         hidden_size=256, num_hidden_layers=3, num_attention_heads=8, num_key_value_heads=2
     )
-    # keys and values, layers, heads, width, float32, tokens in whole blocks, sequences
-    assert vllm_engine.cache_bytes(config, 200, sequences=5) == 2 * 3 * 2 * 32 * 4 * 256 * 5
-    assert vllm_engine.start_settings(config, "cuda", 200) == {}
-    assert "VLLM_ENABLE_V1_MULTIPROCESSING" not in os.environ
-    monkeypatch.setenv("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
-    settings = vllm_engine.start_settings(config, "cpu", 200)
-    assert settings["kv_cache_memory_bytes"] == vllm_engine.cache_bytes(config, 200)
+    on_gpu = vllm_start.start_settings(config, "cuda", "float32", 200)
+    assert "kv_cache_memory_bytes" not in on_gpu and "enforce_eager" not in on_gpu
+    assert os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] == "1"
+    monkeypatch.delenv("VLLM_ENABLE_V1_MULTIPROCESSING")
+    per_token = 2 * 3 * 2 * 32 * 4  # keys and values, layers, heads, width, float32
+    one = vllm_start.start_settings(config, "cpu", "float32", 200)
+    assert one["kv_cache_memory_bytes"] == per_token * 256 * vllm_start.CPU_SEQUENCES
+    assert os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] == "0"
+    for device in ("cpu", "cuda"):
+        measured = vllm_start.start_settings(config, device, "bfloat16", 200, sequences=5)
+        assert measured["kv_cache_memory_bytes"] == per_token // 2 * 256 * 5
     narrow = LlamaConfig(hidden_size=64, num_attention_heads=4, num_key_value_heads=4)
     with pytest.raises(ValueError, match="heads 16 wide"):
-        vllm_engine.start_settings(narrow, "cpu", 200)
+        vllm_start.start_settings(narrow, "cpu", "float32", 200)
+
+
+def test_long_contexts_hold_fewer_sequences():
+    assert vllm_start.cache_tokens(2048) == 32 * 2048
+    assert vllm_start.cache_tokens(8192) == 32 * 2048
+    assert vllm_start.cache_tokens(131072) == 131072
+
+
+def test_both_environments_score_with_one_harness(repository):
+    """Scores of both engines carry the same harness version, however vLLM was installed."""
+    files = ["requirements.lock", "requirements-vllm.lock", "Makefile", "envs/vllm.post-deploy.sh"]
+    for name in ("lm_eval", "datasets", "sacrebleu", "rouge_score"):
+        pin = re.compile(rf"\b{name}==([0-9.]+)")
+        found = {file: set(pin.findall((repository / file).read_text())) for file in files}
+        assert len(set.union(*found.values())) == 1 and all(found.values()), found
 
 
 def test_outputs_are_compared_row_by_row(tmp_path):
@@ -72,15 +93,6 @@ def test_outputs_are_compared_row_by_row(tmp_path):
         compare_outputs(tmp_path / "a", tmp_path / "b")
 
 
-@pytest.fixture(scope="module")
-def vllm_interpreter(repository) -> str:
-    """The interpreter that has vLLM; skips where there is none."""
-    named = os.environ.get(vllm_engine.VARIABLE) or str(repository / vllm_engine.ENVIRONMENT)
-    if not Path(named).is_file():
-        pytest.skip(f"no environment with vLLM: 'make vllm' or set {vllm_engine.VARIABLE}")
-    return named
-
-
 def prompts(path: Path, count: int) -> Path:
     """Write prompts of many lengths, with none to three shots."""
     pool = [{"id": f"p{i}", "en": f"the cat sat {i}", "it": f"il gatto {i}"} for i in range(3)]
@@ -95,7 +107,7 @@ def prompts(path: Path, count: int) -> Path:
     return path
 
 
-def test_vllm_writes_what_transformers_writes(vllm_interpreter, repository, tmp_path):
+def test_vllm_writes_what_transformers_writes(vllm_interpreter, call, tmp_path):
     model = tmp_path / "model"  # heads of 32: vLLM's CPU attention knows no smaller ones
     shape = {"hidden_size": 64, "intermediate_size": 96, "layers": 2, "heads": 2, "kv_heads": 1}
     tokenizer = write_model(tmp_path / "words", seed=3, context_length=256)
@@ -104,19 +116,11 @@ def test_vllm_writes_what_transformers_writes(vllm_interpreter, repository, tmp_
     settings["eos_token_id"] = [settings["eos_token_id"], *range(40, 80)]  # some texts end early
     write_json(model / "generation_config.json", settings)
     rows = prompts(tmp_path / "prompts.jsonl", 24)
-    environment = {**os.environ, "PYTHONPATH": str(repository / "src"), "OMP_NUM_THREADS": "1"}
     for engine, python in (("vllm", vllm_interpreter), ("transformers", sys.executable)):
-        done = subprocess.run(
-            [
-                *(python, "scripts/generate_text.py", "--run", "r", "--model", f"0={model}"),
-                *("--prompts", f"t={rows}", "--engine", engine, "--max-new-tokens", "8"),
-                *("--context-length", "128", "--device", "cpu", "--out", tmp_path / engine),
-            ],
-            cwd=repository,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
+        done = call(
+            *(python, "scripts/generate_text.py", "--run", "r", "--model", f"0={model}"),
+            *("--prompts", f"t={rows}", "--engine", engine, "--max-new-tokens", 8),
+            *("--context-length", 128, "--device", "cpu", "--out", tmp_path / engine),
         )
         assert done.returncode == 0, done.stderr[-3000:]
     found = compare_outputs(tmp_path / "vllm", tmp_path / "transformers")

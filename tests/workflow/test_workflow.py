@@ -204,19 +204,24 @@ def test_every_script_explains_itself_without_heavy_imports(repository):
         assert not imported & {"torch", "transformers", "lm_eval", "vllm"}, script
 
 
-def test_vllm_runs_generation_in_its_own_environment(repository, tmp_path):
+def test_vllm_runs_in_its_own_environment(repository, tmp_path):
     overlay = tmp_path / "vllm.yaml"
-    overlay.write_text("evaluation: {generation: {engine: vllm}}")
+    both = "{generation: {engine: vllm}, multiple_choice: {engine: vllm}}"
+    overlay.write_text(f"evaluation: {both}")
+    extra = "config/overlays/evaluation-extra.yaml"
     call = ["--dry-run", "--forceall", "--printshellcmds", "--configfile", "config/demo.yaml"]
     interpreter = tmp_path / "python"
     interpreter.touch()
-    done = snakemake(repository, *call, overlay, REVOCAB_VLLM_PYTHON=str(interpreter))
+    done = snakemake(repository, *call, extra, overlay, REVOCAB_VLLM_PYTHON=str(interpreter))
     assert done.returncode == 0, done.stdout + done.stderr
     lines = [line for line in done.stdout.splitlines() if "scripts/" in line and "--out" in line]
     mine = [line for line in lines if str(interpreter) in line]
-    assert mine and all("scripts/generate_text.py" in line for line in mine)
     assert all("--engine vllm" in line for line in mine)
-    assert len(mine) == sum("scripts/generate_text.py" in line for line in lines)
+    scripts = ("generate_text", "score_multiple_choice", "measure_efficiency")
+    theirs = [line for line in lines if any(f"scripts/{name}.py" in line for name in scripts)]
+    assert mine == theirs and {name for name in scripts if any(name in one for one in mine)} == {
+        *scripts
+    }
     done = snakemake(repository, *call, overlay, REVOCAB_VLLM_PYTHON="nowhere")
     assert done.returncode != 0 and "REVOCAB_VLLM_PYTHON: 'nowhere'" in done.stderr
     assert "Traceback" not in done.stderr

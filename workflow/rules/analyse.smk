@@ -97,7 +97,7 @@ rule measure_efficiency:
     log:
         f"{RESULTS}/logs/measure_efficiency/{{run}}.log",
     conda:
-        GENERATION_ENVIRONMENT
+        engine_environment(GENERATION.engine)
     threads: workflow.cores or 1
     params:
         python=GENERATION_PYTHON,

@@ -11,7 +11,7 @@ from revocab.config import as_json, expand as expand_runs, validate
 from revocab.config.checks import WORLD_PARTS
 from revocab.config.expand import checkpoint_steps, stage_mixtures
 from revocab.errors import RevocabError
-from revocab.evaluation.vllm_engine import vllm_python
+from revocab.evaluation.vllm_environment import vllm_python
 from revocab.imports import closure
 
 try:
@@ -27,6 +27,25 @@ PYTHON = "python" if USES_CONDA else sys.executable
 RESULTS = f"results/{EXPERIMENT.experiment}"
 RESOURCES = f"resources/{EXPERIMENT.experiment}"
 RUNS = {run.id: run for run in expand_runs(EXPERIMENT)}
+
+
+def engine_python(engine, key, other):
+    """Return the interpreter of rules that run ``engine``: vLLM's own where it is vllm.
+
+    ``key`` is where the experiment names it, ``other`` what it may name instead.
+    """
+    if engine != "vllm" or USES_CONDA:
+        return PYTHON
+    try:
+        return vllm_python(key, other)
+    except RevocabError as error:
+        print(error.render(), file=sys.stderr)
+        sys.exit(1)
+
+
+def engine_environment(engine):
+    """Return the conda environment of rules that run ``engine``, as rule files name it."""
+    return f"../../envs/{'vllm' if engine == 'vllm' else 'core'}.yaml"
 
 
 def one_of(ids):

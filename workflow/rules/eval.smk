@@ -33,18 +33,18 @@ rule score_multiple_choice:
     log:
         f"{RESULTS}/logs/score_multiple_choice/{{run}}.log",
     conda:
-        "../../envs/core.yaml"
+        engine_environment(CHOICES.engine)
     params:
-        python=PYTHON,
+        python=CHOICES_PYTHON,
         models=lambda wildcards: step_arguments(
             RUNS[wildcards.run], RUNS[wildcards.run].scored_steps()
         ),
         tasks=repeated("--task", [f"{RESULTS}/tasks/{task}.yaml" for task in TASKS]),
         arguments=options(
-            shots=EXPERIMENT.evaluation.multiple_choice.shots,
-            limit=EXPERIMENT.evaluation.multiple_choice.limit,
-            engine=EXPERIMENT.evaluation.multiple_choice.engine,
-            long_prompts=EXPERIMENT.evaluation.multiple_choice.long_prompts,
+            shots=CHOICES.shots,
+            limit=CHOICES.limit,
+            engine=CHOICES.engine,
+            long_prompts=CHOICES.long_prompts,
         ),
     shell:
         "{params.python:q} scripts/score_multiple_choice.py --run {wildcards.run} {params.models:q}"

@@ -34,7 +34,7 @@ rule generate_text:
     log:
         f"{RESULTS}/logs/generate_text/{{run}}.log",
     conda:
-        GENERATION_ENVIRONMENT
+        engine_environment(GENERATION.engine)
     params:
         python=GENERATION_PYTHON,
         models=lambda wildcards: step_arguments(

@@ -19,14 +19,17 @@ from typing import Protocol
 
 from revocab.corpora.words import available_splitter, count_words
 from revocab.errors import RevocabError
-from revocab.evaluation.engines import choose_engine
-from revocab.evaluation.model import (
+from revocab.evaluation.checkpoint import (
     check_model_folder,
     choose_device,
     choose_dtype,
+    loading,
     quiet_loading,
 )
+from revocab.evaluation.engines import choose_engine
 from revocab.io import read_jsonl, write_json
+from revocab.models.cache import cache_bytes_per_token
+from revocab.models.safetensors_files import parameter_bytes
 
 
 @dataclass(frozen=True)
@@ -50,9 +53,6 @@ class Timed(Protocol):
 
     def run(self, prompts: Sequence[list[int]], new_tokens: int) -> float:
         """Return the seconds to read the prompts together and write ``new_tokens`` after each."""
-
-    def parameter_bytes(self) -> int | None:
-        """Return the bytes of the weights, where they are at hand."""
 
     def close(self) -> None:
         """Free the memory."""
@@ -93,10 +93,6 @@ class TimedTransformers:
             raise RuntimeError(f"wrote {made.shape[1] - length} tokens, not {new_tokens}")
         return seconds
 
-    def parameter_bytes(self) -> int:
-        """Return the bytes of the weights."""
-        return sum(one.numel() * one.element_size() for one in self.model.parameters())
-
     def close(self) -> None:
         """Free the memory."""
         self.model = None
@@ -104,12 +100,14 @@ class TimedTransformers:
 
 
 class TimedVllm:
-    """vLLM, without any stop."""
+    """vLLM in this process, with room for the keys and values of one batch, without any stop."""
 
-    def __init__(self, folder: Path, *, device: str, dtype: str, context_length: int):
+    def __init__(self, folder: Path, *, device: str, dtype: str, longest: int, batch_size: int):
         from revocab.evaluation.vllm_engine import VllmEngine
 
-        self.engine = VllmEngine(folder, device=device, dtype=dtype, context_length=context_length)
+        self.engine = VllmEngine(
+            folder, device=device, dtype=dtype, longest=longest, sequences=batch_size
+        )
         self.context_length = self.engine.context_length
 
     def run(self, prompts: Sequence[list[int]], new_tokens: int) -> float:
@@ -117,20 +115,32 @@ class TimedVllm:
         from vllm import SamplingParams
 
         settings = SamplingParams(
-            temperature=0.0, max_tokens=new_tokens, min_tokens=new_tokens, ignore_eos=True
+            temperature=0.0, max_tokens=new_tokens, ignore_eos=True, detokenize=False
         )
         requests = [{"prompt_token_ids": prompt} for prompt in prompts]
-        self.engine.model.reset_prefix_cache()
+        self.engine.model.reset_prefix_cache()  # every repeat reads the prompts anew
         start = time.perf_counter()
-        self.engine.model.generate(requests, settings, use_tqdm=False)
-        return time.perf_counter() - start
-
-    def parameter_bytes(self) -> None:
-        """Return nothing: the weights live in vLLM's own process."""
+        results = self.engine.model.generate(requests, settings, use_tqdm=False)
+        seconds = time.perf_counter() - start
+        written = {len(result.outputs[0].token_ids) for result in results}
+        if written != {new_tokens}:
+            raise RuntimeError(f"wrote {sorted(written)} tokens, not {new_tokens}")
+        return seconds
 
     def close(self) -> None:
         """Stop the engine."""
         self.engine.close()
+
+
+def load_timed(
+    folder: Path, engine: str, device: str, dtype: str, longest: int, options: Options
+) -> Timed:
+    """Load one checkpoint for sequences of up to ``longest`` tokens."""
+    with loading(folder):
+        if engine == "vllm":
+            size = min(options.batch_size, options.prompts)
+            return TimedVllm(folder, device=device, dtype=dtype, longest=longest, batch_size=size)
+        return TimedTransformers(folder, device=device, dtype=dtype)
 
 
 def synchronise(device: str) -> None:
@@ -158,19 +168,6 @@ def read_text(path: Path, characters: int) -> str:
     )
 
 
-def cache_bytes_per_token(folder: Path, dtype: str) -> int:
-    """Return the bytes of keys and values that one token takes in all layers."""
-    import torch
-    from transformers import AutoConfig
-
-    config = AutoConfig.from_pretrained(folder).get_text_config()
-    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
-    width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    stored = dtype if dtype != "auto" else str(config.dtype or "float32").removeprefix("torch.")
-    size = torch.empty(0, dtype=getattr(torch, stored)).element_size()
-    return 2 * config.num_hidden_layers * heads * width * size
-
-
 def peak_memory(device: str) -> int:
     """Return the most memory this process had: of the GPU where it is used, else resident."""
     if device == "cuda":
@@ -189,7 +186,8 @@ def measure(folder: Path, text_file: Path, corpus: str, language: str, options: 
     One process measures one checkpoint, so that its peak memory is its own. Raises
     :class:`RevocabError` for a folder that is no model, too little text, or too short a context.
     """
-    from transformers import AutoTokenizer
+    import torch
+    from transformers import AutoConfig, AutoTokenizer
 
     check_model_folder(folder)
     quiet_loading()
@@ -204,11 +202,7 @@ def measure(folder: Path, text_file: Path, corpus: str, language: str, options: 
     plain = [tokenizer(one, add_special_tokens=False)["input_ids"] for one in texts]
     tokens = sum(map(len, plain))
     longest = max(map(len, prompts)) + options.new_tokens
-    timed: Timed = (
-        TimedVllm(folder, device=device, dtype=dtype, context_length=longest)
-        if engine == "vllm"
-        else TimedTransformers(folder, device=device, dtype=dtype)
-    )
+    timed = load_timed(folder, engine, device, dtype, longest, options)
     try:
         if longest > timed.context_length:
             raise RevocabError(
@@ -217,10 +211,11 @@ def measure(folder: Path, text_file: Path, corpus: str, language: str, options: 
                 "evaluation.efficiency.prompt_characters"
             )
         found = timings(timed, prompts, options)
-        parameters = timed.parameter_bytes()
+        threads = torch.get_num_threads()  # an engine may choose its own when it starts
     finally:
         timed.close()
     per_token = len(text) / tokens
+    config = AutoConfig.from_pretrained(folder)
     words = sum(count_words([text], language, available_splitter(language)))
     return {
         "corpus": corpus,
@@ -236,10 +231,11 @@ def measure(folder: Path, text_file: Path, corpus: str, language: str, options: 
         "first_token_seconds": found["first"],
         "seconds_per_token": found["step"],
         "seconds_per_100_characters": found["step"] * 100 / per_token,
-        "cache_bytes_per_1000_characters": cache_bytes_per_token(folder, dtype) * 1000 / per_token,
-        "parameter_bytes": parameters,
+        "cache_bytes_per_1000_characters": cache_bytes_per_token(config, dtype) * 1000 / per_token,
+        "parameter_bytes": parameter_bytes(folder, dtype),
         "peak_memory_bytes": peak_memory(device),
         **{**asdict(options), "engine": engine, "device": device, "dtype": dtype},
+        "threads": threads,
     }
 
 

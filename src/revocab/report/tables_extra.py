@@ -154,11 +154,12 @@ def efficiency_notes(results: Results, base: dict[str, Any] | None) -> list[str]
     """Return how costs were measured."""
     if not base:
         return []
+    threads = f" with {base['threads']} threads" if base["device"] == "cpu" else ""
     return [
         f"The same {base['characters']:,} characters of {base['corpus']}: {base['prompts']} "
         f"prompts, {base['new_tokens']} tokens generated after each, batches of "
         f"{base['batch_size']}, median of {base['repeats']}. Engine: {base['engine']} on "
-        f"{base['device']}, {base['dtype']}. "
+        f"{base['device']}{threads}, {base['dtype']}. "
         "Generated characters are tokens per second times the characters per token of this text, "
         "so that what a model happens to write does not count. First token and 100 characters: one "
         "prompt at a time. Cache: keys and values. These are times of one machine.",

@@ -1,7 +1,9 @@
 # Input and params functions of eval.smk.
 
 
-TASKS = EXPERIMENT.evaluation.multiple_choice.tasks
+CHOICES = EXPERIMENT.evaluation.multiple_choice
+TASKS = CHOICES.tasks
+CHOICES_PYTHON = engine_python(CHOICES.engine, "evaluation.multiple_choice.engine", "hf")
 
 
 def task_arguments(wildcards):

