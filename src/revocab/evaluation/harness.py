@@ -39,6 +39,7 @@ def quiet() -> None:
     logging.getLogger("datasets").setLevel(logging.ERROR)
 
 
+@functools.cache
 def harness_version() -> str:
     """Return the installed version of lm-evaluation-harness."""
     from importlib.metadata import version

@@ -48,6 +48,7 @@ COLUMNS = (
     "cut_prompts",
     "config_hash",
     "data_revision",
+    "engine",
 )
 ITEM_COLUMNS = ("run", "step", "task", "metric", "parts", "by_part", "values")
 
@@ -140,6 +141,7 @@ class Scorer:
         self.truncated = 0
         self._tasks: dict[str, TaskDict] | None = None
         self._token_caches: dict[str, dict] = {}
+        self._provenance: dict[str, dict[str, str]] = {}
 
     @property
     def tasks(self) -> dict[str, TaskDict]:
@@ -182,11 +184,18 @@ class Scorer:
         except RevocabError as error:
             raise RevocabError(f"task {name}: {one}" for one in error.problems) from error
         rows = result_rows(name, self.tasks[name], results, self.options)
-        digests = {
-            "config_hash": config_hash(self.paths[name], self.tasks[name], self.options),
-            "data_revision": self.data_revision(name),
-        }
-        return [{**row, "cut_prompts": model.truncated - before, **digests} for row in rows]
+        known = {"cut_prompts": model.truncated - before, **self.provenance(name)}
+        return [{**row, **known} for row in rows]
+
+    def provenance(self, name: str) -> dict[str, str]:
+        """Return what a task's scores are made from; it is read once for all checkpoints."""
+        if name not in self._provenance:
+            self._provenance[name] = {
+                "config_hash": config_hash(self.paths[name], self.tasks[name], self.options),
+                "data_revision": self.data_revision(name),
+                "engine": self.options.engine,
+            }
+        return self._provenance[name]
 
     def data_revision(self, name: str) -> str:
         """Return what a task's data is: the Hub's commit, or the hash of a local file."""
@@ -301,12 +310,15 @@ class State:
     def __init__(self, out: Path, options: Options):
         self.folder = out.with_name(f".{out.name}.state")
         self.shared = [asdict(options), code_fingerprint(), harness.harness_version()]
+        self._tasks: dict[Path, tuple[str, str | None]] = {}
 
     def key(self, checkpoint: Any, task: Path) -> str:
         """Return the hash for one checkpoint (its fingerprint) and one task file."""
-        rows = harness.local_rows(read_yaml(task))
-        data = sha256(rows) if rows and rows.is_file() else None
-        return digest(checkpoint, task.read_text("utf-8"), data, self.shared)
+        if task not in self._tasks:  # read once for all checkpoints
+            rows = harness.local_rows(read_yaml(task))
+            data = sha256(rows) if rows and rows.is_file() else None
+            self._tasks[task] = (task.read_text("utf-8"), data)
+        return digest(checkpoint, *self._tasks[task], self.shared)
 
     def read(self, key: str) -> list[dict[str, Any]] | None:
         """Return the rows stored under ``key``, or None."""

@@ -40,9 +40,10 @@ def multiple_choice(results: Results, tasks: list[str]) -> list[str]:
         family = results.family(task)
         metrics.setdefault(main_metric(family, results.scores.metrics), []).append(family)
     shown = "; ".join(f"{metric}: {', '.join(used)}" for metric, used in sorted(metrics.items()))
+    engine = " Engine: vllm." if setting.get("engine") == "vllm" else ""
     return [
         f"Accuracy in per cent ± standard error, {setting['shots']}-shot, {amount}. "
-        f"Metric by column: {shown}. AVG is the unweighted mean of the columns.",
+        f"Metric by column: {shown}. AVG is the unweighted mean of the columns.{engine}",
         *cut_prompts(results, tasks),
     ]
 
