@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import shutil
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -69,7 +70,8 @@ def read_json(path: str | Path) -> Any:
 def read_jsonl(path: str | Path) -> Iterator[dict[str, Any]]:
     """Yield the rows of a ``.jsonl`` or ``.jsonl.gz`` file, in order.
 
-    Raises :class:`RevocabError` with file and line for a missing file, broken UTF-8 or broken JSON.
+    Raises :class:`RevocabError` with file and line for a missing file, broken compression, broken
+    UTF-8 or broken JSON.
     """
     path = Path(path)
     opener = gzip.open if path.suffix == ".gz" else open
@@ -86,6 +88,10 @@ def read_jsonl(path: str | Path) -> Iterator[dict[str, Any]]:
     except UnicodeDecodeError as error:
         raise RevocabError(
             f"{path}, after line {number}: not UTF-8 ({error.reason}); convert the file to UTF-8"
+        ) from None
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise RevocabError(
+            f"{path}, after line {number}: broken gzip file ({error}); fetch or write it again"
         ) from None
 
 

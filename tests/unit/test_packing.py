@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
 from pathlib import Path
 
@@ -304,6 +305,34 @@ def test_a_manifest_tells_rows_of_stages(folders):
     assert (italian[:8].sum(), italian[8:].sum()) == (6, 2)
     with pytest.raises(RevocabError, match="--corpus it: 1 shares for 2 stages"):
         pack_folder(folders / "tokenizer", {"it": ((1.0,), folders / "it")}, options, folders / "y")
+
+
+def latin(path):
+    path.write_bytes(gzip.compress('{"id": "1", "text": "citt\u00e0"}\n'.encode("latin-1")))
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def empty(path):
+    io.write_jsonl(path, [{"id": str(n), "text": " \n" * n} for n in range(9)])
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (latin, "train.jsonl.gz, after line 0: not UTF-8"),
+        (cut, "train.jsonl.gz, after line .*: broken gzip file"),
+        (empty, "corpus it: no text in it"),
+    ],
+)
+def test_a_corpus_that_is_no_text_is_named_and_nothing_is_left(folders, harm, message):
+    harm(folders / "it" / "train.jsonl.gz")
+    options = PackingOptions(sequence_length=4, rows=20, seed=17, repeat_corpora=True)
+    with pytest.raises(RevocabError, match=message):
+        pack_folder(folders / "tokenizer", {"it": ((1.0,), folders / "it")}, options, folders / "x")
+    assert list((folders / "x").iterdir()) == []
 
 
 def test_a_failed_packing_leaves_nothing(folders):

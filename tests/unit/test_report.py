@@ -195,6 +195,24 @@ def test_adapted_language(folder):
     assert facts.adapted_language(Results(folder), "mistral") == "it"
 
 
+def test_stages_with_mixtures_of_their_own_are_shown(broken):
+    """Most of the steps are English, though the group's mixture is Italian."""
+
+    content = read_json(broken / "experiment.json")
+    content["experiment"]["recipes"]["adapt"]["stages"] = [
+        {"name": "embeddings", "steps": 10, "mixture": None},
+        {"name": "everything", "steps": 90, "mixture": "english"},
+    ]
+    for run in content["runs"]:
+        if run["trains"]:
+            run["stage_mixtures"] = {"embeddings": "adaptation", "everything": "english"}
+    write_json(broken / "experiment.json", content)
+    assert facts.adapted_language(Results(broken), "mistral") == "en"
+    build_report(broken, broken / "report.html")
+    page = (broken / "report.html").read_text(encoding="utf-8")
+    assert "<td>embeddings: adaptation, everything: english</td>" in page
+
+
 def test_page_stands_alone(folder):
     build_report(folder, folder / "report.html")
     page = (folder / "report.html").read_text(encoding="utf-8")

@@ -42,9 +42,10 @@ def open_heldout(folder: str | Path) -> tuple[list[HeldoutCorpus], dict[str, Any
     corpora = []
     for name, described in manifest["corpora"].items():
         file = folder / f"{name}.safetensors"
-        if io.sha256(file) != described["sha256"]:
+        if not file.is_file() or io.sha256(file) != described["sha256"]:
             raise RevocabError(
-                f"{file}: checksum differs from the manifest; delete {folder} and pack again"
+                f"{file}: missing, or its checksum differs from the manifest; delete {folder} and"
+                " pack again"
             )
         arrays = load_file(file)
         order = torch.argsort(arrays["lengths"], descending=True, stable=True)

@@ -7,6 +7,7 @@ that training reads them front to back with any number of processes.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -135,7 +136,7 @@ def token_stream(
             if starts is not None:
                 starts.append(count.tokens)
             count.tokens += min(room, len(ids))
-            yield ids[:room]
+            yield ids if len(ids) <= room else ids[:room]
             if len(ids) >= room:
                 return
         if count.tokens == start:
@@ -167,19 +168,23 @@ def _text_within(tokenizer: TextTokenizer, document: Document, room: int) -> str
 
 
 def blocks(stream: Iterator[list[int]], length: int) -> Iterator[np.ndarray]:
-    """Wrap id lists into int64 arrays of up to :data:`BLOCK_ROWS` rows of ``length``."""
+    """Wrap id lists into arrays of C's unsigned int of up to :data:`BLOCK_ROWS` rows of ``length``.
+
+    ``array`` takes a list in a third of the time that numpy needs, and its buffer is a ninth of a
+    list's.
+    """
     import numpy as np
 
     size = BLOCK_ROWS * length
-    buffer: list[int] = []
+    buffer = array("I")
     for ids in stream:
-        buffer += ids
+        buffer.fromlist(ids)
         while len(buffer) >= size:
-            yield np.array(buffer[:size], dtype=np.int64).reshape(-1, length)
+            yield np.frombuffer(buffer[:size], dtype=np.uintc).reshape(-1, length)
             del buffer[:size]
     usable = len(buffer) // length * length
     if usable:
-        yield np.array(buffer[:usable], dtype=np.int64).reshape(-1, length)
+        yield np.frombuffer(buffer[:usable], dtype=np.uintc).reshape(-1, length)
 
 
 def mark_starts(
@@ -200,13 +205,13 @@ def mark_starts(
 
 
 def pack(
-    array: np.ndarray | ShardedRows,
+    target: np.ndarray | ShardedRows,
     corpora: Mapping[str, tuple[Sequence[float], Callable[[], Iterable[dict[str, Any]]]]],
     tokenizer: TextTokenizer,
     options: PackingOptions,
     bits: np.ndarray | ShardedRows | None = None,
 ) -> Packed:
-    """Fill ``array`` [rows, sequence_length] from ``corpora``: ``{id: (share by stage, read)}``.
+    """Fill ``target`` [rows, sequence_length] from ``corpora``: ``{id: (share by stage, read)}``.
 
     ``bits`` [rows, ceil(sequence_length / 8)], if given, gets a 1 where a document begins.
 
@@ -241,7 +246,7 @@ def pack(
         stream = token_stream(name, read, tokenizer, options, count, starts)
         for block in blocks(stream, length):
             rows = places[done : done + len(block)]
-            array[rows] = block
+            target[rows] = block
             if bits is not None:
                 mark_starts(bits, rows, done * length, length, starts)
             done += len(block)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError
 
-#: Documents handed to the tokenizer at once: enough to keep its threads busy, a few MB at most.
+#: What is handed to the tokenizer at once: enough to keep its threads busy. Little is tokenised
+#: beyond the budget, and memory holds few documents where they are novels.
 BATCH_DOCUMENTS = 512
+BATCH_CHARACTERS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,19 @@ def load_tokenizer(folder: str | Path) -> TextTokenizer:
     )
 
 
-def batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    """Yield lists of up to ``size`` items."""
-    iterator = iter(items)
-    while batch := list(islice(iterator, size)):
+def batched(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Yield lists of up to :data:`BATCH_DOCUMENTS` rows.
+
+    A list ends with the row that brings its texts to :data:`BATCH_CHARACTERS`.
+    """
+    batch, characters = [], 0
+    for row in rows:
+        batch.append(row)
+        characters += len(row["text"]) if isinstance(row["text"], str) else 0
+        if characters >= BATCH_CHARACTERS or len(batch) == BATCH_DOCUMENTS:
+            yield batch
+            batch, characters = [], 0
+    if batch:
         yield batch
 
 
@@ -71,7 +81,7 @@ def tokenise(tokenizer: TextTokenizer, rows: Iterable[dict[str, Any]]) -> Iterat
 
     Raises :class:`RevocabError` naming the document if its text is not valid Unicode.
     """
-    for batch in batched(rows, BATCH_DOCUMENTS):
+    for batch in batched(rows):
         texts = [row["text"] for row in batch]
         try:
             encodings = tokenizer.backend.encode_batch_fast(texts, add_special_tokens=False)
