@@ -20,7 +20,7 @@ from revocab.training.train import train
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 #: Documents of seven words and a bos fill half a row of sixteen.
-WORDS = {"ar": "a", "en": "e"}
+WORDS = {"ar": "a", "en": "english"}
 STAGES = (
     Stage("embeddings", 5, 1e-2, train=("embeddings",)),
     Stage("everything", 2, 1e-3, warmup_steps=1),
@@ -65,7 +65,11 @@ def root(tmp_path_factory, repository):
 
 def test_counts_of_every_stage_are_exact(root):
     manifest = io.read_json(root / "packed/manifest.json")
-    assert manifest["stages"] == [
+    stages = [
+        {key: value for key, value in stage.items() if key != "tokens_per_byte"}
+        for stage in manifest["stages"]
+    ]
+    assert stages == [
         {"name": "embeddings", "rows": 20,
          "corpora": {"ar": {"share": 0.9, "rows": 18}, "en": {"share": 0.1, "rows": 2}}},
         {"name": "everything", "rows": 8,
@@ -79,6 +83,15 @@ def test_counts_of_every_stage_are_exact(root):
     assert [shard["rows"] for shard in manifest["shards"]] == [10, 10, 8]
 
 
+def test_bytes_of_a_stage_are_those_of_its_corpora(root):
+    manifest = io.read_json(root / "packed/manifest.json")
+    arabic, english = (manifest["corpora"][name] for name in ("ar", "en"))
+    for stage, (first, second) in zip(manifest["stages"], [(18, 2), (4, 4)], strict=True):
+        size = first * arabic["bytes"] / 22 + second * english["bytes"] / 6
+        assert stage["tokens_per_byte"] == pytest.approx(16 * (first + second) / size)
+    assert manifest["stages"][0]["tokens_per_byte"] > 1.3 * manifest["stages"][1]["tokens_per_byte"]
+
+
 def test_every_batch_holds_what_its_stage_draws(root):
     packed = open_packed(root / "packed", 28, batch_size=4)
     batches = [packed.__getitems__(list(range(n, n + 4)))["input_ids"] for n in range(0, 28, 4)]
@@ -89,8 +102,12 @@ def test_every_batch_holds_what_its_stage_draws(root):
 def test_a_run_trains_on_them_and_keeps_the_shares(root, tmp_path):
     manifest = train(run_of(root, tmp_path, steps=7, checkpoint_every=5, stages=STAGES))
     assert manifest["stages"] == io.read_json(root / "packed/manifest.json")["stages"]
-    assert len(table(tmp_path / "losses.csv")) == 7
-    assert np.isfinite([float(row["loss"]) for row in table(tmp_path / "losses.csv")]).all()
+    rows = table(tmp_path / "losses.csv")
+    assert len(rows) == 7
+    for step, row in enumerate(rows, 1):
+        ratio = manifest["stages"][step > 5]["tokens_per_byte"]
+        bits = float(row["loss"]) * ratio / np.log(2)
+        assert float(row["bits_per_byte"]) == pytest.approx(bits, rel=1e-5)
 
 
 def test_rows_mixed_for_other_stages_are_refused(root, tmp_path):

@@ -296,9 +296,11 @@ def test_a_manifest_tells_rows_of_stages(folders):
     manifest = pack_folder(folders / "tokenizer", corpora, options, folders / "x")
     assert manifest["stages"] == [
         {"name": "first", "rows": 8,
-         "corpora": {"it": {"share": 0.75, "rows": 6}, "en": {"share": 0.25, "rows": 2}}},
+         "corpora": {"it": {"share": 0.75, "rows": 6}, "en": {"share": 0.25, "rows": 2}},
+         "tokens_per_byte": 0.8},
         {"name": "second", "rows": 4,
-         "corpora": {"it": {"share": 0.5, "rows": 2}, "en": {"share": 0.5, "rows": 2}}},
+         "corpora": {"it": {"share": 0.5, "rows": 2}, "en": {"share": 0.5, "rows": 2}},
+         "tokens_per_byte": 0.8},
     ]  # fmt: skip
     tokens = np.load(folders / "x" / "tokens-00000.npy")
     italian = (tokens == IDS["a"]).any(axis=1)

@@ -59,6 +59,11 @@ class PackedRows:
         begin = row // self.batch_size * self.batch_size
         return int((~self._firsts(range(begin, begin + self.batch_size))).sum())
 
+    def tokens_per_byte(self, stage: int) -> float:
+        """Return the ratio for the text of a stage: the whole's, unless stages are mixed apart."""
+        stages = self.manifest.get("stages")
+        return (stages[stage] if stages else self.manifest)["tokens_per_byte"]
+
     @property
     def sequence_length(self) -> int:
         """Tokens per row."""

@@ -83,7 +83,7 @@ def pack_folder(
         "languages": by_language(
             packed, {name: one["language"] for name, one in described.items()}
         ),
-        **({"stages": [asdict(one) for one in packed.stages]} if options.stages else {}),
+        **({"stages": described_stages(packed)} if options.stages else {}),
         **shards.described(),
         "inputs": {
             "tokenizer.json": io.sha256(Path(tokenizer_folder) / "tokenizer.json"),
@@ -123,6 +123,20 @@ def resolved_shares(
         for name, share in shares_by_size(given, sizes, options.size_exponent).items():
             shares[name].append(share)
     return shares, sizes
+
+
+def described_stages(packed: Packed) -> list[dict[str, Any]]:
+    """Return the stages as plain data, with tokens per byte by the ratios of their corpora."""
+    bytes_per_row = {name: count.bytes / count.rows for name, count in packed.corpora.items()}
+    tokens_per_row = {name: count.tokens / count.rows for name, count in packed.corpora.items()}
+    found = []
+    for stage in packed.stages:
+        size, tokens = (
+            sum(entry["rows"] * per_row[name] for name, entry in stage.corpora.items())
+            for per_row in (bytes_per_row, tokens_per_row)
+        )
+        found.append({**asdict(stage), "tokens_per_byte": tokens / max(1, size)})
+    return found
 
 
 def by_language(packed: Packed, languages: Mapping[str, str]) -> dict[str, dict[str, int]]:

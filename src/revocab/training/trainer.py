@@ -282,13 +282,13 @@ class RecipeTrainer(Trainer):
         losses = self.accelerator.reduce(losses, "mean").tolist()
         rows = []
         per_step = self.settings.batch_size * self.packed.sequence_length
-        per_byte = self.packed.manifest["tokens_per_byte"] / math.log(2)
         for (step, _, norm, rate), loss in zip(self._pending, losses, strict=True):
             if not math.isfinite(loss):
                 raise RevocabError(
                     f"step {step}: loss is {loss} at learning rate {rate:g}, gradient norm "
                     f"{float(norm):g}; lower learning_rate or raise warmup_steps"
                 )
+            per_byte = self.packed.tokens_per_byte(self.plan.index(step - 1)) / math.log(2)
             rows.append((step, step * per_step, loss, loss * per_byte, rate, float(norm)))
         self._pending = []
         self.last_loss = rows[-1][2]
