@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from revocab.config import as_json
 from revocab.config.schema import Experiment
 from revocab.io import write_json
-from revocab.report.layout import Cell, Line, Table, mark_best, text
+from revocab.report.layout import Cell, Line, Table, decimal, mark_best, text
 from revocab.report.paper_values import Published
 from revocab.report.render import to_csv, to_html, to_latex, to_markdown
 from revocab.report.results import Results
@@ -211,3 +211,8 @@ def test_tokenizer_report(folder):
     assert [cell.number() for cell in parity.lines[0].cells[1:]] == [
         "6000", "3.80", "1.00", "6900", "3.80", "1.15",
     ]  # fmt: skip
+
+
+def test_nothing_is_written_as_minus_zero():
+    assert decimal(-0.004, 2) == "0.00" and decimal(-0.006, 2) == "-0.01"
+    assert decimal(12.345, 1) == f"{12.345:.1f}"

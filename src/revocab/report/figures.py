@@ -31,7 +31,7 @@ def make_figures(root: str | Path, out: str | Path, experiment: str | Path | Non
             figure = KINDS[entry["kind"]](results, entry, palette)
             if results.experiment.get("world"):
                 figure.text(0.995, 0.008, "synthetic data", ha="right", fontsize=7, color="#8A5300")
-            limited = notes.limited(results, entry["kind"])
+            limited = notes.limited(results, entry)
             if limited:
                 figure.text(0.005, 0.008, limited, ha="left", fontsize=7, color="#8A5300")
             save(figure, Path(out), identifier, f"{numbered(identifier)}: {entry['title']}")

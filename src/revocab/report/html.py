@@ -92,7 +92,7 @@ def caption(results: Results, entry: dict[str, Any]) -> str:
         "similarity": "Mean cosine of relative representations of the input embeddings after "
         "training, runs with the target vocabulary.",
     }
-    limited = notes.limited(results, entry["kind"])
+    limited = notes.limited(results, entry)
     marks = [f"{limited[0].upper()}{limited[1:]}."] if limited else []
     return " ".join([sentences[entry["kind"]], *marks, *notes.synthetic(results)])
 

@@ -34,7 +34,7 @@ class Cell:
         """Return our value as shown, with its error, or a dash."""
         if self.value is None:
             return MISSING
-        shown = f"{self.value * self.scale:.{self.digits}f}"
+        shown = decimal(self.value * self.scale, self.digits)
         if self.stderr is None:
             return shown
         return f"{shown}±{self.stderr * self.scale:.{self.digits}f}"
@@ -87,13 +87,18 @@ class Table:
         """Return a cell's 95 % interval as shown, or None."""
         if cell.interval is None:
             return None
-        low, high = (f"{one * cell.scale:.{cell.digits}f}" for one in cell.interval)
+        low, high = (decimal(one * cell.scale, cell.digits) for one in cell.interval)
         told = f"95 % interval {low} to {high}"
         return told if cell.p_value is None else f"{told}, p {cell.p_value:.3g}"
 
     def data_lines(self) -> list[Line]:
         """Return the rows without headings."""
         return [line for line in self.lines if line.section is None]
+
+
+def decimal(value: float, digits: int) -> str:
+    """Return a number with so many digits after the point; nothing is written as minus zero."""
+    return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def text(content: str, provenance: str | None = None) -> Cell:

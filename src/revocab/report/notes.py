@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from revocab.report.names import main_metric
 from revocab.report.results import Results
 
@@ -48,21 +50,24 @@ def multiple_choice(results: Results, tasks: list[str]) -> list[str]:
     ]
 
 
-def limited(results: Results, kind: str, tasks: list[str] | None = None) -> str | None:
-    """Return how a table's or figure's scores are limited, or None for complete runs.
+def limited(results: Results, entry: dict[str, Any]) -> str | None:
+    """Return how the scores of a table or figure are limited, or None for complete runs.
 
-    ``kind`` is that of a table or figure; ``tasks`` narrows it to some generative tasks.
+    ``entry`` is its part of the experiment.
     """
     setting = results.experiment["evaluation"]
+    kind = entry["kind"]
+    if kind == "significance":  # of a language's benchmarks, or of what is generated
+        kind = "multiple_choice" if entry.get("language") else "generation"
     parts = []
     limit = setting["multiple_choice"]["limit"]
-    if kind in ("multiple_choice", "average_score", "significance") and limit:
+    if kind in ("multiple_choice", "average_score") and limit:
         parts.append(f"first {limit} items of each multiple-choice task")
-    if kind in ("generation", "significance"):
+    if kind == "generation":
         limits = {
             task: entry["limit"]
             for task, entry in setting["generation"]["tasks"].items()
-            if entry["limit"] and (tasks is None or task in tasks)
+            if entry["limit"]
         }
         sizes = sorted(set(limits.values()))
         if sizes:

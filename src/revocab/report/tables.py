@@ -38,7 +38,7 @@ def build_table(results: Results, identifier: str) -> Table:
     """Return one configured table; where results are missing, its cells show a dash."""
     entry = results.experiment["tables"][identifier]
     table = KINDS[entry["kind"]](results, identifier, entry)
-    table.limited = notes.limited(results, entry["kind"])
+    table.limited = notes.limited(results, entry)
     return table
 
 

@@ -29,11 +29,16 @@ EFFICIENCY = (
 def significance_columns(
     results: Results, language: str | None
 ) -> list[tuple[str, str | None, str, float]]:
-    """Return (task, metric, header, scale) of each column; no metric: whichever the task has."""
+    """Return (task, metric, header, scale) of each column; no metric: whichever the task has.
+
+    A metric that the experiment leaves out has no column here: there are no items to compare.
+    """
     if language is None:
+        has_comet = bool(results.experiment["evaluation"]["generation"]["comet_model"])
         return [
             (task, metric, f"{generation_task_label(results, task)} {METRICS[metric]}", 1)
             for task, metric in generation_columns(results)
+            if metric != "comet22" or has_comet
         ]
     tasks = results.choice_tasks(language)
     families = [results.family(task) for task in tasks]
