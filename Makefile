@@ -11,7 +11,7 @@ VENV_VLLM ?= .venv-vllm
 # unbabel-comet needs transformers 4 and numpy 1.
 VENV_COMET ?= .venv-comet
 
-.PHONY: help install vllm comet demo test hub quick lint format clean
+.PHONY: help install vllm comet demo test test-all hub quick lint format clean
 
 help:  ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -63,6 +63,10 @@ test: install  ## everything that CI runs, a smaller demo included
 
 hub: install  ## the paper's experiment against a local Hub, with pico models (docs/hub.md)
 	$(BIN)/python -m pytest -m hub
+
+test-all: install vllm comet  ## `make test` with the real vLLM and COMET, and `make hub`
+	REVOCAB_VLLM_PYTHON=$(abspath $(VENV_VLLM))/bin/python REVOCAB_COMET_PYTHON=$(abspath $(VENV_COMET))/bin/python \
+	    $(BIN)/python -m pytest
 
 quick: install  ## the tests without the two that run a whole DAG
 	$(BIN)/python -m pytest -m "not demo and not hub"
