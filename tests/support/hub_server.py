@@ -15,7 +15,10 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import re
+import subprocess
+import sys
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -75,6 +78,18 @@ def serve(root: Path):
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def run_against(server: HubServer, home: Path, command: list, *, token: str | None = None):
+    """Run a command with the server as its Hub and ``home`` as its cache; return the process."""
+    environment = {name: value for name, value in os.environ.items() if name != "HF_TOKEN"}
+    environment |= {"HF_ENDPOINT": server.endpoint, "HF_HOME": str(home), "OMP_NUM_THREADS": "1"}
+    environment |= {"HF_TOKEN": token} if token else {}
+    done = subprocess.run(
+        [sys.executable, *command], env=environment, capture_output=True, text=True, check=False
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
 
 
 class Refused(Exception):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import subprocess
 import sys
 import urllib.request
 from pathlib import Path
@@ -73,24 +71,8 @@ def call(hub, repository, tmp_path):
     """Run a script of scripts/ against the Hub; return what it printed and whether it succeeded."""
 
     def run(script: str, *arguments: str | Path, token: str | None = None):
-        environment = {name: value for name, value in os.environ.items() if name != "HF_TOKEN"}
-        environment |= {
-            "HF_ENDPOINT": hub.endpoint,
-            "HF_HOME": str(tmp_path / "cache"),
-            "PYTHONPATH": str(repository / "src"),
-            "OMP_NUM_THREADS": "1",
-            **({"HF_TOKEN": token} if token else {}),
-        }
-        done = subprocess.run(
-            [sys.executable, f"scripts/{script}.py", *arguments],
-            cwd=repository,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert "Traceback" not in done.stderr, done.stderr
-        return done
+        command = [repository / f"scripts/{script}.py", *arguments]
+        return hub_server.run_against(hub, tmp_path / "cache", command, token=token)
 
     return run
 
@@ -182,8 +164,10 @@ def test_a_model_is_fetched_without_pickles_and_its_commit_is_kept(call, hub, tm
         assert done.returncode == 1 and words in done.stderr, done.stderr
 
 
-def test_a_task_is_written_and_scored_at_the_commit_of_its_data(call, hub, root, tmp_path):
-    template = ("--task", "t", "--template", "config/tasks/itabench_sciq.yaml")
+def test_a_task_is_written_and_scored_at_the_commit_of_its_data(
+    call, hub, root, repository, tmp_path
+):
+    template = ("--task", "t", "--template", repository / "config/tasks/itabench_sciq.yaml")
     data = ("--hub", "sapienzanlp/sciq_italian", "--split", "test")
     done = call("build_task", *template, *data, "--out", tmp_path / "t.yaml")
     assert done.returncode == 0, done.stderr

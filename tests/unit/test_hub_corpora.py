@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -81,17 +79,11 @@ def prepare(hub, repository, tmp_path):
 
     def run(*arguments: str, impatient: bool = False, data_set: str = WEB):
         out = tmp_path / "corpus"
-        environment = {name: value for name, value in os.environ.items() if name != "HF_TOKEN"}
-        environment |= {"HF_ENDPOINT": hub.endpoint, "HF_HOME": str(tmp_path / "cache")}
         script = repository / "scripts/prepare_corpus.py"
         start = ["-c", IMPATIENT, script] if impatient else [script]
         given = ("--corpus", "c", "--hub", data_set, "--language", "it", "--out", out)
-        done = subprocess.run(
-            [sys.executable, *start, *given, *arguments],
-            env=environment, cwd=repository, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert "Traceback" not in done.stderr, done.stderr
-        return done, out
+        command = [*start, *given, *arguments]
+        return hub_server.run_against(hub, tmp_path / "cache", command), out
 
     return run
 

@@ -13,13 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError
-from revocab.evaluation.statistics import bootstrap, mean_items
+from revocab.evaluation.statistics import SCORE_COLUMNS, bootstrap, mean_items
 from revocab.io import read_json, read_jsonl, sha256, write_csv, write_json, write_jsonl
 
 COLUMNS = (
-    "run", "step", "task", "metric", "value", "stderr", "low", "high", "items", "shots", "engine",
-    "limit", "reason", "model", "model_revision", "comet_version",
-)  # fmt: skip
+    *SCORE_COLUMNS,
+    "engine",
+    "limit",
+    "reason",
+    "model",
+    "model_revision",
+    "comet_version",
+)
 
 
 @dataclass

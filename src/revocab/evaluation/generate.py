@@ -26,19 +26,11 @@ from revocab.evaluation.engines import (
 from revocab.evaluation.metrics import task_scores
 from revocab.evaluation.prompts import render
 from revocab.evaluation.resume import checkpoint_fingerprint, code_fingerprint, digest
+from revocab.evaluation.statistics import SCORE_COLUMNS
 from revocab.io import read_json, read_jsonl, sha256, write_csv, write_json, write_jsonl
 
 COLUMNS = (
-    "run",
-    "step",
-    "task",
-    "metric",
-    "value",
-    "stderr",
-    "low",
-    "high",
-    "items",
-    "shots",
+    *SCORE_COLUMNS,
     "engine",
     "limit",
     "reason",

@@ -23,7 +23,7 @@ from revocab.evaluation.checkpoint import (
 )
 from revocab.evaluation.model import load_model
 from revocab.evaluation.resume import checkpoint_fingerprint, code_fingerprint, digest
-from revocab.evaluation.statistics import Items, bootstrap, mean_items
+from revocab.evaluation.statistics import SCORE_COLUMNS, Items, bootstrap, mean_items
 from revocab.evaluation.tasks import read_yaml
 from revocab.io import read_json, sha256, write_csv, write_json, write_jsonl
 
@@ -32,16 +32,7 @@ if TYPE_CHECKING:
 
 METRICS = ("acc", "acc_norm", "pct_stereotype")
 COLUMNS = (
-    "run",
-    "step",
-    "task",
-    "metric",
-    "value",
-    "stderr",
-    "low",
-    "high",
-    "items",
-    "shots",
+    *SCORE_COLUMNS,
     "task_version",
     "harness_version",
     "limit",

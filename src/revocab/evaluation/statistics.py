@@ -17,6 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+#: What every score table begins with: a score's keys, value, error, interval and size.
+SCORE_COLUMNS = (
+    "run", "step", "task", "metric", "value", "stderr", "low", "high", "items", "shots",
+)  # fmt: skip
 #: Resamples are drawn this many at a time, which bounds memory at MMLU's 14,000 items to 11 MB.
 CHUNK = 100
 #: Draws of up to this many numbers are kept, 16 MB each.

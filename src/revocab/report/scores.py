@@ -73,17 +73,22 @@ def measured(row: dict[str, str]) -> Row:
     }
 
 
+def task_of(row: Row, tasks: dict[str, Any], path: Path, advice: str) -> dict[str, Any]:
+    """Return a row's task in the experiment; raise :class:`RevocabError` where it is not there."""
+    if row["task"] not in tasks:
+        raise RevocabError(
+            f"{path}: task {row['task']!r} is not in the experiment (its tasks: "
+            f"{', '.join(tasks)}); {advice}"
+        )
+    return tasks[row["task"]]
+
+
 def multiple_choice_rows(results: Results, run: Run) -> Iterator[Row]:
     """Yield every metric of every multiple-choice task of a run."""
     tasks = results.experiment["evaluation"]["multiple_choice"]["tasks"]
     path = f"runs/{run.id}/multiple_choice.csv"
     for row in results.csv(path):
-        task = tasks.get(row["task"])
-        if task is None:
-            raise RevocabError(
-                f"{results.root / path}: task {row['task']!r} is not in the experiment "
-                f"(its tasks: {', '.join(tasks)}); score the run again"
-            )
+        task = task_of(row, tasks, results.root / path, "score the run again")
         step = int(row["step"])
         yield score_row(
             results,
@@ -110,11 +115,7 @@ def generation_rows(results: Results, run: Run) -> Iterator[Row]:
     tasks = results.experiment["evaluation"]["generation"]["tasks"]
     path = f"runs/{run.id}/generation/scores.csv"
     for row in results.generation(run):
-        if row["task"] not in tasks:
-            raise RevocabError(
-                f"{results.root / path}: task {row['task']!r} is not in the experiment "
-                f"(its tasks: {', '.join(tasks)}); generate again"
-            )
+        task = task_of(row, tasks, results.root / path, "generate again")
         step = int(row["step"])
         yield score_row(
             results,
@@ -124,10 +125,10 @@ def generation_rows(results: Results, run: Run) -> Iterator[Row]:
             ),
             step=step,
             task=row["task"],
-            language=tasks[row["task"]]["direction"][-1],
+            language=task["direction"][-1],
             metric=row["metric"],
-            **{**measured(row), "limit": tasks[row["task"]]["limit"]},
-            shots=tasks[row["task"]]["shots"],
+            **{**measured(row), "limit": task["limit"]},
+            shots=task["shots"],
             provenance=row["provenance"],
         )
 
