@@ -18,15 +18,18 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--task", required=True, action="append", type=Path, metavar="YAML")
     parser.add_argument("--shots", type=int, default=0)
     parser.add_argument("--limit", type=int, help="only the first items of each task")
-    parser.add_argument("--batch-size", type=int, default=64, help="choices per batch")
+    parser.add_argument("--batch-size", type=int, default=64, help="choices per batch (hf)")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, ...")
     parser.add_argument("--dtype", default="auto", help="auto: float32 on CPU, else as stored")
     parser.add_argument(
         "--share-contexts",
         action=argparse.BooleanOptionalAction,
-        help="compute the context that an item's choices share once (default: in float32)",
+        help="compute the context that an item's choices share once (hf; default: in float32)",
     )
-    parser.add_argument("--engine", default="hf", choices=["hf", "vllm"])
+    parser.add_argument(
+        "--engine", default="hf", choices=["hf", "vllm"],
+        help="vllm: run this with the Python of its environment (docs/vllm.md)",
+    )  # fmt: skip
     parser.add_argument(
         "--long-prompts", default="error", choices=["error", "cut"],
         help="longer than the context: stop, or cut their beginning and count them",
