@@ -56,20 +56,36 @@ def test_vllm_scores_what_transformers_scores(vllm_interpreter, call, workplace,
     assert ours.replace(",vllm\n", ",hf\n") == theirs
 
 
-def test_log_likelihoods_are_those_of_transformers(vllm_interpreter, call, workplace):
-    models, tasks, _ = workplace
-    model = models[0].split("=")[1]
-    found = {}
+def likelihoods(call, vllm_interpreter, model, tasks):
+    """Return (log-likelihood, greedy) of all choices by task, of vLLM and of transformers."""
+    found = []
     for engine, python in (("vllm", vllm_interpreter), ("hf", sys.executable)):
         done = call(python, "tests/unit/loglikelihoods.py", engine, model, *tasks)
         assert done.returncode == 0, done.stderr[-3000:]
-        found[engine] = json.loads(done.stdout.splitlines()[-1])
-    for task in tasks:
-        ours, theirs = found["vllm"][task.stem], found["hf"][task.stem]
+        found.append(json.loads(done.stdout.splitlines()[-1]))
+    return {task.stem: [one[task.stem] for one in found] for task in tasks}
+
+
+def test_log_likelihoods_are_those_of_transformers(vllm_interpreter, call, workplace):
+    models, tasks, _ = workplace
+    model = models[0].split("=")[1]
+    found = likelihoods(call, vllm_interpreter, model, tasks)
+    for ours, theirs in found.values():
         assert len(ours) == len(theirs) >= 24
         for (one, greedy), (other, as_greedy) in zip(ours, theirs, strict=True):
             assert one == pytest.approx(other, abs=1e-3, rel=1e-5)
             assert greedy == as_greedy
+
+
+def test_prompts_that_are_read_in_parts(vllm_interpreter, call, repository, tmp_path):
+    """A prompt longer than what vLLM reads at once has the same log-likelihoods."""
+    model = write_model(tmp_path / "model", context_length=4096, head_width=32)
+    rows = [{**IT_ROWS[0], "context": "Il fornaio vende il pane in città. " * n} for n in (30, 150)]
+    task = write_task(tmp_path, repository, "boolq_it", rows, "boolq_it")
+    ours, theirs = likelihoods(call, vllm_interpreter, model, [task])["boolq_it"]
+    assert len(ours) == len(theirs) == 4
+    for (one, _), (other, _) in zip(ours, theirs, strict=True):
+        assert one == pytest.approx(other, abs=1e-3, rel=1e-5)
 
 
 def test_a_long_prompt_stops_or_is_cut(vllm_interpreter, call, workplace, tmp_path):

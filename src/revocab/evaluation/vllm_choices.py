@@ -14,6 +14,10 @@ from revocab.evaluation.vllm_start import context_length, read_config, shut_down
 #: Requests that are handed to vLLM at once. With "auto" it gets all, and the harness asks for
 #: vLLM's progress bar, which divides by zero where bars are off (TQDM_DISABLE).
 REQUESTS = 1024
+#: Tokens of prompts that vLLM reads at once. It holds the scores of the whole vocabulary for each,
+#: which it does not count when it divides a GPU's memory: 16,384 tokens (its default on large GPUs)
+#: and 128,256 words take 8 GB (https://github.com/vllm-project/vllm/issues/5907).
+PROMPT_TOKENS = 2048
 
 
 def harness_class() -> type:
@@ -73,4 +77,9 @@ def load_vllm(folder: str | Path, *, device: str, dtype: str, long_prompts: str)
             shut_down(self.model)
             self.model = None
 
-    return VllmChoices(pretrained=str(folder), batch_size=REQUESTS, **settings)
+    return VllmChoices(
+        pretrained=str(folder),
+        batch_size=REQUESTS,
+        max_num_batched_tokens=PROMPT_TOKENS,
+        **settings,
+    )
