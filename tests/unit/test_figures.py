@@ -11,7 +11,7 @@ from revocab.io import read_json, write_json
 from revocab.report.figures import make_figures
 from revocab.report.figures_plain import span
 from revocab.report.figures_runs import smooth
-from revocab.report.names import numbered
+from revocab.report.names import headed
 from revocab.report.results import Results
 from revocab.report.scores import collect_scores
 from revocab.report.style import COLOURS, Palette, readable
@@ -32,9 +32,11 @@ def test_every_figure_in_both_endings(folder):
     for path in (folder / "figures").glob("*.png"):
         assert path.read_bytes().startswith(b"\x89PNG")
         assert path.stat().st_size > 5000
+    figures = Results(folder).experiment["figures"]
     for path in (folder / "figures").glob("*.svg"):
         content = path.read_text(encoding="utf-8")
-        assert f"<title>{numbered(path.stem)}: " in content
+        title = headed(path.stem, figures[path.stem]["title"])
+        assert f"<title>{title}" in content
         assert "dc:date" not in content
 
 

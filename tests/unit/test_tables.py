@@ -15,6 +15,7 @@ from revocab.config import as_json
 from revocab.config.schema import Experiment
 from revocab.io import write_json
 from revocab.report.layout import Cell, Line, Table, decimal, mark_best, text
+from revocab.report.names import headed, in_order
 from revocab.report.paper_values import Published
 from revocab.report.render import to_csv, to_html, to_latex, to_markdown
 from revocab.report.results import Results
@@ -216,3 +217,9 @@ def test_tokenizer_report(folder):
 def test_nothing_is_written_as_minus_zero():
     assert decimal(-0.004, 2) == "0.00" and decimal(-0.006, 2) == "-0.01"
     assert decimal(12.345, 1) == f"{12.345:.1f}"
+
+
+def test_numbered_tables_come_first_and_others_have_a_title_alone():
+    assert in_order(["parity", "table10", "table02"]) == ["table02", "table10", "parity"]
+    assert headed("table02", "Fertility") == "Table 2: Fertility"
+    assert headed("parity", "Tokens") == "Tokens"

@@ -10,7 +10,7 @@ from pathlib import Path
 from revocab.errors import RevocabError
 from revocab.io import atomic, write_text
 from revocab.report import facts, html, notes
-from revocab.report.names import numbered
+from revocab.report.names import headed, in_order
 from revocab.report.render import markdown_escape, row_of, to_markdown
 from revocab.report.results import Results
 from revocab.report.tables import build_table
@@ -54,18 +54,18 @@ def page(
         ("Initialisation at full size (random values)", facts.scale_table(results)),
     ]
     lines += ["## Tables", ""]
-    for identifier in sorted(results.experiment["tables"]):
+    for identifier in in_order(results.experiment["tables"]):
         if identifier in without:
             title = results.experiment["tables"][identifier]["title"]
-            lines += [f"**{numbered(identifier)}: {title}** is left out: it quotes the data.", ""]
+            lines += [f"**{headed(identifier, title)}** is left out: it quotes the data.", ""]
         else:
             lines += [to_markdown(build_table(results, identifier))]
     lines += ["## Figures", ""]
-    for identifier, entry in sorted(results.experiment["figures"].items()):
-        if identifier in figures:
-            title = f"{numbered(identifier)}: {entry['title']}"
-            lines += [f"**{title}**", "", f"![{title}]({figures[identifier]})", ""]
-            lines += [html.caption(results, entry), ""]
+    for identifier in in_order(figures):
+        entry = results.experiment["figures"][identifier]
+        title = headed(identifier, entry["title"])
+        lines += [f"**{title}**", "", f"![{title}]({figures[identifier]})", ""]
+        lines += [html.caption(results, entry), ""]
     for title, (header, rows) in sections:
         if rows:
             lines += [f"## {title}", "", *markdown_table(header, rows), ""]

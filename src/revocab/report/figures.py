@@ -8,7 +8,7 @@ from revocab.report import notes
 from revocab.report.figures_plain import fertility_figure, similarity_figure
 from revocab.report.figures_runs import average_score_figure, loss_figure
 from revocab.report.figures_tokenizers import token_counts_figure
-from revocab.report.names import numbered
+from revocab.report.names import headed
 from revocab.report.results import Results
 from revocab.report.style import Palette, save, style
 
@@ -34,4 +34,4 @@ def make_figures(root: str | Path, out: str | Path, experiment: str | Path | Non
             limited = notes.limited(results, entry)
             if limited:
                 figure.text(0.005, 0.008, limited, ha="left", fontsize=7, color="#8A5300")
-            save(figure, Path(out), identifier, f"{numbered(identifier)}: {entry['title']}")
+            save(figure, Path(out), identifier, headed(identifier, entry["title"]))

@@ -9,7 +9,7 @@ from typing import Any
 
 from revocab.io import write_text
 from revocab.report import facts, guessers, initialisation, notes
-from revocab.report.names import numbered
+from revocab.report.names import in_order, numbered
 from revocab.report.render import to_html
 from revocab.report.results import Results
 from revocab.report.tables import ENDINGS, build_table
@@ -46,13 +46,14 @@ def data_uri(path: Path) -> str | None:
 def table_parts(results: Results) -> list[dict[str, Any]]:
     """Return what the page needs of every configured table."""
     parts = []
-    for identifier in sorted(results.experiment["tables"]):
+    for identifier in in_order(results.experiment["tables"]):
         table = build_table(results, identifier)
         parts.append(
             {
                 "id": identifier,
                 "number": numbered(identifier),
                 "title": table.shown_title(),
+                "short": table.title,
                 "html": to_html(table),
                 "notes": table.notes,
                 "files": [f"tables/{identifier}.{ending}" for ending in ENDINGS],
@@ -63,16 +64,18 @@ def table_parts(results: Results) -> list[dict[str, Any]]:
 
 def figure_parts(results: Results) -> list[dict[str, Any]]:
     """Return what the page needs of every configured figure."""
+    figures = results.experiment["figures"]
     return [
         {
             "id": identifier,
             "number": numbered(identifier),
             "title": entry["title"],
+            "short": entry["title"],
             "caption": caption(results, entry),
             "image": data_uri(results.root / "figures" / f"{identifier}.svg"),
             "files": [f"figures/{identifier}.{ending}" for ending in ("svg", "png")],
         }
-        for identifier, entry in sorted(results.experiment["figures"].items())
+        for identifier, entry in ((one, figures[one]) for one in in_order(figures))
     ]
 
 

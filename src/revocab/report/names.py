@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from revocab.config.expand import Run
 
@@ -125,6 +125,16 @@ def main_metric(family: str, overrides: Mapping[str, str] | None = None) -> str:
 
 
 def numbered(identifier: str) -> str:
-    """Return ``table03`` as "Table 3", ``figure01`` as "Figure 1"; other ids as they are."""
+    """Return ``table03`` as "Table 3", ``figure01`` as "Figure 1"; nothing for an id of words."""
     match = re.fullmatch(r"(table|figure)0*(\d+)", identifier)
-    return f"{match[1].capitalize()} {match[2]}" if match else identifier
+    return f"{match[1].capitalize()} {match[2]}" if match else ""
+
+
+def headed(identifier: str, title: str) -> str:
+    """Return the title of a table or figure after its number, where it has one."""
+    return ": ".join(filter(None, (numbered(identifier), title)))
+
+
+def in_order(identifiers: Iterable[str]) -> list[str]:
+    """Return ids of tables or figures as a page shows them: numbered ones first."""
+    return sorted(identifiers, key=lambda one: (not numbered(one), one))

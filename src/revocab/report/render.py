@@ -8,7 +8,7 @@ import io
 import itertools
 
 from revocab.report.layout import Cell, Table
-from revocab.report.names import numbered
+from revocab.report.names import headed
 
 
 def columns(table: Table) -> list[str]:
@@ -75,7 +75,7 @@ def scaled(value: float | None, cell: Cell) -> str:
 
 def caption(table: Table) -> str:
     """Return the table's number and title."""
-    return f"{numbered(table.identifier)}: {table.shown_title()}"
+    return headed(table.identifier, table.shown_title())
 
 
 def to_markdown(table: Table) -> str:
