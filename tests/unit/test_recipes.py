@@ -165,7 +165,9 @@ def test_unknown_mixtures_of_stages_are_reported_with_everything_else(repository
 
 def test_stages_are_changed_by_name_only_where_they_are_named(repository):
     values = staged_demo(repository, embedings="adaptation")
-    with pytest.raises(RevocabError, match=r"no stage of 'gosal' 'embedings' .*mean 'embeddings'"):
+    with pytest.raises(
+        RevocabError, match=r"no stage in recipe 'gosal' named 'embedings' .*mean 'embeddings'"
+    ):
         validate(values, repository / "config/tasks")
     del values["recipes"]["adapt"]["from"]
     with pytest.raises(RevocabError, match=r"recipes\.adapt\.stages: stages by name change those"):

@@ -102,7 +102,7 @@ def named_recipe(
     base = yaml.safe_load(file.read_text(encoding="utf-8"))
     known = [stage["name"] for stage in base.get("stages", ())]
     problems = [
-        unknown(f"{key}.stages", one, known, f"stage of {source!r}")
+        unknown(f"{key}.stages", one, known, f"stage in recipe {source!r} named")
         for one in by_name
         if one not in known
     ]
