@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from revocab.cli import results_parser, run
 
 
 def main() -> None:
     """Read the command line and write the page."""
-    parser = results_parser(__doc__, "report.html to write")
-    parser.add_argument(
-        "--resources", type=Path, help="default: resources/EXPERIMENT beside the results"
-    )
-    arguments = parser.parse_args()
+    arguments = results_parser(__doc__, "report.html to write", resources=True).parse_args()
 
     from revocab.report.html import build_report
 

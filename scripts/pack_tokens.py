@@ -63,7 +63,7 @@ def main() -> None:
         "--heldout", type=Path, action="append", default=[], metavar="DIR",
         help="corpus whose held-out documents are left out of every corpus",
     )  # fmt: skip
-    parser.add_argument("--shard-bytes", type=int, help="most tokens of a file (default: 256 MiB)")
+    parser.add_argument("--shard-bytes", type=int, help="most bytes of tokens in a file")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
     options = parser.parse_args()
 

@@ -36,11 +36,20 @@ def run(main: Callable[[], None]) -> None:
         raise SystemExit(1) from None
 
 
-def results_parser(description: str | None, out: str) -> argparse.ArgumentParser:
-    """Return a parser with what every script that reads finished results takes; ``out`` is help."""
+def results_parser(
+    description: str | None, out: str, *, resources: bool = False
+) -> argparse.ArgumentParser:
+    """Return a parser with what every script that reads finished results takes.
+
+    ``out`` is the help of ``--out``. With ``resources`` it also takes where corpora and world lie.
+    """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--results", type=Path, required=True, help="results folder to read")
     parser.add_argument("--experiment", type=Path, help="default: experiment.json in --results")
+    if resources:
+        parser.add_argument(
+            "--resources", type=Path, help="default: resources/EXPERIMENT beside the results"
+        )
     parser.add_argument("--out", type=Path, required=True, help=out)
     return parser
 

@@ -5,6 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+#: Errors of the layers below: `datasets`, the Hub's client, httpx and aiohttp under it.
+LOST = frozenset(
+    {"ConnectionError", "TransportError", "TimeoutError", "ClientError", "FSTimeoutError"}
+)
+
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:
     """Yield an error and those that it came from."""
@@ -20,12 +25,6 @@ def has_token() -> bool:
     from huggingface_hub import get_token
 
     return get_token() is not None
-
-
-#: Errors of the layers below: `datasets`, the Hub's client, httpx and aiohttp under it.
-LOST = frozenset(
-    {"ConnectionError", "TransportError", "TimeoutError", "ClientError", "FSTimeoutError"}
-)
 
 
 def explain_streamed(error: BaseException, repository: str, rows: int) -> str:

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import hub_server
 import pytest
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
@@ -23,6 +24,13 @@ def toys(tmp_path_factory):
     build_model(source, folder / "tied", seed=2, tied=True, family="llama")
     build_model(target, folder / "helper", seed=3, hidden_size=24, tied=True)
     return folder
+
+
+@pytest.fixture
+def hub(root):
+    """A local Hub over the folder ``root``, which the test's own file fills."""
+    with hub_server.serve(root) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 import urllib.request
+from dataclasses import asdict
 from pathlib import Path
 
+import hub_content
+import hub_server
 import pytest
 import yaml
 
 from revocab.io import read_json, read_jsonl, write_csv, write_json
-
-SUPPORT = Path(__file__).resolve().parent.parent / "support"
-sys.path.insert(0, str(SUPPORT))
-import hub_content  # noqa: E402
-import hub_server  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -58,12 +55,6 @@ def root(tmp_path_factory) -> Path:
         (out / "pytorch_model.bin").write_bytes(b"a pickle that nothing reads")
     (root / "models/meta-llama/Llama-3.1-8B/.gated").touch()
     return root
-
-
-@pytest.fixture
-def hub(root):
-    with hub_server.serve(root) as server:
-        yield server
 
 
 @pytest.fixture
@@ -183,8 +174,9 @@ def test_a_task_is_written_and_scored_at_the_commit_of_its_data(
 
 
 def test_finished_results_pin_their_experiment(tmp_path):
-    from revocab.config.pins import write_pins
+    from revocab.config.expand import Run
     from revocab.errors import RevocabError
+    from revocab.report.pins import write_pins
 
     tasks = {"a": {"harness": "sciq"}, "b": {"harness": "mmlu"}, "c": {"template": "question"}}
     experiment = {
@@ -198,11 +190,17 @@ def test_finished_results_pin_their_experiment(tmp_path):
             "generation": {"tasks": {}, "comet_model": "o/comet"},
             "multiple_choice": {"tasks": tasks},
         },
+        "fertility": {"parallel": {"source": {"hub": {"id": "o/p"}}}},
     }  # fmt: skip
     results, resources, out = (tmp_path / name for name in ("results", "resources", "pins.yaml"))
-    write_json(results / "experiment.json", {"experiment": experiment})
+    run = Run(
+        id="r", group="r", name="base", method="base", source="m", source_tokenizer="t", target="t",
+        helper=None, mixture="x", recipe="x", identity="bytes", seed=1, steps=[0], options={},
+        label="R", evaluate=True, trains=False,
+    )  # fmt: skip
+    write_json(results / "experiment.json", {"experiment": experiment, "runs": [asdict(run)]})
     with pytest.raises(RevocabError) as caught:
-        write_pins(results, resources, out)
+        write_pins(results, out, resources=resources)
     assert len(caught.value.problems) == 4 and not out.exists()
     write_json(resources / "corpora/it/manifest.json", {"source": {"commit": "1" * 40}})
     for name in ("tokenizers/t", "tokenizers/s", "models/m"):
@@ -212,8 +210,8 @@ def test_finished_results_pin_their_experiment(tmp_path):
     write_csv(results / "runs/r/multiple_choice.csv", ["task", "data_revision"], rows)
     scored = [{"metric": "comet22", "model_revision": "6" * 40}]
     write_csv(results / "runs/r/generation/comet.csv", list(scored[0]), scored)
-    (loose,) = write_pins(results, resources, out).loose
-    assert "task b: its scores name 2 commits" in loose
+    parallel, task = write_pins(results, out, resources=resources).loose
+    assert "fertility.parallel" in parallel and "tasks.b: its scores name 2 commits" in task
     assert yaml.safe_load(out.read_text()) == {
         "corpora": {"it": {"source": {"hub": {"revision": "1" * 40}}}},
         "tokenizers": {

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
-import sys
 from pathlib import Path
 
+import hub_content
+import hub_server
 import pytest
 
 from revocab.io import read_json, read_jsonl
-
-SUPPORT = Path(__file__).resolve().parent.parent / "support"
-sys.path.insert(0, str(SUPPORT))
-import hub_content  # noqa: E402
-import hub_server  # noqa: E402
 
 WEB, BOOKS = "example/web", "example/books"
 #: Runs a script with fewer and quicker attempts than `datasets` makes by itself (20, 5 s apart).
@@ -65,12 +61,6 @@ def root(tmp_path_factory) -> Path:
     )
     (root / "datasets/example/gated/.gated").touch()
     return root
-
-
-@pytest.fixture
-def hub(root):
-    with hub_server.serve(root) as server:
-        yield server
 
 
 @pytest.fixture

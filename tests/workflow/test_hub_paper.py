@@ -12,16 +12,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import hub_content
+import hub_server
 import pytest
 import yaml
 
 from revocab.io import read_json
 
 BIN = Path(sys.executable).parent
-SUPPORT = Path(__file__).resolve().parent.parent / "support"
-sys.path.insert(0, str(SUPPORT))
-import hub_content  # noqa: E402
-import hub_server  # noqa: E402
 
 FILES = ["--configfile", "config/paper.yaml", "config/overlays/pico-paper.yaml"]
 #: What the overlay may change: budgets and the name of the results.

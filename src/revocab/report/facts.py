@@ -29,9 +29,7 @@ class Fact:
 
 
 def adapted_language(results: Results, group: str) -> str:
-    """Return the language with the largest share in a group's mixture, or in those of its stages
-    taken together.
-    """
+    """Return the language with the largest share of a group's data, all stages taken together."""
     experiment = results.experiment
     settings = experiment["runs"][group]
     stages = experiment["recipes"][settings["recipe"]].get("stages") or [{"steps": 1}]

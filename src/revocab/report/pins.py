@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Any
 import yaml
 
 from revocab.errors import RevocabError
-from revocab.io import read_json, write_text
+from revocab.io import write_text
+from revocab.report.results import Results
 
 Keys = tuple[str, ...]
 
@@ -40,8 +40,9 @@ class Pinned:
     inside: Keys
 
 
-def recorded(experiment: dict[str, Any], results: Path, resources: Path) -> Iterator[Pinned]:
+def recorded(results: Results, resources: Path) -> Iterator[Pinned]:
     """Yield every Hub source whose commit stands in a manifest or a task file."""
+    experiment, root = results.experiment, results.root
     for name, corpus in experiment["corpora"].items():
         if corpus["source"].get("hub"):
             file = resources / "corpora" / name / "manifest.json"
@@ -49,32 +50,31 @@ def recorded(experiment: dict[str, Any], results: Path, resources: Path) -> Iter
     for name, tokenizer in experiment["tokenizers"].items():
         part = ("substitute",) if tokenizer.get("substitute") else ()
         if tokenizer.get("hub") or (tokenizer.get("substitute") or {}).get("hub"):
-            file = results / "tokenizers" / name / "manifest.json"
+            file = root / "tokenizers" / name / "manifest.json"
             yield Pinned(("tokenizers", name, *part, "revision"), file, ("commit",))
     for name, model in experiment["models"].items():
         if model.get("hub"):
-            file = results / "models" / name / "manifest.json"
+            file = root / "models" / name / "manifest.json"
             yield Pinned(("models", name, "revision"), file, ("commit",))
     for name, task in experiment["evaluation"]["generation"]["tasks"].items():
         for part in ("pool", "test"):
             if task[part].get("hub"):
                 keys = ("evaluation", "generation", "tasks", name, part, "hub", "revision")
-                yield Pinned(keys, results / f"prompts/{name}.manifest.json", (part, "commit"))
+                yield Pinned(keys, root / f"prompts/{name}.manifest.json", (part, "commit"))
     for name, task in experiment["evaluation"]["multiple_choice"]["tasks"].items():
         if (task.get("data") or {}).get("hub"):
             keys = ("evaluation", "multiple_choice", "tasks", name, "data", "hub", "revision")
             inside = ("dataset_kwargs", "revision")
-            yield Pinned(keys, results / f"tasks/{name}.yaml", inside)
+            yield Pinned(keys, root / f"tasks/{name}.yaml", inside)
 
 
-def find_pins(results: Path, resources: Path) -> Pins:
+def find_pins(results: Results, resources: Path) -> Pins:
     """Return the commits of every Hub source of finished results.
 
     Raises :class:`RevocabError` naming every file that is not there.
     """
-    experiment = read_json(results / "experiment.json")["experiment"]
     pins, problems = Pins(), []
-    for one in recorded(experiment, results, resources):
+    for one in recorded(results, resources):
         if not one.file.is_file():
             problems.append(f"{one.file}: not there; run the experiment to its end first")
             continue
@@ -84,24 +84,23 @@ def find_pins(results: Path, resources: Path) -> Pins:
         pins.add(one.keys, found)
     if problems:
         raise RevocabError(problems)
-    pin_harness_tasks(pins, experiment, results)
-    pin_comet(pins, experiment, results)
+    parallel = (results.experiment.get("fertility") or {}).get("parallel")
+    if parallel and parallel["source"].get("hub"):
+        pins.loose.append(
+            "fertility.parallel.source.hub: its commit is not recorded; give it a revision by hand"
+        )
+    pin_harness_tasks(pins, results)
+    pin_comet(pins, results)
     return pins
 
 
-def table_rows(results: Path, name: str) -> Iterator[dict[str, str]]:
-    """Yield the rows of a table that every scored run has."""
-    for path in sorted(results.glob(f"runs/*/{name}")):
-        with path.open(encoding="utf-8", newline="") as handle:
-            yield from csv.DictReader(handle)
-
-
-def pin_harness_tasks(pins: Pins, experiment: dict[str, Any], results: Path) -> None:
+def pin_harness_tasks(pins: Pins, results: Results) -> None:
     """Pin tasks that the harness ships to the commit that the score tables name."""
     commits: dict[str, set[str]] = {}
-    for row in table_rows(results, "multiple_choice.csv"):
-        commits.setdefault(row["task"], set()).update(row["data_revision"].split())
-    for name, task in experiment["evaluation"]["multiple_choice"]["tasks"].items():
+    for run in results.runs:
+        for row in results.csv("runs", run.id, "multiple_choice.csv"):
+            commits.setdefault(row["task"], set()).update(row["data_revision"].split())
+    for name, task in results.experiment["evaluation"]["multiple_choice"]["tasks"].items():
         if not task.get("harness"):
             continue
         found = sorted(commits.get(name, ()))
@@ -110,35 +109,40 @@ def pin_harness_tasks(pins: Pins, experiment: dict[str, Any], results: Path) -> 
             pins.add(keys, found[0])
         else:
             said = f"{len(found)} commits ({', '.join(found)})" if found else "no commit"
-            pins.loose.append(f"multiple-choice task {name}: its scores name {said}")
+            pins.loose.append(
+                f"evaluation.multiple_choice.tasks.{name}: its scores name {said}; give it a "
+                "revision by hand, or score it from a template with data.hub"
+            )
 
 
-def pin_comet(pins: Pins, experiment: dict[str, Any], results: Path) -> None:
+def pin_comet(pins: Pins, results: Results) -> None:
     """Pin COMET models of the Hub to the commit that scored the outputs."""
     commits = {
         row["metric"]: row["model_revision"]
-        for row in table_rows(results, "generation/comet.csv")
+        for run in results.runs
+        for row in results.csv("runs", run.id, "generation", "comet.csv")
         if row["model_revision"]
     }
-    setting = experiment["evaluation"]["generation"]
+    setting = results.experiment["evaluation"]["generation"]
     for metric, key in (("comet22", "comet_model"), ("xcomet", "xcomet_model")):
         if setting.get(key) and metric in commits:
             repository = setting[key].partition("@")[0]
             pins.add(("evaluation", "generation", key), f"{repository}@{commits[metric]}")
 
 
-def write_pins(results: Path, resources: Path | None, out: Path) -> Pins:
+def write_pins(
+    root: Path, out: Path, experiment: Path | None = None, resources: Path | None = None
+) -> Pins:
     """Write the overlay and return what it holds.
 
     Raises :class:`RevocabError` if the results lack a file, or nothing in them is of the Hub.
     """
-    results = Path(results)
-    name = read_json(results / "experiment.json")["experiment"]["experiment"]
-    pins = find_pins(results, resources or results.parent.parent / "resources" / name)
+    results = Results(root, experiment)
+    pins = find_pins(results, resources or results.resources)
     if not pins.overlay:
-        raise RevocabError(f"{results}: nothing in these results came from the Hub; nothing to pin")
+        raise RevocabError(f"{root}: nothing in these results came from the Hub; nothing to pin")
     head = (
-        f"# The commits that the results of {name!r} were made from. Laid over the experiment:\n"
+        f"# Commits of which the results of {results.name!r} are made. Laid over the experiment:\n"
         "#   snakemake --configfile EXPERIMENT THIS_FILE\n"
     )
     write_text(out, head + yaml.safe_dump(pins.overlay, sort_keys=False, width=1000))
