@@ -1,18 +1,7 @@
-"""Build the report: one page with every table, figure and fact, without any network."""
+"""Build the page that shows an experiment's tables and figures with what they rest on."""
 
-from __future__ import annotations
-
-from revocab.cli import results_parser, run
-
-
-def main() -> None:
-    """Read the command line and write the page."""
-    arguments = results_parser(__doc__, "report.html to write", resources=True).parse_args()
-
-    from revocab.report.html import build_report
-
-    build_report(arguments.results, arguments.out, arguments.experiment, arguments.resources)
-
+from revocab.cli import run
+from revocab.commands.build_report import COMMAND
 
 if __name__ == "__main__":
-    run(main)
+    run(COMMAND)

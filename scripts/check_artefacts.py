@@ -1,18 +1,7 @@
-"""Check finished results: every table and figure there, every score in range, nothing missing."""
+"""Check every table, figure and score of an experiment; list all problems."""
 
-from __future__ import annotations
-
-from revocab.cli import results_parser, run
-
-
-def main() -> None:
-    """Read the command line, check, and write checks.json; list every problem otherwise."""
-    arguments = results_parser(__doc__, "checks.json to write", resources=True).parse_args()
-
-    from revocab.report.checks import check_artefacts
-
-    check_artefacts(arguments.results, arguments.out, arguments.experiment, arguments.resources)
-
+from revocab.cli import run
+from revocab.commands.check_artefacts import COMMAND
 
 if __name__ == "__main__":
-    run(main)
+    run(COMMAND)

@@ -1,19 +1,7 @@
-"""Draw every configured figure as SVG and PNG."""
+"""Draw every figure of an experiment, as SVG and PNG."""
 
-from __future__ import annotations
-
-from revocab.cli import results_parser, run
-
-
-def main() -> None:
-    """Read the command line and draw the figures."""
-    parser = results_parser(__doc__, "folder to write")
-    arguments = parser.parse_args()
-
-    from revocab.report.figures import make_figures
-
-    make_figures(arguments.results, arguments.out, arguments.experiment)
-
+from revocab.cli import run
+from revocab.commands.make_figures import COMMAND
 
 if __name__ == "__main__":
-    run(main)
+    run(COMMAND)

@@ -1,21 +1,7 @@
-"""Write the validated experiment and its runs, as Snakemake passes them, to experiment.json."""
-
-import argparse
-import json
-from pathlib import Path
+"""Write an experiment and its runs as one file: what the report reads."""
 
 from revocab.cli import run
-from revocab.io import write_json
-
-
-def main() -> None:
-    """Parse the command line and write the file."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--values", required=True, type=json.loads, help="the experiment as JSON")
-    parser.add_argument("--out", required=True, type=Path)
-    arguments = parser.parse_args()
-    write_json(arguments.out, arguments.values)
-
+from revocab.commands.write_experiment import COMMAND
 
 if __name__ == "__main__":
-    run(main)
+    run(COMMAND)

@@ -5,22 +5,25 @@ from __future__ import annotations
 import argparse
 import errno
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
+from revocab.command import Command, read
 from revocab.errors import RevocabError
 
 #: A full disk, a quota, a limit on the size of files.
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
-def run(main: Callable[[], None]) -> None:
-    """Run a script's main function; print a :class:`RevocabError` legibly and exit with 1.
+@contextmanager
+def legible() -> Iterator[None]:
+    """Print a :class:`RevocabError` for people, and end with exit code 1.
 
     So too a disk that is full: writers leave nothing half-written (:mod:`revocab.io`).
     """
     try:
-        main()
+        yield
     except RevocabError as error:
         print(error.render(), file=sys.stderr)
         raise SystemExit(1) from None
@@ -34,6 +37,21 @@ def run(main: Callable[[], None]) -> None:
             file=sys.stderr,
         )
         raise SystemExit(1) from None
+
+
+def run(what: Command | Callable[[], None]) -> None:
+    """Run a script: a command with the process' own command line, or a main function."""
+    with legible():
+        if isinstance(what, Command):
+            call(what, sys.argv[1:], Path(sys.argv[0]).name)
+        else:
+            what()
+
+
+def call(command: Command, words: Sequence[str], name: str) -> None:
+    """Read a command line and carry it out. ``name`` is the command's, for the help."""
+    asked = read(command, name, words)
+    command.run(asked.inputs, asked.job, asked.machine, asked.out)
 
 
 def results_parser(

@@ -284,7 +284,7 @@ def models(root: Path, folders: dict[str, Path]) -> None:
     """Write the five models, with files beside the weights that must not be fetched."""
     from transformers import AutoModelForCausalLM
 
-    from revocab.config.schema import Architecture
+    from revocab.models.parameters import Architecture
     from revocab.models.stand_in import build_stand_in
 
     for number, (name, (family, tokenizer, width)) in enumerate(MODELS.items()):

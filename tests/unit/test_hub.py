@@ -41,7 +41,7 @@ def root(tmp_path_factory) -> Path:
     sciq = root / "datasets/sapienzanlp/sciq_italian/main"
     hub_content.data_set(sciq, {"default": {"test": [item] * 3}})
     texts = {"en": [f"The cat number {n} sleeps on the mat." for n in range(300)], "it": []}
-    from revocab.config.schema import Architecture
+    from revocab.models.parameters import Architecture
     from revocab.models.stand_in import build_stand_in
     from revocab.vocabulary.build import batched, train_tokenizer
     from revocab.vocabulary.load import write_tokenizer

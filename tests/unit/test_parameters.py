@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from revocab.config.schema import Architecture
+from revocab.models.parameters import Architecture
 from revocab.errors import RevocabError
 from revocab.models.parameters import count_parameters, write_parameters
 

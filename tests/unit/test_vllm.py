@@ -12,7 +12,7 @@ import pytest
 from evaluation_toys import write_model
 from transformers import LlamaConfig
 
-from revocab.config.schema import Architecture
+from revocab.models.parameters import Architecture
 from revocab.errors import RevocabError
 from revocab.evaluation import vllm_environment, vllm_start
 from revocab.evaluation.compare import compare_outputs

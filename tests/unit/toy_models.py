@@ -57,7 +57,7 @@ def _unspecial_bytes(folder: Path) -> None:
 
 def build_model(tokenizer: Path, out: Path, *, seed: int = 1, **changes: object) -> Path:
     """Write a two-layer random model for a tokenizer."""
-    from revocab.config.schema import Architecture
+    from revocab.models.parameters import Architecture
     from revocab.models.stand_in import build_stand_in
 
     shape = {

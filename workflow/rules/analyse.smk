@@ -11,41 +11,31 @@ rule count_parameters:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
-        arguments=repeated(
-            "--architecture", [entry.model_dump_json() for entry in EXPERIMENT.parameters]
-        ),
+        job=job("count_parameters"),
     shell:
-        "{params.python:q} scripts/count_parameters.py {params.arguments:q} --out {output:q} 2> {log:q}"
+        "{PYTHON:q} scripts/count_parameters.py {params.job:q} 2> {log:q}"
 
 
 rule measure_similarity:
     input:
-        models=similarity_inputs,
+        unpack(needs("measure_similarity")),
         code=code("measure_similarity"),
     output:
-        manifest=f"{RESULTS}/similarity/{{group}}/manifest.json",
-        table=f"{RESULTS}/similarity/{{group}}/similarity.csv",
+        manifest=f"{PATHS.similarity('{group}')}/manifest.json",
+        table=f"{PATHS.similarity('{group}')}/similarity.csv",
     log:
         f"{RESULTS}/logs/measure_similarity/{{group}}.log",
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
-        arguments=similarity_arguments,
-        out=folder,
+        job=job("measure_similarity"),
     shell:
-        "{params.python:q} scripts/measure_similarity.py {params.arguments:q} --out {params.out:q} 2> {log:q}"
+        "{PYTHON:q} scripts/measure_similarity.py {params.job:q} 2> {log:q}"
 
 
 rule measure_scale:
     input:
-        pairs=(
-            f"{RESULTS}/intersections/{EXPERIMENT.scale.source_tokenizer}--"
-            f"{EXPERIMENT.scale.target_tokenizer}/manifest.json"
-            if EXPERIMENT.scale
-            else []
-        ),
+        unpack(needs("measure_scale")),
         code=code("measure_scale", "initialise/methods"),
     output:
         manifest=f"{RESULTS}/scale/manifest.json",
@@ -55,53 +45,43 @@ rule measure_scale:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
-        arguments=scale_arguments(EXPERIMENT.scale),
-        out=folder,
+        job=job("measure_scale"),
     shell:
-        "{params.python:q} scripts/measure_scale.py {params.arguments:q} --out {params.out:q} 2> {log:q}"
+        "{PYTHON:q} scripts/measure_scale.py {params.job:q} 2> {log:q}"
 
 
 rule compare_runs:
     input:
-        experiment=f"{RESULTS}/experiment.json",
-        scores=f"{RESULTS}/scores.parquet",
-        by_item=significance_inputs,
+        unpack(needs("compare_runs")),
+        experiment=ancient(f"{RESULTS}/experiment.json"),
         code=code("compare_runs"),
     output:
-        f"{RESULTS}/significance/{{group}}/significance.csv",
+        PATHS.significance("{group}"),
     log:
         f"{RESULTS}/logs/compare_runs/{{group}}.log",
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
-        results=lambda wildcards: RESULTS,
-        steps=lambda wildcards: repeated("--step", significance_steps(wildcards.group)),
-        arguments=options(
-            resamples=EXPERIMENT.evaluation.significance.resamples, seed=EXPERIMENT.seed
-        ),
+        job=job("compare_runs"),
+        reads=reads("compare_runs"),
     shell:
-        "{params.python:q} scripts/compare_runs.py --results {params.results:q}"
-        " --group {wildcards.group} {params.steps:q} {params.arguments:q} --out {output:q} 2> {log:q}"
+        "{PYTHON:q} scripts/compare_runs.py {params.job:q} 2> {log:q}"
 
 
 # Nothing else runs beside it: it measures time.
 rule measure_efficiency:
     input:
-        model=lambda wildcards: run_manifest(RUNS[wildcards.run]),
-        text=lambda wildcards: corpus_files([EXPERIMENT.evaluation.efficiency.corpus], "heldout"),
+        unpack(needs("measure_efficiency")),
         code=code("measure_efficiency"),
     output:
-        f"{RESULTS}/efficiency/{{run}}.json",
+        PATHS.efficiency("{run}"),
     log:
         f"{RESULTS}/logs/measure_efficiency/{{run}}.log",
     conda:
         engine_environment(GENERATION.engine)
     threads: workflow.cores or 1
     params:
-        python=GENERATION_PYTHON,
-        arguments=efficiency_arguments,
+        job=job("measure_efficiency"),
+        machine=machine("device", "dtype"),
     shell:
-        "{params.python:q} scripts/measure_efficiency.py --run {wildcards.run}"
-        " {params.arguments:q} --out {output:q} 2> {log:q}"
+        "{GENERATION_PYTHON:q} scripts/measure_efficiency.py {params.job:q} {params.machine:q} 2> {log:q}"

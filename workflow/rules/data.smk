@@ -1,41 +1,37 @@
 # Text: the demo's generated world, and corpora cleaned and split.
+from revocab.demoworld.parts import WORLD_PARTS
 
 
-rule build_world:
+rule build_demoworld:
     input:
         code=code("build_demoworld"),
     output:
-        manifest=f"{RESOURCES}/world/manifest.json",
-        baselines=f"{RESOURCES}/world/baselines.json",
-        parts=expand(f"{RESOURCES}/world/{{part}}.jsonl.gz", part=sorted(WORLD_PARTS)),
+        manifest=f"{PATHS.world}/manifest.json",
+        baselines=f"{PATHS.world}/baselines.json",
+        parts=expand(f"{PATHS.world}/{{part}}.jsonl.gz", part=sorted(WORLD_PARTS)),
     log:
-        f"{RESULTS}/logs/build_world.log",
+        f"{RESULTS}/logs/build_demoworld.log",
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
-        arguments=options(**EXPERIMENT.world.model_dump()) if EXPERIMENT.world else [],
-        out=folder,
+        job=job("build_demoworld"),
     shell:
-        "{params.python:q} scripts/build_demoworld.py {params.arguments:q} --out {params.out:q} 2> {log:q}"
+        "{PYTHON:q} scripts/build_demoworld.py {params.job:q} 2> {log:q}"
 
 
 rule prepare_corpus:
     input:
-        data=lambda wildcards: source_files(EXPERIMENT.corpora[wildcards.corpus].source),
+        unpack(needs("prepare_corpus")),
         code=code("prepare_corpus"),
     output:
-        manifest=f"{RESOURCES}/corpora/{{corpus}}/manifest.json",
-        train=f"{RESOURCES}/corpora/{{corpus}}/train.jsonl.gz",
-        heldout=f"{RESOURCES}/corpora/{{corpus}}/heldout.jsonl.gz",
+        manifest=f"{PATHS.corpus('{corpus}')}/manifest.json",
+        train=f"{PATHS.corpus('{corpus}')}/train.jsonl.gz",
+        heldout=f"{PATHS.corpus('{corpus}')}/heldout.jsonl.gz",
     log:
         f"{RESULTS}/logs/prepare_corpus/{{corpus}}.log",
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
-        arguments=corpus_arguments,
-        out=folder,
+        job=job("prepare_corpus"),
     shell:
-        "{params.python:q} scripts/prepare_corpus.py --corpus {wildcards.corpus} {params.arguments:q}"
-        " --out {params.out:q} 2> {log:q}"
+        "{PYTHON:q} scripts/prepare_corpus.py {params.job:q} 2> {log:q}"

@@ -3,11 +3,10 @@
 
 rule build_prompts:
     input:
-        pool=lambda wildcards: source_files(GENERATION.tasks[wildcards.task].pool),
-        test=lambda wildcards: source_files(GENERATION.tasks[wildcards.task].test),
+        unpack(needs("build_prompts")),
         code=code("build_prompts"),
     output:
-        prompts=f"{RESULTS}/prompts/{{task}}.jsonl",
+        prompts=PATHS.prompts("{task}"),
         manifest=f"{RESULTS}/prompts/{{task}}.manifest.json",
     log:
         f"{RESULTS}/logs/build_prompts/{{task}}.log",
@@ -16,65 +15,42 @@ rule build_prompts:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
-        arguments=prompt_arguments,
+        job=job("build_prompts"),
     shell:
-        "{params.python:q} scripts/build_prompts.py --task {wildcards.task} {params.arguments:q}"
-        " --out {output.prompts:q} 2> {log:q}"
+        "{PYTHON:q} scripts/build_prompts.py {params.job:q} 2> {log:q}"
 
 
 rule generate_text:
     input:
-        model=lambda wildcards: run_manifest(RUNS[wildcards.run]),
-        prompts=[f"{RESULTS}/prompts/{task}.jsonl" for task in GENERATION.tasks],
+        unpack(needs("generate_text")),
         code=code("generate_text"),
     output:
-        manifest=f"{RESULTS}/runs/{{run}}/generation/manifest.json",
-        scores=f"{RESULTS}/runs/{{run}}/generation/scores.csv",
+        manifest=f"{PATHS.generation('{run}')}/manifest.json",
+        scores=f"{PATHS.generation('{run}')}/scores.csv",
     log:
         f"{RESULTS}/logs/generate_text/{{run}}.log",
     conda:
         engine_environment(GENERATION.engine)
     params:
-        python=GENERATION_PYTHON,
-        models=lambda wildcards: step_arguments(
-            RUNS[wildcards.run], RUNS[wildcards.run].select(GENERATION.steps)
-        ),
-        prompts=repeated(
-            "--prompts", [f"{task}={RESULTS}/prompts/{task}.jsonl" for task in GENERATION.tasks]
-        ),
-        arguments=options(
-            engine=GENERATION.engine,
-            max_new_tokens=GENERATION.max_new_tokens,
-            context_length=GENERATION.context_length,
-            comet_apart=GENERATION.comet_model is not None,
-            limit=LIMITS.copy().pop() if len(LIMITS) == 1 else None,
-        ),
-        out=folder,
+        job=job("generate_text"),
+        machine=machine("device", "dtype", "batch_size"),
     shell:
-        "{params.python:q} scripts/generate_text.py --run {wildcards.run} {params.models:q}"
-        " {params.prompts:q} {params.arguments:q} --out {params.out:q} 2> {log:q}"
+        "{GENERATION_PYTHON:q} scripts/generate_text.py {params.job:q} {params.machine:q} 2> {log:q}"
 
 
 rule score_comet:
     input:
-        outputs=f"{RESULTS}/runs/{{run}}/generation/manifest.json",
-        prompts=[f"{RESULTS}/prompts/{task}.jsonl" for task in GENERATION.tasks],
+        unpack(needs("score_comet")),
         code=code("score_comet"),
     output:
-        table=f"{RESULTS}/runs/{{run}}/generation/comet.csv",
-        by_item=f"{RESULTS}/runs/{{run}}/generation/comet_items.jsonl.gz",
+        table=f"{PATHS.generation('{run}')}/comet.csv",
+        by_item=f"{PATHS.generation('{run}')}/comet_items.jsonl.gz",
     log:
         f"{RESULTS}/logs/score_comet/{{run}}.log",
     conda:
         "../../envs/comet.yaml"
     params:
-        python=comet_python(),
-        folder=folder,
-        prompts=repeated(
-            "--prompts", [f"{task}={RESULTS}/prompts/{task}.jsonl" for task in GENERATION.tasks]
-        ),
-        models=repeated("--model", [f"{name}={model}" for name, model in COMET_MODELS.items()]),
+        job=job("score_comet"),
+        machine=machine("batch_size"),
     shell:
-        "{params.python:q} scripts/score_comet.py --run {wildcards.run} --generation {params.folder:q}"
-        " {params.prompts:q} {params.models:q} --out {output.table:q} 2> {log:q}"
+        "{COMET_PYTHON:q} scripts/score_comet.py {params.job:q} {params.machine:q} 2> {log:q}"

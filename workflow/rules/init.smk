@@ -5,84 +5,68 @@ rule fetch_model:
     input:
         code=code("fetch_model"),
     output:
-        f"{RESULTS}/models/{{model}}/manifest.json",
+        f"{PATHS.model('{model}')}/manifest.json",
     log:
         f"{RESULTS}/logs/fetch_model/{{model}}.log",
     wildcard_constraints:
-        model=one_of(FETCHED),
+        model=one_of(PLAN.fetched),
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
-        arguments=lambda wildcards: options(
-            hub=EXPERIMENT.models[wildcards.model].hub,
-            revision=EXPERIMENT.models[wildcards.model].revision,
-            path=EXPERIMENT.models[wildcards.model].path,
-        ),
-        out=lambda wildcards: model_folder(wildcards.model),
+        job=job("fetch_model"),
     shell:
-        "{params.python:q} scripts/fetch_model.py {params.arguments:q} --out {params.out:q} 2> {log:q}"
+        "{PYTHON:q} scripts/fetch_model.py {params.job:q} 2> {log:q}"
 
 
 rule build_stand_in:
     input:
-        tokenizer=lambda wildcards: tokenizer_manifest(EXPERIMENT.models[wildcards.model].tokenizer),
+        unpack(needs("build_stand_in")),
         code=code("build_stand_in"),
     output:
-        f"{RESULTS}/models/{{model}}/untrained/manifest.json",
+        f"{PATHS.model('{model}')}/untrained/manifest.json",
     log:
         f"{RESULTS}/logs/build_stand_in/{{model}}.log",
     wildcard_constraints:
-        model=one_of(STAND_INS),
+        model=one_of(PLAN.stand_ins),
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
-        tokenizer=lambda wildcards: tokenizer_folder(EXPERIMENT.models[wildcards.model].tokenizer),
-        arguments=stand_in_arguments,
-        out=folder,
+        job=job("build_stand_in"),
     shell:
-        "{params.python:q} scripts/build_stand_in.py --tokenizer {params.tokenizer:q} {params.arguments:q}"
-        " --out {params.out:q} 2> {log:q}"
+        "{PYTHON:q} scripts/build_stand_in.py {params.job:q} 2> {log:q}"
 
 
 rule train_auxiliary:
     input:
-        unpack(auxiliary_inputs),
+        unpack(needs("train_auxiliary")),
         code=code("train_auxiliary"),
     output:
-        f"{RESULTS}/auxiliary/{{target}}/manifest.json",
+        f"{PATHS.auxiliary('{target}')}/manifest.json",
     log:
         f"{RESULTS}/logs/train_auxiliary/{{target}}.log",
     wildcard_constraints:
-        target=one_of(run.target for run in RUNS.values() if run.auxiliary),
+        target=one_of(run.target for run in PLAN.runs.values() if run.auxiliary),
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
-        tokenizer=lambda wildcards: tokenizer_folder(wildcards.target),
-        arguments=auxiliary_arguments,
-        out=folder,
+        job=job("train_auxiliary"),
     shell:
-        "{params.python:q} scripts/train_auxiliary.py --target-tokenizer {params.tokenizer:q}"
-        " {params.arguments:q} --out {params.out:q} 2> {log:q}"
+        "{PYTHON:q} scripts/train_auxiliary.py {params.job:q} 2> {log:q}"
 
 
 rule init_embeddings:
     input:
-        unpack(init_inputs),
+        unpack(needs("init_embeddings")),
         code=code("init_embeddings", "initialise/methods"),
     output:
-        f"{RESULTS}/runs/{{run}}/init/manifest.json",
+        f"{PATHS.run('{run}')}/init/manifest.json",
     log:
         f"{RESULTS}/logs/init_embeddings/{{run}}.log",
     wildcard_constraints:
-        run=one_of(run.id for run in RUNS.values() if run.trains),
+        run=one_of(PLAN.trained),
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
-        arguments=init_arguments,
-        out=folder,
+        job=job("init_embeddings"),
     shell:
-        "{params.python:q} scripts/init_embeddings.py {params.arguments:q} --out {params.out:q} 2> {log:q}"
+        "{PYTHON:q} scripts/init_embeddings.py {params.job:q} 2> {log:q}"

@@ -3,25 +3,18 @@
 
 rule intersect_vocabularies:
     input:
-        source=lambda wildcards: tokenizer_manifest(wildcards.source),
-        target=lambda wildcards: tokenizer_manifest(wildcards.target),
+        unpack(needs("intersect_vocabularies")),
         code=code("intersect_vocabularies"),
     output:
-        manifest=f"{RESULTS}/intersections/{{source}}--{{target}}/manifest.json",
-        pairs=f"{RESULTS}/intersections/{{source}}--{{target}}/pairs.parquet",
-        report=f"{RESULTS}/intersections/{{source}}--{{target}}/report.json",
-        page=f"{RESULTS}/intersections/{{source}}--{{target}}/report.md",
+        manifest=f"{PATHS.intersection('{source}', '{target}')}/manifest.json",
+        pairs=f"{PATHS.intersection('{source}', '{target}')}/pairs.parquet",
+        report=f"{PATHS.intersection('{source}', '{target}')}/report.json",
+        page=f"{PATHS.intersection('{source}', '{target}')}/report.md",
     log:
         f"{RESULTS}/logs/intersect_vocabularies/{{source}}--{{target}}.log",
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
-        source=lambda wildcards: tokenizer_folder(wildcards.source),
-        target=lambda wildcards: tokenizer_folder(wildcards.target),
-        identity=identity_of,
-        roles=role_arguments,
-        out=folder,
+        job=job("intersect_vocabularies"),
     shell:
-        "{params.python:q} scripts/intersect_vocabularies.py --source {params.source:q}"
-        " --target {params.target:q} --identity {params.identity} {params.roles:q} --out {params.out:q} 2> {log:q}"
+        "{PYTHON:q} scripts/intersect_vocabularies.py {params.job:q} 2> {log:q}"

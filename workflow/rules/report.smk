@@ -1,4 +1,5 @@
 # From results to tables, figures and the page.
+from revocab.plan import report as page
 
 
 localrules:
@@ -15,21 +16,15 @@ rule write_experiment:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
-        values=json.dumps(as_json(EXPERIMENT)),
+        job=job("write_experiment"),
     shell:
-        "{params.python:q} scripts/write_experiment.py --values {params.values:q} --out {output:q} 2> {log:q}"
+        "{PYTHON:q} scripts/write_experiment.py {params.job:q} 2> {log:q}"
 
 
 rule collect_scores:
     input:
-        experiment=f"{RESULTS}/experiment.json",
-        results=all_results(),
-        published=(
-            sorted(map(str, Path(EXPERIMENT.paper_values).glob("*.csv")))
-            if EXPERIMENT.paper_values
-            else []
-        ),
+        unpack(needs("collect_scores")),
+        experiment=ancient(f"{RESULTS}/experiment.json"),
         code=code("collect_scores"),
     output:
         parquet=f"{RESULTS}/scores.parquet",
@@ -39,63 +34,52 @@ rule collect_scores:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
-        results=lambda wildcards: RESULTS,
+        job=job("collect_scores"),
+        reads=reads("collect_scores"),
     shell:
-        "{params.python:q} scripts/collect_scores.py --results {params.results:q} --out {output.parquet:q} 2> {log:q}"
+        "{PYTHON:q} scripts/collect_scores.py {params.job:q} 2> {log:q}"
 
 
 rule make_tables:
     input:
-        experiment=f"{RESULTS}/experiment.json",
-        scores=f"{RESULTS}/scores.parquet",
-        more=table_inputs(),
+        unpack(needs("make_tables")),
+        experiment=ancient(f"{RESULTS}/experiment.json"),
         code=code("make_tables"),
     output:
-        [
-            f"{RESULTS}/tables/{table}.{ending}"
-            for table in EXPERIMENT.tables
-            for ending in ("csv", "md", "tex")
-        ],
+        page.tables(PLAN),
     log:
         f"{RESULTS}/logs/make_tables.log",
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
-        results=lambda wildcards: RESULTS,
-        out=folder,
+        job=job("make_tables"),
+        reads=reads("make_tables"),
     shell:
-        "{params.python:q} scripts/make_tables.py --results {params.results:q} --out {params.out:q} 2> {log:q}"
+        "{PYTHON:q} scripts/make_tables.py {params.job:q} 2> {log:q}"
 
 
 rule make_figures:
     input:
-        experiment=f"{RESULTS}/experiment.json",
-        scores=f"{RESULTS}/scores.parquet",
+        unpack(needs("make_figures")),
+        experiment=ancient(f"{RESULTS}/experiment.json"),
         code=code("make_figures"),
     output:
-        [
-            f"{RESULTS}/figures/{figure}.{ending}"
-            for figure in EXPERIMENT.figures
-            for ending in ("svg", "png")
-        ],
+        page.figures(PLAN),
     log:
         f"{RESULTS}/logs/make_figures.log",
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
-        results=lambda wildcards: RESULTS,
-        out=folder,
+        job=job("make_figures"),
+        reads=reads("make_figures"),
     shell:
-        "{params.python:q} scripts/make_figures.py --results {params.results:q} --out {params.out:q} 2> {log:q}"
+        "{PYTHON:q} scripts/make_figures.py {params.job:q} 2> {log:q}"
 
 
 rule check_artefacts:
     input:
-        tables=rules.make_tables.output,
-        figures=rules.make_figures.output,
+        unpack(needs("check_artefacts")),
+        experiment=ancient(f"{RESULTS}/experiment.json"),
         code=code("check_artefacts"),
     output:
         f"{RESULTS}/checks.json",
@@ -104,17 +88,16 @@ rule check_artefacts:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
-        results=lambda wildcards: RESULTS,
+        job=job("check_artefacts"),
+        reads=reads("check_artefacts"),
     shell:
-        "{params.python:q} scripts/check_artefacts.py --results {params.results:q} --out {output:q} 2> {log:q}"
+        "{PYTHON:q} scripts/check_artefacts.py {params.job:q} 2> {log:q}"
 
 
 rule build_report:
     input:
-        checks=f"{RESULTS}/checks.json",
-        tables=rules.make_tables.output,
-        figures=rules.make_figures.output,
+        unpack(needs("build_report")),
+        experiment=ancient(f"{RESULTS}/experiment.json"),
         template="src/revocab/report/templates/report.html.j2",
         code=code("build_report"),
     output:
@@ -124,7 +107,7 @@ rule build_report:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
-        results=lambda wildcards: RESULTS,
+        job=job("build_report"),
+        reads=reads("build_report"),
     shell:
-        "{params.python:q} scripts/build_report.py --results {params.results:q} --out {output:q} 2> {log:q}"
+        "{PYTHON:q} scripts/build_report.py {params.job:q} 2> {log:q}"

@@ -3,28 +3,23 @@
 
 rule build_tokenizer:
     input:
-        corpora=tokenizer_corpora,
-        tokenizers=tokenizer_parts,
+        unpack(needs("build_tokenizer")),
         code=code("build_tokenizer", "vocabulary/constructions"),
     output:
-        f"{RESULTS}/tokenizers/{{tokenizer}}/manifest.json",
+        f"{PATHS.tokenizer('{tokenizer}')}/manifest.json",
     log:
         f"{RESULTS}/logs/build_tokenizer/{{tokenizer}}.log",
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
-        arguments=tokenizer_arguments,
-        out=folder,
+        job=job("build_tokenizer"),
     shell:
-        "{params.python:q} scripts/build_tokenizer.py {params.arguments:q} --out {params.out:q} 2> {log:q}"
+        "{PYTHON:q} scripts/build_tokenizer.py {params.job:q} 2> {log:q}"
 
 
 rule measure_fertility:
     input:
-        tokenizers=[tokenizer_manifest(one) for one in EXPERIMENT.fertility.tokenizers],
-        corpora=corpus_files(EXPERIMENT.fertility.corpora),
-        parallel=parallel_files(),
+        unpack(needs("measure_fertility")),
         code=code("measure_fertility"),
     output:
         manifest=f"{RESULTS}/fertility/manifest.json",
@@ -36,20 +31,6 @@ rule measure_fertility:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
-        arguments=repeated(
-            "--tokenizer",
-            [f"{one}={tokenizer_folder(one)}" for one in EXPERIMENT.fertility.tokenizers],
-        )
-        + repeated(
-            "--corpus", [f"{one}={corpus_folder(one)}" for one in EXPERIMENT.fertility.corpora]
-        )
-        + options(
-            limit_documents=EXPERIMENT.fertility.limit_documents,
-            limit_bytes=EXPERIMENT.fertility.limit_bytes,
-            splitter=EXPERIMENT.fertility.splitter,
-        )
-        + parallel_arguments(),
-        out=folder,
+        job=job("measure_fertility"),
     shell:
-        "{params.python:q} scripts/measure_fertility.py {params.arguments:q} --out {params.out:q} 2> {log:q}"
+        "{PYTHON:q} scripts/measure_fertility.py {params.job:q} 2> {log:q}"

@@ -12,9 +12,13 @@ from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import Field
+
+from revocab.closed import Closed, Id, Job
 from revocab.errors import RevocabError
 from revocab.io import write_csv, write_json
 from revocab.models.folder import ModelFolder
+from revocab.models.provenance import library_versions
 
 if TYPE_CHECKING:
     import torch
@@ -24,6 +28,23 @@ if TYPE_CHECKING:
 Relative = Literal["dot", "cosine"]
 ANCHOR_KINDS = ("word_start", "continuation")
 COLUMNS = ("kind", "group", "run", "other", "step", "similarity")
+
+
+class SimilarityOptions(Closed):
+    """Anchors of each kind, and how rows are projected on them."""
+
+    anchors: int = Field(default=128, ge=1, description="of each of the two kinds")
+    relative: Relative = "dot"
+
+
+class SimilarityJob(SimilarityOptions, Job):
+    """One group to compare."""
+
+    group: Id
+    helper: Id | None = Field(default=None, description="its id; none: runs only")
+    first_step: int = Field(default=0, ge=0)
+    last_step: int = Field(ge=0)
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -125,6 +146,33 @@ def measure(
         row = (second, steps[1], similarity(last[first], last[second]))
         rows.append(("between", group, first, *row))
     return [dict(zip(COLUMNS, row, strict=True)) for row in rows], anchors
+
+
+def measure_to(
+    out: Path, job: SimilarityJob, runs: list[RunModels], helper: Path | None, tokenizer: Path
+) -> None:
+    """Measure a group and write the table's folder."""
+    rows, anchors = measure(
+        job.group,
+        (job.helper, helper) if job.helper and helper else None,
+        runs,
+        tokenizer,
+        steps=(job.first_step, job.last_step),
+        per_kind=job.anchors,
+        relative=job.relative,
+        seed=job.seed,
+    )
+    described = {
+        "group": job.group,
+        "helper": job.helper,
+        "relative": job.relative,
+        "seed": job.seed,
+        "anchors_wanted": job.anchors,
+        "anchors": anchors.found,
+        "tokens_compared": len(anchors.token_ids),
+        "libraries": library_versions(),
+    }
+    write_similarity(rows, described, out)
 
 
 def write_similarity(rows: list[dict[str, Any]], described: dict[str, Any], out: Path) -> None:

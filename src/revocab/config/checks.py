@@ -5,33 +5,24 @@ Every check yields problems; none raises, so that a user sees all of them at onc
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
+from revocab.closed import near, problems_of
 from revocab.config.check_tokenizers import check_tokenizers, tokenizer_references
 from revocab.config.expand import checkpoint_steps, method_name
 from revocab.config.schema import Experiment, RunGroup, Source, Step
+from revocab.demoworld.parts import WORLD_PARTS
 from revocab.initialise.method import methods
-
-WORLD_FAMILIES = ("hellaswag", "mmlu", "arc_easy", "piqa", "sciq", "boolq")
-WORLD_PARTS = frozenset(
-    [f"documents.{language}" for language in ("it", "en")]
-    + [f"parallel.{part}" for part in ("train", "test")]
-    + [f"questions.{lang}.{part}" for lang in ("it", "en") for part in ("train", "test")]
-    + [f"{family}.{language}" for family in WORLD_FAMILIES for language in ("it", "en")]
-)
 
 
 def unknown(key: str, value: str, allowed: Collection[str], what: str) -> str:
     """Return the line for an id that is not there, with the nearest ones that are."""
-    near = difflib.get_close_matches(value, sorted(allowed), n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
     known = ", ".join(sorted(allowed)) or "none"
-    return f"{key}: no {what} {value!r} (known: {known}){hint}"
+    return f"{key}: no {what} {value!r} (known: {known}){near(value, allowed)}"
 
 
 def check_references(experiment: Experiment) -> Iterator[str]:
@@ -138,7 +129,7 @@ def check_methods(experiment: Experiment) -> Iterator[str]:
             try:
                 options = method.options(**entry.options)
             except ValidationError as error:
-                yield from schema_problems(error, method.options, key)
+                yield from problems_of(error, method.options, key)
             needed = method.needs(options)
             if needed == "fasttext" and experiment.auxiliary is None:
                 yield (
@@ -336,39 +327,6 @@ def check_sources(experiment: Experiment, tasks_folder: Path) -> Iterator[str]:
             allowed = {path.stem for path in tasks_folder.glob("*.yaml")}
             key = f"evaluation.multiple_choice.tasks.{name}.template"
             yield unknown(key, task.template, allowed, f"template in {tasks_folder.name}/")
-
-
-def allowed_keys(model: Any, location: tuple[Any, ...]) -> list[str]:
-    """Return the keys allowed at ``location`` below ``model``, as far as its types tell."""
-    for part in location:
-        if isinstance(model, type) and issubclass(model, BaseModel):
-            field = model.model_fields.get(str(part))
-            model = field.annotation if field else None
-        else:
-            # dict[Id, X] and list[X]: the part is a name or an index, X says what is allowed there.
-            model = (get_args(model) or (None,))[-1]
-        members = [one for one in get_args(model) if one is not type(None)]
-        if type(None) in get_args(model) and len(members) == 1:
-            model = members[0]
-    return sorted(getattr(model, "model_fields", ()))
-
-
-def schema_problems(error: ValidationError, model: Any, prefix: str = "") -> Iterator[str]:
-    """Yield the problems of a pydantic error on ``model``: key, what is wrong, value received."""
-    for one in error.errors(include_url=False):
-        key = ".".join(str(part) for part in (prefix, *one["loc"]) if part != "")
-        if one["type"] == "extra_forbidden":
-            allowed = allowed_keys(model, one["loc"][:-1])
-            near = difflib.get_close_matches(str(one["loc"][-1]), allowed, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            listed = f" (allowed: {', '.join(allowed)})" if allowed else ""
-            yield f"{key}: unknown key{listed}{hint}"
-        elif one["type"] == "missing":
-            yield f"{key}: required and not given"
-        else:
-            message = one["msg"].removeprefix("Value error, ")
-            received = "" if isinstance(one["input"], dict) else f", received {one['input']!r}"
-            yield f"{key}: {message}{received}"
 
 
 def all_problems(experiment: Experiment, tasks_folder: Path) -> list[str]:

@@ -37,6 +37,11 @@ class Run:
     #: Mixture of every stage, where stages have their own.
     stage_mixtures: dict[str, str] = field(default_factory=dict, hash=False)
 
+    @property
+    def keeps_vocabulary(self) -> bool:
+        """Return whether the run goes on with the source's own tokenizer."""
+        return self.target == self.source_tokenizer
+
     def scored_steps(self) -> list[int]:
         """Return the steps at which scores are taken: every checkpoint, or 0 for a base model."""
         return self.steps[1:] if self.trains else self.steps

@@ -9,7 +9,8 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from revocab.config.checks import all_problems, schema_problems, unknown
+from revocab.closed import problems_of
+from revocab.config.checks import all_problems, unknown
 from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
 
@@ -48,7 +49,7 @@ def validate(values: dict[str, Any], tasks_folder: Path = TASKS_FOLDER) -> Exper
     try:
         experiment = Experiment.model_validate(values)
     except ValidationError as error:
-        problems += schema_problems(error, Experiment)
+        problems += problems_of(error, Experiment)
         problems += salvageable_problems(values, error, tasks_folder)
         raise RevocabError(dict.fromkeys(problems)) from None
     problems += all_problems(experiment, tasks_folder)

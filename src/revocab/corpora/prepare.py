@@ -8,28 +8,37 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from revocab.corpora.formats import checksum, data_files, file_rows
+from pydantic import Field
+
+from revocab.closed import Closed, Id, Job, Line
+from revocab.corpora.formats import checksum, data_files
+from revocab.corpora.source import Form, origin, place, read_rows
 from revocab.errors import RevocabError
-from revocab.hub import dataset_rows, resolve
-from revocab.hub_errors import explain_streamed
 from revocab.io import sha256, write_json, write_jsonl
 
 
-@dataclass(frozen=True)
-class CorpusOptions:
+class CorpusOptions(Closed):
     """What to keep of a source. Bytes are UTF-8 bytes of text; limits count kept documents."""
 
-    corpus: str
-    language: str
-    text_field: str = "text"
-    limit_documents: int | None = None
-    limit_bytes: int | None = None
-    heldout_bytes: int = 0
+    language: Id = Field(description="ISO 639-1 code, such as it")
+    text_field: Line = "text"
+    limit_documents: int | None = Field(default=None, ge=1, description="the first n documents")
+    limit_bytes: int | None = Field(default=None, ge=1, description="the first n bytes of text")
+    heldout_bytes: int = Field(
+        default=0, ge=0, description="about this much text is set aside, by document hash"
+    )
+
+
+class CorpusJob(CorpusOptions, Job):
+    """One corpus to prepare."""
+
+    corpus: Id = Field(description="id of the corpus")
+    source: Form = Field(default=Form(), description="what the files are, or a Hub data set")
 
 
 @dataclass
@@ -39,19 +48,6 @@ class _Kept:
     hashes: list[bytes] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
     skipped: dict[str, int] = field(default_factory=lambda: {"empty": 0, "duplicate": 0})
-
-
-def hub_rows(
-    origin: dict[str, Any], name: str | None = None, split: str = "train"
-) -> Iterator[dict[str, Any]]:
-    """Stream the rows of a data set on the Hugging Face Hub, at the commit of its ``origin``."""
-    rows = dataset_rows(origin, name, split, streaming=True)
-    number = 0
-    try:
-        for number, row in enumerate(rows, 1):  # noqa: B007
-            yield row
-    except Exception as error:
-        raise RevocabError(explain_streamed(error, origin["hub"], number)) from error
 
 
 def _text(row: Any, number: int, label: str, text_field: str) -> str:
@@ -74,7 +70,7 @@ def _text(row: Any, number: int, label: str, text_field: str) -> str:
     return text
 
 
-def _spool(rows: Iterable[Any], spool: IO[bytes], label: str, options: CorpusOptions) -> _Kept:
+def _spool(rows: Iterable[Any], spool: IO[bytes], label: str, options: CorpusJob) -> _Kept:
     """Write each document to keep as one JSON line to ``spool``; return what was kept."""
     kept, seen, total = _Kept(), set(), 0
     for number, row in enumerate(rows, 1):
@@ -144,7 +140,7 @@ def _write_split(spool: IO[bytes], path: Path, indices: set[int], inside: bool) 
 
 
 def prepare_corpus(
-    rows: Iterable[Any], source: dict[str, Any], options: CorpusOptions, out: str | Path
+    rows: Iterable[Any], source: dict[str, Any], options: CorpusJob, out: str | Path
 ) -> dict[str, Any]:
     """Write a corpus folder from ``rows`` and return its manifest.
 
@@ -190,24 +186,18 @@ def prepare_corpus(
     return manifest
 
 
-def prepare_file(path: str | Path, options: CorpusOptions, out: str | Path) -> dict[str, Any]:
-    """Prepare a corpus from a local file or folder; see :func:`prepare_corpus`."""
-    path = Path(path)
-    data_files(path)
-    source = {"label": path.name, "file": path.name, "sha256": checksum(path)}
-    return prepare_corpus(file_rows(path), source, options, out)
+def prepare(files: Sequence[Path], job: CorpusJob, out: str | Path) -> dict[str, Any]:
+    """Prepare a corpus from files or the Hub; see :func:`prepare_corpus`."""
+    rows = read_rows(job.source, files, streaming=True)
+    return prepare_corpus(rows, described(job.source, files), job, out)
 
 
-def prepare_hub(
-    dataset: str,
-    options: CorpusOptions,
-    out: str | Path,
-    *,
-    name: str | None = None,
-    split: str = "train",
-    revision: str | None = None,
-) -> dict[str, Any]:
-    """Prepare a corpus from the Hub; see :func:`prepare_corpus`."""
-    origin = resolve(dataset, revision, "dataset")
-    source = {"label": dataset, **origin, "name": name, "split": split}
-    return prepare_corpus(hub_rows(origin, name, split), source, options, out)
+def described(form: Form, files: Sequence[Path]) -> dict[str, Any]:
+    """Return what a manifest says of a source: names and checksums of files, or a Hub commit."""
+    if form.hub is not None:
+        return {"label": form.hub.id, **origin(form)}
+    if form.kind in ("pattern", "lines"):
+        return {"label": place(form, [Path(path.name) for path in files]), **origin(form, files)}
+    (path,) = files
+    data_files(path)  # its errors come before the checksum's
+    return {"label": path.name, "file": path.name, "sha256": checksum(path)}

@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
+from revocab.closed import Closed, Job
 from revocab.demoworld.facts import Text
 from revocab.demoworld.items import FAMILIES, family_items, passages
 from revocab.demoworld.stories import World, build, description, portrait, story
@@ -147,17 +150,30 @@ def guessers(rows: list[dict[str, Any]]) -> dict[str, float]:
     }
 
 
-def write_world(
-    out: Path, *, seed: int, documents_per_language: int, pairs: int, questions: int, items: int
-) -> None:
+class WorldOptions(Closed):
+    """Size of the generated bilingual world."""
+
+    seed: int = 17
+    documents: int = Field(ge=10, description="per language")
+    parallel: int = Field(ge=20, description="pairs, a quarter of them test")
+    questions: int = Field(ge=20, description="passages, a quarter of them test")
+    items: int = Field(ge=4, description="test items per family and language")
+
+
+class WorldJob(WorldOptions, Job):
+    """One world to build."""
+
+
+def write_world(out: Path, options: WorldOptions) -> None:
     """Write the world's folder; a quarter of pairs and questions is the test side."""
+    seed, questions, items = options.seed, options.questions, options.items
     world = build(seed)
     baselines = {}
     with atomic_folder(out) as folder:
         for language in LANGUAGES:
             write_jsonl(
                 folder / f"documents.{language}.jsonl.gz",
-                documents(world, language, documents_per_language, seed),
+                documents(world, language, options.documents, seed),
             )
             for part, share in (("train", 0.75), ("test", 0.25)):
                 rows = question_rows(world, language, int(questions * share), seed, part == "test")
@@ -167,7 +183,7 @@ def write_world(
                 write_jsonl(folder / f"{family}.{language}.jsonl.gz", rows)
                 baselines[f"{family}_{language}"] = guessers(rows)
         for part, share in (("train", 0.75), ("test", 0.25)):
-            rows = parallel(world, int(pairs * share), seed, part == "test")
+            rows = parallel(world, int(options.parallel * share), seed, part == "test")
             write_jsonl(folder / f"parallel.{part}.jsonl.gz", rows)
         write_json(folder / "baselines.json", baselines)
         files = {path.name: sha256(path) for path in sorted(folder.glob("*.jsonl.gz"))}

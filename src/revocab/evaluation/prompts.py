@@ -23,11 +23,17 @@ import hashlib
 import random
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import Field
+
+from revocab.closed import Id, Job
+from revocab.corpora.source import Form, origin, place, read_numbered
 from revocab.errors import RevocabError
 from revocab.evaluation import copying
-from revocab.evaluation.sources import read_source
+from revocab.evaluation.options import PromptOptions
+from revocab.io import sha256, write_json, write_jsonl
 
 Kind = Literal["translation", "question_answering", "copying"]
 Row = dict[str, Any]
@@ -43,29 +49,30 @@ LABELS = {
 }
 
 
+class PromptJob(PromptOptions, Job):
+    """The prompts of one task, and where their rows come from."""
+
+    task: Id = Field(description="part of the shots' seed")
+    seed: int
+    pool: Form = Field(default=Form(), description="what the pool's files are, or a Hub data set")
+    test: Form = Field(default=Form(), description="likewise for the queries")
+
+
 def build_prompts(
-    task: str,
-    kind: Kind,
-    direction: Sequence[str],
-    *,
-    shots: int,
-    seed: int,
-    pool: str,
-    test: str,
-    limit: int | None = None,
-    pool_limit: int | None = None,
-    unit: copying.Unit = "sentence",
+    job: PromptJob, pool_files: Sequence[Path] = (), test_files: Sequence[Path] = ()
 ) -> list[Row]:
     """Return one prompt row per query, in the order of the test source.
 
-    ``pool`` and ``test`` are source specifications (see :mod:`revocab.evaluation.sources`). With
-    ``limit``, that many queries are taken at equal distances over the whole test source, because
-    neighbours there often share a passage. ``pool_limit`` uses only the first rows of the pool.
-    ``unit`` is what is copied.
+    With a limit, that many queries are taken at equal distances over the whole test source, because
+    neighbours there often share a passage.
     """
+    kind, direction = job.kind, job.direction
     check_direction(kind, direction)
-    pool_rows, queries = read_source(pool, pool_limit), read_source(test)
+    pool, test = place(job.pool, pool_files), place(job.test, test_files)
+    pool_rows = read_numbered(job.pool, pool_files, job.pool_limit)
+    queries = read_numbered(job.test, test_files)
     if kind == "copying":
+        unit = job.unit or "sentence"
         pool_rows = list(copying.units(pool_rows, unit, direction[0]))
         queries = list(copying.units(queries, unit, direction[0]))
         low, high = copying.WORDS[unit]
@@ -73,16 +80,27 @@ def build_prompts(
             if not rows:
                 raise RevocabError(f"{where}: no {unit} of {low} to {high} words to copy")
     pool_rows = clean_rows(pool_rows, kind, direction, pool)
-    queries = spread(clean_rows(queries, kind, direction, test), limit)
+    queries = spread(clean_rows(queries, kind, direction, test), job.limit)
     return [
         prompt_row(
             kind,
             direction,
             query,
-            draw_shots(task, query, pool_rows, shots=shots, seed=seed, where=pool),
+            draw_shots(job.task, query, pool_rows, shots=job.shots, seed=job.seed, where=pool),
         )
         for query in queries
     ]
+
+
+def write_prompts(
+    job: PromptJob, pool_files: Sequence[Path], test_files: Sequence[Path], out: Path
+) -> None:
+    """Write the prompts, and beside them a manifest of where they come from."""
+    rows = build_prompts(job, pool_files, test_files)
+    write_jsonl(out, rows)
+    sources = {"pool": origin(job.pool, pool_files), "test": origin(job.test, test_files)}
+    manifest = {"task": job.task, "rows": len(rows), **sources, "sha256": sha256(out)}
+    write_json(out.with_suffix(".manifest.json"), manifest)
 
 
 def check_direction(kind: str, direction: Sequence[str]) -> None:

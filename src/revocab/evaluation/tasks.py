@@ -9,10 +9,13 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
+from revocab.closed import Closed, Id, Job, Line
+from revocab.corpora.source import HubData
 from revocab.errors import RevocabError
 from revocab.hub import resolve
 from revocab.io import read_jsonl, write_text
@@ -23,14 +26,23 @@ FIELDS = ("context", "question", "choices", "answer", "subject")
 WORD = re.compile(r"<<([a-z_]+)>>")
 
 
-@dataclass(frozen=True)
-class HubData:
-    """A data set on the Hugging Face Hub; ``revision`` pins it."""
+class TaskOptions(Closed):
+    """A prompt template over data rows, or a task that the harness ships."""
 
-    id: str
-    name: str | None = None
-    split: str | None = None
-    revision: str | None = None
+    template: Id | None = Field(default=None, description="file name in config/tasks, no ending")
+    language: Id | None = Field(
+        default=None, description="words of a template that serves every language"
+    )
+    harness: Line | None = Field(default=None, description="task name in lm-evaluation-harness")
+    revision: Line | None = Field(default=None, description="of a harness task's Hub data set")
+    shots: int | None = Field(default=None, ge=0, description="none: as for all tasks")
+
+
+class TaskJob(TaskOptions, Job):
+    """One task file to write."""
+
+    task: Id = Field(description="name of the task")
+    hub: HubData | None = Field(default=None, description="data set of a template")
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -141,6 +153,25 @@ def required_fields(template: dict[str, Any]) -> list[str]:
     optional = {test.node.name for test in tree.find_all(nodes.Test) if test.name == "defined"}
     used = meta.find_undeclared_variables(tree) - optional
     return sorted(used & set(FIELDS) - {"choices", "answer"})
+
+
+def task_config(job: TaskJob, templates: Path, data: Path | None) -> dict[str, Any]:
+    """Return what a task file holds: the harness task's name, or a filled-in template."""
+    if (job.harness is None) == (job.template is None):
+        raise RevocabError("exactly one of --template and --harness must be given")
+    if job.harness is None:
+        return build_task(
+            job.task,
+            templates / f"{job.template}.yaml",
+            data=data,
+            hub=job.hub,
+            language=job.language,
+            shots=job.shots,
+        )
+    if data or job.hub:
+        raise RevocabError("--harness: such a task brings its own data; leave out --data, --hub")
+    own = {"num_fewshot": job.shots, "revision": job.revision}
+    return {"harness": job.harness} | {name: one for name, one in own.items() if one is not None}
 
 
 def build_task(

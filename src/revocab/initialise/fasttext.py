@@ -12,13 +12,15 @@ import hashlib
 import json
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+from pydantic import Field
+
+from revocab.closed import Closed, Job
 from revocab.corpora.read import corpus_manifest, texts
 from revocab.errors import RevocabError
 from revocab.initialise.method import Auxiliary
@@ -36,16 +38,30 @@ SENTENCE_TOKENS = 1024
 BATCH_DOCUMENTS = 512
 
 
-@dataclass(frozen=True)
-class FastTextOptions:
-    """How vectors are trained: the keys of ``auxiliary`` in an experiment file, and the seed."""
+class FastTextOptions(Closed):
+    """How vectors are trained. The defaults are those of FOCUS and fastText."""
 
-    dimension: int = 100
-    epochs: int = 3
-    min_count: int = 10
-    #: Hash buckets of the n-grams: ``buckets * dimension`` floats of memory.
-    buckets: int = 2_000_000
+    dimension: int = Field(default=100, ge=2)
+    epochs: int = Field(default=3, ge=1)
+    min_count: int = Field(default=10, ge=1, description="rarer tokens have no vector of their own")
+    buckets: int = Field(
+        default=2_000_000,
+        ge=1,
+        description="hash buckets of the n-grams: buckets * dimension floats of memory",
+    )
+    limit_documents: int | None = Field(default=None, ge=1, description="of each corpus")
+    limit_bytes: int | None = Field(default=None, ge=1, description="of each corpus")
+
+
+class AuxiliaryJob(FastTextOptions, Job):
+    """One training of vectors."""
+
     seed: int = 0
+
+    def described(self) -> dict[str, int]:
+        """Return what the manifest lists as options."""
+        names = ("dimension", "epochs", "min_count", "buckets", "seed")
+        return {name: getattr(self, name) for name in names}
 
 
 def word(token: CanonicalToken) -> str | None:
@@ -104,7 +120,7 @@ def _hash(text: str) -> int:
     return crc32(text.encode())
 
 
-def train(sentences: Sentences, options: FastTextOptions) -> FastText:
+def train(sentences: Sentences, options: AuxiliaryJob) -> FastText:
     """Return a CBOW model; one thread and a fixed hash, so that the same text gives the same bits.
 
     Raises :class:`RevocabError` when no token is frequent enough.
@@ -165,10 +181,7 @@ def train_auxiliary(
     sources: Sequence[Path],
     corpora: dict[str, Path],
     out: Path,
-    options: FastTextOptions,
-    *,
-    limit_documents: int | None = None,
-    limit_bytes: int | None = None,
+    options: AuxiliaryJob,
 ) -> None:
     """Write the vectors of a target vocabulary, and of source vocabularies in the same space.
 
@@ -179,7 +192,10 @@ def train_auxiliary(
 
     tokenizer = load_tokenizer(target)
     tokens = canonical_vocabulary(tokenizer)
-    read = [texts(folder, "train", limit_documents, limit_bytes) for folder in corpora.values()]
+    read = [
+        texts(folder, "train", options.limit_documents, options.limit_bytes)
+        for folder in corpora.values()
+    ]
     sentences = Sentences(tokenizer, [word(token) for token in tokens], in_turn(read))
     model = train(sentences, options)
     rows_VA, trained_V = vectors(model, tokens)
@@ -195,8 +211,8 @@ def train_auxiliary(
             folder / "manifest.json",
             {
                 "vocabularies": described,
-                "options": asdict(options),
-                "limits": {"documents": limit_documents, "bytes": limit_bytes},
+                "options": options.described(),
+                "limits": {"documents": options.limit_documents, "bytes": options.limit_bytes},
                 "corpora": {name: corpus_manifest(path) for name, path in corpora.items()},
                 "tokens_of_text": sentences.tokens,
                 "tokens_trained": int(trained_V.sum()),

@@ -6,10 +6,47 @@ from collections.abc import Iterable
 from typing import Any
 
 import yaml
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
+from revocab.closed import Closed, Id, Job, Line
 from revocab.errors import RevocabError
 from revocab.initialise.method import Method, Options, methods
+from revocab.vocabulary.match import Identity
+
+
+class InitJob(Job):
+    """A method with its options, and what else decides the new rows."""
+
+    method: Line = Field(description="such as sava; a wrong one lists them all")
+    option: dict[str, Any] = Field(
+        default_factory=dict, description="KEY=VALUE as in YAML; a wrong one lists them all"
+    )
+    identity: Identity = Field(
+        default="bytes", description="when two tokens are one (docs/vocabulary.md)"
+    )
+    seed: int = 0
+
+
+class ScaleOptions(Closed):
+    """Widths of the matrices."""
+
+    hidden_size: int = Field(default=4096, ge=1, description="of the source")
+    helper_hidden_size: int = Field(default=2560, ge=1)
+
+
+class ScaledMethod(Closed):
+    """A method and its options."""
+
+    method: Line
+    option: dict[str, Any] = Field(default_factory=dict)
+
+
+class ScaleJob(ScaleOptions, Job):
+    """Methods to measure, by the name of their row."""
+
+    methods: dict[Id, ScaledMethod]
+    identity: Identity = "bytes"
+    seed: int
 
 
 def find_method(name: str) -> Method:

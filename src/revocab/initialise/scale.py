@@ -5,7 +5,6 @@ Vocabularies and their intersection are real; only the numbers in the matrices a
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from revocab.errors import RevocabError
 from revocab.initialise.apply import Vocabularies, make_inputs
 from revocab.initialise.diagnostics import norms
-from revocab.initialise.options import check_options, find_method
+from revocab.initialise.options import ScaledMethod, ScaleJob, check_options, find_method
 from revocab.initialise.rows import fill
 from revocab.io import write_csv, write_json
 from revocab.models.provenance import library_versions, tokenizer_hash
@@ -36,8 +35,6 @@ COLUMNS = (
     "norm_mean_copied",
     "norm_mean_new",
 )
-#: Keys of a run in an experiment file that are not the method's own.
-_RUN_KEYS = ("method", "helper", "recipe", "seed", "evaluate")
 
 
 class PeakMemory:
@@ -86,20 +83,15 @@ def random_matrix(rows: int, width: int, seed: int) -> torch.Tensor:
     return matrix_VD.normal_(0, 0.02, generator=torch.Generator().manual_seed(seed))
 
 
-def parse_method(name: str, text: str) -> tuple[str, Any, Any]:
-    """Return name, method and options from ``{"method": …, option: value, …}``."""
-    try:
-        given = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise RevocabError(f"--method {name}: not valid JSON ({error})") from None
-    method = find_method(given.get("method") or name)
-    options = {key: value for key, value in given.items() if key not in _RUN_KEYS}
+def measured_method(name: str, given: ScaledMethod) -> tuple[str, Any, Any]:
+    """Return name, method and checked options; raise for a method that has nothing to measure."""
+    method = find_method(given.method)
     if method.keeps_vocabulary:
-        raise RevocabError(f"--method {name}: {method.name!r} initialises nothing to measure")
-    checked = check_options(method, options)
+        raise RevocabError(f"methods.{name}: {method.name!r} initialises nothing to measure")
+    checked = check_options(method, given.option)
     if method.needs(checked) == "fasttext":
         raise RevocabError(
-            f"--method {name}: auxiliary 'fasttext' needs trained vectors, and here all matrices "
+            f"methods.{name}: auxiliary 'fasttext' needs trained vectors, and here all matrices "
             "are random; use auxiliary 'helper'"
         )
     return name, method, checked
@@ -144,6 +136,19 @@ def measure_scale(
         )
         rows.append(dict(zip(COLUMNS, values, strict=True)))
     return rows
+
+
+def measure_to(out: Path, job: ScaleJob, vocabularies: Vocabularies) -> None:
+    """Measure every method of ``job`` and write the table's folder."""
+    methods = [measured_method(name, given) for name, given in job.methods.items()]
+    rows = measure_scale(
+        methods,
+        vocabularies,
+        hidden_size=job.hidden_size,
+        helper_hidden_size=job.helper_hidden_size,
+        seed=job.seed,
+    )
+    write_scale(rows, methods, vocabularies, out)
 
 
 def write_scale(

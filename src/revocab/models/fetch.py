@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
+from revocab.closed import Job, Line
 from revocab.errors import RevocabError
 from revocab.hub import resolve
 from revocab.hub_errors import explain
@@ -16,6 +19,14 @@ from revocab.models.folder import (
     copy_documents,
     link_or_copy,
 )
+
+
+class FetchJob(Job):
+    """A model on the Hub; nothing where it is a local folder."""
+
+    hub: Line | None = Field(default=None, description="Hub repository")
+    revision: Line | None = Field(default=None, description="Hub branch, tag or commit")
+
 
 #: No pickles, no code. Some repositories hold a second copy of the weights in another layout.
 _ALLOW = ["*.safetensors", "*.json", "*.jinja", "*.txt", "*.model", "README.md", "LICENSE*"]
@@ -57,6 +68,8 @@ def fetch_model(
 ) -> None:
     """Fill ``snapshot``, then write ``manifest.json`` beside it; refuse what is not safetensors."""
     origin: dict[str, Any]
+    if (hub is None) == (path is None):
+        raise RevocabError("exactly one of --hub and --path must be given: a Hub id or a folder")
     if path is not None:
         _from_folder(path, snapshot)
         origin = {"path": path.name}

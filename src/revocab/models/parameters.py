@@ -4,17 +4,55 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
-from pydantic import ValidationError
+from pydantic import Field, model_validator
 
-from revocab.errors import RevocabError
+from revocab.closed import Closed, Job, Line
 from revocab.io import atomic
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
 
-    from revocab.config.schema import Architecture
+
+class Architecture(Closed):
+    """The shape of a decoder-only model."""
+
+    family: Literal["mistral", "llama"]
+    hidden_size: int = Field(ge=8)
+    intermediate_size: int = Field(ge=8)
+    layers: int = Field(ge=1)
+    heads: int = Field(ge=1)
+    kv_heads: int = Field(ge=1)
+    tied: bool = Field(default=False, description="one matrix as embedding and LM head")
+
+    @model_validator(mode="after")
+    def _divides(self) -> Architecture:
+        if self.hidden_size % self.heads or self.heads % self.kv_heads:
+            raise ValueError(
+                f"hidden_size {self.hidden_size}, heads {self.heads}, kv_heads {self.kv_heads}: "
+                "each must be a multiple of the next"
+            )
+        return self
+
+
+class StandInJob(Architecture, Job):
+    """A random model to build."""
+
+    context_length: int = Field(ge=1, description="in tokens")
+    seed: int
+
+    def architecture(self) -> Architecture:
+        """Return the shape alone."""
+        return Architecture(**self.model_dump(include=set(Architecture.model_fields)))
+
+
+class ParameterCount(Closed):
+    """One row of Table 1, counted on the meta device."""
+
+    label: Line
+    vocabulary_size: int = Field(ge=1)
+    architecture: Architecture
 
 
 def model_config(
@@ -50,40 +88,11 @@ def count_parameters(architecture: Architecture, vocabulary_size: int) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def _problems(error: ValidationError, what: str) -> list[str]:
-    return [
-        f"{what}, {'.'.join(map(str, one['loc']))} = {one['input']!r}: {one['msg'].lower()}"
-        for one in error.errors()
-    ]
-
-
-def check_architecture(values: dict[str, Any]) -> Architecture:
-    """Return the architecture; raise :class:`RevocabError` naming every wrong value."""
-    from revocab.config.schema import Architecture
-
-    try:
-        architecture = Architecture(**values)
-    except ValidationError as error:
-        raise RevocabError(_problems(error, "architecture")) from None
-    if architecture.hidden_size % architecture.heads or architecture.heads % architecture.kv_heads:
-        raise RevocabError(
-            f"architecture: hidden_size {architecture.hidden_size}, heads {architecture.heads}, "
-            f"kv_heads {architecture.kv_heads}: each must be a multiple of the next"
-        )
-    return architecture
-
-
-def write_parameters(entries: list[str], out: Path) -> None:
-    """Count each entry (JSON of a ``ParameterCount``) and write ``out`` as CSV."""
-    from revocab.config.schema import ParameterCount
-
+def write_parameters(entries: list[ParameterCount], out: Path) -> None:
+    """Count each entry and write ``out`` as CSV."""
     with atomic(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as handle:
         writer = csv.writer(handle, lineterminator="\n")
         writer.writerow(["label", "vocabulary_size", "family", "parameters"])
-        for text in entries:
-            try:
-                entry = ParameterCount.model_validate_json(text)
-            except ValidationError as error:
-                raise RevocabError(_problems(error, f"--architecture {text}")) from None
+        for entry in entries:
             count = count_parameters(entry.architecture, entry.vocabulary_size)
             writer.writerow([entry.label, entry.vocabulary_size, entry.architecture.family, count])

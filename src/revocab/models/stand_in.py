@@ -12,7 +12,7 @@ from revocab.models.parameters import model_config
 from revocab.models.provenance import library_versions, tokenizer_hash
 
 if TYPE_CHECKING:
-    from revocab.config.schema import Architecture
+    from revocab.models.parameters import Architecture
 
 
 def build_stand_in(

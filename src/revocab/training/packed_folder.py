@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from revocab import io
 from revocab.errors import RevocabError
 from revocab.training.exclusion import heldout_keys, without_heldout
 from revocab.training.mixture import layout, shares_by_size
-from revocab.training.packing import Packed, PackingOptions, pack
+from revocab.training.packing import Packed, PackingJob, pack
 from revocab.training.shards import SHARD_BYTES, new_shards
 from revocab.training.tokens import load_tokenizer
 
@@ -23,29 +23,28 @@ SUMMED = ("rows", "tokens", "bytes", "words", "documents")
 
 def pack_folder(
     tokenizer_folder: str | Path,
-    corpora: Mapping[str, tuple[Sequence[float | None], Path]],
-    options: PackingOptions,
+    corpora: Mapping[str, Path],
+    options: PackingJob,
     out: str | Path,
     heldout: Iterable[Path] = (),
-    shard_bytes: int = SHARD_BYTES,
+    shard_bytes: int | None = None,
 ) -> dict[str, Any]:
     """Write shards of rows to ``out`` from corpus folders, then the manifest, which is returned.
 
-    ``corpora`` maps ids to (share by stage, folder with ``train.jsonl.gz``); a share of ``None`` is
-    drawn by size. Tokens are uint16 for up to 65,536 tokens of vocabulary, else uint32. With
-    document masking ``starts-*.npy`` mark the first token of each document. Documents that a folder
-    of ``heldout`` holds out are left out of every corpus. A shard has at most ``shard_bytes`` of
-    tokens. Raises :class:`RevocabError` as its parts do, and ``OSError`` for a disk without room;
-    both leave nothing.
+    ``corpora`` maps ids to folders with ``train.jsonl.gz``. Tokens are uint16 for up to 65,536
+    tokens of vocabulary, else uint32. With document masking ``starts-*.npy`` mark the first token
+    of each document. Documents that a folder of ``heldout`` holds out are left out of every corpus.
+    A shard has at most ``shard_bytes`` of tokens (None:
+    :data:`~revocab.training.shards.SHARD_BYTES`). Raises :class:`RevocabError` as its parts do, and
+    ``OSError`` for a disk without room; both leave nothing.
     """
     out = Path(out)
-    folders = {name: folder for name, (_, folder) in corpora.items()}
-    described = {name: io.read_json(one / "manifest.json") for name, one in folders.items()}
-    shares, sizes = resolved_shares(corpora, described, options)
+    described = {name: io.read_json(one / "manifest.json") for name, one in corpora.items()}
+    shares, sizes = resolved_shares(described, options)
     layout(shares, options.parts, options.seed)  # its errors come before slow or lossy work
     tokenizer = load_tokenizer(tokenizer_folder)
     dtype = np.uint16 if tokenizer.vocabulary_size <= 65536 else np.uint32
-    files = {name: folder / "train.jsonl.gz" for name, folder in folders.items()}
+    files = {name: folder / "train.jsonl.gz" for name, folder in corpora.items()}
     keys = heldout_keys(heldout)
     skipped = dict.fromkeys(files, 0)
 
@@ -57,7 +56,7 @@ def pack_folder(
 
     length, masks = options.sequence_length, options.document_masking
     with new_shards(
-        out, options.rows, length, dtype, masks=masks, shard_bytes=shard_bytes
+        out, options.rows, length, dtype, masks=masks, shard_bytes=shard_bytes or SHARD_BYTES
     ) as shards:
         readers = {name: (shares[name], reader(name)) for name in corpora}
         packed = pack(shards.tokens, readers, tokenizer, options, shards.starts)
@@ -95,9 +94,7 @@ def pack_folder(
 
 
 def resolved_shares(
-    corpora: Mapping[str, tuple[Sequence[float | None], Path]],
-    described: Mapping[str, Mapping[str, Any]],
-    options: PackingOptions,
+    described: Mapping[str, Mapping[str, Any]], options: PackingJob
 ) -> tuple[dict[str, list[float]], dict[str, int]]:
     """Return each corpus' share of every stage, and the bytes of those drawn by size.
 
@@ -106,21 +103,28 @@ def resolved_shares(
     """
     stages = len(options.parts)
     problems = [
-        f"--corpus {name}: {len(given)} shares for {stages} stages; give one per --stage"
-        for name, (given, _) in corpora.items()
-        if len(given) != stages
+        f"shares.{name}: no corpus folder of this id is given"
+        for name in options.shares
+        if name not in described
     ]
+    for name in described:
+        given = options.shares.get(name, [])
+        if len(given) != stages:
+            problems.append(
+                f"shares.{name}: {len(given)} shares for {stages} stages; give one each"
+            )
     if problems:
         raise RevocabError(problems)
     sizes = {
         name: described[name]["train"]["bytes"]
-        for name, (given, _) in corpora.items()
-        if None in given
+        for name, given in options.shares.items()
+        if "size" in given
     }
-    shares: dict[str, list[float]] = {name: [] for name in corpora}
+    shares: dict[str, list[float]] = {name: [] for name in described}
     for number in range(stages):
-        given = {name: one[number] for name, (one, _) in corpora.items()}
-        for name, share in shares_by_size(given, sizes, options.size_exponent).items():
+        fixed = {name: options.shares[name][number] for name in described}
+        asked = {name: None if one == "size" else one for name, one in fixed.items()}
+        for name, share in shares_by_size(asked, sizes, options.size_exponent).items():
             shares[name].append(share)
     return shares, sizes
 

@@ -10,10 +10,14 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from pydantic import BeforeValidator, Field, model_validator
+
+from revocab.closed import Id, Job
 from revocab.errors import RevocabError
 from revocab.training.mixture import layout
+from revocab.training.recipe import PackingOptions
 from revocab.training.tokens import (
     Document,
     TextTokenizer,
@@ -63,30 +67,38 @@ class CorpusCount:
         return {key: value for key, value in asdict(self).items() if key != HELDOUT_KEY or value}
 
 
-@dataclass(frozen=True)
-class PackingOptions:
-    """How documents become one stream; see ``Recipe`` in the config."""
+def _one_or_many(value: Any) -> Any:
+    """Take one share as that of the only stage, as a command line gives it."""
+    return value if isinstance(value, list) else [value]
 
-    sequence_length: int
-    rows: int
+
+Share = Annotated[float, Field(ge=0, le=1)] | Literal["size"]
+
+
+class PackingJob(PackingOptions, Job):
+    """What decides packed rows beside tokenizer and corpora."""
+
+    rows: int = Field(ge=1, description="steps times batch size")
     seed: int
-    document_start: bool = True
-    document_end: bool = False
-    repeat_corpora: bool = False
-    document_masking: bool = False
-    size_exponent: float = 1.0
-    #: Name and rows of each stage with a mixture of its own, in order; empty: one mixture.
-    stages: tuple[tuple[str, int], ...] = ()
+    #: Of every corpus, one for each stage; ``size``: what the others leave, by size.
+    shares: dict[Id, Annotated[list[Share], BeforeValidator(_one_or_many)]] = Field(
+        default_factory=dict, description="share of rows, or 'size'; with stages one for each"
+    )
+    stages: dict[Id, int] = Field(
+        default_factory=dict, description="rows of each stage with a mixture of its own, in order"
+    )
 
-    def __post_init__(self) -> None:
-        given = sum(rows for _, rows in self.stages)
+    @model_validator(mode="after")
+    def _sums(self) -> PackingJob:
+        given = sum(self.stages.values())
         if self.stages and given != self.rows:
-            raise RevocabError(f"--stage: {given} rows in all, but --rows is {self.rows}; mend one")
+            raise ValueError(f"stages: {given} rows in all, but rows is {self.rows}; give equal")
+        return self
 
     @property
     def parts(self) -> tuple[tuple[str, int], ...]:
         """Name and rows of each part of the run that has one mixture."""
-        return self.stages or (("everything", self.rows),)
+        return tuple(self.stages.items()) or (("everything", self.rows),)
 
 
 @dataclass(frozen=True)
@@ -111,7 +123,7 @@ def token_stream(
     name: str,
     read: Callable[[], Iterable[dict[str, Any]]],
     tokenizer: TextTokenizer,
-    options: PackingOptions,
+    options: PackingJob,
     count: CorpusCount,
     starts: list[int] | None = None,
 ) -> Iterator[list[int]]:
@@ -149,7 +161,7 @@ def token_stream(
             )
 
 
-def _specials(tokenizer: TextTokenizer, options: PackingOptions) -> tuple[list[int], list[int]]:
+def _specials(tokenizer: TextTokenizer, options: PackingJob) -> tuple[list[int], list[int]]:
     """Return the ids put before and after each document."""
     before, after = [], []
     if options.document_start:
@@ -208,7 +220,7 @@ def pack(
     target: np.ndarray | ShardedRows,
     corpora: Mapping[str, tuple[Sequence[float], Callable[[], Iterable[dict[str, Any]]]]],
     tokenizer: TextTokenizer,
-    options: PackingOptions,
+    options: PackingJob,
     bits: np.ndarray | ShardedRows | None = None,
 ) -> Packed:
     """Fill ``target`` [rows, sequence_length] from ``corpora``: ``{id: (share by stage, read)}``.

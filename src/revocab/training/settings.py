@@ -5,64 +5,44 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from typing import Any
 
+from pydantic import model_validator
+
+from revocab.closed import Job
 from revocab.errors import RevocabError
-from revocab.training.schedule import SCHEDULES
-from revocab.training.stages import Plan, Stage
+from revocab.training.recipe import Stage, TrainingOptions
+from revocab.training.stages import Plan
 
-#: Names accepted by a recipe's ``precision``.
-PRECISIONS = ("float32", "bfloat16")
+#: The order in which manifests list the settings.
+DESCRIBED = (
+    "steps",
+    "batch_size",
+    "learning_rate",
+    "checkpoint_every",
+    "seed",
+    "warmup_steps",
+    "schedule",
+    "final_learning_rate_share",
+    "adam_beta1",
+    "adam_beta2",
+    "adam_epsilon",
+    "weight_decay",
+    "gradient_clip",
+    "precision",
+)
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The recipe of a run; names and meaning as ``Recipe`` in the config.
+class Settings(TrainingOptions, Job):
+    """What decides a training beside its inputs: a recipe's :class:`TrainingOptions` and a seed."""
 
-    ``weight_decay`` is in torch's AdamW convention (an update multiplies by
-    ``1 - lr_t * weight_decay``) and applies to every parameter, norms and embeddings included, as
-    in the published recipe.
-    """
-
-    steps: int
-    batch_size: int
-    learning_rate: float
-    checkpoint_every: int
     seed: int
-    warmup_steps: int = 0
-    schedule: str = "cosine"
-    final_learning_rate_share: float = 0.1
-    adam_beta1: float = 0.9
-    adam_beta2: float = 0.95
-    adam_epsilon: float = 1e-8
-    weight_decay: float = 0.0
-    gradient_clip: float = 1.0
-    precision: str = "float32"
-    #: Empty: one stage that trains everything at the rates above.
-    stages: tuple[Stage, ...] = ()
 
-    def __post_init__(self) -> None:
-        problems = [
-            f"--{name.replace('_', '-')}: {getattr(self, name)}; give 1 or more"
-            for name in ("steps", "batch_size", "checkpoint_every")
-            if getattr(self, name) < 1
-        ]
-        for name, allowed in (("schedule", SCHEDULES), ("precision", PRECISIONS)):
-            if getattr(self, name) not in allowed:
-                problems.append(
-                    f"--{name}: {getattr(self, name)}; give one of {', '.join(allowed)}"
-                )
-        if not 0 <= self.warmup_steps <= self.steps:
-            problems.append(
-                f"--warmup-steps: {self.warmup_steps}; give 0 to {self.steps} (--steps)"
-            )
-        problems += [line for stage in self.stages for line in stage.problems()]
-        total = sum(stage.steps for stage in self.stages)
-        if self.stages and total != self.steps:
-            problems.append(f"--stage: {total} steps in all, but --steps is {self.steps}; mend one")
-        if problems:
-            raise RevocabError(problems)
+    @model_validator(mode="after")
+    def _fits(self) -> Settings:
+        if self.warmup_steps > self.steps:
+            raise ValueError(f"warmup_steps: {self.warmup_steps}; give 0 to {self.steps} (steps)")
+        return self
 
     @property
     def plan(self) -> Plan:
@@ -84,8 +64,8 @@ class Settings:
 
     def described(self) -> dict[str, Any]:
         """Return the settings as plain data; stages only where there are some."""
-        values = asdict(self)
-        return {key: value for key, value in values.items() if key != "stages" or value}
+        found = {name: getattr(self, name) for name in DESCRIBED}
+        return {**found, "stages": self.plan.described()} if self.stages else found
 
     def micro_batch(self, requested: int | None, processes: int) -> tuple[int, int]:
         """Return (sequences per process and pass, passes per step) that make up ``batch_size``.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.training.schedule import SCHEDULES, learning_rate_factor
+from revocab.training.recipe import Stage
 
 if TYPE_CHECKING:
     import torch
@@ -27,64 +26,6 @@ MATRICES = {
     "input_embeddings": ("input",),
     "output_embeddings": ("output",),
 }
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One stage; names and meaning as ``Stage`` in the config, budgets in steps."""
-
-    name: str
-    steps: int
-    learning_rate: float
-    train: tuple[str, ...] = ("all",)
-    warmup_steps: int = 0
-    schedule: str = "cosine"
-    final_learning_rate_share: float = 0.1
-    weight_decay: float = 0.0
-    #: ``{group: {"learning_rate": ..., "weight_decay": ...}}``, either may be missing.
-    groups: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-
-    def problems(self) -> list[str]:
-        """Return what is wrong with this stage, one line each."""
-        where = f"stage {self.name}"
-        found = []
-        if self.steps < 1:
-            found.append(f"{where}: steps {self.steps}; give 1 or more")
-        if self.learning_rate <= 0:
-            found.append(f"{where}: learning_rate {self.learning_rate}; give more than 0")
-        if not 0 <= self.warmup_steps <= self.steps:
-            found.append(f"{where}: warmup_steps {self.warmup_steps}; give 0 to {self.steps}")
-        if self.schedule not in SCHEDULES:
-            allowed = ", ".join(SCHEDULES)
-            found.append(f"{where}: schedule {self.schedule}; give one of {allowed}")
-        return found
-
-    def factor(self, step: int) -> float:
-        """Return the multiple of the peak rates after ``step`` updates of this stage."""
-        return learning_rate_factor(
-            step,
-            schedule=self.schedule,
-            steps=self.steps,
-            warmup_steps=self.warmup_steps,
-            final_share=self.final_learning_rate_share,
-        )
-
-
-def stage_of_text(text: str) -> Stage:
-    """Parse a stage from a JSON object; :class:`RevocabError` says what is wrong with it."""
-    known = {one.name for one in fields(Stage)}
-    try:
-        values = json.loads(text)
-        values["train"] = tuple(values.get("train", ("all",)))
-        wrong = sorted(values.keys() - known)
-        stage = None if wrong else Stage(**values)
-    except (json.JSONDecodeError, TypeError, AttributeError) as error:
-        raise RevocabError(f"--stage: {text!r} is no stage ({error}); give a JSON object") from None
-    if stage is None:
-        raise RevocabError(
-            f"--stage: unknown {', '.join(wrong)} (known: {', '.join(sorted(known))})"
-        )
-    return stage
 
 
 @dataclass(frozen=True)
@@ -155,7 +96,7 @@ class Plan:
 
     def described(self) -> list[dict[str, Any]]:
         """Return the stages as plain data."""
-        return [asdict(stage) for stage in self.stages]
+        return [stage.described() for stage in self.stages]
 
 
 class _Members:
@@ -180,9 +121,9 @@ class _Members:
         if not any(name in names for names in self.trained.values()):
             return None
         own = next((key for key, names in self.special.items() if name in names), None)
-        given = self.stage.groups[own] if own is not None else {}
+        given = self.stage.groups.get(own)
         chosen = [
-            getattr(self.stage, key) if given.get(key) is None else given[key]
+            getattr(self.stage, key) if getattr(given, key, None) is None else getattr(given, key)
             for key in ("learning_rate", "weight_decay")
         ]
         return Rates(*chosen)

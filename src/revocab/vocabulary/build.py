@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,11 +29,14 @@ from revocab.vocabulary.training_text import (
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
+    from revocab.vocabulary.construction import TokenizerJob
+
 __all__ = [
     "LLAMA3_WORDS",
     "TrainingText",
     "batched",
     "build_copied",
+    "build_from_folders",
     "build_tokenizer",
     "build_trained",
     "check_construction_options",
@@ -116,6 +120,50 @@ def build_tokenizer(
     built = construction.build(inputs, options)
     manifest = {"construction": name, **built.facts}
     return save_tokenizer(built.tokenizer, manifest, out, built.changes)
+
+
+def build_from_folders(
+    job: TokenizerJob,
+    mixtures: Mapping[str, Mapping[str, Path]],
+    folders: Mapping[str, Path],
+    out: str | Path,
+) -> dict[str, Any]:
+    """Build a tokenizer from a job and the folders behind its options; return the manifest.
+
+    ``mixtures`` are corpora by id, by option; ``folders`` tokenizers, by option. Raises
+    :class:`RevocabError` naming every folder that the construction does not take or lacks.
+    """
+    allowed = find_construction(job.construction).options
+    taken = (*allowed.mixtures, *allowed.tokenizers, *allowed.folders)
+    problems = [
+        f"construction {job.construction!r} takes no {name}"
+        for name in (*mixtures, *folders)
+        if name not in taken
+    ]
+    given = dict(job.option)
+    texts: dict[str, list[TrainingText]] = {}
+    for name, corpora in mixtures.items():
+        shares = given.setdefault(name, {one: 1.0 for one in corpora} if len(corpora) == 1 else {})
+        problems += [
+            f"{name}: share of {one!r} and its folder belong together; give both, as"
+            f" --option '{name}={{ID: SHARE}}' and --{name.replace('_', '-')} ID=FOLDER"
+            for one in sorted(shares.keys() ^ corpora.keys())
+        ]
+        texts[name] = [
+            TrainingText(one, share, corpora[one])
+            for one, share in shares.items()
+            if one in corpora
+        ]
+    if problems:
+        raise RevocabError(problems)
+    for name in allowed.folders:
+        if name in folders:
+            given[name] = str(folders[name])
+    built_from = {name: folders[name] for name in allowed.tokenizers if name in folders}
+    for name, folder in built_from.items():
+        given.setdefault(name, folder.resolve().name)
+    loaded = {name: load_tokenizer(folder) for name, folder in built_from.items()}
+    return build_tokenizer(job.construction, given, BuildInputs(texts, loaded), out)
 
 
 def build_trained(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from revocab.closed import Job, Line
 from revocab.errors import RevocabError
 
 if TYPE_CHECKING:
@@ -27,13 +28,15 @@ class ConstructionOptions(BaseModel):
     """Base of a construction's options: closed, so a misspelt option is an error.
 
     ``mixtures`` names the options that hold corpora with their shares of bytes, ``tokenizers``
-    those that hold the id of another tokenizer; both are inputs of the build, None where not given.
+    those that hold the id of another tokenizer, ``folders`` those that hold a path; all are inputs
+    of the build, None where not given.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     mixtures: ClassVar[tuple[str, ...]] = ()
     tokenizers: ClassVar[tuple[str, ...]] = ()
+    folders: ClassVar[tuple[str, ...]] = ()
 
     def given_mixtures(self) -> Iterator[tuple[str, dict[str, float]]]:
         """Yield name and value of every option given that holds corpora with shares."""
@@ -47,13 +50,15 @@ class ConstructionOptions(BaseModel):
             if getattr(self, name) is not None:
                 yield name, getattr(self, name)
 
-    def plain(self) -> dict[str, Any]:
-        """Return the other options: numbers and words, without files behind them."""
-        return {
-            name: value
-            for name, value in self.model_dump(mode="json").items()
-            if name not in (*self.mixtures, *self.tokenizers) and value is not None
-        }
+    def given_folders(self) -> Iterator[tuple[str, str]]:
+        """Yield name and value of every option given that holds a path."""
+        for name in self.folders:
+            if getattr(self, name) is not None:
+                yield name, getattr(self, name)
+
+    def given(self) -> dict[str, Any]:
+        """Return the options that are given, without paths: what a job holds."""
+        return self.model_dump(mode="json", exclude=set(self.folders), exclude_none=True)
 
 
 class ChangeOptions(ConstructionOptions):
@@ -86,6 +91,15 @@ class DropOptions(ChangeOptions):
 
     #: Text in which the base's tokens are counted; none given: ``corpora``.
     count_corpora: dict[str, float] | None = None
+
+
+class TokenizerJob(Job):
+    """A construction and its options."""
+
+    construction: Line = Field(description="train, substitute, extend, replace or optimise")
+    option: dict[str, Any] = Field(
+        default_factory=dict, description="NAME=VALUE as in YAML; a wrong one lists them all"
+    )
 
 
 @dataclass(frozen=True)

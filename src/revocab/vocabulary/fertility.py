@@ -9,12 +9,16 @@ all tokenizers, in processes of their own while threads encode.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import Field, model_validator
+
+from revocab.closed import Closed, Id, Job
 from revocab.corpora.read import corpus_manifest, texts
+from revocab.corpora.source import Form, place, read_numbered
 from revocab.corpora.words import Words, choose_splitter, start_splitting
 from revocab.errors import RevocabError
 from revocab.io import atomic, sha256, write_csv, write_json
@@ -30,6 +34,36 @@ COLUMNS = (
     "characters", "fertility", "fertility_corpus", "characters_per_token", "bytes_per_token",
     "words_split", "unknown_rate", "byte_rate", "splitter",
 )  # fmt: skip
+
+
+class FertilityOptions(Closed):
+    """How tokenizers are measured."""
+
+    splitter: Literal["nltk", "nltk_rules", "unicode"] = Field(
+        default="nltk",
+        description="what a word is; nltk takes its rules where its sentence data is absent",
+    )
+    limit_documents: int | None = Field(
+        default=None, ge=1, description="first n documents of each corpus"
+    )
+    limit_bytes: int | None = Field(default=None, ge=1, description="first n bytes of each corpus")
+
+
+class FertilityJob(FertilityOptions, Job):
+    """One report on tokenizers."""
+
+    parallel: Form | None = Field(
+        default=None, description="what the parallel files are, or a Hub data set"
+    )
+    languages: list[Id] = Field(
+        default_factory=list, description="fields of the parallel rows, the reference first"
+    )
+
+    @model_validator(mode="after")
+    def _together(self) -> FertilityJob:
+        if (self.parallel is None) != (not self.languages):
+            raise ValueError("parallel and languages belong together; give both or none")
+        return self
 
 
 @dataclass(frozen=True)
@@ -136,41 +170,37 @@ def fertility_of_folders(
     tokenizers: Mapping[str, Path],
     corpora: Mapping[str, Path],
     out: str | Path,
-    limit_documents: int | None = None,
-    limit_bytes: int | None = None,
-    splitter: str = "nltk",
-    parallel: str | None = None,
-    languages: list[str] | None = None,
+    job: FertilityJob | None = None,
+    parallel: Sequence[Path] = (),
 ) -> list[dict[str, Any]]:
     """Measure tokenizer folders on the first documents of corpora's train splits; write ``out``.
 
-    ``splitter``: ``nltk``, ``nltk_rules`` or ``unicode``. ``parallel``: a source of rows as
-    :mod:`revocab.evaluation.sources` reads them, with a field for each of ``languages``.
+    ``parallel`` are the files behind the job's parallel text.
     """
     import nltk
 
-    from revocab.evaluation.sources import read_source
-
+    job = job or FertilityJob()
     loaded = {name: load_tokenizer(folder) for name, folder in tokenizers.items()}
     measured = []
     for name, folder in corpora.items():
         language = corpus_manifest(folder)["language"]
-        documents = list(texts(folder, "train", limit_documents, limit_bytes))
-        measured.append(Text(name, language, documents, choose_splitter(splitter, language)))
+        documents = list(texts(folder, "train", job.limit_documents, job.limit_bytes))
+        measured.append(Text(name, language, documents, choose_splitter(job.splitter, language)))
     rows, distributions = measure_fertility(loaded, measured)
     side_by_side = None
-    if parallel is not None:
-        lines = parallel_lines(read_source(parallel), languages or [], parallel)
+    if job.parallel is not None:
+        rows_of_both = read_numbered(job.parallel, parallel)
+        lines = parallel_lines(rows_of_both, job.languages, place(job.parallel, parallel))
         side_by_side = measure_parallel(loaded, lines)
     manifest = {
         "tokenizers": {name: sha256(tokenizer_file(path)) for name, path in tokenizers.items()},
         "corpora": {
             name: corpus_manifest(path)["sha256"]["train"] for name, path in corpora.items()
         },
-        "limit_documents": limit_documents,
-        "limit_bytes": limit_bytes,
+        "limit_documents": job.limit_documents,
+        "limit_bytes": job.limit_bytes,
         "splitters": {text.corpus: text.splitter for text in measured},
-        "languages": languages if parallel is not None else None,
+        "languages": job.languages or None,
         "versions": {"nltk": nltk.__version__},
     }
     write_fertility(rows, distributions, manifest, out, side_by_side)

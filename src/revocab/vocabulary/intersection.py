@@ -12,6 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import Field
+
+from revocab.closed import Job
 from revocab.errors import RevocabError
 from revocab.io import atomic, read_json, sha256, write_json, write_text
 from revocab.vocabulary.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
@@ -179,27 +182,36 @@ def read_pairs(folder: str | Path) -> Intersection:
     )
 
 
+class IntersectionJob(Job):
+    """What decides which tokens are one."""
+
+    identity: Identity = Field(
+        default="bytes",
+        description="compare what tokens stand for, or spellings as the SAVA release does",
+    )
+    roles: dict[str, str] = Field(
+        default_factory=dict,
+        description="SPELLING=ROLE of special tokens in either vocabulary; equal roles are one",
+    )
+    source_roles: dict[str, str] = Field(default_factory=dict, description="of the source alone")
+    target_roles: dict[str, str] = Field(default_factory=dict, description="of the target alone")
+
+
 def intersect_folders(
-    source: Path,
-    target: Path,
-    identity: Identity,
-    out: str | Path,
-    roles: Mapping[str, str] | None = None,
-    source_roles: Mapping[str, str] | None = None,
-    target_roles: Mapping[str, str] | None = None,
+    source: Path, target: Path, job: IntersectionJob, out: str | Path
 ) -> Intersection:
     """Intersect two tokenizer folders, look for unreachable tokens, and write it all to ``out``.
 
-    Arguments as :func:`intersect`; a folder may also be a ``.tiktoken`` file.
+    A folder may also be a ``.tiktoken`` file.
     """
     tokenizers = {"source": load_tokenizer(source), "target": load_tokenizer(target)}
     found = intersect(
         tokenizers["source"],
         tokenizers["target"],
-        identity,
-        roles,
-        source_roles,
-        target_roles,
+        job.identity,
+        job.roles,
+        job.source_roles,
+        job.target_roles,
     )
     reach = {
         side: describe_unreachable(

@@ -1,91 +1,14 @@
-"""The closed model of an experiment file: every key, its type, its default, and nothing else."""
+"""The closed model of an experiment file: every key, its type, its default, and nothing else.
 
-from revocab.config.schema.base import Closed, Id, Line, Step, exactly_one
-from revocab.config.schema.data import Corpus, HubPart, Source, Tokenizer, World
-from revocab.config.schema.evaluation import (
-    Efficiency,
-    Evaluation,
-    Fertility,
-    Generation,
-    GenerationTask,
-    MultipleChoice,
-    ParallelText,
-    Significance,
-    Similarity,
-    Task,
-)
+What a component computes from is its own model (``TrainingOptions``, ``CorpusOptions``, …) with its
+own defaults; the classes here compose those and name what belongs together.
+"""
+
+from revocab.closed import Step
 from revocab.config.schema.experiment import Experiment
-from revocab.config.schema.layout import (
-    AverageScoreFigure,
-    EfficiencyTable,
-    FertilityFigure,
-    FertilityTable,
-    Figure,
-    GenerationTable,
-    LossFigure,
-    MultipleChoiceTable,
-    ParametersTable,
-    ParityTable,
-    PromptsTable,
-    SignificanceTable,
-    SimilarityFigure,
-    SimilarityTable,
-    Table,
-    TokenCountsFigure,
-    TokenizersTable,
-)
-from revocab.config.schema.models import Architecture, Model, ParameterCount, Pretraining
-from revocab.config.schema.recipes import Rates, Recipe, Stage
-from revocab.config.schema.runs import AuxiliaryTraining, RunGroup, RunMethod, Scale
+from revocab.config.schema.models import Model
+from revocab.config.schema.runs import RunGroup, RunMethod
+from revocab.corpora.source import Source
+from revocab.training.recipe import Recipe
 
-__all__ = [
-    "Architecture",
-    "AuxiliaryTraining",
-    "AverageScoreFigure",
-    "Closed",
-    "Corpus",
-    "Efficiency",
-    "EfficiencyTable",
-    "Evaluation",
-    "Experiment",
-    "Fertility",
-    "FertilityFigure",
-    "FertilityTable",
-    "Figure",
-    "Generation",
-    "GenerationTable",
-    "GenerationTask",
-    "HubPart",
-    "Id",
-    "Line",
-    "LossFigure",
-    "Model",
-    "MultipleChoice",
-    "MultipleChoiceTable",
-    "ParallelText",
-    "ParameterCount",
-    "ParametersTable",
-    "ParityTable",
-    "Pretraining",
-    "PromptsTable",
-    "Rates",
-    "Recipe",
-    "RunGroup",
-    "RunMethod",
-    "Scale",
-    "Significance",
-    "SignificanceTable",
-    "Similarity",
-    "SimilarityFigure",
-    "SimilarityTable",
-    "Source",
-    "Stage",
-    "Step",
-    "Table",
-    "Task",
-    "TokenCountsFigure",
-    "Tokenizer",
-    "TokenizersTable",
-    "World",
-    "exactly_one",
-]
+__all__ = ["Experiment", "Model", "Recipe", "RunGroup", "RunMethod", "Source", "Step"]

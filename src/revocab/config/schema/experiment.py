@@ -6,13 +6,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from revocab.config.schema.base import Closed, Id, Line
-from revocab.config.schema.data import Corpus, Tokenizer, World
+from revocab.closed import Closed, Id, Line
+from revocab.config.schema.data import Corpus, Tokenizer
 from revocab.config.schema.evaluation import Evaluation, Fertility, Similarity
 from revocab.config.schema.layout import Figure, Table
-from revocab.config.schema.models import Model, ParameterCount
-from revocab.config.schema.recipes import Recipe
+from revocab.config.schema.models import Model
 from revocab.config.schema.runs import AuxiliaryTraining, RunGroup, Scale
+from revocab.demoworld.build import WorldOptions
+from revocab.models.parameters import ParameterCount
+from revocab.training.recipe import Recipe
 
 
 class Experiment(Closed):
@@ -25,7 +27,7 @@ class Experiment(Closed):
     data_root: Line | None = None
     #: Folder with the published values (CSV files by table), shown beside ours; none: not shown.
     paper_values: Line | None = None
-    world: World | None = None
+    world: WorldOptions | None = None
     corpora: dict[Id, Corpus]
     tokenizers: dict[Id, Tokenizer]
     #: Roles of special tokens by tokenizer and spelling, beside those that tokenizers declare

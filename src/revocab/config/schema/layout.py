@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from revocab.config.schema.base import Closed, Id, Line, Step
+from revocab.closed import Closed, Id, Line, Step
 
 
 class ParametersTable(Closed):

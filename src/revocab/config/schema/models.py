@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from pydantic import model_validator
 
-from pydantic import Field, model_validator
-
-from revocab.config.schema.base import Closed, Id, Line, exactly_one
-
-
-class Architecture(Closed):
-    """The shape of a decoder-only model."""
-
-    family: Literal["mistral", "llama"]
-    hidden_size: int = Field(ge=8)
-    intermediate_size: int = Field(ge=8)
-    layers: int = Field(ge=1)
-    heads: int = Field(ge=1)
-    kv_heads: int = Field(ge=1)
-    tied: bool = False
+from revocab.closed import Closed, Id, Line, exactly_one
+from revocab.models.parameters import Architecture
 
 
 class Pretraining(Closed):
@@ -41,11 +28,3 @@ class Model(Closed):
     @model_validator(mode="after")
     def _one_place(self) -> Model:
         return exactly_one(self, ("hub", "path", "pretrain"))
-
-
-class ParameterCount(Closed):
-    """One row of Table 1, counted on the meta device."""
-
-    label: Line
-    vocabulary_size: int
-    architecture: Architecture

@@ -6,7 +6,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from revocab.config.schema.base import Closed, Id, Line
+from revocab.closed import Closed, Id, Line
+from revocab.initialise.fasttext import FastTextOptions
+from revocab.initialise.options import ScaleOptions
 
 
 class RunMethod(BaseModel):
@@ -40,27 +42,16 @@ class RunGroup(Closed):
     methods: dict[Id, RunMethod]
 
 
-class AuxiliaryTraining(Closed):
-    """fastText vectors, trained once per target tokenizer, for runs with ``auxiliary: fasttext``.
-
-    The defaults are those of FOCUS and fastText.
-    """
+class AuxiliaryTraining(FastTextOptions):
+    """fastText vectors, once per target tokenizer, for runs with ``auxiliary: fasttext``."""
 
     #: Best in both languages: one space then holds source and target tokens.
     corpora: list[Id] = Field(min_length=1)
-    dimension: int = Field(default=100, ge=2)
-    epochs: int = Field(default=3, ge=1)
-    min_count: int = Field(default=10, ge=1, description="rarer tokens have no vector of their own")
-    buckets: int = Field(default=2_000_000, ge=1, description="hash buckets of the n-grams")
-    limit_documents: int | None = Field(default=None, ge=1, description="of each corpus")
-    limit_bytes: int | None = Field(default=None, ge=1, description="of each corpus")
 
 
-class Scale(Closed):
+class Scale(ScaleOptions):
     """Time and memory of every method at a real model's embedding shape, with random weights."""
 
     source_tokenizer: Id
     target_tokenizer: Id
-    hidden_size: int = 4096
-    helper_hidden_size: int = 2560
     methods: dict[Id, RunMethod]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import model_validator
 
@@ -13,6 +13,8 @@ from revocab.vocabulary.construction import BuildInputs, Built, Construction, Co
 
 class SubstituteOptions(ConstructionOptions):
     """Where the tokenizer comes from: exactly one of a folder and a Hub id."""
+
+    folders: ClassVar[tuple[str, ...]] = ("path",)
 
     path: str | None = None
     hub: str | None = None

@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from revocab.config.schema.base import Closed, Id, Line
+from revocab.closed import Closed, Id, Line
+from revocab.training.schedule import learning_rate_factor
 
 #: Keys that a stage takes from its recipe where it does not give them itself.
 INHERITED = (
@@ -21,6 +22,18 @@ INHERITED = (
     "schedule",
     "final_learning_rate_share",
     "weight_decay",
+)
+#: The order in which manifests list what a stage says.
+DESCRIBED = (
+    "name",
+    "steps",
+    "learning_rate",
+    "train",
+    "warmup_steps",
+    "schedule",
+    "final_learning_rate_share",
+    "weight_decay",
+    "groups",
 )
 #: Ways to say how long something goes on; one of each is given.
 BUDGETS = ("steps", "tokens", "share")
@@ -71,11 +84,41 @@ class Stage(Closed):
                 ) from None
         return self
 
+    def factor(self, step: int) -> float:
+        """Return the multiple of the peak rates after ``step`` updates of this stage."""
+        return learning_rate_factor(
+            step,
+            schedule=self.schedule,
+            steps=self.steps,
+            warmup_steps=self.warmup_steps,
+            final_share=self.final_learning_rate_share,
+        )
 
-class Recipe(Closed):
-    """How training goes. ``weight_decay`` in torch's AdamW convention (docs/deviations.md)."""
+    def described(self) -> dict[str, Any]:
+        """Return what the stage does as plain data; rates that a group inherits are left out."""
+        values = self.model_dump(exclude_none=True)
+        return {key: values[key] for key in DESCRIBED}
 
-    sequence_length: int = Field(ge=8)
+
+class PackingOptions(Closed):
+    """How documents become one stream of tokens, and the stream rows."""
+
+    sequence_length: int = Field(ge=2, description="tokens in a row")
+    document_start: bool = Field(default=True, description="put bos before each document")
+    document_end: bool = Field(default=False, description="put eos after each document")
+    document_masking: bool = Field(default=False, description="no attention across documents")
+    repeat_corpora: bool = Field(default=False, description="start a corpus again when it ends")
+    size_exponent: float = Field(
+        default=1.0, ge=0, le=1, description="a mixture's 'size' corpora are drawn by bytes to this"
+    )
+
+
+class TrainingOptions(Closed):
+    """Budget, rates and stages. ``weight_decay`` is in torch's AdamW convention: an update
+    multiplies by ``1 - lr_t * weight_decay``, norms and embeddings included, as in the published
+    recipe (docs/deviations.md).
+    """
+
     batch_size: int = Field(ge=1, description="sequences per step, over all devices")
     steps: int = Field(ge=1)
     tokens: int | None = Field(default=None, ge=1, description="in place of steps, rounded up")
@@ -93,13 +136,6 @@ class Recipe(Closed):
     precision: Literal["float32", "bfloat16"] = "float32"
     #: None: one stage that trains everything.
     stages: list[Stage] | None = Field(default=None, min_length=1)
-    document_start: bool = Field(default=True, description="put bos before each document")
-    document_end: bool = Field(default=False, description="put eos after each document")
-    document_masking: bool = Field(default=False, description="no attention across documents")
-    repeat_corpora: bool = Field(default=False, description="start a corpus again when it ends")
-    size_exponent: float = Field(
-        default=1.0, ge=0, le=1, description="a mixture's 'size' corpora are drawn by bytes to this"
-    )
 
     @model_validator(mode="before")
     @classmethod
@@ -107,11 +143,17 @@ class Recipe(Closed):
         return resolved(values) if isinstance(values, dict) else values
 
     @model_validator(mode="after")
-    def _stage_names_differ(self) -> Recipe:
+    def _stage_names_differ(self) -> TrainingOptions:
         names = [stage.name for stage in self.stages or ()]
         if len(set(names)) < len(names):
             raise ValueError(f"stages: names {', '.join(names)}; give each stage its own")
         return self
+
+
+class Recipe(TrainingOptions, PackingOptions):
+    """How training goes: one entry of an experiment's ``recipes``."""
+
+    sequence_length: int = Field(ge=8, description="tokens in a row")
 
 
 def steps_of(tokens: int, per_step: int) -> int:

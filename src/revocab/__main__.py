@@ -1,0 +1,81 @@
+"""The command ``revocab``: verbs by hand, and the commands of the workflow's rules."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+from revocab.errors import RevocabError
+
+#: What people run by hand, and the command behind it. Every other command goes by its own name.
+VERBS = {
+    "init": "init_embeddings",
+    "tokenizer": "build_tokenizer",
+    "intersect": "intersect_vocabularies",
+    "fertility": "measure_fertility",
+    "prepare": "prepare_corpus",
+    "pack": "pack_tokens",
+    "train": "train_model",
+    "score": "score_multiple_choice",
+    "generate": "generate_text",
+    "report": "build_report",
+}
+COMMANDS = Path(__file__).parent / "commands"
+
+
+def summaries() -> dict[str, str]:
+    """Return what each command does, by its name: the first line of its file, which is not run."""
+    files = sorted(path for path in COMMANDS.glob("*.py") if path.stem != "__init__")
+    found = {}
+    for path in files:
+        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        found[path.stem] = text.split("\n", maxsplit=1)[0]
+    return found
+
+
+def overview() -> str:
+    """Return the help: verbs, then the other commands."""
+    known = summaries()
+    lines = ["usage: revocab VERB [--help] [flags]", ""]
+    lines += [f"  {verb:<12}{known[command]}" for verb, command in VERBS.items()]
+    lines += ["", "commands of the workflow's rules, which take flags as well:"]
+    rest = [name for name in known if name not in VERBS.values()]
+    lines += [f"  {name:<22}{known[name]}" for name in rest]
+    lines += ["", "  job RULE [NAME=VALUE …]  print the command line of one job of an experiment"]
+    return "\n".join(lines)
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Run a verb, or show what there is."""
+    from revocab.cli import legible
+
+    words = sys.argv[1:] if words is None else list(words)
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(overview())
+        return
+    with legible():
+        dispatch(words[0], words[1:])
+
+
+def dispatch(verb: str, words: Sequence[str]) -> None:
+    """Run one verb with its flags; raise :class:`RevocabError` for a verb that there is not."""
+    from revocab.cli import call
+    from revocab.closed import near
+
+    if verb == "job":
+        from revocab.plan.show import show_job
+
+        print(show_job(words))
+        return
+    name = VERBS.get(verb, verb)
+    if not (COMMANDS / f"{name}.py").is_file() or name == "__init__":
+        known = [*VERBS, "job", *sorted(summaries())]
+        raise RevocabError(f"{verb!r}: no such verb; see revocab --help{near(verb, known)}")
+    call(import_module(f"revocab.commands.{name}").COMMAND, words, f"revocab {verb}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""What a command is: named inputs, a job, what the machine decides, and a function of the three.
+
+Every rule of the workflow and every verb by hand is one :class:`Command` in ``commands/``. A rule
+passes inputs and job as JSON; by hand each of their keys is a flag, with its help, its choices and
+its default from the same models.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError, create_model
+
+from revocab.closed import Closed, Job, checked, problems_of
+from revocab.errors import RevocabError
+from revocab.flags import flag_of, values_of
+
+#: Flags of a rule's command line; all but the output hold JSON.
+PARTS = ("inputs", "job", "machine")
+
+
+class Nothing(Closed):
+    """The inputs or the machine options of a command that has none."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command: ``run(inputs, job, machine, out)`` reads the inputs, writes ``out``."""
+
+    run: Callable[[Any, Any, Any, Path], object]
+    job: type[Job] = Job
+    #: Paths of files and folders, by name.
+    inputs: type[Closed] = Nothing
+    #: What a computer decides and no output depends on: devices, threads, sizes of batches.
+    machine: type[Closed] = Nothing
+    #: What is written, for the help.
+    out: str = "folder to write"
+    writes: Literal["folder", "file"] = "folder"
+
+    @property
+    def parts(self) -> dict[str, type[Closed]]:
+        """Return the three models by the name of their flag."""
+        return {name: getattr(self, name) for name in PARTS}
+
+
+@dataclass(frozen=True)
+class Call:
+    """A command line, read and checked."""
+
+    inputs: Any
+    job: Any
+    machine: Any
+    out: Path
+
+
+def read(command: Command, name: str, words: Sequence[str]) -> Call:
+    """Return the call that a command line asks for.
+
+    Raises :class:`RevocabError` naming every key that is missing, unknown or wrong; ends with the
+    help where that is asked for.
+    """
+    if "--job" in words:
+        return _of_rule(command, words)
+    return _by_hand(command, name, words)
+
+
+def _of_rule(command: Command, words: Sequence[str]) -> Call:
+    """Read ``--inputs JSON --job JSON [--machine JSON] --out PATH``."""
+    flags = [f"--{name}" for name in (*PARTS, "out")]
+    given = dict(zip(words[::2], words[1::2], strict=False))
+    unknown = [flag for flag in words[::2] if flag not in flags]
+    if unknown or len(words) % 2 or "--out" not in given:
+        raise RevocabError(
+            f"with --job: give pairs of {', '.join(flags)}, --out among them; received "
+            f"{', '.join(unknown) or ' '.join(words[::2])}"
+        )
+    found = {
+        name: checked(model, _json(given.get(f"--{name}", "{}")), name)
+        for name, model in command.parts.items()
+    }
+    return Call(**found, out=Path(given["--out"]))
+
+
+def _json(text: str) -> str:
+    """Return JSON given inline, or that of the file named."""
+    if text.lstrip().startswith("{"):
+        return text
+    try:
+        return Path(text).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise RevocabError(f"{text}: no such file; give JSON, or a file that holds it") from None
+
+
+def _by_hand(command: Command, name: str, words: Sequence[str]) -> Call:
+    """Read one flag per key of the three models, and ``--out``."""
+    written = create_model("Written", out=(Path, Field(description=command.out)))
+    models = [*command.parts.values(), written]
+    about = sys.modules[command.run.__module__].__doc__
+    values = values_of(models, name, about, words)
+    parts: dict[str, Any] = {}
+    problems: list[str] = []
+    for part, model in (*command.parts.items(), ("written", written)):
+        try:
+            given = {key: values[key] for key in model.model_fields if key in values}
+            parts[part] = model.model_validate(given)
+        except ValidationError as error:
+            problems += [_as_flag(line) for line in problems_of(error, model)]
+    if problems:
+        raise RevocabError(problems)
+    return Call(**{name: parts[name] for name in PARTS}, out=parts["written"].out)
+
+
+def _as_flag(problem: str) -> str:
+    """Return a problem with its key spelt as a flag."""
+    key, mark, rest = problem.partition(": ")
+    return f"{flag_of(key)}{mark}{rest}" if mark and " " not in key else problem

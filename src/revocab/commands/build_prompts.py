@@ -1,0 +1,28 @@
+"""Write the few-shot prompts of one generative task, and a manifest of where they come from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from revocab.closed import Closed
+from revocab.command import Command, Nothing
+from revocab.evaluation.prompts import PromptJob
+
+
+class Inputs(Closed):
+    """The files behind both sources, none for the Hub."""
+
+    pool_files: list[Path] = Field(default_factory=list, description="rows that shots come from")
+    test_files: list[Path] = Field(default_factory=list, description="rows that are asked")
+
+
+def run(inputs: Inputs, job: PromptJob, machine: Nothing, out: Path) -> None:
+    """Build the prompts and write them."""
+    from revocab.evaluation.prompts import write_prompts
+
+    write_prompts(job, inputs.pool_files, inputs.test_files, out)
+
+
+COMMAND = Command(run, job=PromptJob, inputs=Inputs, out="JSONL file to write", writes="file")

@@ -1,0 +1,19 @@
+"""Build the page that shows an experiment's tables and figures with what they rest on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from revocab.closed import Job
+from revocab.command import Command, Nothing
+from revocab.report.inputs import ResultsAndResources
+
+
+def run(inputs: ResultsAndResources, job: Job, machine: Nothing, out: Path) -> None:
+    """Write the page."""
+    from revocab.report.html import build_report
+
+    build_report(inputs.results, out, inputs.experiment, inputs.resources)
+
+
+COMMAND = Command(run, inputs=ResultsAndResources, out="report.html to write", writes="file")

@@ -1,0 +1,27 @@
+"""Build a random model of a given shape for a tokenizer: what a demo pretrains."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from revocab.closed import Closed
+from revocab.command import Command, Nothing
+from revocab.models.parameters import StandInJob
+
+
+class Inputs(Closed):
+    """The tokenizer that decides the number of rows."""
+
+    tokenizer: Path = Field(description="tokenizer folder")
+
+
+def run(inputs: Inputs, job: StandInJob, machine: Nothing, out: Path) -> None:
+    """Write the model folder."""
+    from revocab.models.stand_in import build_stand_in
+
+    build_stand_in(inputs.tokenizer, job.architecture(), job.context_length, job.seed, out)
+
+
+COMMAND = Command(run, job=StandInJob, inputs=Inputs)

@@ -1,0 +1,28 @@
+"""Write one multiple-choice task as a file that lm-evaluation-harness reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from revocab.closed import Closed
+from revocab.command import Command, Nothing
+from revocab.evaluation.tasks import TaskJob
+
+
+class Inputs(Closed):
+    """Template and local rows."""
+
+    templates: Path = Field(default=Path("config/tasks"), description="folder of prompt templates")
+    data: Path | None = Field(default=None, description="local rows, .jsonl or .jsonl.gz")
+
+
+def run(inputs: Inputs, job: TaskJob, machine: Nothing, out: Path) -> None:
+    """Build the task and write it."""
+    from revocab.evaluation.tasks import at_commit, task_config, write_task
+
+    write_task(out, at_commit(task_config(job, inputs.templates, inputs.data)))
+
+
+COMMAND = Command(run, job=TaskJob, inputs=Inputs, out="YAML file to write", writes="file")

@@ -1,0 +1,40 @@
+"""Build a tokenizer folder: train, substitute, extend, replace or optimise (docs/tokenizers.md)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from revocab.closed import Closed, Id
+from revocab.command import Command, Nothing
+from revocab.vocabulary.construction import TokenizerJob
+
+
+class Inputs(Closed):
+    """What constructions are built from; each takes some of it."""
+
+    corpora: dict[Id, Path] = Field(default_factory=dict, description="prepared corpora, by id")
+    count_corpora: dict[Id, Path] = Field(
+        default_factory=dict, description="corpora in which the base's tokens are counted"
+    )
+    path: Path | None = Field(default=None, description="tokenizer folder to take whole")
+    base: Path | None = Field(default=None, description="tokenizer folder to start from")
+    donor: Path | None = Field(default=None, description="tokenizer folder to take tokens from")
+
+
+def run(inputs: Inputs, job: TokenizerJob, machine: Nothing, out: Path) -> None:
+    """Write the tokenizer folder."""
+    from revocab.vocabulary.build import build_from_folders
+
+    mixtures = {"corpora": inputs.corpora, "count_corpora": inputs.count_corpora}
+    tokenizers = {"path": inputs.path, "base": inputs.base, "donor": inputs.donor}
+    build_from_folders(
+        job,
+        {name: folders for name, folders in mixtures.items() if folders},
+        {name: folder for name, folder in tokenizers.items() if folder is not None},
+        out,
+    )
+
+
+COMMAND = Command(run, job=TokenizerJob, inputs=Inputs)

@@ -1,0 +1,19 @@
+"""Check every table, figure and score of an experiment; list all problems."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from revocab.closed import Job
+from revocab.command import Command, Nothing
+from revocab.report.inputs import ResultsAndResources
+
+
+def run(inputs: ResultsAndResources, job: Job, machine: Nothing, out: Path) -> None:
+    """Check, and write what was found."""
+    from revocab.report.checks import check_artefacts
+
+    check_artefacts(inputs.results, out, inputs.experiment, inputs.resources)
+
+
+COMMAND = Command(run, inputs=ResultsAndResources, out="checks.json to write", writes="file")

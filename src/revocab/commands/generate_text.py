@@ -1,0 +1,29 @@
+"""Generate greedily with checkpoints of one run on stored prompts, and score what came out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from revocab.closed import Closed, Id
+from revocab.command import Command
+from revocab.evaluation.options import Generating, GenerationHardware, GenerationJob
+
+
+class Inputs(Closed):
+    """Checkpoints and prompts."""
+
+    models: dict[int, Path] = Field(min_length=1, description="model folders, by step")
+    prompts: dict[Id, Path] = Field(min_length=1, description="files of build_prompts, by task")
+
+
+def run(inputs: Inputs, job: GenerationJob, machine: GenerationHardware, out: Path) -> None:
+    """Write outputs and scores."""
+    from revocab.evaluation.generate import generate_checkpoints
+
+    options = Generating(**job.model_dump(exclude={"run"}), **machine.model_dump())
+    generate_checkpoints(job.run, inputs.models, inputs.prompts, out, options)
+
+
+COMMAND = Command(run, job=GenerationJob, inputs=Inputs, machine=GenerationHardware)

@@ -1,0 +1,62 @@
+"""Initialise a model for a new vocabulary and write a folder that loads everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from revocab.closed import Closed
+from revocab.command import Command
+from revocab.initialise.options import InitJob
+
+
+class Inputs(Closed):
+    """Models and tokenizers; which of them are needed depends on the method."""
+
+    source: Path = Field(description="model folder (safetensors)")
+    source_tokenizer: Path | None = Field(
+        default=None, description="its tokenizer folder; none: the model folder"
+    )
+    target_tokenizer: Path | None = Field(
+        default=None, description="tokenizer folder, not for lapt"
+    )
+    pairs: Path | None = Field(
+        default=None, description="folder of intersect_vocabularies; none: made here"
+    )
+    helper: Path | None = Field(default=None, description="model folder with the target tokenizer")
+    auxiliary: Path | None = Field(
+        default=None, description="folder of train_auxiliary, for auxiliary=fasttext"
+    )
+
+
+class Machine(Closed):
+    """Where matrices are computed."""
+
+    device: str = Field(default="cpu", description="where to compute, such as cuda")
+    quiet: bool = Field(default=False, description="say nothing but warnings")
+
+
+def run(inputs: Inputs, job: InitJob, machine: Machine, out: Path) -> None:
+    """Write the adapted model."""
+    from revocab.initialise.apply import initialise_model
+    from revocab.progress import silent, spoken
+
+    initialise_model(
+        inputs.source,
+        out,
+        job.method,
+        job.option,
+        target_tokenizer=inputs.target_tokenizer,
+        source_tokenizer=inputs.source_tokenizer,
+        pairs=inputs.pairs,
+        identity=job.identity,
+        helper=inputs.helper,
+        auxiliary=inputs.auxiliary,
+        seed=job.seed,
+        device=machine.device,
+        say=silent if machine.quiet else spoken(),
+    )
+
+
+COMMAND = Command(run, job=InitJob, inputs=Inputs, machine=Machine)

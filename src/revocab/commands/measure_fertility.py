@@ -1,0 +1,33 @@
+"""Measure tokenizers on corpora: tokens per word, words split, unknown and byte tokens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from revocab.closed import Closed, Id
+from revocab.command import Command, Nothing
+from revocab.vocabulary.fertility import FertilityJob
+
+
+class Inputs(Closed):
+    """Tokenizers and text."""
+
+    tokenizers: dict[Id, Path] = Field(min_length=1, description="tokenizer folders, by id")
+    corpora: dict[Id, Path] = Field(
+        min_length=1, description="prepared corpora, by id; their train split is measured"
+    )
+    parallel: list[Path] = Field(
+        default_factory=list, description="files that say the same in several languages"
+    )
+
+
+def run(inputs: Inputs, job: FertilityJob, machine: Nothing, out: Path) -> None:
+    """Write the report's folder."""
+    from revocab.vocabulary.fertility import fertility_of_folders
+
+    fertility_of_folders(inputs.tokenizers, inputs.corpora, out, job, inputs.parallel)
+
+
+COMMAND = Command(run, job=FertilityJob, inputs=Inputs)

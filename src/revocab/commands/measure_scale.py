@@ -1,0 +1,35 @@
+"""Measure time and memory of every method at a real model's embedding shape."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from revocab.closed import Closed
+from revocab.command import Command, Nothing
+from revocab.initialise.options import ScaleJob
+
+
+class Inputs(Closed):
+    """Two tokenizers and what they share."""
+
+    source_tokenizer: Path = Field(description="tokenizer folder")
+    target_tokenizer: Path = Field(description="tokenizer folder")
+    pairs: Path | None = Field(
+        default=None, description="folder of intersect_vocabularies; none: made here"
+    )
+
+
+def run(inputs: Inputs, job: ScaleJob, machine: Nothing, out: Path) -> None:
+    """Write the table's folder."""
+    from revocab.initialise.apply import Vocabularies
+    from revocab.initialise.scale import measure_to
+
+    vocabularies = Vocabularies(
+        inputs.source_tokenizer, inputs.target_tokenizer, job.identity, inputs.pairs
+    )
+    measure_to(out, job, vocabularies)
+
+
+COMMAND = Command(run, job=ScaleJob, inputs=Inputs)

@@ -1,0 +1,31 @@
+"""Measure how similar the embeddings of a group's runs are to the helper's and to each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from revocab.analyse.similarity import SimilarityJob
+from revocab.closed import Closed, Id
+from revocab.command import Command, Nothing
+
+
+class Inputs(Closed):
+    """Models of one vocabulary."""
+
+    target_tokenizer: Path = Field(description="tokenizer folder of all of them")
+    first: dict[Id, Path] = Field(description="model folders before training, by run")
+    last: dict[Id, Path] = Field(description="model folders after training, by run")
+    helper: Path | None = Field(default=None, description="model folder; none: runs only")
+
+
+def run(inputs: Inputs, job: SimilarityJob, machine: Nothing, out: Path) -> None:
+    """Write the table's folder."""
+    from revocab.analyse.similarity import RunModels, measure_to
+
+    runs = [RunModels(run, first, inputs.last[run]) for run, first in inputs.first.items()]
+    measure_to(out, job, runs, inputs.helper, inputs.target_tokenizer)
+
+
+COMMAND = Command(run, job=SimilarityJob, inputs=Inputs)

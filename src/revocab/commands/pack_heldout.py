@@ -1,0 +1,36 @@
+"""Cut held-out text into windows of tokens, document by document."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from revocab.closed import Closed, Id, Job
+from revocab.command import Command, Nothing
+
+
+class Inputs(Closed):
+    """Tokenizer and text."""
+
+    tokenizer: Path = Field(description="tokenizer folder")
+    corpora: dict[Id, Path] = Field(min_length=1, description="prepared corpora, by id")
+
+
+class HeldoutJob(Job):
+    """What decides the windows beside their text."""
+
+    sequence_length: int = Field(ge=2, description="tokens in a window")
+
+
+def run(inputs: Inputs, job: HeldoutJob, machine: Nothing, out: Path) -> None:
+    """Write the windows' folder."""
+    from revocab.training.startup import pretend_absent
+
+    pretend_absent("torch", "datasets", "scipy")
+    from revocab.training.heldout import pack_heldout_folder
+
+    pack_heldout_folder(inputs.tokenizer, inputs.corpora, job.sequence_length, out)
+
+
+COMMAND = Command(run, job=HeldoutJob, inputs=Inputs)

@@ -1,0 +1,43 @@
+"""Pack training text into shards of token rows, mixed by tokens, in training order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from revocab.closed import Closed, Id
+from revocab.command import Command
+from revocab.training.packing import PackingJob
+
+
+class Inputs(Closed):
+    """Tokenizer and text."""
+
+    tokenizer: Path = Field(description="tokenizer folder")
+    corpora: dict[Id, Path] = Field(min_length=1, description="prepared corpora, by id")
+    heldout: list[Path] = Field(
+        default_factory=list,
+        description="corpora whose held-out documents are left out of every corpus",
+    )
+
+
+class Machine(Closed):
+    """How rows lie on disk."""
+
+    shard_bytes: int | None = Field(
+        default=None, ge=1, description="most bytes of tokens in a file; none: 256 MB"
+    )
+
+
+def run(inputs: Inputs, job: PackingJob, machine: Machine, out: Path) -> None:
+    """Write the rows' folder."""
+    from revocab.training.startup import pretend_absent
+
+    pretend_absent("torch", "datasets", "scipy")
+    from revocab.training.packed_folder import pack_folder
+
+    pack_folder(inputs.tokenizer, inputs.corpora, job, out, inputs.heldout, machine.shard_bytes)
+
+
+COMMAND = Command(run, job=PackingJob, inputs=Inputs, machine=Machine)

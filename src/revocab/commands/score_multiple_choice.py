@@ -1,0 +1,36 @@
+"""Score checkpoints of one run on multiple-choice tasks with lm-evaluation-harness."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from revocab.closed import Closed
+from revocab.command import Command
+from revocab.evaluation.options import Scoring, ScoringHardware, ScoringJob
+
+
+class Inputs(Closed):
+    """Checkpoints and tasks."""
+
+    models: dict[int, Path] = Field(min_length=1, description="model folders, by step")
+    tasks: list[Path] = Field(min_length=1, description="task files of build_task")
+
+
+def run(inputs: Inputs, job: ScoringJob, machine: ScoringHardware, out: Path) -> None:
+    """Write the table and the scores of items."""
+    from revocab.evaluation.multiple_choice import score_checkpoints
+
+    options = Scoring(**job.model_dump(exclude={"run"}), **machine.model_dump())
+    score_checkpoints(job.run, inputs.models, inputs.tasks, out, options)
+
+
+COMMAND = Command(
+    run,
+    job=ScoringJob,
+    inputs=Inputs,
+    machine=ScoringHardware,
+    out="CSV file to write",
+    writes="file",
+)

@@ -1,0 +1,31 @@
+"""Train fastText vectors for a target vocabulary, and give source vocabularies theirs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from revocab.closed import Closed, Id
+from revocab.command import Command, Nothing
+from revocab.initialise.fasttext import AuxiliaryJob
+
+
+class Inputs(Closed):
+    """Tokenizers and text."""
+
+    target_tokenizer: Path = Field(description="tokenizer folder")
+    source_tokenizers: list[Path] = Field(
+        min_length=1, description="tokenizer folders whose tokens get vectors by their n-grams"
+    )
+    corpora: dict[Id, Path] = Field(min_length=1, description="prepared corpora, by id")
+
+
+def run(inputs: Inputs, job: AuxiliaryJob, machine: Nothing, out: Path) -> None:
+    """Write the vectors' folder."""
+    from revocab.initialise.fasttext import train_auxiliary
+
+    train_auxiliary(inputs.target_tokenizer, inputs.source_tokenizers, inputs.corpora, out, job)
+
+
+COMMAND = Command(run, job=AuxiliaryJob, inputs=Inputs)

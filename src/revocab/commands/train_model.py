@@ -1,0 +1,80 @@
+"""Train a model folder on packed rows by a recipe; resumable; exports and evaluates checkpoints."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+from pydantic import Field
+
+from revocab.closed import Closed
+from revocab.command import Command
+from revocab.training.settings import Settings
+
+
+class Inputs(Closed):
+    """Model and data."""
+
+    model: Path = Field(description="model folder")
+    packed: Path = Field(description="folder of pack_tokens")
+    heldout: Path = Field(description="folder of pack_heldout")
+
+
+class Machine(Closed):
+    """What the computer gives; losses depend on none of it beyond rounding."""
+
+    micro_batch: int | None = Field(
+        default=None, ge=1, description="sequences per pass; none: the batch over all processes"
+    )
+    fsdp: bool = Field(default=False, description="shard over the processes of torchrun")
+    activation_checkpointing: bool = False
+    compile: bool = Field(default=False, description="torch.compile")
+    tensorboard: bool = Field(default=False, description="event files beside the tables")
+    peak_flops: float | None = Field(default=None, description="of one device; none: measured")
+    watts: float | None = Field(
+        default=None, description="power, where no energy counter is readable"
+    )
+    carbon_intensity: float | None = Field(default=None, description="grams of CO2 per kWh")
+    threads: int | None = Field(default=None, ge=1, description="CPU threads; none: torch's own")
+
+
+#: What ``trainer.Engine`` takes of the machine.
+ENGINE = {"fsdp", "activation_checkpointing", "compile"}
+
+
+def run(inputs: Inputs, job: Settings, machine: Machine, out: Path) -> None:
+    """Train, or go on from the last state."""
+    from revocab.training.startup import pretend_absent
+
+    pretend_absent("datasets", "scipy")
+    gc.disable()  # imports leave no garbage: collecting it would take half a second
+
+    import psutil
+
+    if machine.threads is not None:
+        import torch
+
+        torch.set_num_threads(machine.threads)
+
+    import revocab.training.trainer  # noqa: F401  (the slow one)
+    from revocab.training.measure import Costs
+    from revocab.training.train import Run, train
+
+    gc.enable()
+    train(
+        Run(
+            model=inputs.model,
+            packed=inputs.packed,
+            heldout=inputs.heldout,
+            out=out,
+            settings=job,
+            micro_batch=machine.micro_batch,
+            costs=Costs(machine.peak_flops, machine.watts, machine.carbon_intensity),
+            tensorboard=machine.tensorboard,
+            engine=machine.model_dump(include=ENGINE),
+            started=psutil.Process().create_time(),
+        )
+    )
+
+
+COMMAND = Command(run, job=Settings, inputs=Inputs, machine=Machine)

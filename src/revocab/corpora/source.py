@@ -1,0 +1,280 @@
+"""Where text comes from: one class for every place, one reader for its rows.
+
+An experiment gives a :class:`Source`. A job carries its :class:`Form`, which holds no path, and the
+files beside it as inputs; :func:`read_rows` reads both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from revocab.closed import Closed, Id, Line, exactly_one
+from revocab.corpora.formats import file_rows
+from revocab.errors import RevocabError
+from revocab.hub import dataset_rows, resolve
+from revocab.hub_errors import explain_streamed
+from revocab.io import sha256
+
+Kind = Literal["world", "path", "pattern", "lines", "hub"]
+#: What rows may come from where they are read by :func:`read_rows`.
+ANY: tuple[Kind, ...] = ("world", "path", "pattern", "lines", "hub")
+
+
+class HubData(Closed):
+    """A data set on the Hugging Face Hub, pinned by its revision."""
+
+    id: Line
+    name: Line | None = Field(default=None, description="configuration")
+    names: dict[Id, Line] | None = Field(
+        default=None,
+        min_length=2,
+        description="a configuration per language; rows of equal 'join' become one",
+    )
+    join: Line = Field(default="id", description="field that joins the rows of 'names'")
+    split: Line = "train"
+    revision: Line | None = Field(default=None, description="commit, tag or branch")
+    #: Our field name to the data set's field name, where they differ; dots go into nested fields.
+    fields: dict[str, Line] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _one_way(self) -> HubData:
+        if self.names is not None and self.name is not None:
+            raise ValueError("name and names are both given; give one")
+        return self
+
+
+class Form(Closed):
+    """A source without its paths: what a job says of where rows come from."""
+
+    kind: Kind = Field(default="path", description="what files are; a Hub data set needs none")
+    languages: tuple[Id, ...] = Field(
+        default=(), description="one per file of aligned lines, in their order"
+    )
+    hub: HubData | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _kind_by_content(cls, values: Any) -> Any:
+        """Take the kind from what is given, where a person leaves it out."""
+        if isinstance(values, dict) and "kind" not in values:
+            kinds = {"hub": "hub", "languages": "lines"}
+            given = [kind for key, kind in kinds.items() if values.get(key)]
+            return {**values, "kind": given[0] if given else "path"}
+        return values
+
+    @property
+    def label(self) -> str:
+        """Return how messages name it where files do not."""
+        return self.hub.id if self.hub else self.kind
+
+
+class Source(Closed):
+    """Where data comes from: the demo's world, files, aligned lines of text, or the Hub."""
+
+    world: Id | None = None
+    path: Line | None = Field(default=None, description="a file, or a folder of files")
+    pattern: Line | None = Field(default=None, description="files by name, such as 'data/*.jsonl'")
+    lines: dict[Id, Line] | None = Field(
+        default=None, min_length=1, description="a text file per language; line n says the same"
+    )
+    hub: HubData | None = None
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Source:
+        return exactly_one(self, ANY)
+
+    @property
+    def kind(self) -> Kind:
+        """Return which of the places it is."""
+        return next(kind for kind in ANY if getattr(self, kind) is not None)
+
+    @property
+    def form(self) -> Form:
+        """Return the source without its paths."""
+        return Form(kind=self.kind, languages=tuple(self.lines or ()), hub=self.hub)
+
+    def files(self, world: str) -> list[str]:
+        """Return the local files or folders behind it, none for the Hub.
+
+        ``world`` is the folder of the generated world. Raises :class:`RevocabError` for a pattern
+        that no file fits.
+        """
+        if self.world:
+            return [f"{world}/{self.world}.jsonl.gz"]
+        if self.path:
+            return [self.path]
+        if self.pattern:
+            return matching(self.pattern)
+        return list((self.lines or {}).values())
+
+
+def matching(pattern: str) -> list[str]:
+    """Return the files that a pattern names, sorted; raise :class:`RevocabError` if none fits."""
+    import glob
+
+    # Not Path.glob: the pattern may be absolute.
+    found = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207
+    found = [one for one in found if Path(one).is_file()]
+    if not found:
+        raise RevocabError(f"{pattern!r}: no file of this name; check the pattern or data_root")
+    return found
+
+
+def check_accepted(
+    key: str, source: Source, accepted: Sequence[Kind], why: str = ""
+) -> Iterator[str]:
+    """Yield a problem if a consumer of ``source`` does not read its kind."""
+    if source.kind not in accepted:
+        yield f"{key}: received '{source.kind}:'; allowed here are {', '.join(accepted)}{why}"
+
+
+def read_rows(
+    form: Form, files: Sequence[Path] = (), *, streaming: bool = False
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a source; memory holds one of them, or a Hub data set if not ``streaming``.
+
+    ``files`` are the local files in the order of :meth:`Source.files`. Raises :class:`RevocabError`
+    naming the place and what is wrong with it.
+    """
+    if form.hub is not None:
+        yield from hub_rows(form.hub, streaming=streaming)
+    elif form.kind == "lines":
+        yield from aligned_rows(dict(zip(form.languages, files, strict=True)))
+    else:
+        for file in files:
+            yield from file_rows(file)
+
+
+def read_numbered(form: Form, files: Sequence[Path] = (), limit: int | None = None) -> list[dict]:
+    """Return the rows of a source, each with a text ``id``; at most the first ``limit``.
+
+    Raises :class:`RevocabError` for a source without rows, too.
+    """
+    rows = list(read_rows(form, files))
+    if not rows:
+        raise RevocabError(f"{place(form, files)}: no rows")
+    return [{**row, "id": str(row.get("id", number))} for number, row in enumerate(rows[:limit])]
+
+
+def place(form: Form, files: Sequence[Path] = ()) -> str:
+    """Return how messages name a source."""
+    return ", ".join(map(str, files)) if files else form.label
+
+
+def origin(form: Form, files: Sequence[Path] = ()) -> dict[str, Any]:
+    """Return where a source's rows come from: files with their hashes, or a Hub commit."""
+    if form.hub is None:
+        return {"files": {Path(path).name: sha256(path) for path in files}}
+    found = resolve(form.hub.id, form.hub.revision, "dataset")
+    names = {"names": form.hub.names} if form.hub.names else {"name": form.hub.name}
+    return {**found, **names, "split": form.hub.split}
+
+
+def hub_rows(hub: HubData, *, streaming: bool = False) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a Hub data set, fields renamed; of several configurations, joined rows."""
+    taken = resolve(hub.id, hub.revision, "dataset")
+    if hub.names is None:
+        for row in configuration(taken, hub.name, hub, streaming=streaming):
+            yield renamed(row, hub.fields, hub.id)
+        return
+    by_language = {
+        language: [
+            renamed(row, hub.fields, f"{hub.id} ({name})")
+            for row in configuration(taken, name, hub, streaming=False)
+        ]
+        for language, name in hub.names.items()
+    }
+    yield from joined(by_language, hub.join, hub.id)
+
+
+def configuration(
+    taken: dict[str, Any], name: str | None, hub: HubData, *, streaming: bool
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one configuration; what breaks while it is streamed is explained."""
+    rows = dataset_rows(taken, name, hub.split, streaming=streaming)
+    if not streaming:
+        yield from rows
+        return
+    number = 0
+    try:
+        for number, row in enumerate(rows, 1):  # noqa: B007
+            yield row
+    except Exception as error:
+        raise RevocabError(explain_streamed(error, hub.id, number)) from error
+
+
+def joined(
+    by_language: dict[str, list[dict[str, Any]]], key: str, where: str
+) -> Iterator[dict[str, Any]]:
+    """Yield one row per value of ``key``: each language's ``text`` under the language's name.
+
+    In the order of the first language. Raises :class:`RevocabError` for a key that is missing,
+    repeated, or not there in every language.
+    """
+    indexed: dict[str, dict[Any, str]] = {}
+    for language, rows in by_language.items():
+        for row in rows:
+            missing = [field for field in (key, "text") if field not in row]
+            if missing:
+                raise RevocabError(
+                    f"{where}, {language}: no field {missing[0]!r} (a row has: "
+                    f"{', '.join(sorted(row))}); name it under 'fields' or 'join'"
+                )
+        indexed[language] = {row[key]: row["text"] for row in rows}
+        if len(indexed[language]) < len(rows):
+            raise RevocabError(
+                f"{where}, {language}: {key!r} is not one row's own; join by another"
+            )
+    first, *others = indexed
+    for other in others:
+        differing = indexed[first].keys() ^ indexed[other].keys()
+        if differing:
+            shown = ", ".join(sorted(map(str, differing))[:3])
+            raise RevocabError(
+                f"{where}: {len(differing)} values of {key!r} are in {first} or in {other} only "
+                f"({shown}); join by a field that both share"
+            )
+    for value in indexed[first]:
+        yield {"id": str(value), **{language: texts[value] for language, texts in indexed.items()}}
+
+
+def renamed(row: dict[str, Any], fields: dict[str, str], where: str) -> dict[str, Any]:
+    """Return a row with our field names added; theirs may be dotted paths (``answers.text``)."""
+    found = dict(row)
+    for ours, theirs in fields.items():
+        value: Any = row
+        for name in theirs.split("."):
+            if not isinstance(value, dict) or name not in value:
+                raise RevocabError(
+                    f"{where}: no field {theirs!r} (a row has: {', '.join(sorted(row))})"
+                )
+            value = value[name]
+        found[ours] = value
+    return found
+
+
+def aligned_rows(files: dict[str, Path]) -> Iterator[dict[str, Any]]:
+    """Yield one row per line of text files that translate each other; ids are line numbers."""
+    lines = {language: read_lines(path) for language, path in files.items()}
+    counts = {files[language]: len(texts) for language, texts in lines.items()}
+    if len(set(counts.values())) > 1:
+        listed = ", ".join(f"{path}: {count}" for path, count in counts.items())
+        raise RevocabError(f"aligned text files must have equally many lines, received {listed}")
+    for number, texts in enumerate(zip(*lines.values(), strict=True)):
+        yield {"id": str(number), **dict(zip(lines, texts, strict=True))}
+
+
+def read_lines(path: str | Path) -> list[str]:
+    """Return the lines of a UTF-8 text file, split at line feeds only."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise RevocabError(f"{path}: no such file") from None
+    except UnicodeDecodeError as error:
+        raise RevocabError(f"{path}: not UTF-8 ({error.reason}); convert it to UTF-8") from None
+    # Not splitlines(): it would also split at U+2028, form feeds and the like, inside a sentence.
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]

@@ -1,0 +1,147 @@
+"""How checkpoints are scored, made to generate, and timed: options with their defaults.
+
+``…Options`` decide results and are part of an experiment file; ``…Hardware`` is the machine's, and
+no result depends on it beyond rounding.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from revocab.closed import Closed, Id, Job, Line
+
+Engine = Literal["auto", "transformers", "vllm"]
+
+
+class Hardware(Closed):
+    """Where a model runs."""
+
+    device: Line = Field(default="auto", description="auto, cpu, cuda, cuda:1, ...")
+    dtype: Line = Field(default="auto", description="auto: float32 on CPU, else as stored")
+
+
+class ScoringOptions(Closed):
+    """How every multiple-choice task is scored."""
+
+    shots: int = Field(default=0, ge=0, description="examples in a prompt")
+    limit: int | None = Field(default=None, ge=1, description="items per task; none: all")
+    engine: Literal["hf", "vllm"] = "hf"
+    long_prompts: Literal["error", "cut"] = Field(
+        default="error",
+        description="a prompt longer than the context: stop and say which, or cut its beginning as"
+        " the harness does, and count how many",
+    )
+
+
+class ScoringHardware(Hardware):
+    """Where and in which batches choices are scored."""
+
+    batch_size: int = Field(default=64, ge=1, description="choices per batch (hf)")
+    share_contexts: bool | None = Field(
+        default=None,
+        description="compute what an item's choices share once; none: in float32 only, where no"
+        " answer changes (with half precision one in thousands may)",
+    )
+
+
+class ScoringJob(ScoringOptions, Job):
+    """Scores of one run's checkpoints."""
+
+    run: Id = Field(description="goes into the table")
+
+
+class Scoring(ScoringOptions, ScoringHardware):
+    """Both together: what scoring reads."""
+
+
+class GenerationOptions(Closed):
+    """How text is generated, greedily. Lengths are in tokens."""
+
+    engine: Engine = Field(
+        default="auto", description="auto: vllm where it imports and there is a GPU"
+    )
+    max_new_tokens: int = Field(default=512, ge=1)
+    context_length: int = Field(default=2048, ge=16, description="prompt and answer")
+
+
+class GenerationHardware(Hardware):
+    """Where and in which batches text is generated."""
+
+    batch_size: int = Field(default=32, ge=1, description="prompts at a time (transformers)")
+
+
+class GenerationJob(GenerationOptions, Job):
+    """Texts of one run's checkpoints."""
+
+    run: Id = Field(description="goes into the table")
+    #: COMET scores the outputs later, in an environment of its own.
+    comet_apart: bool = Field(default=False, description="score_comet scores the outputs later")
+    #: Only recorded: the prompts were limited when they were built.
+    limit: int | None = Field(default=None, ge=1, description="recorded in the table only")
+
+
+class Generating(GenerationOptions, GenerationHardware):
+    """Both together: what generation reads."""
+
+    comet_apart: bool = False
+    limit: int | None = None
+
+
+class EfficiencyOptions(Closed):
+    """How much is read and written when speed is measured; the median of repeats counts."""
+
+    prompts: int = Field(default=16, ge=1)
+    prompt_characters: int = Field(default=1000, ge=20)
+    new_tokens: int = Field(default=64, ge=2)
+    batch_size: int = Field(default=8, ge=1, description="prompts at a time")
+    repeats: int = Field(default=3, ge=1, description="the median counts")
+
+
+class EfficiencyJob(EfficiencyOptions, Job):
+    """Speed and memory of one checkpoint."""
+
+    run: Id
+    step: int = Field(ge=0)
+    corpus: Id = Field(description="recorded")
+    language: Id = Field(description="how words are counted")
+    engine: Engine = "auto"
+
+
+class Timing(EfficiencyOptions, Hardware):
+    """What a measurement of speed reads."""
+
+    engine: Engine = "auto"
+
+
+class PromptOptions(Closed):
+    """A generative task: what is asked, in which languages, with how many examples."""
+
+    kind: Literal["translation", "question_answering", "copying"]
+    unit: Literal["sentence", "paragraph"] | None = Field(
+        default=None, description="what is copied"
+    )
+    direction: list[Id] = Field(
+        min_length=1, max_length=2, description="languages: en it, it en, or it"
+    )
+    shots: int = Field(ge=0)
+    limit: int | None = Field(
+        default=None, ge=1, description="this many queries, at equal distances over the test source"
+    )
+    pool_limit: int | None = Field(default=None, ge=1, description="only the first n pool rows")
+
+
+class CometJob(Job):
+    """COMET scores of one run's translations."""
+
+    run: Id = Field(description="goes into the table")
+    models: dict[Literal["comet22", "xcomet"], Line] = Field(
+        min_length=1, description="a .ckpt file, a folder that holds one, or a Hub id"
+    )
+
+
+class SignificanceOptions(Closed):
+    """How runs of a group are compared item by item."""
+
+    resamples: int = Field(default=1000, ge=100)

@@ -1,0 +1,159 @@
+"""Flags from closed models: one for each key, with its help, its choices and its default.
+
+Only texts are read here; the models turn them into numbers, paths and lists, and complain.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origin
+
+import yaml
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from revocab.closed import near
+from revocab.errors import RevocabError
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, whose complaints are :class:`RevocabError` like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise for a command line that cannot be read."""
+        raise RevocabError(f"{message}; see {self.prog} --help")
+
+
+def parser_of(models: Sequence[type[BaseModel]], name: str, about: str | None) -> Parser:
+    """Return a parser with a flag for every key of ``models``."""
+    parser = Parser(prog=name, description=about, allow_abbrev=False)
+    for model in models:
+        for key, field in leaves(model):
+            add_flag(parser, key, field)
+    return parser
+
+
+def leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """Yield key and field of everything that is no model itself; keys inside a part are dotted."""
+    for name, field in model.model_fields.items():
+        inner = plain(field.annotation)
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            yield from leaves(inner, f"{prefix}{name}.")
+        else:
+            yield prefix + name, field
+
+
+def plain(annotation: Any) -> Any:
+    """Return a type without ``None`` and without what ``Annotated`` adds."""
+    if get_origin(annotation) is Annotated:
+        return plain(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        members = [one for one in get_args(annotation) if one is not NoneType]
+        return plain(members[0]) if len(members) == 1 else annotation
+    return annotation
+
+
+def flag_of(key: str) -> str:
+    """Return how a key is spelt on a command line."""
+    return "--" + key.replace("_", "-")
+
+
+def add_flag(parser: Parser, key: str, field: FieldInfo) -> None:
+    """Add the flag of one key."""
+    kind = plain(field.annotation)
+    origin = get_origin(kind)
+    about = [field.description] if field.description else []
+    default = field.get_default(call_default_factory=True) if not field.is_required() else None
+    if field.is_required() and "." not in key:
+        about.append("required")
+    elif default not in (None, [], {}, ()):
+        about.append(f"default: {default}")
+    given: dict[str, Any] = {
+        "dest": key,
+        "default": argparse.SUPPRESS,
+        "help": "; ".join(about).replace("%", "%%") or None,
+    }
+    if kind is bool:
+        given["action"] = argparse.BooleanOptionalAction
+    elif origin is Literal:
+        given["choices"] = get_args(kind)
+    elif origin in (list, tuple, dict):
+        given |= {"nargs": "+", "action": "extend", "metavar": metavar(kind)}
+    else:
+        given["metavar"] = metavar(kind)
+    parser.add_argument(flag_of(key), **given)
+
+
+def metavar(kind: Any) -> str:
+    """Return what stands for a value in the help."""
+    kind = plain(kind)
+    if get_origin(kind) is dict:
+        return f"NAME={metavar(get_args(kind)[1])}"
+    if get_origin(kind) in (list, tuple):
+        return metavar(get_args(kind)[0])
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return "JSON"
+    return {Path: "PATH", int: "N", float: "X"}.get(kind, "VALUE")
+
+
+def values_of(
+    models: Sequence[type[BaseModel]], name: str, about: str | None, words: Sequence[str]
+) -> dict[str, Any]:
+    """Return what a command line gives, by key; parts as mappings.
+
+    Raises :class:`RevocabError` for flags that there are not, with the nearest ones.
+    """
+    parser = parser_of(models, name, about)
+    known = [flag for action in parser._actions for flag in action.option_strings]
+    flags = [word.partition("=")[0] for word in words if word.startswith("--")]
+    unknown = [flag for flag in dict.fromkeys(flags) if flag not in known]
+    if unknown:
+        raise RevocabError(
+            f"{flag}: no such flag; see {name} --help{near(flag, known)}" for flag in unknown
+        )
+    given = vars(parser.parse_args(list(words)))
+    fields = {key: field for model in models for key, field in leaves(model)}
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        *parts, last = key.split(".")
+        inner = found
+        for part in parts:
+            inner = inner.setdefault(part, {})
+        inner[last] = value_of(key, plain(fields[key].annotation), value)
+    return found
+
+
+def value_of(key: str, kind: Any, value: Any) -> Any:
+    """Return the words of one flag as a list, a mapping, or as they are."""
+    if get_origin(kind) is dict:
+        wrong = [word for word in value if not word.partition("=")[2]]
+        if wrong:
+            raise RevocabError(f"{flag_of(key)} {word!r}: expected NAME=VALUE" for word in wrong)
+        inner = get_args(kind)[1]
+        # The value has no "=" of its own more often than the name (a special token) has one.
+        cut = "rpartition" if inner is str else "partition"
+        pairs = [getattr(word, cut)("=")[::2] for word in value]
+        return {name: element(inner, text) for name, text in pairs}
+    if get_origin(kind) in (list, tuple):
+        return [element(get_args(kind)[0], word) for word in value]
+    return element(kind, value) if isinstance(value, str) else value
+
+
+def element(kind: Any, text: str) -> Any:
+    """Return one value as a model reads it: JSON for a part, YAML where any type may stand."""
+    kind = plain(kind)
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError as error:
+            raise RevocabError(f"{text!r}: not valid JSON ({error})") from None
+    if kind is Any:
+        return yaml.safe_load(text)
+    try:
+        return kind(text) if kind in (int, float) else text
+    except ValueError:
+        return text  # the model says what is wrong with it

@@ -1,0 +1,69 @@
+"""Text, tokenizers, and what vocabularies share."""
+
+from __future__ import annotations
+
+from revocab.corpora.prepare import CorpusJob, CorpusOptions
+from revocab.demoworld.build import WorldJob
+from revocab.plan.plan import Plan
+from revocab.plan.step import Artefact, Step
+from revocab.vocabulary.construction import TokenizerJob
+from revocab.vocabulary.fertility import FertilityJob, FertilityOptions
+from revocab.vocabulary.intersection import IntersectionJob
+
+
+def build_demoworld(plan: Plan) -> Step:
+    """Return the job that makes the demo's text."""
+    return Step("build_demoworld", plan.paths.world, WorldJob(**plan.experiment.world.model_dump()))
+
+
+def prepare_corpus(plan: Plan, corpus: str) -> Step:
+    """Return the job of one corpus."""
+    given = plan.experiment.corpora[corpus]
+    options = given.model_dump(include=set(CorpusOptions.model_fields))
+    job = CorpusJob(corpus=corpus, source=given.source.form, **options)
+    return Step(
+        "prepare_corpus", plan.paths.corpus(corpus), job, {"files": plan.source(given.source)}
+    )
+
+
+def build_tokenizer(plan: Plan, tokenizer: str) -> Step:
+    """Return the job of one tokenizer."""
+    construction, given = plan.experiment.tokenizers[tokenizer].construction()
+    inputs: dict = {option: plan.corpora(mixture) for option, mixture in given.given_mixtures()}
+    inputs |= {option: plan.tokenizer(other) for option, other in given.given_tokenizers()}
+    # A folder may lie outside the workflow: nothing waits for it.
+    inputs |= {option: Artefact(path, ()) for option, path in given.given_folders()}
+    job = TokenizerJob(construction=construction, option=given.given())
+    return Step("build_tokenizer", plan.paths.tokenizer(tokenizer), job, inputs)
+
+
+def measure_fertility(plan: Plan) -> Step:
+    """Return the job of the report on tokenizers."""
+    given = plan.experiment.fertility
+    options = given.model_dump(include=set(FertilityOptions.model_fields))
+    parallel = given.parallel
+    job = FertilityJob(
+        **options,
+        parallel=parallel.source.form if parallel else None,
+        languages=parallel.languages if parallel else [],
+    )
+    inputs = {
+        "tokenizers": {one: plan.tokenizer(one) for one in given.tokenizers},
+        "corpora": plan.corpora(given.corpora),
+        "parallel": plan.source(parallel.source) if parallel else [],
+    }
+    return Step("measure_fertility", f"{plan.paths.results}/fertility", job, inputs)
+
+
+def intersect_vocabularies(plan: Plan, source: str, target: str) -> Step:
+    """Return the job of one pair of tokenizers."""
+    runs = (
+        run for run in plan.runs.values() if (run.source_tokenizer, run.target) == (source, target)
+    )
+    identity = next((run.identity for run in runs), "bytes")
+    roles = plan.experiment.roles
+    job = IntersectionJob(
+        identity=identity, source_roles=roles.get(source, {}), target_roles=roles.get(target, {})
+    )
+    inputs = {"source": plan.tokenizer(source), "target": plan.tokenizer(target)}
+    return Step("intersect_vocabularies", plan.paths.intersection(source, target), job, inputs)

@@ -1,0 +1,218 @@
+"""What is measured on checkpoints: choices, generated text, speed, similarity."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from revocab.analyse.similarity import SimilarityJob, SimilarityOptions
+from revocab.commands.compare_runs import ComparisonJob
+from revocab.commands.count_parameters import ParametersJob
+from revocab.config.expand import Run
+from revocab.evaluation.options import (
+    CometJob,
+    EfficiencyJob,
+    EfficiencyOptions,
+    GenerationJob,
+    GenerationOptions,
+    PromptOptions,
+    ScoringJob,
+    ScoringOptions,
+)
+from revocab.evaluation.prompts import PromptJob
+from revocab.evaluation.tasks import TaskJob, TaskOptions
+from revocab.initialise.options import ScaledMethod, ScaleJob, ScaleOptions
+from revocab.plan.plan import Plan
+from revocab.plan.step import Artefact, Step
+
+
+def build_task(plan: Plan, task: str) -> Step:
+    """Return the job that writes a multiple-choice task's file."""
+    given = plan.experiment.evaluation.multiple_choice.tasks[task]
+    options = given.model_dump(include=set(TaskOptions.model_fields))
+    data = given.data
+    if given.harness:
+        options["language"] = None  # a shipped task has its own words
+    job = TaskJob(task=task, hub=data.hub if data else None, **options)
+    files = plan.source(data) if data else []
+    inputs = {
+        "templates": Artefact(plan.tasks_folder, ()),
+        "data": files[0] if files else None,
+    }
+    templates = sorted(map(str, Path(plan.tasks_folder).rglob("*.yaml")))
+    return Step("build_task", plan.paths.task(task), job, inputs, also=tuple(templates))
+
+
+def score_multiple_choice(plan: Plan, run: str) -> Step:
+    """Return the job that scores a run's checkpoints on every task."""
+    given, run_ = plan.experiment.evaluation.multiple_choice, plan.runs[run]
+    options = given.model_dump(include=set(ScoringOptions.model_fields))
+    inputs = {
+        "models": plan.checkpoints(run_, run_.scored_steps()),
+        "tasks": [Artefact.file(plan.paths.task(task)) for task in given.tasks],
+    }
+    return Step(
+        "score_multiple_choice",
+        f"{plan.paths.run(run)}/multiple_choice.csv",
+        ScoringJob(run=run, **options),
+        inputs,
+    )
+
+
+def _prompts(plan: Plan) -> dict[str, Artefact]:
+    """Return the prompts of every generative task."""
+    tasks = plan.experiment.evaluation.generation.tasks
+    return {task: Artefact.file(plan.paths.prompts(task)) for task in tasks}
+
+
+def build_prompts(plan: Plan, task: str) -> Step:
+    """Return the job that writes a generative task's prompts."""
+    given = plan.experiment.evaluation.generation.tasks[task]
+    options = given.model_dump(include=set(PromptOptions.model_fields))
+    job = PromptJob(
+        task=task,
+        seed=plan.experiment.seed,
+        pool=given.pool.form,
+        test=given.test.form,
+        **options,
+    )
+    inputs = {"pool_files": plan.source(given.pool), "test_files": plan.source(given.test)}
+    return Step("build_prompts", plan.paths.prompts(task), job, inputs)
+
+
+def generate_text(plan: Plan, run: str) -> Step:
+    """Return the job that lets a run's checkpoints write."""
+    given, run_ = plan.experiment.evaluation.generation, plan.runs[run]
+    options = given.model_dump(include=set(GenerationOptions.model_fields))
+    limits = {task.limit for task in given.tasks.values()}
+    job = GenerationJob(
+        run=run,
+        comet_apart=given.comet_model is not None,
+        # What the score table records as the limit: one number where all tasks share it.
+        limit=next(iter(limits)) if len(limits) == 1 else None,
+        **options,
+    )
+    inputs = {"models": plan.checkpoints(run_, run_.select(given.steps)), "prompts": _prompts(plan)}
+    return Step("generate_text", plan.paths.generation(run), job, inputs)
+
+
+def comet_models(plan: Plan) -> dict[str, str]:
+    """Return the COMET models by metric; none where no translation is scored with one."""
+    given = plan.experiment.evaluation.generation
+    models = {"comet22": given.comet_model, "xcomet": given.xcomet_model}
+    translates = any(task.kind == "translation" for task in given.tasks.values())
+    return {metric: model for metric, model in models.items() if model and translates}
+
+
+def score_comet(plan: Plan, run: str) -> Step:
+    """Return the job that scores a run's translations with COMET."""
+    inputs = {"generation": plan.folder(plan.paths.generation(run)), "prompts": _prompts(plan)}
+    return Step(
+        "score_comet",
+        f"{plan.paths.generation(run)}/comet.csv",
+        CometJob(run=run, models=comet_models(plan)),
+        inputs,
+    )
+
+
+def count_parameters(plan: Plan) -> Step:
+    """Return the job that counts parameters of configurations."""
+    return Step(
+        "count_parameters",
+        f"{plan.paths.results}/parameters.csv",
+        ParametersJob(models=plan.experiment.parameters),
+    )
+
+
+def measure_similarity(plan: Plan, group: str) -> Step:
+    """Return the job that compares the rows of a group's runs with the target vocabulary."""
+    experiment = plan.experiment
+    given = experiment.runs[group]
+    runs = [run for run in plan.evaluated(group) if run.trains and not run.keeps_vocabulary]
+    job = SimilarityJob(
+        group=group,
+        helper=given.helper,
+        last_step=max((run.steps[-1] for run in runs), default=0),
+        seed=experiment.seed,
+        **experiment.similarity.model_dump(include=set(SimilarityOptions.model_fields)),
+    )
+    inputs = {
+        "target_tokenizer": plan.tokenizer(given.target),
+        "first": {run.id: plan.checkpoint(run, 0) for run in runs},
+        "last": {run.id: plan.checkpoint(run, run.steps[-1]) for run in runs},
+        "helper": plan.model(given.helper) if given.helper else None,
+    }
+    return Step("measure_similarity", plan.paths.similarity(group), job, inputs)
+
+
+def measure_scale(plan: Plan) -> Step:
+    """Return the job that measures methods at a real model's size."""
+    given = plan.experiment.scale
+    job = ScaleJob(
+        **given.model_dump(include=set(ScaleOptions.model_fields)),
+        methods={
+            name: ScaledMethod(method=entry.method or name, option=entry.options)
+            for name, entry in given.methods.items()
+        },
+        seed=plan.experiment.seed,
+    )
+    source, target = given.source_tokenizer, given.target_tokenizer
+    inputs = {
+        "source_tokenizer": plan.tokenizer(source),
+        "target_tokenizer": plan.tokenizer(target),
+        "pairs": plan.folder(plan.paths.intersection(source, target)),
+    }
+    return Step("measure_scale", f"{plan.paths.results}/scale", job, inputs)
+
+
+def compare_runs(plan: Plan, group: str) -> Step:
+    """Return the job that compares the runs of a group item by item."""
+    tables = plan.experiment.tables.values()
+    steps = {one.step for one in tables if one.kind == "significance" and one.group == group}
+    job = ComparisonJob(
+        group=group,
+        steps=sorted(steps, key=str),
+        resamples=plan.experiment.evaluation.significance.resamples,
+        seed=plan.experiment.seed,
+    )
+    results = plan.paths.results
+    names = ["multiple_choice_items.jsonl.gz", f"generation/{'manifest.json'}"]
+    names += ["generation/comet_items.jsonl.gz"] if comet_models(plan) else []
+    items = [f"{plan.paths.run(run.id)}/{name}" for run in plan.evaluated(group) for name in names]
+    read = Artefact(results, (f"{results}/experiment.json", f"{results}/scores.parquet"))
+    return Step(
+        "compare_runs", plan.paths.significance(group), job, {"results": read}, also=tuple(items)
+    )
+
+
+def efficiency_runs(plan: Plan) -> list[Run]:
+    """Return the runs whose cost tables show."""
+    wanted: list[Run] = []
+    for table in plan.experiment.tables.values():
+        if table.kind != "efficiency":
+            continue
+        runs = plan.evaluated(table.group)
+        trained = [run for run in runs if run.trains]
+        chosen = (
+            [run for run in trained if not run.keeps_vocabulary][:1]
+            if table.runs is None
+            else [run for run in trained if run.id in table.runs]
+        )
+        wanted += [run for run in runs if not run.trains] + chosen
+    return list({run.id: run for run in wanted}.values())
+
+
+def measure_efficiency(plan: Plan, run: str) -> Step:
+    """Return the job that times a run's last checkpoint."""
+    experiment, run_ = plan.experiment, plan.runs[run]
+    given = experiment.evaluation.efficiency
+    job = EfficiencyJob(
+        run=run,
+        step=run_.steps[-1],
+        corpus=given.corpus,
+        language=experiment.corpora[given.corpus].language,
+        engine=experiment.evaluation.generation.engine,
+        **given.model_dump(include=set(EfficiencyOptions.model_fields)),
+    )
+    text = f"{plan.paths.corpus(given.corpus)}/heldout.jsonl.gz"
+    inputs = {"model": plan.checkpoint(run_, run_.steps[-1]), "text": Artefact.file(text)}
+    return Step("measure_efficiency", plan.paths.efficiency(run), job, inputs)

@@ -1,0 +1,64 @@
+"""Models to start from: fetched, built, and given new embeddings."""
+
+from __future__ import annotations
+
+from revocab.initialise.fasttext import AuxiliaryJob, FastTextOptions
+from revocab.initialise.options import InitJob
+from revocab.models.fetch import FetchJob
+from revocab.models.parameters import StandInJob
+from revocab.plan.plan import Plan
+from revocab.plan.step import Artefact, Step
+
+
+def fetch_model(plan: Plan, model: str) -> Step:
+    """Return the job that brings a model here."""
+    given = plan.experiment.models[model]
+    path = Artefact(given.path, ()) if given.path else None
+    job = FetchJob(hub=given.hub, revision=given.revision)
+    return Step("fetch_model", f"{plan.paths.model(model)}/snapshot", job, {"path": path})
+
+
+def build_stand_in(plan: Plan, model: str) -> Step:
+    """Return the job that makes a random model of a shape."""
+    experiment = plan.experiment
+    given = experiment.models[model]
+    lengths = [recipe.sequence_length for recipe in experiment.recipes.values()]
+    job = StandInJob(
+        **given.pretrain.architecture.model_dump(),
+        context_length=max([*lengths, experiment.evaluation.generation.context_length]),
+        seed=experiment.seed,
+    )
+    inputs = {"tokenizer": plan.tokenizer(given.tokenizer)}
+    return Step("build_stand_in", f"{plan.paths.model(model)}/untrained", job, inputs)
+
+
+def train_auxiliary(plan: Plan, target: str) -> Step:
+    """Return the job that trains a target vocabulary's fastText vectors."""
+    given = plan.experiment.auxiliary
+    runs = [run for run in plan.runs.values() if run.auxiliary and run.target == target]
+    sources = sorted({run.source_tokenizer for run in runs})
+    options = given.model_dump(include=set(FastTextOptions.model_fields))
+    inputs = {
+        "target_tokenizer": plan.tokenizer(target),
+        "source_tokenizers": [plan.tokenizer(one) for one in sources],
+        "corpora": plan.corpora(given.corpora),
+    }
+    job = AuxiliaryJob(**options, seed=plan.experiment.seed)
+    return Step("train_auxiliary", plan.paths.auxiliary(target), job, inputs)
+
+
+def init_embeddings(plan: Plan, run: str) -> Step:
+    """Return the job that gives a run's source model its new rows."""
+    given = plan.runs[run]
+    inputs: dict = {"source": plan.model(given.source)}
+    # The source's own tokenizer folder decides only where the vocabulary is kept.
+    identity = {} if given.keeps_vocabulary else {"identity": given.identity}
+    if not given.keeps_vocabulary:
+        inputs["target_tokenizer"] = plan.tokenizer(given.target)
+        inputs["pairs"] = plan.folder(plan.paths.intersection(given.source_tokenizer, given.target))
+    if given.helper:
+        inputs["helper"] = plan.model(given.helper)
+    if given.auxiliary:
+        inputs["auxiliary"] = plan.folder(plan.paths.auxiliary(given.target))
+    job = InitJob(method=given.method, option=given.options, seed=given.seed, **identity)
+    return Step("init_embeddings", f"{plan.paths.run(run)}/init", job, inputs)

@@ -1,0 +1,92 @@
+"""Where everything of an experiment lies, relative to the folder that Snakemake runs in.
+
+Ids may be wildcards in braces: the same functions give the patterns of the rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Names of folders and files of one experiment."""
+
+    experiment: str
+
+    @property
+    def results(self) -> str:
+        """Return the folder of results."""
+        return f"results/{self.experiment}"
+
+    @property
+    def resources(self) -> str:
+        """Return the folder of corpora and world."""
+        return f"resources/{self.experiment}"
+
+    @property
+    def world(self) -> str:
+        """Return the folder of the generated world."""
+        return f"{self.resources}/world"
+
+    def corpus(self, corpus: str) -> str:
+        """Return the folder of a prepared corpus."""
+        return f"{self.resources}/corpora/{corpus}"
+
+    def tokenizer(self, tokenizer: str) -> str:
+        """Return a tokenizer folder."""
+        return f"{self.results}/tokenizers/{tokenizer}"
+
+    def intersection(self, source: str, target: str) -> str:
+        """Return the folder of what two vocabularies share."""
+        return f"{self.results}/intersections/{source}--{target}"
+
+    def auxiliary(self, target: str) -> str:
+        """Return the folder of a target vocabulary's fastText vectors."""
+        return f"{self.results}/auxiliary/{target}"
+
+    def model(self, model: str) -> str:
+        """Return the folder in which a model's manifest lies."""
+        return f"{self.results}/models/{model}"
+
+    def run(self, run: str) -> str:
+        """Return the folder of a run."""
+        return f"{self.results}/runs/{run}"
+
+    def checkpoint(self, folder: str, step: int) -> str:
+        """Return the folder of a checkpoint below that of a run or model; step 0 has another."""
+        return f"{folder}/checkpoints/step-{step:06d}"
+
+    def packed(self, tokenizer: str, mixture: str, recipe: str) -> str:
+        """Return the folder of packed rows."""
+        return f"{self.results}/packed/{tokenizer}--{mixture}--{recipe}"
+
+    def heldout(self, tokenizer: str, length: str) -> str:
+        """Return the folder of held-out windows."""
+        return f"{self.results}/heldout/{tokenizer}--{length}"
+
+    def task(self, task: str) -> str:
+        """Return the file of a multiple-choice task."""
+        return f"{self.results}/tasks/{task}.yaml"
+
+    def prompts(self, task: str) -> str:
+        """Return the file of a generative task's prompts."""
+        return f"{self.results}/prompts/{task}.jsonl"
+
+    def generation(self, run: str) -> str:
+        """Return the folder of a run's outputs."""
+        return f"{self.run(run)}/generation"
+
+    def similarity(self, group: str) -> str:
+        """Return the folder of a group's similarities."""
+        return f"{self.results}/similarity/{group}"
+
+    def significance(self, group: str) -> str:
+        """Return the table of a group's comparisons."""
+        return f"{self.results}/significance/{group}/significance.csv"
+
+    def efficiency(self, run: str) -> str:
+        """Return the file of a run's speed and memory."""
+        return f"{self.results}/efficiency/{run}.json"

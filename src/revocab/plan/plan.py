@@ -1,0 +1,133 @@
+"""The plan of one experiment: its runs, its paths, and one function per rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from revocab.config.expand import Run, expand
+from revocab.config.schema import Experiment, Source
+from revocab.errors import RevocabError
+from revocab.plan.paths import MANIFEST, Paths
+from revocab.plan.step import Artefact, Step
+
+
+class Plan:
+    """What an experiment computes. Nothing is read or written: only names are put together."""
+
+    def __init__(self, experiment: Experiment, tasks_folder: str = "config/tasks"):
+        self.experiment = experiment
+        self.tasks_folder = tasks_folder
+        self.paths = Paths(experiment.experiment)
+
+    @cached_property
+    def runs(self) -> dict[str, Run]:
+        """Return every run by id, in the order of the file."""
+        return {run.id: run for run in expand(self.experiment)}
+
+    def step(self, rule: str, **wildcards: str) -> Step:
+        """Return the job of a rule for its wildcards.
+
+        Raises :class:`RevocabError` for a rule that there is not.
+        """
+        rules = steps()
+        if rule not in rules:
+            raise RevocabError(f"rule {rule!r}: not known (known: {', '.join(sorted(rules))})")
+        return rules[rule](self, **wildcards)
+
+    # --- things that many jobs read -------------------------------------------------------------
+
+    def folder(self, path: str, *files: str) -> Artefact:
+        """Return a folder that is whole once some of its files (its manifest) are there."""
+        return Artefact(path, tuple(f"{path}/{file}" for file in files or (MANIFEST,)))
+
+    def corpus(self, corpus: str, part: str = "train") -> Artefact:
+        """Return a prepared corpus, read for one of its parts."""
+        return self.folder(self.paths.corpus(corpus), f"{part}.jsonl.gz")
+
+    def corpora(self, corpora: Any, part: str = "train") -> dict[str, Artefact]:
+        """Return prepared corpora by id, each once."""
+        return {corpus: self.corpus(corpus, part) for corpus in dict.fromkeys(corpora)}
+
+    def tokenizer(self, tokenizer: str) -> Artefact:
+        """Return a tokenizer folder."""
+        return self.folder(self.paths.tokenizer(tokenizer))
+
+    def source(self, source: Source) -> list[Artefact]:
+        """Return the files behind a source of text, none for the Hub."""
+        return [Artefact.file(path) for path in source.files(self.paths.world)]
+
+    def model(self, model: str) -> Artefact:
+        """Return a model: a snapshot, or the last checkpoint of its pretraining."""
+        folder, pretrain = self.paths.model(model), self.experiment.models[model].pretrain
+        if pretrain is None:
+            path = f"{folder}/snapshot"
+        else:
+            path = self.paths.checkpoint(folder, self.experiment.recipes[pretrain.recipe].steps)
+        return Artefact(path, (f"{folder}/{MANIFEST}",))
+
+    def checkpoint(self, run: Run, step: int) -> Artefact:
+        """Return the model of a trained run, or of its base model, at a step."""
+        if not run.trains:
+            return self.model(run.source)
+        folder = self.paths.run(run.id)
+        path = self.paths.checkpoint(folder, step) if step else f"{folder}/init"
+        return Artefact(path, (f"{folder}/{MANIFEST}",))
+
+    def checkpoints(self, run: Run, steps: list[int]) -> dict[int, Artefact]:
+        """Return a run's models by step."""
+        return {step: self.checkpoint(run, step) for step in steps}
+
+    def evaluated(self, group: str | None = None) -> list[Run]:
+        """Return the runs whose checkpoints are scored, of one group or of all."""
+        return [run for run in self.runs.values() if run.evaluate and group in (None, run.group)]
+
+    # --- sets of things, for targets and wildcards ----------------------------------------------
+
+    @property
+    def trained(self) -> list[str]:
+        """Return the ids of the runs that are trained."""
+        return [run.id for run in self.runs.values() if run.trains]
+
+    @property
+    def stand_ins(self) -> list[str]:
+        """Return the models that are pretrained here."""
+        return [name for name, model in self.experiment.models.items() if model.pretrain]
+
+    @property
+    def fetched(self) -> list[str]:
+        """Return the models that come from the Hub or a folder."""
+        return [name for name, model in self.experiment.models.items() if not model.pretrain]
+
+    @property
+    def intersections(self) -> list[tuple[str, str]]:
+        """Return every pair of tokenizers to intersect: those of runs, and what the file adds."""
+        needed = [
+            (run.source_tokenizer, run.target)
+            for run in self.runs.values()
+            if not run.keeps_vocabulary
+        ]
+        scale = self.experiment.scale
+        extra = [(scale.source_tokenizer, scale.target_tokenizer)] if scale else []
+        return list(dict.fromkeys([*needed, *self.experiment.intersections, *extra]))
+
+    @property
+    def published(self) -> tuple[str, ...]:
+        """Return the files of published values, none where the experiment names no folder."""
+        folder = self.experiment.paper_values
+        return tuple(sorted(map(str, Path(folder).glob("*.csv")))) if folder else ()
+
+
+def steps() -> dict[str, Callable[..., Step]]:
+    """Return the functions that plan the jobs of the rules, by the rule's name."""
+    from revocab.plan import data, evaluation, models, report, training
+
+    modules = (data, models, training, evaluation, report)
+    return {
+        name: one
+        for module in modules
+        for name, one in vars(module).items()
+        if getattr(one, "__annotations__", {}).get("return") == "Step" and name[0] != "_"
+    }

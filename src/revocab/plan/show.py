@@ -1,0 +1,45 @@
+"""One job of an experiment as a command line that can be pasted."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from revocab.config import read
+from revocab.errors import RevocabError
+from revocab.plan.plan import Plan, steps
+
+
+def show_job(words: Sequence[str]) -> str:
+    """Return the command of ``RULE [NAME=VALUE …] [--configfile FILE] [--config KEY=VALUE …]``.
+
+    Raises :class:`RevocabError` for a rule or id that the experiment does not have.
+    """
+    parser = argparse.ArgumentParser(prog="revocab job", description=__doc__)
+    parser.add_argument("rule", help=f"one of {', '.join(sorted(steps()))}")
+    parser.add_argument("wildcards", nargs="*", metavar="NAME=VALUE", help="such as run=demo-sava")
+    parser.add_argument("--configfile", type=Path, default=Path("config/demo.yaml"))
+    parser.add_argument("--config", nargs="+", default=[], metavar="KEY=VALUE")
+    given = parser.parse_args(words)
+    plan = Plan(read(given.configfile, **pairs(given.config)))
+    wildcards = pairs(given.wildcards)
+    try:
+        step = plan.step(given.rule, **wildcards)
+    except (KeyError, TypeError, AttributeError) as error:
+        # A missing section is None, a missing id a KeyError, a missing wildcard a TypeError.
+        shown = " ".join(f"{name}={value}" for name, value in wildcards.items()) or "nothing"
+        raise RevocabError(
+            f"rule {given.rule!r} with {shown}: no such job in {given.configfile} ({error}); give"
+            " the ids of the experiment file as NAME=VALUE"
+        ) from None
+    return shlex.join(["python", f"scripts/{step.command}.py", *step.arguments()])
+
+
+def pairs(words: Sequence[str]) -> dict[str, str]:
+    """Return ``NAME=VALUE`` words as a mapping."""
+    wrong = [word for word in words if "=" not in word]
+    if wrong:
+        raise RevocabError(f"{word!r}: expected NAME=VALUE" for word in wrong)
+    return dict(word.split("=", 1) for word in words)

@@ -1,0 +1,83 @@
+"""Packed rows, pretraining of stand-ins, continual training of runs."""
+
+from __future__ import annotations
+
+from revocab.commands.pack_heldout import HeldoutJob
+from revocab.config.expand import stage_mixtures
+from revocab.plan.plan import Plan
+from revocab.plan.step import Artefact, Step
+from revocab.training.packing import PackingJob
+from revocab.training.recipe import PackingOptions, TrainingOptions
+from revocab.training.settings import Settings
+
+
+def pack_tokens(plan: Plan, tokenizer: str, mixture: str, recipe: str) -> Step:
+    """Return the job that packs the rows of a whole recipe."""
+    experiment = plan.experiment
+    given = experiment.recipes[recipe]
+    staged = stage_mixtures(given, mixture)
+    mixtures = [experiment.mixtures[name] for name in staged.values() or [mixture]]
+    corpora = list(dict.fromkeys(corpus for one in mixtures for corpus in one))
+    rows = {stage.name: stage.steps * given.batch_size for stage in given.stages or ()}
+    options = given.model_dump(include=set(PackingOptions.model_fields))
+    if not any("size" in one.values() for one in mixtures):
+        del options["size_exponent"]  # decides nothing
+    job = PackingJob(
+        **options,
+        rows=given.steps * given.batch_size,
+        seed=experiment.seed,
+        shares={corpus: [one.get(corpus, 0) for one in mixtures] for corpus in corpora},
+        stages={name: rows[name] for name in staged},
+    )
+    heldout = plan.corpora(experiment.evaluation.heldout, "heldout")
+    inputs = {
+        "tokenizer": plan.tokenizer(tokenizer),
+        "corpora": plan.corpora(corpora),
+        "heldout": list(heldout.values()),
+    }
+    return Step("pack_tokens", plan.paths.packed(tokenizer, mixture, recipe), job, inputs)
+
+
+def pack_heldout(plan: Plan, tokenizer: str, length: str) -> Step:
+    """Return the job that cuts the held-out text of a tokenizer into windows."""
+    corpora = plan.corpora(plan.experiment.evaluation.heldout, "heldout")
+    inputs = {"tokenizer": plan.tokenizer(tokenizer), "corpora": corpora}
+    job = HeldoutJob(sequence_length=int(length))
+    return Step("pack_heldout", plan.paths.heldout(tokenizer, length), job, inputs)
+
+
+def adapt_model(plan: Plan, run: str) -> Step:
+    """Return the job that trains a run."""
+    given, out = plan.runs[run], plan.paths.run(run)
+    start = plan.folder(f"{out}/init")
+    return _training(plan, out, start, given.target, given.mixture, given.recipe, given.seed)
+
+
+def pretrain_stand_in(plan: Plan, model: str) -> Step:
+    """Return the job that pretrains a stand-in."""
+    given, out = plan.experiment.models[model], plan.paths.model(model)
+    start = plan.folder(f"{out}/untrained")
+    mixture, recipe = given.pretrain.mixture, given.pretrain.recipe
+    return _training(plan, out, start, given.tokenizer, mixture, recipe, plan.experiment.seed)
+
+
+def _training(
+    plan: Plan,
+    out: str,
+    model: Artefact,
+    tokenizer: str,
+    mixture: str,
+    recipe: str,
+    seed: int,
+) -> Step:
+    """Return the job that trains a model by a recipe."""
+    given = plan.experiment.recipes[recipe]
+    options = given.model_dump(include=set(TrainingOptions.model_fields))
+    for stage in options["stages"] or ():
+        stage["mixture"] = None  # decides the packed rows, not the training on them
+    inputs = {
+        "model": model,
+        "packed": plan.folder(plan.paths.packed(tokenizer, mixture, recipe)),
+        "heldout": plan.folder(plan.paths.heldout(tokenizer, str(given.sequence_length))),
+    }
+    return Step("train_model", out, Settings(**options, seed=seed), inputs)
