@@ -30,8 +30,7 @@ def pico_settings(name: str) -> dict:
     import yaml
 
     from revocab.config.load import laid_over
-    from revocab.config.schema import Recipe
-    from revocab.training.stages import Stage
+    from revocab.training.recipe import Recipe, Stage
 
     values = yaml.safe_load((REPOSITORY / f"config/recipes/{name}.yaml").read_text())
     pico = {"steps": STEPS, "sequence_length": 16, "batch_size": 4, "checkpoint_every": STEPS,
@@ -44,7 +43,6 @@ def pico_settings(name: str) -> dict:
     stages = [
         Stage(**{
             **stage.model_dump(exclude={"tokens", "share", "warmup_share", "mixture"}),
-            "train": tuple(stage.train),
             "learning_rate": stage.learning_rate * scale,
             "weight_decay": stage.weight_decay / scale,
         })
@@ -54,7 +52,7 @@ def pico_settings(name: str) -> dict:
         **recipe.model_dump(include=kept),
         "learning_rate": recipe.learning_rate * scale,
         "weight_decay": recipe.weight_decay / scale,
-        "stages": tuple(stages),
+        "stages": stages or None,
         "seed": 17,
     }
 

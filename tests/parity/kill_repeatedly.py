@@ -37,14 +37,14 @@ def train_one(folder: Path, name: str) -> None:
     torch.set_num_threads(1)
     from training_pico import run_of, write_inputs
 
-    from revocab.training.stages import Stage
+    from revocab.training.recipe import Stage
     from revocab.training.train import train
 
     if name == "reference":
         write_inputs(folder / "inputs")
     stages = (
-        Stage("embeddings", BORDER, 1e-2, train=("embeddings",), weight_decay=0.3, warmup_steps=2),
-        Stage("everything", STEPS - BORDER, 5e-3, weight_decay=0.1, warmup_steps=3),
+        Stage(name="embeddings", steps=BORDER, learning_rate=1e-2, train=("embeddings",), weight_decay=0.3, warmup_steps=2),
+        Stage(name="everything", steps=STEPS - BORDER, learning_rate=5e-3, weight_decay=0.1, warmup_steps=3),
     )
     changes = {"steps": STEPS, "checkpoint_every": EVERY, "stages": stages}
     train(run_of(folder / "inputs", folder / name, **changes))

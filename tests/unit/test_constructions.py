@@ -334,13 +334,13 @@ def test_processes_give_the_same_bytes(tmp_path, corpora, bases):
 
 @pytest.mark.shared_data
 def test_real_mistral_grows_by_italian(tmp_path, shared_folder):
-    from revocab.corpora.prepare import CorpusOptions, prepare_file
+    from revocab.corpora.prepare import CorpusJob, prepare
     from revocab.vocabulary.fertility import fertility_of_folders
 
     folder = shared_folder / "data" / "corpora" / "it"
     for name, size in (("europarl", 800_000), ("wikineural", 150_000)):
-        options = CorpusOptions(name, "it", limit_bytes=size)
-        prepare_file(folder / f"{name}.jsonl.gz", options, tmp_path / name)
+        options = CorpusJob(corpus=name, language="it", limit_bytes=size)
+        prepare([folder / f"{name}.jsonl.gz"], options, tmp_path / name)
     base = shared_folder / "tokenizers" / "mistral-7b-v0.1"
     mixtures = {"corpora": mixture({"it": tmp_path / "europarl"}, it=1.0)}
     change("extend", base, mixtures, tmp_path / "grown", add=600)
