@@ -18,7 +18,7 @@ from revocab.initialise.rows import fill
 from revocab.initialise.write import copy_unchanged, write_adapted
 from revocab.io import atomic_folder, sha256, write_json, write_text
 from revocab.models import provenance
-from revocab.models.folder import ModelFolder
+from revocab.models.folder import ModelFolder, check_tokenizer_folder
 from revocab.models.ids import special_ids
 from revocab.progress import Say, silent
 
@@ -272,6 +272,7 @@ def initialise_model(
             f"method {method!r} with auxiliary=fasttext needs --auxiliary, a folder written by "
             "train_auxiliary"
         )
+    check_tokenizer_folder(target_tokenizer)
     vocabularies = Vocabularies(source_tokenizer, target_tokenizer, identity, pairs)
     helper_folder = ModelFolder(helper) if needed == "helper" else None
     if helper_folder:

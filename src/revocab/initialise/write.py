@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from revocab.io import read_json, write_json
+from revocab.io import write_json
 from revocab.models.folder import (
-    INDEX,
     TOKENIZER_FILES,
     ModelFolder,
     copy_documents,
     copy_tokenizer,
-    link_or_copy,
+    read_settings,
 )
 from revocab.models.ids import new_config, new_generation_config
+from revocab.models.links import link_or_copy
 from revocab.models.safetensors_files import rewrite
+from revocab.models.shard_index import INDEX
 
 if TYPE_CHECKING:
     import torch
@@ -27,7 +29,7 @@ def copy_unchanged(source: ModelFolder, tokenizer: Path, out: Path) -> None:
     copy_tokenizer(tokenizer, out)
     for file in source.files:
         link_or_copy(source.path / file, out / file)
-    if (source.path / INDEX).is_file():
+    if source.index is not None:
         link_or_copy(source.path / INDEX, out / INDEX)
 
 
@@ -35,7 +37,7 @@ def _write_index(source: ModelFolder, out: Path, replace: dict[str, torch.Tensor
     """Rewrite the shard index: names that are gone, and the totals, which depend on the rows."""
     import torch
 
-    index = read_json(source.path / INDEX)
+    index = copy.deepcopy(source.index)
     for name, tensor in replace.items():
         old = source.read(name)
         new = torch.empty(0, dtype=old.dtype) if tensor is None else tensor
@@ -79,11 +81,11 @@ def write_adapted(
                 rewrite(source.path / file, out / file, here, bar.update)
             else:
                 link_or_copy(source.path / file, out / file)
-    if (source.path / INDEX).is_file():
+    if source.index is not None:
         _write_index(source, out, replace)
     config, dropped = new_config(source.config, len(matrices["input"]), ids)
     write_json(out / "config.json", config)
     old = source.path / "generation_config.json"
-    generation, more = new_generation_config(read_json(old) if old.is_file() else None, ids)
+    generation, more = new_generation_config(read_settings(old) if old.is_file() else None, ids)
     write_json(out / "generation_config.json", generation)
     return sorted({*dropped, *more})

@@ -9,13 +9,9 @@ from revocab.errors import RevocabError
 from revocab.hub import resolve
 from revocab.hub_errors import explain
 from revocab.io import atomic_folder, sha256, write_json
-from revocab.models.folder import (
-    INDEX,
-    TOKENIZER_FILES,
-    ModelFolder,
-    copy_documents,
-    link_or_copy,
-)
+from revocab.models.folder import TOKENIZER_FILES, ModelFolder, copy_documents
+from revocab.models.links import link_or_copy
+from revocab.models.shard_index import INDEX
 
 #: No pickles, no code. Some repositories hold a second copy of the weights in another layout.
 _ALLOW = ["*.safetensors", "*.json", "*.jinja", "*.txt", "*.model", "README.md", "LICENSE*"]
@@ -45,17 +41,21 @@ def _from_hub(hub: str, revision: str | None, out: Path) -> dict[str, Any]:
 def _from_folder(path: Path, out: Path) -> None:
     """Copy a local model folder: small files copied, weights hard-linked where possible."""
     source = ModelFolder(path)
+    _ = source.tensors  # raises where shards are missing, damaged, or not those of the index
     with atomic_folder(out) as folder:
         copy_documents(source, folder)
-        for name in (*source.files, INDEX):
-            if (path / name).is_file():
-                link_or_copy(path / name, folder / name)
+        for name in (*source.files, *([INDEX] if source.index is not None else [])):
+            link_or_copy(path / name, folder / name)
 
 
 def fetch_model(
     snapshot: Path, *, hub: str | None, revision: str | None, path: Path | None
 ) -> None:
-    """Fill ``snapshot``, then write ``manifest.json`` beside it; refuse what is not safetensors."""
+    """Fill ``snapshot``, then write ``manifest.json`` beside it; refuse what is not safetensors.
+
+    Raises :class:`RevocabError` for all that :class:`ModelFolder` refuses, for weights that are
+    damaged or did not all arrive, and for a model without a tokenizer.
+    """
     origin: dict[str, Any]
     if path is not None:
         _from_folder(path, snapshot)
@@ -66,6 +66,7 @@ def fetch_model(
     missing = sorted(name for name in model.files if not (snapshot / name).is_file())
     if missing:
         raise RevocabError(f"{snapshot}: {', '.join(missing)} did not arrive; run again")
+    _ = model.tensors  # raises where shards are damaged, or not those of the index
     if not any((snapshot / name).is_file() for name in TOKENIZER_FILES):
         raise RevocabError(f"{snapshot}: the model comes without a tokenizer; choose another one")
     write_json(

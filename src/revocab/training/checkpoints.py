@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab import io
 from revocab.errors import RevocabError
+from revocab.models.folder import ModelFolder
+from revocab.models.links import copy_present
+from revocab.models.safetensors_header import read_header
 
 if TYPE_CHECKING:
     import torch
@@ -30,11 +30,13 @@ COMPANIONS = (
 
 
 def weight_files(model_folder: Path) -> list[Path]:
-    """Return a model folder's safetensors files, sorted; :class:`RevocabError` if it has none."""
-    files = sorted(model_folder.glob("*.safetensors"))
-    if not files:
+    """Return a model folder's safetensors files, sorted; with an index, those that it names.
+
+    Raises :class:`RevocabError` if there are none, and as :class:`ModelFolder` does.
+    """
+    if not any(model_folder.glob("*.safetensors")):
         raise RevocabError(f"{model_folder}: no *.safetensors; give a folder in safetensors format")
-    return files
+    return [model_folder / name for name in ModelFolder(model_folder).files]
 
 
 def stored_dtype(model_folder: Path) -> torch.dtype:
@@ -49,9 +51,7 @@ def stored_dtype(model_folder: Path) -> torch.dtype:
     }
     elements: dict[str, int] = {}
     for file in weight_files(model_folder):
-        with file.open("rb") as handle:
-            size = struct.unpack("<Q", handle.read(8))[0]
-            header = json.loads(handle.read(size))
+        header, _ = read_header(file)
         for name, entry in header.items():
             if name != "__metadata__":
                 begin, end = entry["data_offsets"]
@@ -88,6 +88,4 @@ def export(
     }
     with io.atomic_folder(target_folder) as temporary:
         model.save_pretrained(temporary, state_dict=state)
-        for name in COMPANIONS:
-            if (source_folder / name).is_file():
-                shutil.copyfile(source_folder / name, temporary / name)
+        copy_present(source_folder, COMPANIONS, temporary)
