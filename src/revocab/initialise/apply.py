@@ -20,6 +20,7 @@ from revocab.io import atomic_folder, sha256, write_json, write_text
 from revocab.models import provenance
 from revocab.models.folder import ModelFolder, check_tokenizer_folder
 from revocab.models.ids import special_ids
+from revocab.models.other_tables import check_other_tables
 from revocab.progress import Say, silent
 
 if TYPE_CHECKING:
@@ -274,6 +275,7 @@ def initialise_model(
         )
     check_tokenizer_folder(target_tokenizer)
     vocabularies = Vocabularies(source_tokenizer, target_tokenizer, identity, pairs)
+    check_other_tables(model, len(vocabularies.source_tokenizer))
     helper_folder = ModelFolder(helper) if needed == "helper" else None
     if helper_folder:
         _check_helper(helper_folder, vocabularies.target_tokenizer)

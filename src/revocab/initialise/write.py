@@ -66,8 +66,7 @@ def write_adapted(
 
     names = source.vocabulary_tensors
     replace: dict[str, torch.Tensor | None] = {names[which]: matrices[which] for which in names}
-    if source.tied and "lm_head.weight" in source.tensors:
-        replace["lm_head.weight"] = None  # a stored copy of the tied matrix: it would be stale
+    replace |= dict.fromkeys(source.tied_copies)  # dropped: a copy of the old matrix would be stale
     copy_documents(source, out, (*TOKENIZER_FILES, "config.json", "generation_config.json"))
     copy_tokenizer(tokenizer, out)
     changed_files = {source.tensors[name][0] for name in replace}

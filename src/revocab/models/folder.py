@@ -37,6 +37,8 @@ OWN_FILES = ("manifest.json", "provenance.json", "diagnostics.json", "trainer_st
 _DOCUMENTS = (".json", ".md", ".txt", ".jinja", ".model")
 #: Names that nearly every decoder uses; others are looked up in the architecture.
 _USUAL = ("model.embed_tokens.weight", "lm_head.weight")
+#: How the names of LM heads end. A tied model may store its head, too, as a copy.
+_HEADS = ("lm_head.weight", "embed_out.weight", "output_layer.weight")
 
 
 def read_settings(path: Path) -> dict[str, Any]:
@@ -181,6 +183,39 @@ class ModelFolder:
         if f"{head.removesuffix('.weight')}.bias" in self.tensors:
             raise RevocabError(f"{self.path}: its LM head has a bias, which is not supported")
         return {"input": embedding} if self.tied else {"input": embedding, "output": head}
+
+    @cached_property
+    def tied_copies(self) -> list[str]:
+        """Return the stored copies of a tied model's one matrix that stand for its LM head.
+
+        Raises :class:`RevocabError` where such a head has other values: it is no copy, and some
+        libraries use it in place of the tied matrix.
+        """
+        if not self.tied:
+            return []
+        embedding = self.vocabulary_tensors["input"]
+        copies = [
+            name
+            for name in self.tensors
+            if name != embedding and f".{name}".endswith(tuple(f".{end}" for end in _HEADS))
+        ]
+        different = [name for name in copies if not self._same_bytes(name, embedding)]
+        if different:
+            raise RevocabError(
+                f"{self.path}: config.json ties embedding and LM head, but {name} is stored with "
+                f"other values than {embedding}; set tie_word_embeddings to false if the head is "
+                "meant, or remove it"
+                for name in different
+            )
+        return copies
+
+    def _same_bytes(self, first: str, second: str) -> bool:
+        import torch
+
+        one, other = self.read(first), self.read(second)
+        return (one.shape, one.dtype) == (other.shape, other.dtype) and torch.equal(
+            one.contiguous().view(torch.uint8), other.contiguous().view(torch.uint8)
+        )
 
     def _names_by_architecture(self) -> tuple[str, str]:
         """Find the names of both matrices by building the architecture without weights."""
