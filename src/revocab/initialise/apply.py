@@ -18,6 +18,7 @@ from revocab.initialise.rows import fill
 from revocab.initialise.write import copy_unchanged, write_adapted
 from revocab.io import atomic_folder, sha256, write_json, write_text
 from revocab.models import provenance
+from revocab.models.counterparts import Counterparts
 from revocab.models.folder import ModelFolder, check_tokenizer_folder
 from revocab.models.ids import special_ids
 from revocab.models.other_tables import check_other_tables
@@ -78,6 +79,19 @@ class Vocabularies:
             )
         return found
 
+    @property
+    def counterparts(self) -> Counterparts:
+        """Return how special tokens are found again, with the roles of the intersection."""
+        roles = self._roles
+        return Counterparts(
+            self.source_tokenizer, self.target_tokenizer, roles["source"], roles["target"]
+        )
+
+    @property
+    def _roles(self) -> dict[str, dict[str, str]]:
+        """Return the roles that the intersection declares for each side, by spelling."""
+        return self.intersection.report.get("roles", {"source": {}, "target": {}})
+
     def pieces(self, released: bool) -> Callable[[int], list[int]]:
         """Return the function from a missing target id to source ids; computed at first use."""
         from revocab.vocabulary.canonical import canonical_vocabulary
@@ -89,7 +103,7 @@ class Vocabularies:
         def lookup(token: int) -> list[int]:
             if not known:
                 missing = self.intersection.missing.tolist()
-                roles = self.intersection.report.get("roles", {"source": {}, "target": {}})
+                roles = self._roles
                 canonical = canonical_vocabulary(self.target_tokenizer, roles["target"])
                 tokens = [canonical[one] for one in missing]
                 lists = cut(self.source_tokenizer, tokens, roles["source"])
@@ -325,10 +339,14 @@ def initialise_model(
     report = {"method": method, "matrices": described, "warnings": warnings}
     say("writing the model folder")
     with atomic_folder(out) as folder:
-        ids = special_ids(vocabularies.target_tokenizer)
-        made_of["special_token_ids"] = ids
+        made_of["special_token_ids"] = special_ids(vocabularies.target_tokenizer)
         made_of["dropped_settings"] = write_adapted(
-            model, matrices, target_tokenizer, ids, folder, progress=say is not silent
+            model,
+            matrices,
+            target_tokenizer,
+            vocabularies.counterparts,
+            folder,
+            progress=say is not silent,
         )
         write_text(folder / "README.md", model_card(model, made_of, report, chosen.citation))
         if figure:

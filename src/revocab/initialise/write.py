@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +15,15 @@ from revocab.models.folder import (
     copy_tokenizer,
     read_settings,
 )
-from revocab.models.ids import new_config, new_generation_config
+from revocab.models.ids import new_config, new_generation_config, special_ids
 from revocab.models.links import link_or_copy
 from revocab.models.safetensors_files import rewrite
 from revocab.models.shard_index import INDEX
 
 if TYPE_CHECKING:
     import torch
+
+    from revocab.models.counterparts import Counterparts
 
 
 def copy_unchanged(source: ModelFolder, tokenizer: Path, out: Path) -> None:
@@ -53,14 +56,17 @@ def write_adapted(
     source: ModelFolder,
     matrices: dict[str, torch.Tensor],
     tokenizer: Path,
-    ids: dict[str, int | None],
+    counterparts: Counterparts,
     out: Path,
     *,
     progress: bool = False,
 ) -> list[str]:
     """Write the adapted model into the folder ``out``; return the settings that were dropped.
 
-    ``matrices`` holds the new ``input`` matrix and, for an untied model, the ``output`` matrix.
+    They are named on stderr, too: what a model does without them may surprise.
+
+    ``matrices`` holds the new ``input`` matrix and, for an untied model, the ``output`` matrix;
+    ``counterparts`` finds special tokens again in the tokenizer of the folder ``tokenizer``.
     """
     from tqdm import tqdm
 
@@ -82,9 +88,22 @@ def write_adapted(
                 link_or_copy(source.path / file, out / file)
     if source.index is not None:
         _write_index(source, out, replace)
-    config, dropped = new_config(source.config, len(matrices["input"]), ids)
+    ids = special_ids(counterparts.target)
+    config, dropped = new_config(source.config, len(matrices["input"]), ids, counterparts)
     write_json(out / "config.json", config)
     old = source.path / "generation_config.json"
-    generation, more = new_generation_config(read_settings(old) if old.is_file() else None, ids)
+    generation, more = new_generation_config(
+        read_settings(old) if old.is_file() else None,
+        {**source.config, **source.text_config},
+        ids,
+        counterparts,
+    )
     write_json(out / "generation_config.json", generation)
-    return sorted({*dropped, *more})
+    dropped = sorted({*dropped, *more})
+    if dropped:
+        print(
+            f"warning: settings for tokens of the old vocabulary were dropped: "
+            f"{', '.join(dropped)}; set what matters in the new generation_config.json",
+            file=sys.stderr,
+        )
+    return dropped
