@@ -11,6 +11,8 @@ import os
 import re
 import shutil
 import struct
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -98,6 +100,25 @@ def test_a_shard_that_is_there_but_elsewhere_is_left_alone(toys, tmp_path, absol
     }
     write_json(source / INDEX, index)
     refused(tmp_path / "work", toys, source, "without folders")
+
+
+def test_the_command_names_every_problem_and_writes_nothing(toys, tmp_path, repository):
+    source = shard(toys / "untied", tmp_path / "work" / "source")
+    index = read_json(source / INDEX)
+    index["weight_map"] |= {HEAD: "../victim.safetensors", "model.norm.weight": "/x.safetensors"}
+    write_json(source / INDEX, index)
+    before = everything(tmp_path / "work")
+    done = subprocess.run(
+        [
+            sys.executable, repository / "scripts" / "init_embeddings.py",
+            "--source", source, "--target-tokenizer", toys / "target-tokenizer",
+            "--method", "fvt", "--out", tmp_path / "work" / "out",
+        ],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode != 0 and "Traceback" not in done.stderr
+    assert "error: 2 problems" in done.stderr
+    assert everything(tmp_path / "work") == before
 
 
 def test_everything_wrong_with_an_index_is_listed(toys, tmp_path):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError
+from revocab.models.shard_index import first_of
 
 #: The library's own limit, in bytes; a number beyond it is not a header length.
 _LONGEST_HEADER = 100_000_000
@@ -27,7 +28,6 @@ _BITS = {
     **dict.fromkeys(("U32", "I32", "F32"), 32),
     **dict.fromkeys(("U64", "I64", "F64", "C64"), 64),
 }
-_SHOWN = 10
 
 
 def _is_count(value: Any) -> bool:
@@ -88,10 +88,7 @@ def _problems(header: Any, size: int) -> Iterator[str]:
         name: _form_problem(entry) or _size_problem(entry, size) for name, entry in tensors.items()
     }
     wrong = {name: problem for name, problem in wrong.items() if problem}
-    for name in list(wrong)[:_SHOWN]:
-        yield f"tensor {name!r} {wrong[name]}"
-    if len(wrong) > _SHOWN:
-        yield f"and {len(wrong) - _SHOWN} more tensors like these"
+    yield from first_of([f"tensor {name!r} {problem}" for name, problem in wrong.items()])
     gap = None if wrong else _gap_problem(tensors, size)
     if gap:
         yield gap
