@@ -20,6 +20,7 @@ from revocab.io import atomic_folder, sha256, write_json, write_text
 from revocab.models import provenance
 from revocab.models.folder import ModelFolder
 from revocab.models.ids import special_ids
+from revocab.models.load import check_model
 from revocab.progress import Say, silent
 
 if TYPE_CHECKING:
@@ -239,13 +240,16 @@ def initialise_model(
 
     The source tokenizer is taken from the source folder unless given. Writes, beside the model,
     ``provenance.json``, ``diagnostics.json`` with its figure, a model card and, last,
-    ``manifest.json``; all at once, at the end. ``say`` is told what is being done.
+    ``manifest.json``; all at once, at the end. ``say`` is told what is being done. Raises
+    :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses, in source or
+    helper, and for options and folders that do not fit.
     """
     check_device(device)
     say(f"reading {source.name}")
     chosen = find_method(method)
     checked = check_options(chosen, options or {})
     model = ModelFolder(source)
+    check_model(source)
     source_tokenizer = source_tokenizer or source
     made_of: dict[str, Any] = {
         "method": method,
@@ -275,6 +279,7 @@ def initialise_model(
     vocabularies = Vocabularies(source_tokenizer, target_tokenizer, identity, pairs)
     helper_folder = ModelFolder(helper) if needed == "helper" else None
     if helper_folder:
+        check_model(helper)
         _check_helper(helper_folder, vocabularies.target_tokenizer)
         made_of["helper"] = fingerprint_all(helper_folder, helper_folder.path)
     found = vocabularies.intersection
