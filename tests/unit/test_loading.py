@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import runpy
 import shutil
 import sys
 import types
 
 import pytest
 import torch
-from damaged_models import DAMAGES, DOWN, EMBEDDING, HEAD, UP, damaged, with_value, without
+from damaged_models import DAMAGES, DOWN, EMBEDDING, HEAD, UP, damaged, with_value
 from evaluation_toys import IT_ROWS, write_model, write_task
 from toy_folders import shard
 
@@ -179,6 +180,10 @@ def test_every_shard_is_looked_at(place, tmp_path):
     hurt = damaged(place.sound, tmp_path / "hurt", with_value("model.norm.weight", 31, torch.nan))
     with pytest.raises(RevocabError, match=r"model\.norm\.weight, 1 of 32 rows \(31\)"):
         check_model(shard(hurt, tmp_path / "hurt-sharded"))
+    shutil.copy(place.sound / "model.safetensors", sharded)
+    with pytest.raises(RevocabError, match=r"both model\.safetensors and an index"):
+        check_model(sharded)
+    (sharded / "model.safetensors").unlink()
     (sharded / "model-00002-of-00003.safetensors").unlink()
     with pytest.raises(RevocabError, match=r"shard model-00002.* is missing"):
         check_model(sharded)
@@ -317,8 +322,17 @@ def test_similarity_refuses_embeddings_that_are_not_finite(place, tmp_path):
         measure("g", None, runs, place.sound, **keys)
 
 
-def test_a_missing_layer_is_named_with_its_tensors(place, tmp_path):
-    """The case of the report: it was scored as if nothing were missing."""
-    folder = damaged(place.sound, tmp_path / "model", without(DOWN))
-    with pytest.raises(RevocabError, match=r"MistralForCausalLM are missing: model\.layers\.0"):
-        load_causal_lm(folder, dtype="float32")
+def test_scripts_end_with_one_line_and_code_1(place, tmp_path, repository, monkeypatch, capsys):
+    change, words = DAMAGES["no mlp"]
+    folder = damaged(place.sound, tmp_path / "model", change)
+    arguments = ["--run", "r", "--model", f"0={folder}", "--task", place.task]
+    line = [*arguments, "--out", tmp_path / "scores.csv"]
+    monkeypatch.setattr(sys, "argv", ["score_multiple_choice.py", *map(str, line)])
+    with pytest.raises(SystemExit) as caught:
+        runpy.run_path(
+            str(repository / "scripts" / "score_multiple_choice.py"), run_name="__main__"
+        )
+    said = capsys.readouterr().err
+    assert caught.value.code == 1 and words in said and said.startswith("error: ")
+    assert "LOAD REPORT" not in said and said.count("\n") == 1
+    assert not (tmp_path / "scores.csv").exists()

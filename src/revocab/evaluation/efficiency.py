@@ -256,7 +256,7 @@ def measure(folder: Path, text_file: Path, corpus: str, language: str, options: 
     finally:
         timed.close()
     per_token = len(text) / tokens
-    config = AutoConfig.from_pretrained(folder)
+    config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     words = sum(count_words([text], language, available_splitter(language)))
     return {
         "corpus": corpus,

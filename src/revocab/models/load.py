@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 _SAFE = {"use_safetensors": True, "trust_remote_code": False, "local_files_only": True}
+#: What transformers reads where there is one, index or not.
+_SINGLE = "model.safetensors"
 #: Tensors that a message names.
 _SHOWN = 5
 
@@ -54,6 +56,8 @@ def load_causal_lm(
     from transformers import AutoModelForCausalLM
 
     check_model(folder)
+    if device != "cpu":
+        options = {"device_map": device, **options}  # straight there, not through main memory
     with loading(folder):
         model, info = AutoModelForCausalLM.from_pretrained(
             folder, dtype=dtype, output_loading_info=True, **_SAFE, **options
@@ -75,6 +79,10 @@ def check_model(folder: str | Path) -> None:
     """
     model = ModelFolder(Path(folder))
     problems: list[str] = []
+    if (model.path / _SINGLE).is_file() and _SINGLE not in model.files:
+        problems.append(
+            f"{folder}: both {_SINGLE} and an index of other files, which may differ; remove one"
+        )
     if model.tensors and "quantization_config" not in model.config:
         problems += _architecture_problems(model)
     problems += file_problems(model.path, model.files)

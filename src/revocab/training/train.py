@@ -97,7 +97,7 @@ def load_inputs(run: Run) -> Inputs:
     check_stages(packed.manifest, run.settings)
     heldout, manifest = open_heldout(run.heldout)
     checksums = input_checksums(run)
-    config = AutoConfig.from_pretrained(run.model, local_files_only=True)
+    config = AutoConfig.from_pretrained(run.model, local_files_only=True, trust_remote_code=False)
     check_fit(packed, config, run.model, manifest)
     model = load_causal_lm(
         run.model, dtype=torch.float32, config=config, attn_implementation="sdpa"
