@@ -35,7 +35,7 @@ $(VENV_VLLM)/.installed: requirements-vllm.lock pyproject.toml
 	$(VENV_VLLM)/bin/python -m pip install --quiet --upgrade pip
 ifdef VLLM
 	$(VENV_VLLM)/bin/python -m pip install --quiet --progress-bar off "$(VLLM)" sacrebleu==2.6.0 rouge_score==0.1.2 \
-	    lm_eval==0.4.13 datasets==5.2.0
+	    lm_eval==0.4.13 datasets==5.2.0 accelerate==1.15.0
 else
 	$(VENV_VLLM)/bin/python -m pip install --quiet --progress-bar off --no-deps --retries 1 \
 	    --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0+cpu

@@ -24,7 +24,12 @@ IT_ROWS: list[dict[str, Any]] = [
 
 
 def write_model(
-    folder: Path, *, seed: int = 0, context_length: int = 128, head_width: int = 8
+    folder: Path,
+    *,
+    seed: int = 0,
+    context_length: int = 128,
+    head_width: int = 8,
+    tied: bool = False,
 ) -> Path:
     """Write a two-layer Mistral with random weights large enough for decided answers."""
     import torch
@@ -44,6 +49,7 @@ def write_model(
         bos_token_id=1,
         eos_token_id=2,
         pad_token_id=0,
+        tie_word_embeddings=tied,
     )
     model = MistralForCausalLM(config)
     for parameter in model.parameters():

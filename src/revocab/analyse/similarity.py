@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.errors import RevocabError
 from revocab.io import write_csv, write_json
+from revocab.models.finite import broken_rows
 from revocab.models.folder import ModelFolder
 
 if TYPE_CHECKING:
@@ -112,6 +113,11 @@ def measure(
 
     def represent(folder: Path) -> torch.Tensor:
         matrix_VD = ModelFolder(folder).matrix("input", len(vocabulary))
+        if broken := broken_rows(matrix_VD):
+            raise RevocabError(
+                f"{folder}: {len(broken)} embeddings are NaN or infinite (rows"
+                f" {', '.join(map(str, broken[:8]))}); compare another checkpoint"
+            )
         return relative_representation(matrix_VD, anchors, relative)
 
     rows, last = [], {run.run: represent(run.last) for run in runs}

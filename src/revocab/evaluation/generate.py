@@ -13,8 +13,6 @@ from revocab.evaluation.checkpoint import (
     check_model_folder,
     choose_device,
     choose_dtype,
-    loading,
-    quiet_loading,
 )
 from revocab.evaluation.copying import copy_counts
 from revocab.evaluation.engines import (
@@ -28,6 +26,7 @@ from revocab.evaluation.prompts import render
 from revocab.evaluation.resume import checkpoint_fingerprint, code_fingerprint, digest
 from revocab.evaluation.statistics import SCORE_COLUMNS
 from revocab.io import read_json, read_jsonl, sha256, write_csv, write_json, write_jsonl
+from revocab.models.load import loading, quiet_loading
 
 COLUMNS = (
     *SCORE_COLUMNS,

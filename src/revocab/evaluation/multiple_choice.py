@@ -18,7 +18,6 @@ from revocab.evaluation.checkpoint import (
     check_model_folder,
     choose_device,
     choose_dtype,
-    quiet_loading,
     tokenizer_fingerprint,
 )
 from revocab.evaluation.model import load_model
@@ -26,6 +25,7 @@ from revocab.evaluation.resume import checkpoint_fingerprint, code_fingerprint, 
 from revocab.evaluation.statistics import SCORE_COLUMNS, Items, bootstrap, mean_items
 from revocab.evaluation.tasks import read_yaml
 from revocab.io import read_json, sha256, write_csv, write_json, write_jsonl
+from revocab.models.load import quiet_loading
 
 if TYPE_CHECKING:
     from lm_eval.tasks.manager import TaskDict

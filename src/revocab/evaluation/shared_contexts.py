@@ -20,6 +20,7 @@ import torch
 from lm_eval.models.huggingface import HFLM
 
 from revocab.evaluation.long_prompts import refuse_long
+from revocab.evaluation.overflow import refuse_likelihoods
 
 #: Families of which it is known that logits are the output matrix times the decoder's output.
 PLAIN_HEADS = frozenset({"llama", "mistral", "qwen2", "qwen3"})
@@ -85,8 +86,10 @@ class SharedContextLM(HFLM):
         )
 
     def loglikelihood(self, requests, disable_tqdm=False):
-        """Score requests, with a progress bar only on a terminal."""
-        return super().loglikelihood(requests, disable_tqdm or not sys.stderr.isatty())
+        """Score requests, with a progress bar only on a terminal; refuse what is not finite."""
+        results = super().loglikelihood(requests, disable_tqdm or not sys.stderr.isatty())
+        refuse_likelihoods(requests, results, self.model.dtype)
+        return results
 
     def tok_encode(self, string, add_special_tokens=None, left_truncate_len=None, **options):
         """Return token ids as the harness would, from memory if the text was seen before."""

@@ -21,6 +21,7 @@ from revocab.models import provenance
 from revocab.models.counterparts import Counterparts
 from revocab.models.folder import ModelFolder, check_tokenizer_folder
 from revocab.models.ids import special_ids
+from revocab.models.load import check_model
 from revocab.models.other_tables import check_other_tables
 from revocab.progress import Say, silent
 
@@ -254,13 +255,16 @@ def initialise_model(
 
     The source tokenizer is taken from the source folder unless given. Writes, beside the model,
     ``provenance.json``, ``diagnostics.json`` with its figure, a model card and, last,
-    ``manifest.json``; all at once, at the end. ``say`` is told what is being done.
+    ``manifest.json``; all at once, at the end. ``say`` is told what is being done. Raises
+    :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses, in source or
+    helper, and for options and folders that do not fit.
     """
     check_device(device)
     say(f"reading {source.name}")
     chosen = find_method(method)
     checked = check_options(chosen, options or {})
     model = ModelFolder(source)
+    check_model(source)
     source_tokenizer = source_tokenizer or source
     made_of: dict[str, Any] = {
         "method": method,
@@ -292,6 +296,7 @@ def initialise_model(
     check_other_tables(model, len(vocabularies.source_tokenizer))
     helper_folder = ModelFolder(helper) if needed == "helper" else None
     if helper_folder:
+        check_model(helper)
         _check_helper(helper_folder, vocabularies.target_tokenizer)
         made_of["helper"] = fingerprint_all(helper_folder, helper_folder.path)
     found = vocabularies.intersection

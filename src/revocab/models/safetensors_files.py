@@ -30,6 +30,26 @@ def read_tensor(path: Path, name: str) -> torch.Tensor:
         return handle.get_tensor(name)
 
 
+def equal_tensors(first: tuple[Path, str], second: tuple[Path, str]) -> bool:
+    """Tell whether two stored tensors, each a file and a name, hold the same values.
+
+    They are compared in blocks of rows, so that neither is in memory as a whole.
+    """
+    import torch
+    from safetensors import safe_open
+
+    with safe_open(first[0], "pt") as one, safe_open(second[0], "pt") as other:
+        parts = one.get_slice(first[1]), other.get_slice(second[1])
+        shape = parts[0].get_shape()
+        if shape != parts[1].get_shape():
+            return False
+        rows = max(1, _COPY_BYTES // max(1, 4 * math.prod(shape[1:])))
+        return all(
+            torch.equal(*(part[at : at + rows] for part in parts))
+            for at in range(0, shape[0], rows)
+        )
+
+
 def parameter_bytes(folder: Path, dtype: str) -> int | None:
     """Return the bytes of a model folder's weights once loaded in ``dtype``; ``auto``: as stored.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from revocab import io
 from revocab.errors import RevocabError
+from revocab.models.finite import tensor_problem
 from revocab.models.folder import ModelFolder
 from revocab.models.links import copy_present
 from revocab.models.safetensors_header import read_header
@@ -79,13 +80,21 @@ def export(
     """Write ``state``, the weights, cast to ``dtype``, with the companions of ``source_folder``.
 
     Tied matrices stay one tensor. Configuration and tokenizer are the source's own bytes: training
-    changes nothing but weights.
+    changes nothing but weights. Raises :class:`RevocabError`, and writes nothing, if a weight is
+    not finite, or is not once it is cast.
     """
+    trained = state
     cast: dict[int, torch.Tensor] = {}
     state = {
         name: cast.setdefault(tensor.data_ptr(), tensor.detach().to("cpu", dtype))
         for name, tensor in state.items()
     }
+    if problem := tensor_problem(state):
+        if tensor_problem(trained):
+            reason = "training diverged: lower learning_rate, or raise warmup_steps"
+        else:
+            reason = f"too large for {dtype}, the source's dtype: save the source in float32"
+        raise RevocabError(f"{target_folder}: not exported; not finite: {problem}; {reason}")
     with io.atomic_folder(target_folder) as temporary:
         model.save_pretrained(temporary, state_dict=state)
         copy_present(source_folder, COMPANIONS, temporary)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from revocab import io
 from revocab.errors import RevocabError
+from revocab.models.load import load_causal_lm
 from revocab.training import checkpoints, state
 from revocab.training.measure import (
     Costs,
@@ -81,10 +82,11 @@ def load_inputs(run: Run) -> Inputs:
     """Load data and model (float32 weights whatever the source's dtype); check that they fit.
 
     Raises :class:`RevocabError` for damaged or too little data, for data mixed for other stages,
-    and for ids or lengths that the model does not have.
+    for ids or lengths that the model does not have, and for what
+    :func:`revocab.models.load.check_model` refuses.
     """
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
+    from transformers import AutoConfig
 
     from revocab.training.data import check_fit, check_stages, open_packed
     from revocab.training.evaluate import open_heldout
@@ -95,20 +97,16 @@ def load_inputs(run: Run) -> Inputs:
     check_stages(packed.manifest, run.settings)
     heldout, manifest = open_heldout(run.heldout)
     checksums = input_checksums(run)
-    config = AutoConfig.from_pretrained(run.model, local_files_only=True)
+    config = AutoConfig.from_pretrained(run.model, local_files_only=True, trust_remote_code=False)
     check_fit(packed, config, run.model, manifest)
-    model = AutoModelForCausalLM.from_pretrained(
-        run.model,
-        config=config,
-        dtype=torch.float32,
-        attn_implementation="sdpa",
-        local_files_only=True,
+    model = load_causal_lm(
+        run.model, dtype=torch.float32, config=config, attn_implementation="sdpa"
     )
     return Inputs(model, checkpoints.stored_dtype(run.model), packed, heldout, checksums)
 
 
 class CheckpointWork:
-    """What is done at a checkpoint: export the weights, then held-out losses."""
+    """What is done at a checkpoint: held-out losses, then the weights are exported."""
 
     def __init__(self, run: Run, inputs: Inputs, tables: Tables | None):
         self.run = run
@@ -120,20 +118,24 @@ class CheckpointWork:
 
     def evaluate(self, trainer: RecipeTrainer, step: int) -> None:
         """Append the held-out losses of the model as it stands; processes share the batches."""
-        from revocab.training.evaluate import heldout_rows
+        from revocab.training.evaluate import check_heldout, heldout_rows
 
         begin = time.perf_counter()
         sharded = trainer.is_fsdp_enabled
         model = trainer.model_wrapped if sharded else self.inputs.model
         rows = heldout_rows(model, self.inputs.heldout, step, through_forward=sharded)
+        check_heldout(rows)
         if self.tables is not None:
             self.tables.append(HELDOUT, rows)
         self.evaluation_seconds += time.perf_counter() - begin
 
     def __call__(self, trainer: RecipeTrainer, step: int) -> None:
-        """Do both for the checkpoint at ``step``; before the first step, evaluate alone."""
+        """Do both for the checkpoint at ``step``; before the first step, evaluate alone.
+
+        Nothing is exported of a model whose losses or weights are not finite.
+        """
+        self.evaluate(trainer, step)
         if step == 0:
-            self.evaluate(trainer, 0)
             self.before_training = self.evaluation_seconds
             return
         begin = time.perf_counter()
@@ -143,7 +145,6 @@ class CheckpointWork:
             folder = checkpoints.step_folder(run.out, step)
             checkpoints.export(inputs.model, weights, inputs.dtype, run.model, folder)
         self.export_seconds += time.perf_counter() - begin
-        self.evaluate(trainer, step)
 
 
 def train(run: Run) -> dict[str, Any]:
