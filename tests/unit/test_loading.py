@@ -75,6 +75,8 @@ def test_a_damaged_model_is_refused(place, tmp_path, use, damage):
     folder, out = damaged(place.sound, tmp_path / "model", change), tmp_path / "out"
     with pytest.raises(RevocabError) as caught:
         USES[use](place, folder, out)
+    if damage == "no head" and use in ("source", "copy"):
+        words = "0 stored tensors match 'lm_head.weight'"  # what has no head has no vocabulary
     assert str(folder) in str(caught.value) and words in str(caught.value)
     assert not (out / "manifest.json").exists() and not out.is_file()
     assert not list(out.glob("*")), "something was written"
@@ -193,7 +195,7 @@ def test_a_file_that_is_cut_off_is_refused(place, tmp_path):
     shutil.copytree(place.sound, tmp_path / "cut")
     weights = tmp_path / "cut" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1000])
-    with pytest.raises(RevocabError, match="could not be loaded"):
+    with pytest.raises(RevocabError, match=r"ends at byte .* of .*fetch it again"):
         load_causal_lm(tmp_path / "cut", dtype="float32")
 
 

@@ -65,13 +65,6 @@ def test_a_further_table_is_an_error_before_any_computation(
     assert f"{name} {list(shape)} has as many" in text
     assert "lapt" in text
     assert ("columns" in text) == (shape[0] not in (rows, rows + 9, 777))
-    # Where the vocabulary stays, nothing is stale.
-    assert name in ModelFolder(adapt_lapt(source, tmp_path / "lapt")).tensors
-
-
-def adapt_lapt(source, out):
-    apply.initialise_model(source, out, "lapt")
-    return out
 
 
 def test_all_tables_are_listed_of_every_shard(toys, tmp_path):

@@ -264,7 +264,6 @@ def initialise_model(
     chosen = find_method(method)
     checked = check_options(chosen, options or {})
     model = ModelFolder(source)
-    check_model(source)
     source_tokenizer = source_tokenizer or source
     made_of: dict[str, Any] = {
         "method": method,
@@ -274,6 +273,7 @@ def initialise_model(
         "libraries": provenance.library_versions(),
     }
     if chosen.keeps_vocabulary:
+        check_model(source)
         with atomic_folder(out) as folder:
             copy_unchanged(model, source_tokenizer, folder)
             _finish(folder, made_of, {"method": method, "matrices": {}, "warnings": []})
@@ -294,6 +294,7 @@ def initialise_model(
     check_tokenizer_folder(target_tokenizer)
     vocabularies = Vocabularies(source_tokenizer, target_tokenizer, identity, pairs)
     check_other_tables(model, len(vocabularies.source_tokenizer))
+    check_model(source)
     helper_folder = ModelFolder(helper) if needed == "helper" else None
     if helper_folder:
         check_model(helper)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
 from revocab.models.finite import file_problems
-from revocab.models.folder import ModelFolder
+from revocab.models.folder import ModelFolder, read_settings
 from revocab.models.safetensors_files import equal_tensors
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ def check_model(folder: str | Path) -> None:
     read once, in blocks.
     """
     model = ModelFolder(Path(folder))
+    if (generation := model.path / "generation_config.json").is_file():
+        read_settings(generation)  # transformers fails on what is no object, without naming it
     problems: list[str] = []
     if (model.path / _SINGLE).is_file() and _SINGLE not in model.files:
         problems.append(
@@ -125,7 +127,8 @@ def _differences(folder: str | Path, model: PreTrainedModel, info: dict[str, Any
             f"{folder}: tensors of {name} are missing: {_some(missing)}; they would be filled at"
             " random: fetch or save the model again"
         )
-    if unexpected := sorted(info["unexpected_keys"]):
+    copies = ModelFolder(Path(folder)).tied_copies  # under whatever name a head is known by
+    if unexpected := sorted({*info["unexpected_keys"]} - {*copies}):
         yield (
             f"{folder}: tensors that {name} does not have: {_some(unexpected)}; they would be left"
             " out: correct config.json if it describes another model, or remove them"
