@@ -140,6 +140,7 @@ def item(scores, tokens=1, lengths=None, texts=None, doc=0):
         ([-10.0, -20.0], {"lengths": [5, 11]}, False),
         ([-10.0, -20.0], {"lengths": [5, 0]}, False),
         ([-10.0], {}, False),
+        ([-10.0, -20.0, -1.0, -1.0], {"lengths": [5, 11, None, None]}, False),  # mutual information
     ],
 )
 def test_which_items_are_near(scores, options, near):

@@ -34,13 +34,16 @@ def note_lengths(task: Task) -> None:
     """
     from lm_eval.api.task import ConfigurableTask
 
-    if not isinstance(task, ConfigurableTask) or "acc_norm" not in task.aggregation():
+    plain = isinstance(task, ConfigurableTask) and task.OUTPUT_TYPE == "multiple_choice"
+    if not plain or "acc_norm" not in task.aggregation():
         return
     lengths: dict[int, list[int]] = {}
     for instance in task.instances:
         if instance.doc_id not in lengths:
             lengths[instance.doc_id] = [len(one) for one in task.doc_to_choice(instance.doc)]
-        instance.choice_length = lengths[instance.doc_id][instance.idx]
+        own = lengths[instance.doc_id]
+        # With acc_mutual_info all choices follow once more, without a context: no choices of ours.
+        instance.choice_length = own[instance.idx] if instance.idx < len(own) else None
 
 
 def near_ties(
@@ -52,10 +55,13 @@ def near_ties(
     """Return the request indices of each item whose best choice rounding could change.
 
     ``requests`` and ``answers`` (log-likelihood, greedy) go with ``instances``; ``rounding`` is the
-    dtype's (2^-23 for float32). Requests without ``choice_length`` are compared as they are.
+    dtype's (2^-23 for float32). Requests without ``choice_length`` are compared as they are; those
+    that have None there are not compared.
     """
     items: dict[tuple[Any, Any], list[int]] = {}
     for i, instance in enumerate(instances):
+        if getattr(instance, "choice_length", 0) is None:
+            continue
         items.setdefault((instance.task_name, instance.doc_id), []).append(i)
     found = []
     for indices in items.values():
@@ -65,7 +71,7 @@ def near_ties(
         for i in choices:
             score = answers[i][0]
             error = UNITS * rounding * max(abs(score), len(requests[i][2]))
-            bounded.append((score, error, getattr(instances[i], "choice_length", None)))
+            bounded.append((score, error, getattr(instances[i], "choice_length", 0)))
         if undecided([(score, error) for score, error, _ in bounded]) or undecided(
             [(score / length, error / length) for score, error, length in bounded if length]
         ):
