@@ -11,7 +11,7 @@ VENV_VLLM ?= .venv-vllm
 # unbabel-comet needs transformers 4 and numpy 1.
 VENV_COMET ?= .venv-comet
 
-.PHONY: help install vllm comet demo test test-all hub quick lint format clean
+.PHONY: help install vllm comet demo test test-all hub quick same-bytes lint format clean
 
 help:  ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -70,6 +70,11 @@ test-all: install vllm comet  ## `make test` with the real vLLM and COMET, and `
 
 quick: install  ## the tests without the two that run a whole DAG
 	$(BIN)/python -m pytest -m "not demo and not hub"
+
+# More options: make same-bytes BASE=COMMIT ARGS="--moved results/a=results/b"
+same-bytes: install  ## the smaller demo at BASE=<commit> and as it stands: what differs (docs/development.md)
+	$(if $(BASE),,$(error name the commit to compare with: make same-bytes BASE=<commit>))
+	$(BIN)/python tests/support/same_bytes.py $(BASE) --cores $(CORES) $(ARGS)
 
 lint: install  ## style of Python and of the workflow
 	$(BIN)/ruff check .

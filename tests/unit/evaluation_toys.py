@@ -59,6 +59,34 @@ def write_model(
     return folder
 
 
+#: Characters that :func:`plant_twins` makes the same to a model, and items of which they are the
+#: only difference: their choices have the same score, but for rounding.
+TWINS = ("X", "Y")
+TWIN_ROWS: list[dict[str, Any]] = [
+    {
+        "id": f"t{i}",
+        "question": f"Chi vende {'il pane ' * (i % 7)}numero {i}?",
+        "choices": [f"{TWINS[i % 2]} il gatto è", f"{TWINS[1 - i % 2]} il gatto è", "no"],
+        "answer": 0,
+    }
+    for i in range(40)
+]
+
+
+def plant_twins(folder: Path) -> Path:
+    """Give the tokens of ``TWINS`` the same rows in a model's embedding and output matrix."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    first, second = AutoTokenizer.from_pretrained(folder).convert_tokens_to_ids(list(TWINS))
+    with torch.no_grad():
+        for matrix in (model.get_input_embeddings().weight, model.get_output_embeddings().weight):
+            matrix[second] = matrix[first]
+    model.save_pretrained(folder)
+    return folder
+
+
 def make_tokenizer():
     """Return a byte-level BPE tokenizer that puts <s> before each text."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers

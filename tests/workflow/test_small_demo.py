@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from small_demo import CONFIG_FILES
 
 BIN = Path(sys.executable).parent
-#: With what goes beyond the paper's tables: every rule but those of COMET runs here.
-OVERLAYS = ["config/overlays/small.yaml", "config/overlays/evaluation-extra.yaml"]
-SMALL = ["--configfile", "config/demo.yaml", *OVERLAYS]
+SMALL = ["--configfile", *CONFIG_FILES]
 
 
 def snakemake(repository: Path, *arguments: str) -> subprocess.CompletedProcess:

@@ -66,6 +66,7 @@ def load_vllm(folder: str | Path, *, device: str, dtype: str, long_prompts: str)
         """The harness's model; counts or refuses requests that it would cut."""
 
         truncated = 0
+        rescored = 0  # vLLM shares contexts by itself, and nothing is compared
 
         def loglikelihood(self, requests, disable_tqdm=False):
             results = super().loglikelihood(requests, disable_tqdm or not sys.stderr.isatty())
