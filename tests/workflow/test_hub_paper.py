@@ -50,7 +50,7 @@ def comet_folder(repository, tmp_path_factory) -> Path | None:
     if not python.is_file():
         return None
     out = tmp_path_factory.mktemp("comet")
-    script = repository / "tests/unit/comet_checkpoint.py"
+    script = repository / "tests/support/comet_checkpoint.py"
     subprocess.run([python, script, out, "xlm-roberta-large"], check=True)
     return out
 
