@@ -6,8 +6,26 @@ import os
 from pathlib import Path
 
 import pytest
+from durations import Durations
+from once import once
+from run_snakemake import succeed
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+#: The tests' own experiment; ``small`` builds it.
+SMALL = ("--cores", "2", "--configfile", "tests/experiments/small.yaml")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Durations(config), "durations")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What reads the small experiment waits for a whole DAG."""
+    for item in items:
+        if "small" in getattr(item, "fixturenames", ()):
+            item.add_marker("dag")
 
 
 @pytest.fixture(scope="session")
@@ -22,3 +40,10 @@ def shared_folder() -> Path:
     if not (folder / "data").is_dir():
         pytest.skip(f"no shared data folder at {folder} (set REVOCAB_SHARED)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory) -> Path:
+    """The results of tests/experiments/small.yaml, built once for a test run; read them only."""
+    once(tmp_path_factory, "small", lambda: succeed(REPOSITORY, *SMALL))
+    return REPOSITORY / "results/small"
