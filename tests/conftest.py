@@ -17,15 +17,19 @@ SMALL = ("--cores", "2", "--configfile", "tests/experiments/small.yaml")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Workers share the cores; a lone process keeps its threads.
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
     config.pluginmanager.register(Durations(config), "durations")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What reads the small experiment waits for a whole DAG."""
+    """What reads the small experiment waits for a DAG; its own tests come first and build it."""
     for item in items:
         if "small" in getattr(item, "fixturenames", ()):
             item.add_marker("dag")
+    items.sort(key=lambda item: item.path.name != "test_small.py")
 
 
 @pytest.fixture(scope="session")

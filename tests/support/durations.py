@@ -1,8 +1,9 @@
 """Budgets of durations: a test run that has become slow fails in CI, and only there.
 
 ``tests/durations.yaml`` has the budgets, in seconds of processor time with that of child processes,
-so that a busy machine changes nothing. A test that it does not name has the common budget; one that
-it names is marked ``slow``, and ``make quick`` leaves it out.
+so that a busy machine changes nothing; fixtures count for the first test that needs them. A test
+that the file does not name has the common budget; one that it names is marked ``slow``, and
+``make quick`` leaves it out.
 """
 
 from __future__ import annotations
@@ -24,10 +25,15 @@ def processor_seconds() -> float:
     return sum(os.times()[:4])
 
 
+def name(test: str) -> str:
+    """Return a test's id without its parameters: what budgets go by."""
+    return test.partition("[")[0]
+
+
 def too_slow(found: dict[str, float], budgets: dict) -> list[str]:
     """Return a line for every test, and one for all, that took ``factor`` times its budget."""
     factor, named = budgets["factor"], budgets["tests"]
-    limits = {test: factor * named.get(test, budgets["each"]) for test in found}
+    limits = {test: factor * named.get(name(test), budgets["each"]) for test in found}
     slow = [
         f"{test}: {found[test]:.1f} s, at most {limits[test]:g} s"
         for test in sorted(found)
@@ -50,7 +56,7 @@ class Durations:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Mark the tests that have budgets of their own."""
         for item in items:
-            if item.nodeid in self.budgets["tests"]:
+            if name(item.nodeid) in self.budgets["tests"]:
                 item.add_marker("slow")
 
     def measured(self, item: pytest.Item) -> Iterator[None]:
@@ -75,7 +81,7 @@ class Durations:
         """Gather; with workers this is called in the process that started them, too."""
         if report.when == "call":
             self.found[report.nodeid] = sum(
-                seconds for name, seconds in report.user_properties if name == KEY
+                seconds for key, seconds in report.user_properties if key == KEY
             )
 
     @pytest.hookimpl(trylast=True)
@@ -88,8 +94,12 @@ class Durations:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say which tests were too slow."""
+        """Say which tests were too slow; with -v, what took more than the common budget."""
         terminalreporter.write_line(f"processor time: {sum(self.found.values()):.0f} s")
+        if self.config.option.verbose > 0:
+            for test, seconds in self.found.most_common():
+                if seconds > self.budgets["each"]:
+                    terminalreporter.write_line(f"{seconds:6.1f} s  {test}")
         if self.slow:
             terminalreporter.section(f"too slow ({KEY}; {self.file.name})")
             for line in self.slow:

@@ -91,7 +91,6 @@ def test_editing_a_module_reruns_its_stage_and_touching_it_does_not(repository, 
         return done.stdout + done.stderr
 
     run()
-    assert "Nothing to be done" in run("--dry-run")
     module = next((tmp_path / "src/revocab/models").glob("parameters.py"))
     os.utime(module)
     assert "Nothing to be done" in run("--dry-run")
