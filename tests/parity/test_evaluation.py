@@ -9,8 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "unit"))
 from evaluation_toys import IT_ROWS, TWIN_ROWS, plant_twins, write_model, write_task
 
 from revocab.evaluation import harness

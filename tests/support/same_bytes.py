@@ -1,4 +1,4 @@
-"""Run the smaller demo at two states of the code on this machine, and compare what they write.
+"""Run the small experiment at two states of the code on this machine, and compare what they write.
 
     python tests/support/same_bytes.py BASE [--moved OLD=NEW] [--config FILE …]
 
@@ -19,7 +19,6 @@ import io
 import json
 import os
 import platform
-import runpy
 import shutil
 import subprocess
 import sys
@@ -33,9 +32,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import compared_results
-from small_demo import CONFIG_FILES
 
 CACHE = "REVOCAB_SAME_BYTES"
+SMALL = "tests/experiments/small.yaml"
 THREADS = 1
 
 
@@ -45,12 +44,12 @@ class CannotCompare(Exception):
 
 @dataclass(frozen=True)
 class Runner:
-    """Runs the demo of states of a repository, and keeps the results."""
+    """Runs the experiment of states of a repository, and keeps the results."""
 
     repository: Path
     cache: Path
     cores: int
-    config: Sequence[str] = ()
+    config: Sequence[str]
 
     def git(self, *arguments: str, **options) -> bytes:
         """Return what git prints."""
@@ -80,11 +79,11 @@ class Runner:
             if Path(name).is_absolute()
         }
         versions = sorted({f"{one.name} {one.version}" for one in metadata.distributions()})
-        parts = [tree, CONFIG_FILES, list(self.config), fixed, platform.python_version(), versions]
+        parts = [tree, list(self.config), fixed, platform.python_version(), versions]
         return self.cache / hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
     def results(self, label: str, tree: str) -> Path:
-        """Return the checkout in which the demo of a state has run, running what is missing."""
+        """Return the checkout in which the experiment of a state has run, running what is missing."""
         folder = self.folder_of(tree)
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / "lock").open("w") as lock:
@@ -114,8 +113,7 @@ class Runner:
 
     def run(self, checkout: Path, log: Path) -> None:
         """Run the demo in a checkout, with its own code, one thread a job."""
-        files = list(self.config) or own_files(checkout)
-        command = [sys.executable, "-m", "snakemake", "--configfile", *files]
+        command = [sys.executable, "-m", "snakemake", "--configfile", *self.config]
         environment = {
             **os.environ,
             "PYTHONPATH": str(checkout / "src"),
@@ -134,12 +132,6 @@ class Runner:
             if done.returncode:
                 end = "\n".join(log.read_text("utf-8").splitlines()[-30:])
                 raise CannotCompare(f"the demo failed; the end of {log}:\n{end}")
-
-
-def own_files(checkout: Path) -> list[str]:
-    """Return the configuration files of a state's own smaller demo."""
-    module = checkout / "tests/support/small_demo.py"
-    return list(runpy.run_path(str(module))["CONFIG_FILES"]) if module.is_file() else CONFIG_FILES
 
 
 def say(text: str) -> None:
@@ -161,9 +153,9 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--ignore", action="append", default=[], metavar="PATTERN", help="files not to compare"
     )
     parser.add_argument(
-        "--config", nargs="+", default=[], metavar="FILE",
-        help="configuration of both, in place of each state's smaller demo; relative paths are "
-        "each state's own files",
+        "--config", nargs="+", metavar="FILE",
+        help="configuration of both (default: tests/experiments/small.yaml as it stands); relative "
+        "paths are each state's own files",
     )  # fmt: skip
     parser.add_argument("--repository", type=Path, default=Path.cwd())
     parser.add_argument("--cores", type=int, default=2)
@@ -187,7 +179,8 @@ def moved_path(text: str) -> tuple[str, str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run both states and print what differs; return the exit status."""
     options = parse(arguments)
-    runner = Runner(options.repository, options.cache.resolve(), options.cores, options.config)
+    config = options.config or [str(options.repository.resolve() / SMALL)]
+    runner = Runner(options.repository, options.cache.resolve(), options.cores, config)
     try:
         trees = {options.base: runner.tree_of(options.base)}
         trees["the working tree"] = runner.tree_as_it_stands()
