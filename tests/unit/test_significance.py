@@ -199,6 +199,10 @@ def test_comet_scores_take_the_place_of_the_empty_ones(root, tmp_path):
 
     copy = tmp_path / "demo"
     shutil.copytree(root, copy)
+    content = read_json(copy / "experiment.json")
+    models = {"comet_model": "o/comet", "xcomet_model": "o/xcomet"}
+    content["experiment"]["evaluation"]["generation"] |= models
+    write_json(copy / "experiment.json", content)
     results = Results(copy)
     base = results.base("mistral")
     row = {"run": base.id, "step": 0, "task": "flores_en_it", "stderr": 1.0, "low": 80, "high": 84}

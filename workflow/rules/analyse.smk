@@ -11,8 +11,8 @@ rule count_parameters:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
-        arguments=repeated(
+        python=not_recorded(PYTHON),
+        arguments=lambda wildcards: repeated(
             "--architecture", [entry.model_dump_json() for entry in EXPERIMENT.parameters]
         ),
     shell:
@@ -31,7 +31,7 @@ rule measure_similarity:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
+        python=not_recorded(PYTHON),
         arguments=similarity_arguments,
         out=folder,
     shell:
@@ -55,8 +55,8 @@ rule measure_scale:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
-        arguments=scale_arguments(EXPERIMENT.scale),
+        python=not_recorded(PYTHON),
+        arguments=lambda wildcards: scale_arguments(EXPERIMENT.scale),
         out=folder,
     shell:
         "{params.python:q} scripts/measure_scale.py {params.arguments:q} --out {params.out:q} 2> {log:q}"
@@ -64,7 +64,7 @@ rule measure_scale:
 
 rule compare_runs:
     input:
-        experiment=f"{RESULTS}/experiment.json",
+        experiment=settings_of("scores"),
         scores=f"{RESULTS}/scores.parquet",
         by_item=significance_inputs,
         code=code("compare_runs"),
@@ -75,14 +75,14 @@ rule compare_runs:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
+        python=not_recorded(PYTHON),
         results=lambda wildcards: RESULTS,
         steps=lambda wildcards: repeated("--step", significance_steps(wildcards.group)),
         arguments=options(
             resamples=EXPERIMENT.evaluation.significance.resamples, seed=EXPERIMENT.seed
         ),
     shell:
-        "{params.python:q} scripts/compare_runs.py --results {params.results:q}"
+        "{params.python:q} scripts/compare_runs.py --results {params.results:q} --experiment {input.experiment:q}"
         " --group {wildcards.group} {params.steps:q} {params.arguments:q} --out {output:q} 2> {log:q}"
 
 
@@ -100,7 +100,7 @@ rule measure_efficiency:
         engine_environment(GENERATION.engine)
     threads: workflow.cores or 1
     params:
-        python=GENERATION_PYTHON,
+        python=not_recorded(GENERATION_PYTHON),
         arguments=efficiency_arguments,
     shell:
         "{params.python:q} scripts/measure_efficiency.py --run {wildcards.run}"

@@ -10,6 +10,7 @@ from snakemake.settings.types import DeploymentMethod
 from revocab.config import as_json, expand as expand_runs, validate
 from revocab.config.checks import WORLD_PARTS
 from revocab.config.expand import checkpoint_steps, stage_mixtures
+from revocab.config.reads import READ, read_by
 from revocab.errors import RevocabError
 from revocab.evaluation.vllm_environment import vllm_python
 from revocab.imports import closure
@@ -78,6 +79,14 @@ def folder(wildcards, output):
     return str(Path(output[0]).parent)
 
 
+# What runs a job again: its code, its inputs, and every param that is a value or a function of
+# wildcards alone. Snakemake records none of a function that also takes output, resources or threads:
+# what decides a result must never be in one, what only says how a machine computes it always is.
+def not_recorded(value):
+    """Return a param that runs nothing again when it changes."""
+    return lambda wildcards, resources: value
+
+
 def options(**values):
     """Return ``--key value`` arguments; None and False are left out, True is a bare flag."""
     arguments = []
@@ -118,6 +127,11 @@ def source_spec(source):
     if source.lines:
         return ",".join(f"{language}={path}" for language, path in source.lines.items())
     return source_files(source)[0]
+
+
+def settings_of(part):
+    """Return the file with what a part of the report reads of the experiment."""
+    return f"{RESULTS}/settings/{part}.json"
 
 
 def corpus_folder(corpus):

@@ -13,7 +13,7 @@ rule build_world:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
+        python=not_recorded(PYTHON),
         arguments=options(**EXPERIMENT.world.model_dump()) if EXPERIMENT.world else [],
         out=folder,
     shell:
@@ -33,7 +33,7 @@ rule prepare_corpus:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
+        python=not_recorded(PYTHON),
         arguments=corpus_arguments,
         out=folder,
     shell:

@@ -15,7 +15,7 @@ rule build_task:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
+        python=not_recorded(PYTHON),
         arguments=task_arguments,
     shell:
         "{params.python:q} scripts/build_task.py --task {wildcards.task} {params.arguments:q}"
@@ -35,7 +35,7 @@ rule score_multiple_choice:
     conda:
         engine_environment(CHOICES.engine)
     params:
-        python=CHOICES_PYTHON,
+        python=not_recorded(CHOICES_PYTHON),
         models=lambda wildcards: step_arguments(
             RUNS[wildcards.run], RUNS[wildcards.run].scored_steps()
         ),

@@ -16,7 +16,7 @@ rule build_prompts:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
+        python=not_recorded(PYTHON),
         arguments=prompt_arguments,
     shell:
         "{params.python:q} scripts/build_prompts.py --task {wildcards.task} {params.arguments:q}"
@@ -36,7 +36,7 @@ rule generate_text:
     conda:
         engine_environment(GENERATION.engine)
     params:
-        python=GENERATION_PYTHON,
+        python=not_recorded(GENERATION_PYTHON),
         models=lambda wildcards: step_arguments(
             RUNS[wildcards.run], RUNS[wildcards.run].select(GENERATION.steps)
         ),
@@ -47,13 +47,14 @@ rule generate_text:
             engine=GENERATION.engine,
             max_new_tokens=GENERATION.max_new_tokens,
             context_length=GENERATION.context_length,
-            comet_apart=GENERATION.comet_model is not None,
             limit=LIMITS.copy().pop() if len(LIMITS) == 1 else None,
         ),
+        # Which reason stands in COMET's empty rows; the text and its other scores are the same.
+        comet=not_recorded(options(comet_apart=GENERATION.comet_model is not None)),
         out=folder,
     shell:
         "{params.python:q} scripts/generate_text.py --run {wildcards.run} {params.models:q}"
-        " {params.prompts:q} {params.arguments:q} --out {params.out:q} 2> {log:q}"
+        " {params.prompts:q} {params.arguments:q} {params.comet:q} --out {params.out:q} 2> {log:q}"
 
 
 rule score_comet:
@@ -69,7 +70,7 @@ rule score_comet:
     conda:
         "../../envs/comet.yaml"
     params:
-        python=comet_python(),
+        python=not_recorded(comet_python()),
         folder=folder,
         prompts=repeated(
             "--prompts", [f"{task}={RESULTS}/prompts/{task}.jsonl" for task in GENERATION.tasks]

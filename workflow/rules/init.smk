@@ -13,7 +13,7 @@ rule fetch_model:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
+        python=not_recorded(PYTHON),
         arguments=lambda wildcards: options(
             hub=EXPERIMENT.models[wildcards.model].hub,
             revision=EXPERIMENT.models[wildcards.model].revision,
@@ -37,7 +37,7 @@ rule build_stand_in:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
+        python=not_recorded(PYTHON),
         tokenizer=lambda wildcards: tokenizer_folder(EXPERIMENT.models[wildcards.model].tokenizer),
         arguments=stand_in_arguments,
         out=folder,
@@ -59,7 +59,7 @@ rule train_auxiliary:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
+        python=not_recorded(PYTHON),
         tokenizer=lambda wildcards: tokenizer_folder(wildcards.target),
         arguments=auxiliary_arguments,
         out=folder,
@@ -81,7 +81,7 @@ rule init_embeddings:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
+        python=not_recorded(PYTHON),
         arguments=init_arguments,
         out=folder,
     shell:

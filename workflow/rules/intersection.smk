@@ -16,7 +16,7 @@ rule intersect_vocabularies:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
+        python=not_recorded(PYTHON),
         source=lambda wildcards: tokenizer_folder(wildcards.source),
         target=lambda wildcards: tokenizer_folder(wildcards.target),
         identity=identity_of,

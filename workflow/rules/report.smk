@@ -3,6 +3,7 @@
 
 localrules:
     write_experiment,
+    write_settings,
 
 
 rule write_experiment:
@@ -15,16 +16,30 @@ rule write_experiment:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
-        values=json.dumps(as_json(EXPERIMENT)),
+        python=not_recorded(PYTHON),
+        values=lambda wildcards: json.dumps(as_json(EXPERIMENT)),
     shell:
         "{params.python:q} scripts/write_experiment.py --values {params.values:q} --out {output:q} 2> {log:q}"
 
 
+use rule write_experiment as write_settings with:
+    output:
+        settings_of("{part}"),
+    log:
+        f"{RESULTS}/logs/write_settings/{{part}}.log",
+    wildcard_constraints:
+        part=one_of(READ),
+    conda:
+        "../../envs/core.yaml"
+    params:
+        python=not_recorded(PYTHON),
+        values=lambda wildcards: json.dumps(read_by(wildcards.part, EXPERIMENT)),
+
+
 rule collect_scores:
     input:
-        experiment=f"{RESULTS}/experiment.json",
-        results=all_results(),
+        experiment=settings_of("scores"),
+        results=score_files(),
         published=(
             sorted(map(str, Path(EXPERIMENT.paper_values).glob("*.csv")))
             if EXPERIMENT.paper_values
@@ -39,15 +54,15 @@ rule collect_scores:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
+        python=not_recorded(PYTHON),
         results=lambda wildcards: RESULTS,
     shell:
-        "{params.python:q} scripts/collect_scores.py --results {params.results:q} --out {output.parquet:q} 2> {log:q}"
+        "{params.python:q} scripts/collect_scores.py --results {params.results:q} --experiment {input.experiment:q} --out {output.parquet:q} 2> {log:q}"
 
 
 rule make_tables:
     input:
-        experiment=f"{RESULTS}/experiment.json",
+        experiment=settings_of("tables"),
         scores=f"{RESULTS}/scores.parquet",
         more=table_inputs(),
         code=code("make_tables"),
@@ -62,17 +77,18 @@ rule make_tables:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
+        python=not_recorded(PYTHON),
         results=lambda wildcards: RESULTS,
         out=folder,
     shell:
-        "{params.python:q} scripts/make_tables.py --results {params.results:q} --out {params.out:q} 2> {log:q}"
+        "{params.python:q} scripts/make_tables.py --results {params.results:q} --experiment {input.experiment:q} --out {params.out:q} 2> {log:q}"
 
 
 rule make_figures:
     input:
-        experiment=f"{RESULTS}/experiment.json",
+        experiment=settings_of("figures"),
         scores=f"{RESULTS}/scores.parquet",
+        fertility=f"{RESULTS}/fertility/manifest.json",
         code=code("make_figures"),
     output:
         [
@@ -85,17 +101,19 @@ rule make_figures:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
+        python=not_recorded(PYTHON),
         results=lambda wildcards: RESULTS,
         out=folder,
     shell:
-        "{params.python:q} scripts/make_figures.py --results {params.results:q} --out {params.out:q} 2> {log:q}"
+        "{params.python:q} scripts/make_figures.py --results {params.results:q} --experiment {input.experiment:q} --out {params.out:q} 2> {log:q}"
 
 
 rule check_artefacts:
     input:
+        experiment=settings_of("checks"),
         tables=rules.make_tables.output,
         figures=rules.make_figures.output,
+        world=world_files(),
         code=code("check_artefacts"),
     output:
         f"{RESULTS}/checks.json",
@@ -104,17 +122,19 @@ rule check_artefacts:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
+        python=not_recorded(PYTHON),
         results=lambda wildcards: RESULTS,
     shell:
-        "{params.python:q} scripts/check_artefacts.py --results {params.results:q} --out {output:q} 2> {log:q}"
+        "{params.python:q} scripts/check_artefacts.py --results {params.results:q} --experiment {input.experiment:q} --out {output:q} 2> {log:q}"
 
 
 rule build_report:
     input:
+        experiment=f"{RESULTS}/experiment.json",
         checks=f"{RESULTS}/checks.json",
         tables=rules.make_tables.output,
         figures=rules.make_figures.output,
+        more=report_inputs(),
         template="src/revocab/report/templates/report.html.j2",
         code=code("build_report"),
     output:
@@ -124,7 +144,7 @@ rule build_report:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
+        python=not_recorded(PYTHON),
         results=lambda wildcards: RESULTS,
     shell:
         "{params.python:q} scripts/build_report.py --results {params.results:q} --out {output:q} 2> {log:q}"

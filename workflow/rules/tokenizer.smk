@@ -13,7 +13,7 @@ rule build_tokenizer:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
+        python=not_recorded(PYTHON),
         arguments=tokenizer_arguments,
         out=folder,
     shell:
@@ -36,7 +36,7 @@ rule measure_fertility:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
+        python=not_recorded(PYTHON),
         arguments=repeated(
             "--tokenizer",
             [f"{one}={tokenizer_folder(one)}" for one in EXPERIMENT.fertility.tokenizers],

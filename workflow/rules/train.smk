@@ -14,13 +14,14 @@ rule pack_tokens:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
+        python=not_recorded(PYTHON),
         tokenizer=lambda wildcards: tokenizer_folder(wildcards.tokenizer),
         arguments=pack_arguments,
+        shards=shard_size,
         out=folder,
     shell:
         "{params.python:q} scripts/pack_tokens.py --tokenizer {params.tokenizer:q} {params.arguments:q}"
-        " --out {params.out:q} 2> {log:q}"
+        " {params.shards:q} --out {params.out:q} 2> {log:q}"
 
 
 rule pack_heldout:
@@ -35,7 +36,7 @@ rule pack_heldout:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
+        python=not_recorded(PYTHON),
         tokenizer=lambda wildcards: tokenizer_folder(wildcards.tokenizer),
         arguments=repeated(
             "--corpus", [f"{one}={corpus_folder(one)}" for one in EXPERIMENT.evaluation.heldout]
@@ -62,7 +63,7 @@ rule adapt_model:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
+        python=not_recorded(PYTHON),
         launcher=launcher,
         model=lambda wildcards: step_folder(RUNS[wildcards.run], 0),
         packed=lambda wildcards: run_training(wildcards)[0],
@@ -93,7 +94,7 @@ use rule adapt_model as pretrain_stand_in with:
     conda:
         "../../envs/core.yaml"
     params:
-        python=PYTHON,
+        python=not_recorded(PYTHON),
         launcher=launcher,
         model=lambda wildcards: f"{RESULTS}/models/{wildcards.model}/untrained",
         packed=lambda wildcards: pretraining(wildcards)[0],

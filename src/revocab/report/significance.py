@@ -95,6 +95,8 @@ def generation_items(results: Results, system: System) -> dict[tuple[str, str], 
             for metric, items in task_items(entry["kind"], entry["direction"], rows).items():
                 found[task, metric] = items
     for row in stored_items(results, system, COMET_ITEMS):
+        if row["metric"] not in results.comet_metrics:
+            continue
         found[row["task"], row["metric"]] = mean_items(row["values"])
     return found
 

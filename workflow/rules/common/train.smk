@@ -13,7 +13,7 @@ def packed_corpora(wildcards):
     return list(dict.fromkeys(one for mixture in drawn_mixtures(wildcards) for one in mixture))
 
 
-def pack_arguments(wildcards, resources):
+def pack_arguments(wildcards):
     """Return the options of pack_tokens: shares of the mixtures, and rows for the whole recipe."""
     recipe = EXPERIMENT.recipes[wildcards.recipe]
     mixtures = drawn_mixtures(wildcards)
@@ -37,10 +37,14 @@ def pack_arguments(wildcards, resources):
             repeat_corpora=recipe.repeat_corpora,
             document_masking=recipe.document_masking,
             size_exponent=recipe.size_exponent if by_size else None,
-            shard_bytes=resources.get("shard_bytes"),
         )
         + repeated("--heldout", heldout)
     )
+
+
+def shard_size(wildcards, resources):
+    """Return the size of files of packed tokens, where the profile gives one."""
+    return options(shard_bytes=resources.get("shard_bytes"))
 
 
 def training(tokenizer, mixture, recipe):
