@@ -30,6 +30,7 @@ from revocab.evaluation.engines import choose_engine
 from revocab.io import read_jsonl, write_json
 from revocab.models.cache import cache_bytes_per_token
 from revocab.models.safetensors_files import parameter_bytes
+from revocab.output import check_files
 
 
 @dataclass(frozen=True)
@@ -271,6 +272,7 @@ def measure_efficiency(
     options: Options,
 ) -> None:
     """Measure one checkpoint and write the numbers; they are times of this machine."""
+    check_files(out, inputs=[folder, text_file])
     found = measure(folder, text_file, corpus, language, options)
     write_json(out, {"run": run, "step": step, **found})
     print(

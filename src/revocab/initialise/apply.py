@@ -16,10 +16,11 @@ from revocab.initialise.method import Auxiliary, Inputs, Method, Options
 from revocab.initialise.options import check_options, find_method
 from revocab.initialise.rows import fill
 from revocab.initialise.write import copy_unchanged, write_adapted
-from revocab.io import atomic_folder, sha256, write_json, write_text
+from revocab.io import sha256, write_json, write_text
 from revocab.models import provenance
 from revocab.models.folder import ModelFolder
 from revocab.models.ids import special_ids
+from revocab.output import OutputFolder
 from revocab.progress import Say, silent
 
 if TYPE_CHECKING:
@@ -241,6 +242,8 @@ def initialise_model(
     ``provenance.json``, ``diagnostics.json`` with its figure, a model card and, last,
     ``manifest.json``; all at once, at the end. ``say`` is told what is being done.
     """
+    read = [source, source_tokenizer, target_tokenizer, pairs, helper, auxiliary]
+    output = OutputFolder(out, "adapted model", read)
     check_device(device)
     say(f"reading {source.name}")
     chosen = find_method(method)
@@ -255,7 +258,7 @@ def initialise_model(
         "libraries": provenance.library_versions(),
     }
     if chosen.keeps_vocabulary:
-        with atomic_folder(out) as folder:
+        with output.replaced() as folder:
             copy_unchanged(model, source_tokenizer, folder)
             _finish(folder, made_of, {"method": method, "matrices": {}, "warnings": []})
         return
@@ -321,7 +324,7 @@ def initialise_model(
     }
     report = {"method": method, "matrices": described, "warnings": warnings}
     say("writing the model folder")
-    with atomic_folder(out) as folder:
+    with output.replaced() as folder:
         ids = special_ids(vocabularies.target_tokenizer)
         made_of["special_token_ids"] = ids
         made_of["dropped_settings"] = write_adapted(

@@ -8,12 +8,14 @@ import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab import io
 from revocab.errors import RevocabError
+from revocab.output import OutputFolder
 
 if TYPE_CHECKING:
     import torch
 
+#: What a checkpoint's folder claims to be.
+KIND = "checkpoint"
 #: Files beside the weights that make a folder complete; copied as they are.
 COMPANIONS = (
     "config.json",
@@ -86,7 +88,7 @@ def export(
         name: cast.setdefault(tensor.data_ptr(), tensor.detach().to("cpu", dtype))
         for name, tensor in state.items()
     }
-    with io.atomic_folder(target_folder) as temporary:
+    with OutputFolder(target_folder, KIND, [source_folder]).replaced() as temporary:
         model.save_pretrained(temporary, state_dict=state)
         for name in COMPANIONS:
             if (source_folder / name).is_file():
