@@ -98,6 +98,12 @@ def read_claim(folder: Path) -> Claim | None:
         return None
 
 
+def is_whole(folder: Path) -> bool:
+    """Return whether a folder has a claim, and every file that it names."""
+    claim = read_claim(folder)
+    return claim is not None and all((folder / name).is_file() for name in claim.files)
+
+
 def files_below(folder: Path, *, claimed: bool = True) -> Iterator[Path]:
     """Yield every file and link below ``folder``, in order, relative to it; links are not followed.
 

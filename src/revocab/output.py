@@ -194,7 +194,8 @@ class ResumableFolder(OutputFolder):
         claim = self._claim()
         if earlier is not None:
             claim = replace(claim, files={**earlier.files, **claim.files})
-        claim.write(self.path)
+        if claim != earlier:
+            claim.write(self.path)
         for one in [*files_below(self.path, claimed=False)]:
             if TEMPORARY.fullmatch(one.name) and claim.owns(one.as_posix()):
                 (self.path / one).unlink()
@@ -299,7 +300,8 @@ def is_same_job(folder: Path, claim: Claim) -> bool:
 def make_room(temporary: Path) -> None:
     """Make an empty folder; of one that is there nothing but a claim's own files goes."""
     remove_own(temporary)
-    if temporary.is_symlink() or (temporary.exists() and [*temporary.iterdir()]):
+    free = temporary.is_dir() and not temporary.is_symlink() and not any(temporary.iterdir())
+    if os.path.lexists(temporary) and not free:
         raise RevocabError(
             f"{temporary}: in the way, and not known to be left by this command; remove it"
         )

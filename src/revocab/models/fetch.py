@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from revocab.claim import read_claim
+from revocab.claim import CLAIM, is_whole, read_claim
 from revocab.errors import RevocabError
 from revocab.hub import resolve
 from revocab.hub_errors import explain
@@ -20,9 +20,10 @@ from revocab.models.folder import (
 )
 from revocab.output import OutputFolder, check_files
 
-#: No pickles, no code. Some repositories hold a second copy of the weights in another layout.
+#: No pickles, no code. Some repositories hold a second copy of the weights in another layout, and
+#: those that were filled from here a claim.
 _ALLOW = ["*.safetensors", "*.json", "*.jinja", "*.txt", "*.model", "README.md", "LICENSE*"]
-_IGNORE = ["consolidated*", "original/*", "*/*"]
+_IGNORE = ["consolidated*", "original/*", "*/*", CLAIM]
 #: Where the Hub's client keeps what it knows of a folder's files, times among it.
 _CLIENT = ".cache"
 
@@ -50,9 +51,9 @@ def _from_hub(origin: dict[str, Any], output: OutputFolder) -> None:
     job = {"hub": origin["hub"], "commit": origin["commit"]}
     there = read_claim(output.path)
     here = there.files if there is not None and there.job == job else {}
-    kept = [name for name in here if (output.path / name).is_file()]
-    if here and len(kept) == len(here):
+    if here and is_whole(output.path):
         return
+    kept = [name for name in here if (output.path / name).is_file()]
     with output.replaced(job=job, resume=True) as folder:
         for name in kept:
             if not (folder / name).exists():

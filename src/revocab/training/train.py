@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab import io
-from revocab.claim import read_claim
+from revocab.claim import is_whole
 from revocab.errors import RevocabError
 from revocab.output import ResumableFolder
 from revocab.training import checkpoints, state
@@ -96,11 +96,11 @@ def finished_manifest(run: Run) -> dict[str, Any] | None:
     found = io.read_json(path)
     named = [run.out / entry["path"] for entry in found.get("checkpoints", ())]
     tables = [run.out / name for name in (LOSSES, HELDOUT)]
-    whole = all(read_claim(one) is not None for one in named) and all(map(Path.is_file, tables))
+    whole = all(map(is_whole, named)) and all(map(Path.is_file, tables))
     # Plain data of both, since JSON knows no tuples; the inputs are hashed last: they are large.
-    if not whole or found["settings"] != json.loads(json.dumps(run.settings.described())):
+    if not whole or found.get("settings") != json.loads(json.dumps(run.settings.described())):
         return None
-    return found if found["inputs"] == input_checksums(run) else None
+    return found if found.get("inputs") == input_checksums(run) else None
 
 
 @dataclass(frozen=True)
