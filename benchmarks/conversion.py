@@ -13,13 +13,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import struct
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from revocab.cli import run
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 METHODS = {
@@ -189,6 +190,13 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true", help="keep source and helper")
     arguments = parser.parse_args()
 
+    from revocab.claim import remove_own
+    from revocab.output import ResumableFolder
+
+    tokenizers = [arguments.source_tokenizer, arguments.target_tokenizer]
+    names = ("source/*", "helper/*")
+    work = ResumableFolder(arguments.work, "conversion benchmark", tokenizers, names=names)
+    work.hold()
     source, helper = arguments.work / "source", arguments.work / "helper"
     started = time.perf_counter()
     if not source.is_dir():
@@ -217,11 +225,11 @@ def main() -> None:
                 f"peak  ({folder_size(out):.2f} GB written)",
                 flush=True,
             )
-            shutil.rmtree(out)
+            remove_own(out)
     finally:
         if not arguments.keep:
-            shutil.rmtree(arguments.work)
+            remove_own(arguments.work)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -83,7 +83,7 @@ class Runner:
         return self.cache / hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
     def results(self, label: str, tree: str) -> Path:
-        """Return the checkout in which the experiment of a state has run, running what is missing."""
+        """Return the checkout in which a state has run the experiment, running what is missing."""
         folder = self.folder_of(tree)
         folder.mkdir(parents=True, exist_ok=True)
         with (folder / "lock").open("w") as lock:

@@ -30,6 +30,7 @@ from revocab.io import read_jsonl, write_json
 from revocab.models.cache import cache_bytes_per_token
 from revocab.models.load import load_causal_lm, loading, quiet_loading
 from revocab.models.safetensors_files import parameter_bytes
+from revocab.output import check_files
 from revocab.vocabulary.load import load_tokenizer
 
 
@@ -311,6 +312,7 @@ def measure_efficiency(
     options: Options,
 ) -> None:
     """Measure one checkpoint and write the numbers; they are times of this machine."""
+    check_files(out, inputs=[folder, text_file])
     found = measure(folder, text_file, corpus, language, options)
     write_json(out, {"run": run, "step": step, **found})
     print(

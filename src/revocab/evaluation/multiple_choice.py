@@ -26,6 +26,7 @@ from revocab.evaluation.statistics import SCORE_COLUMNS, Items, bootstrap, mean_
 from revocab.evaluation.tasks import read_yaml
 from revocab.io import read_json, sha256, write_csv, write_json, write_jsonl
 from revocab.models.load import quiet_loading
+from revocab.output import check_files
 
 if TYPE_CHECKING:
     from lm_eval.tasks.manager import TaskDict
@@ -70,6 +71,7 @@ def score_checkpoints(
     of a finished (step, task) are kept beside ``out`` until all are there, so that a killed
     evaluation continues where it was. Steps are numbers; rows are sorted by step, then task order.
     """
+    check_files(out, items_path(out), inputs=[*(folder for _, folder in models), *tasks])
     check_arguments(models, tasks)
     quiet_loading()
     state = State(out, options)

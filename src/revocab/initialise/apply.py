@@ -16,13 +16,14 @@ from revocab.initialise.method import Auxiliary, Inputs, Method, Options
 from revocab.initialise.options import check_options, find_method
 from revocab.initialise.rows import fill
 from revocab.initialise.write import copy_unchanged, write_adapted
-from revocab.io import atomic_folder, sha256, write_json, write_text
+from revocab.io import sha256, write_json, write_text
 from revocab.models import provenance
 from revocab.models.counterparts import Counterparts
 from revocab.models.folder import ModelFolder, check_tokenizer_folder
 from revocab.models.ids import special_ids
 from revocab.models.load import check_model
 from revocab.models.other_tables import check_other_tables
+from revocab.output import OutputFolder
 from revocab.progress import Say, silent
 
 if TYPE_CHECKING:
@@ -259,6 +260,8 @@ def initialise_model(
     :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses, in source or
     helper, and for options and folders that do not fit.
     """
+    read = [source, source_tokenizer, target_tokenizer, pairs, helper, auxiliary]
+    output = OutputFolder(out, "adapted model", read)
     check_device(device)
     say(f"reading {source.name}")
     chosen = find_method(method)
@@ -274,7 +277,7 @@ def initialise_model(
     }
     if chosen.keeps_vocabulary:
         check_model(source)
-        with atomic_folder(out) as folder:
+        with output.replaced() as folder:
             copy_unchanged(model, source_tokenizer, folder)
             _finish(folder, made_of, {"method": method, "matrices": {}, "warnings": []})
         return
@@ -344,7 +347,7 @@ def initialise_model(
     }
     report = {"method": method, "matrices": described, "warnings": warnings}
     say("writing the model folder")
-    with atomic_folder(out) as folder:
+    with output.replaced() as folder:
         made_of["special_token_ids"] = special_ids(vocabularies.target_tokenizer)
         made_of["dropped_settings"] = write_adapted(
             model,

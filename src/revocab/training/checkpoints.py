@@ -5,16 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab import io
 from revocab.errors import RevocabError
 from revocab.models.finite import tensor_problem
 from revocab.models.folder import ModelFolder
 from revocab.models.links import copy_present
 from revocab.models.safetensors_header import read_header
+from revocab.output import OutputFolder
 
 if TYPE_CHECKING:
     import torch
 
+#: What a checkpoint's folder claims to be.
+KIND = "checkpoint"
 #: Files beside the weights that make a folder complete; copied as they are.
 COMPANIONS = (
     "config.json",
@@ -95,6 +97,6 @@ def export(
         else:
             reason = f"too large for {dtype}, the source's dtype: save the source in float32"
         raise RevocabError(f"{target_folder}: not exported; not finite: {problem}; {reason}")
-    with io.atomic_folder(target_folder) as temporary:
+    with OutputFolder(target_folder, KIND, [source_folder]).replaced() as temporary:
         model.save_pretrained(temporary, state_dict=state)
         copy_present(source_folder, COMPANIONS, temporary)
