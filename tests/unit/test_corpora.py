@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from revocab.corpora.prepare import CorpusJob, heldout_documents, prepare_corpus, prepare
+from revocab.corpora.prepare import CorpusJob, heldout_documents, prepare, prepare_corpus
 from revocab.corpora.read import corpus_manifest, documents, texts
 from revocab.corpora.words import (
     RULES,

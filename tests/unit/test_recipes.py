@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from revocab.config.expand import as_json, stage_mixtures
 from revocab.config.load import laid_over, validate
 from revocab.errors import RevocabError
+from revocab.training.recipe import Recipe, Stage
 from revocab.training.schedule import learning_rate_factor
 from revocab.training.settings import Settings
-from revocab.training.recipe import Recipe, Stage
 from revocab.training.stages import Plan, Rates
 
 SHAPE = {"sequence_length": 16, "batch_size": 4, "checkpoint_every": 10}

@@ -180,9 +180,9 @@ def test_a_limited_run_is_marked_everywhere(root, tmp_path):
         assert "limited" not in (tmp_path / f"table01.{ending}").read_text(encoding="utf-8")
     results = Results(root)
     assert mark in build_table(results, "table03").shown_title()
-    make_figures(root, tmp_path)
+    make_figures(root, tmp_path / "figures")
     assert "average" in results.experiment["figures"]["figure02"]["kind"]
-    assert mark in (tmp_path / "figure02.svg").read_text(encoding="utf-8")
+    assert mark in (tmp_path / "figures" / "figure02.svg").read_text(encoding="utf-8")
     limits = {row["limit"] for row in rows_of(root / "scores.csv") if row["task"] == "squad_it"}
     assert limits == {"32"}
 
@@ -199,6 +199,10 @@ def test_comet_scores_take_the_place_of_the_empty_ones(root, tmp_path):
 
     copy = tmp_path / "demo"
     shutil.copytree(root, copy)
+    content = read_json(copy / "experiment.json")
+    models = {"comet_model": "o/comet", "xcomet_model": "o/xcomet"}
+    content["experiment"]["evaluation"]["generation"] |= models
+    write_json(copy / "experiment.json", content)
     results = Results(copy)
     base = results.base("mistral")
     row = {"run": base.id, "step": 0, "task": "flores_en_it", "stderr": 1.0, "low": 80, "high": 84}

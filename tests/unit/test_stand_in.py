@@ -6,9 +6,9 @@ import pytest
 import torch
 from toy_models import SOURCE_WORDS, build_model, build_tokenizer
 
+from revocab.closed import checked
 from revocab.errors import RevocabError
 from revocab.io import read_json
-from revocab.closed import checked
 from revocab.models.parameters import Architecture
 
 

@@ -12,7 +12,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from revocab.closed import near, problems_of
+from revocab.config.check_names import check_names, run_names
 from revocab.config.check_tokenizers import check_tokenizers, tokenizer_references
+from revocab.config.check_unread import check_unread
 from revocab.config.expand import checkpoint_steps, method_name
 from revocab.config.schema import Experiment, RunGroup, Source, Step
 from revocab.demoworld.parts import WORLD_PARTS
@@ -218,7 +220,7 @@ def check_steps(experiment: Experiment) -> Iterator[str]:
 def check_layout(experiment: Experiment) -> Iterator[str]:
     """Yield a problem for tables and figures that name groups, runs or tasks which do not exist."""
     groups = experiment.runs
-    run_ids = {f"{g}-{name}" for g, group in groups.items() for name in ["base", *group.methods]}
+    run_ids = {run for run, _ in run_names(experiment)}
     tasks = experiment.evaluation.generation.tasks
     for section, items in (("tables", experiment.tables), ("figures", experiment.figures)):
         for name, item in items.items():
@@ -334,6 +336,7 @@ def all_problems(experiment: Experiment, tasks_folder: Path) -> list[str]:
     problems: list[str] = []
     for check in (
         check_references,
+        check_names,
         check_tokenizers,
         check_mixtures,
         check_methods,
@@ -341,6 +344,7 @@ def all_problems(experiment: Experiment, tasks_folder: Path) -> list[str]:
         check_steps,
         check_layout,
         check_parallel,
+        check_unread,
     ):
         problems += check(experiment)
     problems += check_sources(experiment, tasks_folder)

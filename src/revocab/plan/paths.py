@@ -31,6 +31,10 @@ class Paths:
         """Return the folder of the generated world."""
         return f"{self.resources}/world"
 
+    def settings(self, part: str) -> str:
+        """Return the file of what a part of the report reads of the experiment."""
+        return f"{self.results}/settings/{part}.json"
+
     def corpus(self, corpus: str) -> str:
         """Return the folder of a prepared corpus."""
         return f"{self.resources}/corpora/{corpus}"

@@ -10,6 +10,7 @@ from typing import Any
 
 from revocab.config.expand import Run
 from revocab.errors import RevocabError
+from revocab.evaluation.metrics import COMET, COMET_APART, NO_COMET
 from revocab.io import read_json
 from revocab.report.names import family_rank, main_metric
 from revocab.report.paper_values import PaperValues
@@ -50,6 +51,11 @@ class Results:
             ) from None
 
     @property
+    def inputs(self) -> list[Path]:
+        """Return the files that everything here is made from: never a place to write."""
+        return [self.experiment_file, self.root / "scores.parquet"]
+
+    @property
     def name(self) -> str:
         """Return the experiment's id."""
         return self.experiment["experiment"]
@@ -71,14 +77,29 @@ class Results:
     def generation(self, run: Run) -> list[dict[str, str]]:
         """Return a run's generation scores, those of COMET in place of its empty rows.
 
-        Each row names the file it stands in (``provenance``).
+        Each row names the file it stands in (``provenance``). Scores of a COMET model that the
+        experiment no longer names are left in their file.
         """
         path = f"runs/{run.id}/generation"
         rows = [{**row, "provenance": f"{path}/scores.csv"} for row in self.csv(path, "scores.csv")]
-        apart = [{**row, "provenance": f"{path}/comet.csv"} for row in self.csv(path, "comet.csv")]
+        for row in rows:
+            if COMET not in self.comet_metrics:  # it was there when this run generated
+                row["reason"] = row["reason"].replace(COMET_APART, NO_COMET)
+        apart = [
+            {**row, "provenance": f"{path}/comet.csv"}
+            for row in self.csv(path, "comet.csv")
+            if row["metric"] in self.comet_metrics
+        ]
         keys = ("step", "task", "metric")
         scored = {tuple(row[name] for name in keys) for row in apart}
         return [row for row in rows if tuple(row[name] for name in keys) not in scored] + apart
+
+    @cached_property
+    def comet_metrics(self) -> set[str]:
+        """Return the COMET metrics that the experiment names a model for."""
+        setting = self.experiment["evaluation"]["generation"]
+        models = {COMET: setting["comet_model"], "xcomet": setting["xcomet_model"]}
+        return {metric for metric, model in models.items() if model}
 
     def json(self, *parts: str) -> Any:
         """Return a JSON file of the folder, or None if there is none."""
