@@ -9,8 +9,6 @@ localrules:
 
 
 rule write_experiment:
-    input:
-        code=code("write_experiment", "initialise/methods"),
     output:
         f"{RESULTS}/experiment.json",
     log:
@@ -18,6 +16,7 @@ rule write_experiment:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("write_experiment", "initialise/methods"),
         python=not_recorded(PYTHON),
         job=job("write_experiment"),
     shell:
@@ -39,7 +38,6 @@ use rule write_experiment as write_settings with:
 rule collect_scores:
     input:
         unpack(needs("collect_scores")),
-        code=code("collect_scores"),
     output:
         parquet=f"{RESULTS}/scores.parquet",
         csv=f"{RESULTS}/scores.csv",
@@ -48,6 +46,7 @@ rule collect_scores:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("collect_scores"),
         python=not_recorded(PYTHON),
         job=job("collect_scores"),
     shell:
@@ -57,7 +56,6 @@ rule collect_scores:
 rule make_tables:
     input:
         unpack(needs("make_tables")),
-        code=code("make_tables"),
     output:
         page.tables(PLAN),
     log:
@@ -65,6 +63,7 @@ rule make_tables:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("make_tables"),
         python=not_recorded(PYTHON),
         job=job("make_tables"),
     shell:
@@ -74,7 +73,6 @@ rule make_tables:
 rule make_figures:
     input:
         unpack(needs("make_figures")),
-        code=code("make_figures"),
     output:
         page.figures(PLAN),
     log:
@@ -82,6 +80,7 @@ rule make_figures:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("make_figures", draws=True),
         python=not_recorded(PYTHON),
         job=job("make_figures"),
     shell:
@@ -91,7 +90,6 @@ rule make_figures:
 rule check_artefacts:
     input:
         unpack(needs("check_artefacts")),
-        code=code("check_artefacts"),
     output:
         f"{RESULTS}/checks.json",
     log:
@@ -99,6 +97,7 @@ rule check_artefacts:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("check_artefacts"),
         python=not_recorded(PYTHON),
         job=job("check_artefacts"),
     shell:
@@ -109,7 +108,6 @@ rule build_report:
     input:
         unpack(needs("build_report")),
         template="src/revocab/report/templates/report.html.j2",
-        code=code("build_report"),
     output:
         report(f"{RESULTS}/report.html", caption="../report/report.rst", category="Report"),
     log:
@@ -117,6 +115,7 @@ rule build_report:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("build_report", draws=True),
         python=not_recorded(PYTHON),
         job=job("build_report"),
     shell:
