@@ -36,9 +36,13 @@ def main() -> None:
     """Build the prompts and write them."""
     options = parse()
     from revocab.evaluation.prompts import build_prompts
-    from revocab.evaluation.sources import origin
+    from revocab.evaluation.sources import files_of, origin
     from revocab.io import sha256, write_json, write_jsonl
+    from revocab.output import check_files
 
+    described = options.out.with_suffix(".manifest.json")
+    read = [*files_of(options.pool), *files_of(options.test)]
+    check_files(options.out, described, inputs=read)
     rows = build_prompts(
         options.task,
         options.kind,
@@ -54,7 +58,7 @@ def main() -> None:
     write_jsonl(options.out, rows)
     sources = {"pool": origin(options.pool), "test": origin(options.test)}
     manifest = {"task": options.task, "rows": len(rows), **sources, "sha256": sha256(options.out)}
-    write_json(options.out.with_suffix(".manifest.json"), manifest)
+    write_json(described, manifest)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,9 @@ def main() -> None:
     """Build the task and write it."""
     options = parse()
     from revocab.evaluation.tasks import HubData, at_commit, build_task, write_task
+    from revocab.output import check_files
 
+    check_files(options.out, inputs=[options.template, options.data])
     if options.harness:
         if options.data or options.hub:
             raise RevocabError(

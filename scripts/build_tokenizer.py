@@ -46,7 +46,9 @@ def build(arguments: argparse.Namespace) -> None:
     for name, folder in folders.items():
         given[name] = folder.resolve().name
     inputs = BuildInputs(
-        mixtures, {name: load_tokenizer(folder) for name, folder in folders.items()}
+        mixtures,
+        {name: load_tokenizer(folder) for name, folder in folders.items()},
+        tuple(folders.values()),
     )
     build_tokenizer(arguments.construction, given, inputs, arguments.out)
 

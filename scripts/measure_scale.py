@@ -33,8 +33,11 @@ def main() -> None:
     arguments = parser.parse_args()
 
     from revocab.initialise.apply import Vocabularies
-    from revocab.initialise.scale import measure_scale, parse_method, write_scale
+    from revocab.initialise.scale import KIND, measure_scale, parse_method, write_scale
+    from revocab.output import OutputFolder
 
+    read = [arguments.source_tokenizer, arguments.target_tokenizer, arguments.pairs]
+    out = OutputFolder(arguments.out, KIND, read)
     methods = [parse_method(name, text) for name, text in arguments.method]
     vocabularies = Vocabularies(
         arguments.source_tokenizer,
@@ -49,7 +52,7 @@ def main() -> None:
         helper_hidden_size=arguments.helper_hidden_size,
         seed=arguments.seed,
     )
-    write_scale(rows, methods, vocabularies, arguments.out)
+    write_scale(rows, methods, vocabularies, out)
 
 
 if __name__ == "__main__":

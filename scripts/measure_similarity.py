@@ -40,9 +40,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
 
-    from revocab.analyse.similarity import RunModels, measure, write_similarity
+    from revocab.analyse.similarity import KIND, RunModels, measure, write_similarity
     from revocab.models.provenance import library_versions
+    from revocab.output import OutputFolder
 
+    helper = [arguments.helper[1]] if arguments.helper else []
+    models = [folder for _, *folders in arguments.run for folder in folders]
+    out = OutputFolder(arguments.out, KIND, [arguments.target_tokenizer, *helper, *models])
     rows, anchors = measure(
         arguments.group,
         arguments.helper,
@@ -63,7 +67,7 @@ def main() -> None:
         "tokens_compared": len(anchors.token_ids),
         "libraries": library_versions(),
     }
-    write_similarity(rows, described, arguments.out)
+    write_similarity(rows, described, out)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from revocab.cli import run
 from revocab.io import write_json
+from revocab.output import check_files
 
 
 def main() -> None:
@@ -14,6 +15,7 @@ def main() -> None:
     parser.add_argument("--values", required=True, type=json.loads, help="the experiment as JSON")
     parser.add_argument("--out", required=True, type=Path)
     arguments = parser.parse_args()
+    check_files(arguments.out)
     write_json(arguments.out, arguments.values)
 
 

@@ -3,7 +3,7 @@
     python tests/golden/make_loss_curves.py [RECIPE ...]
 
 A curve is the loss table of 24 steps of the recipe on the pico model and data of
-``tests/parity/training_pico.py``, in float32, its rates scaled so that the highest is 1e-2 (the
+``tests/support/training_pico.py``, in float32, its rates scaled so that the highest is 1e-2 (the
 published ones would hardly move a pico model) and its decay scaled the other way, so that a step
 decays as published. Run it, and look at the difference, when training is meant to change.
 """
@@ -73,7 +73,7 @@ def main() -> None:
     """Write the curves asked for, or all."""
     import torch
 
-    sys.path.insert(0, str(REPOSITORY / "tests/parity"))
+    sys.path.insert(0, str(REPOSITORY / "tests/support"))
     from training_pico import write_inputs
 
     torch.set_num_threads(1)

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -102,8 +101,8 @@ def test_stages_equal_a_plain_loop_with_an_optimizer_for_each(inputs, finished):
     ]  # fmt: skip
 
 
-def test_five_kills_and_a_damaged_state_change_no_byte(tmp_path):
-    script = Path(__file__).with_name("kill_repeatedly.py")
+def test_five_kills_and_a_damaged_state_change_no_byte(tmp_path, repository):
+    script = repository / "tests/support/kill_repeatedly.py"
     done = subprocess.run(
         [sys.executable, script, tmp_path, "5", "20261120"],
         env={**os.environ, "OMP_NUM_THREADS": "1"},

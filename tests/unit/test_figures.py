@@ -26,7 +26,7 @@ def folder(tmp_path_factory):
 
 
 def test_every_figure_in_both_endings(folder):
-    names = sorted(path.name for path in (folder / "figures").iterdir())
+    names = sorted(path.name for path in (folder / "figures").glob("[!.]*"))
     wanted = [*(f"figure{n:02d}" for n in range(1, 11)), "token_counts"]
     assert names == [f"{name}.{ending}" for name in wanted for ending in ("png", "svg")]
     for path in (folder / "figures").glob("*.png"):
@@ -52,7 +52,7 @@ def test_same_bytes_again(folder, tmp_path):
     content["experiment"]["figures"] = kept
     write_json(results / "experiment.json", content)
     make_figures(results, tmp_path)
-    for path in sorted(tmp_path.iterdir()):
+    for path in sorted(tmp_path.glob("[!.]*")):
         assert path.read_bytes() == (folder / "figures" / path.name).read_bytes()
 
 
@@ -66,7 +66,7 @@ def test_no_results_still_draws(tmp_path):
     content["experiment"]["figures"] = {one: figures[one] for one in kept}
     write_json(bare / "experiment.json", content)
     make_figures(bare, bare / "figures")
-    assert len(list((bare / "figures").iterdir())) == 8
+    assert len(list((bare / "figures").glob("[!.]*"))) == 8
 
 
 def test_colours_are_fixed_and_different():

@@ -167,10 +167,11 @@ def test_special_ids_of_the_old_vocabulary_do_not_survive(toys, tmp_path):
     )
     out = adapt(toys, tmp_path / "out", source)
     generation = read_json(out / "generation_config.json")
-    assert generation["eos_token_id"] == 2
+    assert generation["eos_token_id"] == [2]
     assert generation["temperature"] == 0.5
     assert "bad_words_ids" not in generation
-    assert read_json(out / "provenance.json")["dropped_settings"] == ["bad_words_ids"]
+    dropped = read_json(out / "provenance.json")["dropped_settings"]
+    assert dropped == ["bad_words_ids", "eos_token_id 290", "eos_token_id 291"]
 
 
 # Wrong inputs. -----------------------------------------------------------------------------------

@@ -334,11 +334,11 @@ def test_a_corpus_that_is_no_text_is_named_and_nothing_is_left(folders, harm, me
     options = PackingOptions(sequence_length=4, rows=20, seed=17, repeat_corpora=True)
     with pytest.raises(RevocabError, match=message):
         pack_folder(folders / "tokenizer", {"it": ((1.0,), folders / "it")}, options, folders / "x")
-    assert list((folders / "x").iterdir()) == []
+    assert not list(folders.glob("*x*"))
 
 
 def test_a_failed_packing_leaves_nothing(folders):
     options = PackingOptions(sequence_length=4, rows=200, seed=17)
     with pytest.raises(RevocabError, match="corpus it: ends after 120 tokens, 800 needed"):
         pack_folder(folders / "tokenizer", {"it": ((1.0,), folders / "it")}, options, folders / "x")
-    assert list((folders / "x").iterdir()) == []
+    assert not list(folders.glob("*x*"))

@@ -180,9 +180,9 @@ def test_a_limited_run_is_marked_everywhere(root, tmp_path):
         assert "limited" not in (tmp_path / f"table01.{ending}").read_text(encoding="utf-8")
     results = Results(root)
     assert mark in build_table(results, "table03").shown_title()
-    make_figures(root, tmp_path)
+    make_figures(root, tmp_path / "figures")
     assert "average" in results.experiment["figures"]["figure02"]["kind"]
-    assert mark in (tmp_path / "figure02.svg").read_text(encoding="utf-8")
+    assert mark in (tmp_path / "figures" / "figure02.svg").read_text(encoding="utf-8")
     limits = {row["limit"] for row in rows_of(root / "scores.csv") if row["task"] == "squad_it"}
     assert limits == {"32"}
 

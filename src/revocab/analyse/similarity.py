@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.errors import RevocabError
 from revocab.io import write_csv, write_json
+from revocab.models.finite import broken_rows
 from revocab.models.folder import ModelFolder
+from revocab.output import OutputFolder
 
 if TYPE_CHECKING:
     import torch
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 Relative = Literal["dot", "cosine"]
 ANCHOR_KINDS = ("word_start", "continuation")
+#: What the folder claims to be.
+KIND = "similarities"
 COLUMNS = ("kind", "group", "run", "other", "step", "similarity")
 
 
@@ -112,6 +116,11 @@ def measure(
 
     def represent(folder: Path) -> torch.Tensor:
         matrix_VD = ModelFolder(folder).matrix("input", len(vocabulary))
+        if broken := broken_rows(matrix_VD):
+            raise RevocabError(
+                f"{folder}: {len(broken)} embeddings are NaN or infinite (rows"
+                f" {', '.join(map(str, broken[:8]))}); compare another checkpoint"
+            )
         return relative_representation(matrix_VD, anchors, relative)
 
     rows, last = [], {run.run: represent(run.last) for run in runs}
@@ -127,9 +136,10 @@ def measure(
     return [dict(zip(COLUMNS, row, strict=True)) for row in rows], anchors
 
 
-def write_similarity(rows: list[dict[str, Any]], described: dict[str, Any], out: Path) -> None:
-    """Write ``similarity.csv`` and, last, ``manifest.json``."""
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "manifest.json").unlink(missing_ok=True)
-    write_csv(out / "similarity.csv", COLUMNS, rows)
-    write_json(out / "manifest.json", described)
+def write_similarity(
+    rows: list[dict[str, Any]], described: dict[str, Any], out: OutputFolder
+) -> None:
+    """Write ``similarity.csv`` and ``manifest.json``."""
+    with out.replaced() as folder:
+        write_csv(folder / "similarity.csv", COLUMNS, rows)
+        write_json(folder / "manifest.json", described)

@@ -18,6 +18,10 @@ from revocab.errors import RevocabError
 from revocab.hub import dataset_rows, resolve
 from revocab.hub_errors import explain_streamed
 from revocab.io import sha256, write_json, write_jsonl
+from revocab.output import OutputFolder
+
+#: What the folder claims to be.
+KIND = "corpus"
 
 
 @dataclass(frozen=True)
@@ -144,15 +148,20 @@ def _write_split(spool: IO[bytes], path: Path, indices: set[int], inside: bool) 
 
 
 def prepare_corpus(
-    rows: Iterable[Any], source: dict[str, Any], options: CorpusOptions, out: str | Path
+    rows: Iterable[Any],
+    source: dict[str, Any],
+    options: CorpusOptions,
+    out: str | Path,
+    read: Path | None = None,
 ) -> dict[str, Any]:
     """Write a corpus folder from ``rows`` and return its manifest.
 
     Empty (or blank) and exactly repeated documents are skipped and counted. Words in the manifest
     are whitespace-separated. ``source`` says where the rows come from and goes into the manifest;
-    its ``label`` is used in messages. Raises :class:`RevocabError` before anything is written.
+    its ``label`` is used in messages; ``read`` is the file or folder that ``out`` must spare.
+    Raises :class:`RevocabError` before anything is written.
     """
-    out = Path(out)
+    output = OutputFolder(Path(out), KIND, [read])
     label = source["label"]
     with tempfile.TemporaryFile() as spool:
         kept = _spool(rows, spool, label, options)
@@ -167,26 +176,25 @@ def prepare_corpus(
                 f"{label}: heldout_bytes {options.heldout_bytes} takes all {len(heldout)} documents"
                 f" ({sum(kept.sizes)} bytes), none is left to train on; lower it or give more text"
             )
-        out.mkdir(parents=True, exist_ok=True)
-        # Gone first: a manifest must never describe files of another run.
-        (out / "manifest.json").unlink(missing_ok=True)
-        train = _write_split(spool, out / "train.jsonl.gz", heldout, inside=False)
-        aside = _write_split(spool, out / "heldout.jsonl.gz", heldout, inside=True)
-    manifest = {
-        "corpus": options.corpus,
-        "language": options.language,
-        "source": source,
-        "text_field": options.text_field,
-        "limit_documents": options.limit_documents,
-        "limit_bytes": options.limit_bytes,
-        "heldout_bytes": options.heldout_bytes,
-        "words": "separated by whitespace",
-        "train": train,
-        "heldout": aside,
-        "skipped": kept.skipped,
-        "sha256": {name: sha256(out / f"{name}.jsonl.gz") for name in ("train", "heldout")},
-    }
-    write_json(out / "manifest.json", manifest)
+        with output.replaced() as folder:
+            train = _write_split(spool, folder / "train.jsonl.gz", heldout, inside=False)
+            aside = _write_split(spool, folder / "heldout.jsonl.gz", heldout, inside=True)
+            sums = {name: sha256(folder / f"{name}.jsonl.gz") for name in ("train", "heldout")}
+            manifest = {
+                "corpus": options.corpus,
+                "language": options.language,
+                "source": source,
+                "text_field": options.text_field,
+                "limit_documents": options.limit_documents,
+                "limit_bytes": options.limit_bytes,
+                "heldout_bytes": options.heldout_bytes,
+                "words": "separated by whitespace",
+                "train": train,
+                "heldout": aside,
+                "skipped": kept.skipped,
+                "sha256": sums,
+            }
+            write_json(folder / "manifest.json", manifest)
     return manifest
 
 
@@ -194,8 +202,9 @@ def prepare_file(path: str | Path, options: CorpusOptions, out: str | Path) -> d
     """Prepare a corpus from a local file or folder; see :func:`prepare_corpus`."""
     path = Path(path)
     data_files(path)
+    OutputFolder(Path(out), KIND, [path])  # before a large file is read for its checksum
     source = {"label": path.name, "file": path.name, "sha256": checksum(path)}
-    return prepare_corpus(file_rows(path), source, options, out)
+    return prepare_corpus(file_rows(path), source, options, out, path)
 
 
 def prepare_hub(
@@ -208,6 +217,7 @@ def prepare_hub(
     revision: str | None = None,
 ) -> dict[str, Any]:
     """Prepare a corpus from the Hub; see :func:`prepare_corpus`."""
+    OutputFolder(Path(out), KIND)
     origin = resolve(dataset, revision, "dataset")
     source = {"label": dataset, **origin, "name": name, "split": split}
     return prepare_corpus(hub_rows(origin, name, split), source, options, out)

@@ -15,6 +15,7 @@ from typing import Any
 from revocab.errors import RevocabError
 from revocab.evaluation.statistics import SCORE_COLUMNS, bootstrap, mean_items
 from revocab.io import read_json, read_jsonl, sha256, write_csv, write_json, write_jsonl
+from revocab.output import check_files
 
 COLUMNS = (
     *SCORE_COLUMNS,
@@ -146,6 +147,9 @@ def score_run(
     Only translation tasks are scored. Finished parts are kept until all are there, so that a killed
     run continues. Writes ``out`` and its item file, ``out`` last.
     """
+    items = out.with_name(f"{out.stem}_items.jsonl.gz")
+    read = [path for _, path in prompts] + [Path(name) for _, name in models]
+    check_files(out, items, inputs=read)
     version = comet_version()
     loaded = [(metric, Comet(name, batch_size, gpus)) for metric, name in models]
     rows, kept = [], []
@@ -169,7 +173,7 @@ def score_run(
                 kept.append({**where, "parts": [len(values)], "by_part": False, "values": values})
     if not rows:
         raise RevocabError(f"{folder}: no outputs of a translation task; generate first")
-    write_jsonl(out.with_name(f"{out.stem}_items.jsonl.gz"), kept)
+    write_jsonl(items, kept)
     write_csv(out, COLUMNS, rows)
     for part in state.iterdir():
         part.unlink()

@@ -13,8 +13,6 @@ from revocab.evaluation.checkpoint import (
     check_model_folder,
     choose_device,
     choose_dtype,
-    loading,
-    quiet_loading,
 )
 from revocab.evaluation.copying import copy_counts
 from revocab.evaluation.engines import (
@@ -28,6 +26,8 @@ from revocab.evaluation.prompts import render
 from revocab.evaluation.resume import checkpoint_fingerprint, code_fingerprint, digest
 from revocab.evaluation.statistics import SCORE_COLUMNS
 from revocab.io import read_json, read_jsonl, sha256, write_csv, write_json, write_jsonl
+from revocab.models.load import loading, quiet_loading
+from revocab.output import ResumableFolder
 
 COLUMNS = (
     *SCORE_COLUMNS,
@@ -35,6 +35,8 @@ COLUMNS = (
     "limit",
     "reason",
 )
+#: What score_comet writes beside the outputs.
+NEIGHBOURS = ("comet*", ".comet*")
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,9 @@ def generate_checkpoints(
     A killed run continues with the first output that is missing or was made from other inputs.
     """
     check_arguments(models, prompts, options)
+    output = output_folder(models, prompts, out)
+    output.hold()
+    (out / "manifest.json").unlink(missing_ok=True)
     quiet_loading()
     tasks = {name: list(read_jsonl(path)) for name, path in prompts}
     engine = choose_engine(options.engine)
@@ -79,6 +84,7 @@ def generate_checkpoints(
         report(run, step, [row for row in scores if row["step"] == int(step)])
     write_csv(out / "scores.csv", COLUMNS, scores)
     finished.forget()
+    output.finish()
     write_json(out / "manifest.json", manifest(run, models, dict(prompts), engine, options))
 
 
@@ -106,6 +112,20 @@ def check_arguments(
         )
     if problems:
         raise RevocabError(problems)
+
+
+def output_folder(
+    models: Sequence[tuple[str, Path]], prompts: Sequence[tuple[str, Path]], out: Path
+) -> ResumableFolder:
+    """Return the folder that is written, checked."""
+    made = [output_path(Path(), step, task).as_posix() for step, _ in models for task, _ in prompts]
+    return ResumableFolder(
+        out,
+        "generated text",
+        [path for _, path in (*models, *prompts)],
+        names=(*made, "scores.csv", "manifest.json", Finished.NAME),
+        neighbours=NEIGHBOURS,
+    )
 
 
 def output_path(out: Path, step: str, task: str) -> Path:
@@ -204,9 +224,11 @@ def fit(engine: Engine, row: dict[str, Any], room: int) -> tuple[str, list[int],
 class Finished:
     """Outputs already there, each with a hash of what it was made from."""
 
+    NAME = ".finished.json"
+
     def __init__(self, out: Path, engine: str, options: Options):
         self.out = out
-        self.path = out / ".finished.json"
+        self.path = out / self.NAME
         self.engine, self.options = engine, options
         self.code = code_fingerprint()
         self.keys: dict[str, str] = read_json(self.path) if self.path.is_file() else {}

@@ -18,7 +18,6 @@ from revocab.evaluation.checkpoint import (
     check_model_folder,
     choose_device,
     choose_dtype,
-    quiet_loading,
     tokenizer_fingerprint,
 )
 from revocab.evaluation.model import load_model
@@ -26,6 +25,8 @@ from revocab.evaluation.resume import checkpoint_fingerprint, code_fingerprint, 
 from revocab.evaluation.statistics import SCORE_COLUMNS, Items, bootstrap, mean_items
 from revocab.evaluation.tasks import read_yaml
 from revocab.io import read_json, sha256, write_csv, write_json, write_jsonl
+from revocab.models.load import quiet_loading
+from revocab.output import check_files
 
 if TYPE_CHECKING:
     from lm_eval.tasks.manager import TaskDict
@@ -53,8 +54,8 @@ class Options:
     batch_size: int = 64
     device: str = "auto"
     dtype: str = "auto"
-    #: Compute the context that an item's choices share once. Equal up to rounding, so None means
-    #: in float32 only, where no answer changes; with half precision one in thousands may.
+    #: Compute the context that an item's choices share once. Items that its rounding could decide
+    #: are scored again without; in half precision those are many, so None means in float32 only.
     share_contexts: bool | None = None
     engine: Literal["hf", "vllm"] = "hf"
     #: Prompts longer than the context: "error", or "cut" their beginning as the harness does.
@@ -70,6 +71,7 @@ def score_checkpoints(
     of a finished (step, task) are kept beside ``out`` until all are there, so that a killed
     evaluation continues where it was. Steps are numbers; rows are sorted by step, then task order.
     """
+    check_files(out, items_path(out), inputs=[*(folder for _, folder in models), *tasks])
     check_arguments(models, tasks)
     quiet_loading()
     state = State(out, options)
@@ -85,6 +87,13 @@ def score_checkpoints(
             f"{time.monotonic() - start:.1f} s",
             file=sys.stderr,
             flush=True,
+        )
+    rescored = sum({(row["step"], row["task"]): row["rescored"] for row in rows}.values())
+    if rescored:
+        print(
+            f"{run}: {rescored} items with two best choices as close as rounding were scored again "
+            "without shared contexts",
+            file=sys.stderr,
         )
     if scorer.truncated:
         print(
@@ -163,7 +172,7 @@ class Scorer:
         """Return the rows (without run and step) of one task for one model."""
         from lm_eval.evaluator import evaluate
 
-        before = model.truncated
+        before = model.truncated, model.rescored
         try:
             results = evaluate(
                 model,
@@ -175,7 +184,8 @@ class Scorer:
         except RevocabError as error:
             raise RevocabError(f"task {name}: {one}" for one in error.problems) from error
         rows = result_rows(name, self.tasks[name], results, self.options)
-        known = {"cut_prompts": model.truncated - before, **self.provenance(name)}
+        cut, rescored = model.truncated - before[0], model.rescored - before[1]
+        known = {"cut_prompts": cut, "rescored": rescored, **self.provenance(name)}
         return [{**row, **known} for row in rows]
 
     def provenance(self, name: str) -> dict[str, str]:

@@ -72,15 +72,22 @@ def parse_hub(spec: str) -> re.Match:
     return match
 
 
+def files_of(spec: str) -> list[Path]:
+    """Return the local files that a source is read from; none for one of the Hub."""
+    if spec.startswith("hub:"):
+        return []
+    aligned = ALIGNED.fullmatch(spec)
+    parts = [part.split("=", 1)[1] for part in spec.split(",")] if aligned else [spec]
+    return [Path(part) for part in parts]
+
+
 def origin(spec: str) -> dict[str, Any]:
     """Return where a source's rows come from: files with their hashes, or a Hub commit."""
     if spec.startswith("hub:"):
         match = parse_hub(spec)
         found = resolve(match["id"], match["revision"], "dataset")
         return {**found, "name": match["name"] or None, "split": match["split"] or "train"}
-    aligned = ALIGNED.fullmatch(spec)
-    files = [part.split("=", 1)[1] for part in spec.split(",")] if aligned else [spec]
-    return {"files": {Path(path).name: sha256(path) for path in files}}
+    return {"files": {path.name: sha256(path) for path in files_of(spec)}}
 
 
 def read_hub(spec: str) -> list[dict[str, Any]]:

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
@@ -20,10 +19,13 @@ from revocab.initialise.options import check_options, find_method
 from revocab.initialise.rows import fill
 from revocab.io import write_csv, write_json
 from revocab.models.provenance import library_versions, tokenizer_hash
+from revocab.output import OutputFolder
 
 if TYPE_CHECKING:
     import torch
 
+#: What the folder claims to be.
+KIND = "scale measurement"
 COLUMNS = (
     "method",
     "source_rows",
@@ -150,21 +152,18 @@ def write_scale(
     rows: list[dict[str, Any]],
     methods: list[tuple[str, Any, Any]],
     vocabularies: Vocabularies,
-    out: Path,
+    out: OutputFolder,
 ) -> None:
     """Write ``scale.csv`` (a measurement: its times differ from run to run) and the manifest."""
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "manifest.json").unlink(missing_ok=True)
-    write_csv(out / "scale.csv", COLUMNS, rows)
-    write_json(
-        out / "manifest.json",
-        {
-            "methods": {
-                name: {"method": method.name, "options": options.model_dump()}
-                for name, method, options in methods
-            },
-            "source_tokenizer": tokenizer_hash(vocabularies.source),
-            "target_tokenizer": tokenizer_hash(vocabularies.target),
-            "libraries": library_versions(),
+    manifest = {
+        "methods": {
+            name: {"method": method.name, "options": options.model_dump()}
+            for name, method, options in methods
         },
-    )
+        "source_tokenizer": tokenizer_hash(vocabularies.source),
+        "target_tokenizer": tokenizer_hash(vocabularies.target),
+        "libraries": library_versions(),
+    }
+    with out.replaced(varying=("scale.csv",)) as folder:
+        write_csv(folder / "scale.csv", COLUMNS, rows)
+        write_json(folder / "manifest.json", manifest)

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from revocab.errors import RevocabError
 from revocab.io import atomic
+from revocab.output import check_files
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
@@ -77,6 +78,7 @@ def write_parameters(entries: list[str], out: Path) -> None:
     """Count each entry (JSON of a ``ParameterCount``) and write ``out`` as CSV."""
     from revocab.config.schema import ParameterCount
 
+    check_files(out)
     with atomic(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as handle:
         writer = csv.writer(handle, lineterminator="\n")
         writer.writerow(["label", "vocabulary_size", "family", "parameters"])

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from revocab.errors import RevocabError
 from revocab.io import write_json
+from revocab.output import check_files
 from revocab.report import guessers
 from revocab.report.figures import ENDINGS as FIGURE_ENDINGS
 from revocab.report.results import Results
@@ -202,6 +203,7 @@ def check_artefacts(
     Raises :class:`RevocabError` listing every problem; ``out`` is written only without any.
     """
     results = Results(root, experiment)
+    check_files(out, inputs=results.inputs)
     problems = check_results(results, Path(resources) if resources else None)
     if problems:
         raise RevocabError(dict.fromkeys(problems))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.io import write_text
+from revocab.output import check_files
 from revocab.report import facts, guessers, initialisation, notes
 from revocab.report.names import in_order, numbered
 from revocab.report.render import to_html
@@ -185,4 +186,5 @@ def build_report(
 ) -> None:
     """Write the report of a results folder to ``out``."""
     results = Results(root, experiment)
+    check_files(out, inputs=results.inputs)
     write_text(out, page(results, Path(resources) if resources else None))

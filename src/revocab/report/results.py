@@ -51,6 +51,11 @@ class Results:
             ) from None
 
     @property
+    def inputs(self) -> list[Path]:
+        """Return the files that everything here is made from: never a place to write."""
+        return [self.experiment_file, self.root / "scores.parquet"]
+
+    @property
     def name(self) -> str:
         """Return the experiment's id."""
         return self.experiment["experiment"]

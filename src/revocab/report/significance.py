@@ -22,6 +22,7 @@ from revocab.evaluation.statistics import (
     mean_of_tasks,
 )
 from revocab.io import read_jsonl, write_csv
+from revocab.output import check_files
 from revocab.report.names import main_metric
 from revocab.report.results import Results
 from revocab.report.scores import AVERAGE, average_task
@@ -185,6 +186,7 @@ def compare_runs(
 ) -> None:
     """Write the comparisons of a group at every step to ``out``."""
     results = Results(root, experiment)
+    check_files(out, inputs=results.inputs)
     rows = [row for step in steps for row in compare_group(results, group, step, resamples, seed)]
     if not rows:
         named = ", ".join(map(str, steps))

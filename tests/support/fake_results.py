@@ -1,6 +1,6 @@
 """A results folder with made-up numbers, in the shape that the DAG leaves: nothing was measured.
 
-Run as ``python tests/unit/fake_results.py FOLDER`` to look at tables and figures made from it.
+Run as ``python tests/support/fake_results.py FOLDER`` to look at tables and figures made from it.
 """
 
 from __future__ import annotations
@@ -240,5 +240,5 @@ def fake_prompt(task: str, entry: dict) -> dict:
 if __name__ == "__main__":
     target = Path(sys.argv[1])
     fake_results(target, *sys.argv[2:])
-    write_text(target / "FAKE.txt", "made-up numbers: tests/unit/fake_results.py\n")
+    write_text(target / "FAKE.txt", "made-up numbers: tests/support/fake_results.py\n")
     print(json.dumps(sorted(str(p) for p in target.iterdir())))
