@@ -13,6 +13,7 @@ from revocab.config.reads import READ, read_by
 from revocab.config.schema import Experiment
 from revocab.io import read_json, write_json
 from revocab.report.checks import check_results
+from revocab.report.facts import intersection_table
 from revocab.report.figures import KINDS, make_figures
 from revocab.report.results import Results
 from revocab.report.scores import collect_scores
@@ -91,3 +92,13 @@ def test_comet_scores_count_only_while_the_experiment_names_the_model(root, tmp_
     else:
         assert not found["comet22"]["value"]
         assert found["comet22"]["reason"] == "comet not configured"
+
+
+def test_the_page_shows_no_intersection_that_the_experiment_no_longer_names(root, tmp_path):
+    folder = tmp_path / "demo"
+    shutil.copytree(root, folder)
+    before = intersection_table(Results(folder))
+    one = next(folder.glob("intersections/*/report.json"))
+    write_json(folder / "intersections" / "source--elsewhere" / "report.json", read_json(one))
+    assert intersection_table(Results(folder)) == before
+    assert len(before[1]) == len(list(root.glob("intersections/*")))

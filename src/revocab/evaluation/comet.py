@@ -7,11 +7,13 @@ item by item, ``comet_items.jsonl.gz``. Scores are those of the model times 100.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from revocab.claim import remove_empty
 from revocab.errors import RevocabError
 from revocab.evaluation.statistics import SCORE_COLUMNS, bootstrap, mean_items
 from revocab.io import read_json, read_jsonl, sha256, write_csv, write_json, write_jsonl
@@ -26,6 +28,8 @@ COLUMNS = (
     "model_revision",
     "comet_version",
 )
+#: Name of a finished part.
+PART = re.compile(r"\d{6,}-.+-(comet22|xcomet)\.json")
 
 
 @dataclass
@@ -175,9 +179,10 @@ def score_run(
         raise RevocabError(f"{folder}: no outputs of a translation task; generate first")
     write_jsonl(items, kept)
     write_csv(out, COLUMNS, rows)
-    for part in state.iterdir():
-        part.unlink()
-    state.rmdir()
+    for part in state.glob("*.json"):
+        if PART.fullmatch(part.name):
+            part.unlink()
+    remove_empty(state)
 
 
 def finished(part: Path, key: list[Any]) -> list[float] | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
+import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from revocab.claim import remove_empty
 from revocab.errors import RevocabError
 from revocab.evaluation import harness
 from revocab.evaluation.checkpoint import (
@@ -31,6 +32,8 @@ from revocab.output import check_files
 if TYPE_CHECKING:
     from lm_eval.tasks.manager import TaskDict
 
+#: What :func:`digest` gives.
+KEY = re.compile(r"[0-9a-f]{64}")
 METRICS = ("acc", "acc_norm", "pct_stereotype")
 COLUMNS = (
     *SCORE_COLUMNS,
@@ -310,5 +313,8 @@ class State:
         write_json(self.folder / f"{key}.json", rows)
 
     def remove(self) -> None:
-        """Forget everything: the table is written."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Forget everything: the table is written. What is not ours there stays."""
+        for path in self.folder.glob("*.json"):
+            if KEY.fullmatch(path.stem):
+                path.unlink()
+        remove_empty(self.folder)

@@ -46,6 +46,13 @@ def adapted_language(results: Results, group: str) -> str:
     return max(sorted(shares), key=shares.__getitem__)
 
 
+def tokenizer_pairs(results: Results) -> list[tuple[str, str]]:
+    """Return every pair of tokenizers that runs or ``intersections`` name, each once."""
+    pairs = [(r.source_tokenizer, r.target) for r in results.runs if r.source_tokenizer != r.target]
+    pairs += [tuple(pair) for pair in results.experiment["intersections"]]
+    return list(dict.fromkeys(pairs))
+
+
 def fertility_reductions(results: Results) -> list[Row]:
     """Return, for every pair of tokenizers that runs or ``intersections`` name, how much fertility
     falls on each corpus from the first tokenizer to the second.
@@ -54,10 +61,8 @@ def fertility_reductions(results: Results) -> list[Row]:
         (row["tokenizer"], row["corpus"]): (number(row["fertility"]), row["language"])
         for row in results.csv("fertility", "fertility.csv")
     }
-    pairs = [(r.source_tokenizer, r.target) for r in results.runs if r.source_tokenizer != r.target]
-    pairs += [tuple(pair) for pair in results.experiment["intersections"]]
     rows = []
-    for source, target in dict.fromkeys(pairs):
+    for source, target in tokenizer_pairs(results):
         for corpus in results.experiment["fertility"]["corpora"]:
             if (source, corpus) in measured and (target, corpus) in measured:
                 before, language = measured[source, corpus]
@@ -258,10 +263,15 @@ def intersection_table(results: Results) -> tuple[list[str], list[list[str]]]:
     header = ["Source", "Target", "Source size", "Target size", "Overlap", "Missing"]
     header += ["Equal strings", "Identity"]
     keys = ("source_size", "target_size", "overlap", "missing", "raw_overlap")
+    scale = results.experiment["scale"]
+    at_scale = [(scale["source_tokenizer"], scale["target_tokenizer"])] if scale else []
+    wanted = {*tokenizer_pairs(results), *at_scale}
     rows = []
     for path in sorted(results.root.glob("intersections/*/report.json")):
-        report = results.json(*path.relative_to(results.root).parts)
         source, _, target = path.parent.name.partition("--")
+        if (source, target) not in wanted:
+            continue  # of a pair that the experiment no longer names
+        report = results.json(*path.relative_to(results.root).parts)
         shown = [shown_number(report.get(key), 0) for key in keys]
         rows.append([source, target, *shown, str(report.get("identity", "–"))])
     return header, rows
@@ -269,7 +279,7 @@ def intersection_table(results: Results) -> tuple[list[str], list[list[str]]]:
 
 def scale_table(results: Results) -> tuple[list[str], list[list[str]]]:
     """Return header and rows of initialisation at a real model's size (``scale/scale.csv``)."""
-    rows = results.csv("scale", "scale.csv")
+    rows = results.csv("scale", "scale.csv") if results.experiment["scale"] else []
     if not rows:
         return [], []
     return list(rows[0]), [[compact(value) for value in row.values()] for row in rows]
