@@ -43,7 +43,7 @@ TOP: list[Case] = [
         "seed", 18, "build_stand_in", "pack_tokens", "train_auxiliary", "init_embeddings:second-*",
         "build_prompts", "measure_similarity", "measure_scale", "compare_runs",
     ),
-    *each("world", ["build_world"], seed=18, documents=90, parallel=44, questions=44, items=9),
+    *each("world", ["build_demoworld"], seed=18, documents=90, parallel=44, questions=44, items=9),
 ]  # fmt: skip
 
 CORPORA: list[Case] = [
