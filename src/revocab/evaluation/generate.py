@@ -214,6 +214,7 @@ class Finished:
     def __init__(self, out: Path, engine: str, options: Generating):
         self.out = out
         self.path = out / self.NAME
+        self.engine, self.options = engine, options
         libraries = ("vllm", "torch") if engine == "vllm" else ("torch", "transformers")
         self.shared = {
             "engine": engine,
