@@ -44,15 +44,12 @@ def alone(inputs, tmp_path_factory):
 
 
 def command(inputs, out, *flags):
-    import json
-    from dataclasses import asdict
-
     options = {**OPTIONS, "out": out}
     options |= {name: inputs / name for name in ("model", "packed", "heldout")}
     return [
         sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2",
         str(SCRIPT), *(f"--{key.replace('_', '-')}={value}" for key, value in options.items()),
-        *(f"--stage={json.dumps(asdict(stage))}" for stage in STAGES), *flags,
+        "--stages", *(stage.model_dump_json() for stage in STAGES), *flags,
     ]  # fmt: skip
 
 

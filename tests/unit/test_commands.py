@@ -1,0 +1,324 @@
+"""Commands and their jobs: names, help, defaults in one place, and what both ways to call make."""
+
+from __future__ import annotations
+
+import json
+import types
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Union, get_args, get_origin
+
+import pytest
+from pydantic import BaseModel
+
+from revocab import __main__ as entry
+from revocab.analyse.similarity import SimilarityJob, SimilarityOptions
+from revocab.closed import Job
+from revocab.command import Command, read
+from revocab.commands.compare_runs import ComparisonJob
+from revocab.config import schema
+from revocab.config.schema import data, evaluation, experiment, models, runs
+from revocab.corpora.prepare import CorpusJob, CorpusOptions
+from revocab.demoworld.build import WorldJob, WorldOptions
+from revocab.errors import RevocabError
+from revocab.evaluation import options
+from revocab.evaluation.prompts import PromptJob
+from revocab.evaluation.tasks import TaskJob, TaskOptions
+from revocab.flags import leaves
+from revocab.initialise.fasttext import AuxiliaryJob, FastTextOptions
+from revocab.initialise.method import methods
+from revocab.initialise.options import InitJob, ScaleJob, ScaleOptions, check_options
+from revocab.models.parameters import Architecture, StandInJob
+from revocab.training.packing import PackingJob
+from revocab.training.recipe import PackingOptions, Recipe, TrainingOptions
+from revocab.training.settings import Settings
+from revocab.vocabulary.build import check_construction_options
+from revocab.vocabulary.construction import constructions
+from revocab.vocabulary.fertility import FertilityJob, FertilityOptions
+from revocab.vocabulary.intersection import IntersectionJob
+
+NAMES = sorted(path.stem for path in entry.COMMANDS.glob("*.py") if path.stem != "__init__")
+#: A component's options, the job that adds what an experiment knows, and the part of its file.
+OPTIONS = [
+    (WorldOptions, WorldJob, experiment.Experiment.model_fields["world"].annotation),
+    (CorpusOptions, CorpusJob, data.Corpus),
+    (FertilityOptions, FertilityJob, evaluation.Fertility),
+    (SimilarityOptions, SimilarityJob, evaluation.Similarity),
+    (options.ScoringOptions, options.ScoringJob, evaluation.MultipleChoice),
+    (options.GenerationOptions, options.GenerationJob, evaluation.Generation),
+    (options.EfficiencyOptions, options.EfficiencyJob, evaluation.Efficiency),
+    (options.PromptOptions, PromptJob, evaluation.GenerationTask),
+    (options.SignificanceOptions, ComparisonJob, options.SignificanceOptions),
+    (TaskOptions, TaskJob, evaluation.Task),
+    (Architecture, StandInJob, models.Pretraining.model_fields["architecture"].annotation),
+    (FastTextOptions, AuxiliaryJob, runs.AuxiliaryTraining),
+    (ScaleOptions, ScaleJob, runs.Scale),
+    (PackingOptions, PackingJob, Recipe),
+    (TrainingOptions, Settings, Recipe),
+]
+
+
+def command(name: str) -> Command:
+    return import_module(f"revocab.commands.{name}").COMMAND
+
+
+def inside(annotation: Any) -> set[Any]:
+    """Return every type in an annotation, those of models within included."""
+    found, waiting = set(), [annotation]
+    while waiting:
+        one = waiting.pop()
+        if get_origin(one) is not None:
+            waiting += get_args(one)
+        elif isinstance(one, type) and one not in found:
+            found.add(one)
+            if issubclass(one, BaseModel):
+                waiting += [field.annotation for field in one.model_fields.values()]
+    return found
+
+
+# What there is -----------------------------------------------------------------------------------
+
+
+def test_every_module_has_a_command_a_script_and_a_line_of_help(repository):
+    assert len(NAMES) > 25
+    for name in NAMES:
+        assert isinstance(command(name), Command), name
+        script = (repository / f"scripts/{name}.py").read_text()
+        assert f"from revocab.commands.{name} import COMMAND" in script
+        first = import_module(f"revocab.commands.{name}").__doc__.split("\n")[0]
+        assert entry.summaries()[name] == first and first.endswith(".") and len(first) > 20
+        assert script.startswith(f'"""{first}')
+    assert set(entry.VERBS.values()) <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_key_has_a_name_of_its_own(name):
+    keys = [key for model in command(name).parts.values() for key, _ in leaves(model)]
+    assert len({*keys, "out"}) == len(keys) + 1
+
+
+@pytest.mark.parametrize("verb", entry.VERBS)
+def test_every_flag_of_a_verb_has_a_help(verb):
+    parts = command(entry.VERBS[verb]).parts.values()
+    assert [key for model in parts for key, field in leaves(model) if not field.description] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_job_holds_no_path_and_inputs_hold_paths_only(name):
+    parts = command(name)
+    assert issubclass(parts.job, Job)
+    assert not {one for one in inside(parts.job) if issubclass(one, Path)}
+    for key, field in parts.inputs.model_fields.items():
+        assert Path in inside(field.annotation), key
+    assert not {one for one in inside(parts.machine) if issubclass(one, Path)}
+
+
+# Defaults ----------------------------------------------------------------------------------------
+
+
+def owner(model: type[BaseModel], name: str) -> type:
+    """Return the class that says what a field is."""
+    return next(one for one in model.__mro__ if name in one.__dict__.get("__annotations__", {}))
+
+
+@pytest.mark.parametrize(
+    ("own", "job", "part"), OPTIONS, ids=lambda one: getattr(one, "__name__", "")
+)
+def test_no_default_is_written_twice(own, job, part):
+    """The job and the experiment's part inherit the component's options."""
+    members = [one for one in get_args(part) if one is not type(None)]
+    part = members[0] if members else part
+    assert issubclass(job, own) and issubclass(part, own) and issubclass(job, Job)
+    for name, field in own.model_fields.items():
+        for user in (job, part):
+            if not user.model_fields[name].is_required():
+                assert owner(user, name) is owner(own, name), f"{user.__name__}.{name}"
+                assert user.model_fields[name].default == field.default
+
+
+def test_the_table_of_options_lists_every_job_that_has_some():
+    """A job without any takes all that it holds from the experiment."""
+    listed = {job for _, job, _ in OPTIONS}
+    for name in NAMES:
+        job = command(name).job
+        bases = [
+            one for one in job.__mro__[1:] if one.__name__.endswith(("Options", "Architecture"))
+        ]
+        assert not bases or job in listed, name
+
+
+def test_what_makes_two_tokens_one_is_bytes_everywhere():
+    places = (InitJob, IntersectionJob, ScaleJob, runs.RunGroup)
+    assert {one.model_fields["identity"].default for one in places} == {"bytes"}
+
+
+def test_the_schema_is_what_it_says():
+    assert schema.Experiment is experiment.Experiment
+
+
+# Null is the default -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", methods())
+def test_a_null_option_of_a_method_is_its_default(name):
+    """Those without a null are refused with the experiment file, before any job."""
+    method = methods()[name]
+    for key, field in method.options.model_fields.items():
+        if type(None) in inside_of_optional(field.annotation):
+            assert check_options(method, {key: None}) == check_options(method, {}), key
+        else:
+            with pytest.raises(RevocabError, match=f"option {key} = None"):
+                check_options(method, {key: None})
+
+
+def inside_of_optional(annotation: Any) -> tuple:
+    return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else ()
+
+
+NEEDED = {
+    "train": {"corpora": {"it": 1.0}, "vocabulary_size": 300, "alphabet": "byte_level"},
+    "substitute": {"hub": "o/m"},
+    "extend": {"base": "b", "corpora": {"it": 1.0}, "add": 3},
+    "replace": {"base": "b", "corpora": {"it": 1.0}, "share": 0.1},
+    "optimise": {"base": "b", "corpora": {"it": 1.0}},
+}
+
+
+@pytest.mark.parametrize("name", constructions())
+def test_a_null_option_of_a_construction_is_its_default(name):
+    needed = NEEDED[name]
+    plain = check_construction_options(constructions()[name], needed)
+    for key, field in plain.model_fields.items():
+        if field.default is None and key not in needed:
+            given = {**needed, key: None}
+            assert check_construction_options(constructions()[name], given) == plain, key
+            assert constructions()[name].options(**given).given() == plain.given()
+
+
+# Both ways to call -------------------------------------------------------------------------------
+
+
+RULE = {
+    "inputs": {"models": {"0": "a b/,x"}, "tasks": ["t=1.yaml"]},
+    "job": {"run": "r", "limit": 5},
+    "machine": {"batch_size": 3},
+}
+BY_HAND = (
+    *("--models", "0=a b/,x", "--tasks", "t=1.yaml", "--run", "r", "--limit", "5"),
+    *("--batch-size", "3", "--out", "s.csv"),
+)
+
+
+def rule_words(parts: dict, out: str = "s.csv") -> list[str]:
+    words = [word for name, one in parts.items() for word in (f"--{name}", json.dumps(one))]
+    return [*words, "--out", out]
+
+
+def test_a_rule_and_a_person_ask_for_the_same(tmp_path):
+    scoring = command("score_multiple_choice")
+    asked = read(scoring, "score", rule_words(RULE))
+    assert asked == read(scoring, "score", BY_HAND)
+    assert asked.inputs.models == {0: Path("a b/,x")} and asked.job.shots == 0
+    assert asked.out == Path("s.csv")
+    job = tmp_path / "job.json"
+    job.write_text(asked.job.canonical())
+    words = rule_words(RULE)
+    words[words.index("--job") + 1] = str(job)
+    assert read(scoring, "score", words) == asked
+
+
+@pytest.mark.parametrize(
+    ("words", "problems"),
+    [
+        (
+            rule_words({"inputs": {"models": {}, "task": []}, "job": {"run": "r", "shot": 1}}),
+            [
+                *("inputs.models: ", "inputs.tasks: required", "inputs.task: unknown key"),
+                "job.shot: unknown key",
+            ],
+        ),
+        (rule_words({**RULE, "job": {"run": "r", "shot": 1}}), ["job.shot: unknown key"]),
+        ([*rule_words(RULE), "--inputs"], ["with --job: give pairs"]),
+        ([*rule_words(RULE), "--run", "r"], ["with --job: give pairs of --inputs, --job"]),
+        (rule_words(RULE)[:-2], ["with --job: give pairs"]),
+        (["--job", "no.json", "--out", "o"], ["no.json: no such file; give JSON"]),
+        (["--job", '{"run": ', "--out", "o"], ["job: "]),
+    ],
+)
+def test_what_is_wrong_with_a_rules_call_is_said(words, problems):
+    with pytest.raises(RevocabError) as caught:
+        read(command("score_multiple_choice"), "score", words)
+    for problem in problems:
+        assert any(line.startswith(problem) for line in caught.value.problems), caught.value
+
+
+def test_a_step_is_a_whole_number():
+    words = ["--models", "last=m", "--tasks", "t.yaml", "--run", "r", "--out", "o"]
+    with pytest.raises(RevocabError, match=r"--models.last.*: Input should be a valid integer"):
+        read(command("score_multiple_choice"), "score", words)
+
+
+# The command itself ------------------------------------------------------------------------------
+
+
+def test_the_overview_names_everything(capsys):
+    entry.main(["--help"])
+    shown = capsys.readouterr().out
+    assert all(verb in shown for verb in entry.VERBS)
+    assert all(name in shown for name in set(NAMES) - set(entry.VERBS.values()))
+
+
+@pytest.mark.parametrize("name", [*entry.VERBS, *sorted(set(NAMES) - set(entry.VERBS.values()))])
+def test_every_verb_explains_itself(name, capsys):
+    with pytest.raises(SystemExit) as ended:
+        entry.main([name, "--help"])
+    assert ended.value.code == 0
+    shown = capsys.readouterr().out
+    assert f"usage: revocab {name}" in shown and "--out" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["scor"], "'scor': no such verb; see revocab --help; did you mean 'score'?"),
+        (["__init__"], "'__init__': no such verb"),
+        (["../cli"], "'../cli': no such verb"),
+        (["score", "--taks", "x"], "--taks: no such flag; see revocab score --help; did you mean"),
+        (["score"], "--models: required and not given"),
+    ],
+)
+def test_a_wrong_call_is_one_clear_line(words, said, capsys):
+    with pytest.raises(SystemExit) as ended:
+        entry.main(words)
+    assert ended.value.code == 1
+    shown = capsys.readouterr().err
+    assert said in shown and "Traceback" not in shown
+
+
+def test_help_is_there_at_once(call_time):
+    """Half a second more than Python itself takes; the quickest of some, for busy machines."""
+    plain, ours = call_time("-c", "pass"), call_time("-m", "revocab", "--help")
+    assert ours - plain < 0.5
+
+
+@pytest.fixture
+def call_time(repository):
+    """Return the processor seconds of a Python start, the least of three."""
+    import os
+    import resource
+    import subprocess
+    import sys
+
+    def seconds(*arguments: str) -> float:
+        found = []
+        for _ in range(3):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            environment = {**os.environ, "PYTHONPATH": str(repository / "src")}
+            subprocess.run(
+                [sys.executable, *arguments], check=True, env=environment, capture_output=True
+            )
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            found.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        return min(found)
+
+    return seconds
