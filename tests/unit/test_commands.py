@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import types
 from importlib import import_module
+from inspect import get_annotations
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin
 
@@ -118,7 +119,7 @@ def test_a_job_holds_no_path_and_inputs_hold_paths_only(name):
 
 def owner(model: type[BaseModel], name: str) -> type:
     """Return the class that says what a field is."""
-    return next(one for one in model.__mro__ if name in one.__dict__.get("__annotations__", {}))
+    return next(one for one in model.__mro__ if name in get_annotations(one))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ class Place(Closed):
 
     id: str
     split: str = "train"
-    fields: dict[str, str] = {}
+    fields: dict[str, str] = Field(default_factory=dict)
 
 
 class Layer(Closed):

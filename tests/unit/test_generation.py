@@ -202,6 +202,7 @@ def test_folder(models, prompts, tmp_path):
     assert manifest["steps"] == [0, 4]
     assert str(tmp_path) not in json.dumps(manifest)
     assert sorted(path.name for path in out.iterdir()) == [
+        generate.Finished.NAME,
         CLAIM,
         "manifest.json",
         "scores.csv",

@@ -72,7 +72,7 @@ def test_table(workplace, tmp_path, capsys):
     score_checkpoints("mistral-sava", models, tasks, out, Scoring())
     assert out.read_bytes() == first
     items = tmp_path / "scores_items.jsonl.gz"
-    assert sorted(tmp_path.iterdir()) == [out, items]
+    assert sorted(tmp_path.iterdir()) == [tmp_path / ".scores.csv.records", out, items]
     for row, kept in zip(rows, read_jsonl(items), strict=True):
         assert [row[name] for name in ("step", "task", "metric")] == [
             str(kept[name]) for name in ("step", "task", "metric")
@@ -248,7 +248,8 @@ def test_a_killed_evaluation_continues(workplace, tmp_path, monkeypatch):
     score_checkpoints("r", models, tasks, out, Scoring())
     assert scored == ["arc_easy_it", "xcopa_it", "arc_easy_it", "xcopa_it"]
     assert out.read_bytes() == whole.read_bytes()
-    assert not (tmp_path / ".scores.csv.state").exists()
+    score_checkpoints("r", models, tasks, out, Scoring())
+    assert len(scored) == 4  # all of it is on record
 
 
 def test_changed_options_are_scored_anew(workplace, tmp_path, monkeypatch):
