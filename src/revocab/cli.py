@@ -51,7 +51,12 @@ def run(what: Command | Callable[[], None]) -> None:
 def call(command: Command, words: Sequence[str], name: str) -> None:
     """Read a command line and carry it out. ``name`` is the command's, for the help."""
     asked = read(command, name, words)
-    command.run(asked.inputs, asked.job, asked.machine, asked.out)
+    inputs = asked.inputs
+    if asked.by_hand:
+        from revocab.models.given import brought
+
+        inputs = brought(inputs)
+    command.run(inputs, asked.job, asked.machine, asked.out)
 
 
 def results_parser(

@@ -55,6 +55,8 @@ class Call:
     job: Any
     machine: Any
     out: Path
+    #: Whether a person typed it: models may then be named by their Hub ids.
+    by_hand: bool = False
 
 
 def read(command: Command, name: str, words: Sequence[str]) -> Call:
@@ -111,7 +113,7 @@ def _by_hand(command: Command, name: str, words: Sequence[str]) -> Call:
             problems += [_as_flag(line) for line in problems_of(error, model)]
     if problems:
         raise RevocabError(problems)
-    return Call(**{name: parts[name] for name in PARTS}, out=parts["written"].out)
+    return Call(**{name: parts[name] for name in PARTS}, out=parts["written"].out, by_hand=True)
 
 
 def _as_flag(problem: str) -> str:

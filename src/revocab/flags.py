@@ -19,6 +19,12 @@ from pydantic.fields import FieldInfo
 from revocab.closed import near
 from revocab.errors import RevocabError
 
+#: What the help says of models.
+NAMED = (
+    "MODEL and TOKENIZER are folders, or Hub ids such as mistralai/Mistral-7B-v0.1, also with"
+    " @revision."
+)
+
 
 class Parser(argparse.ArgumentParser):
     """argparse, whose complaints are :class:`RevocabError` like all others."""
@@ -30,7 +36,7 @@ class Parser(argparse.ArgumentParser):
 
 def parser_of(models: Sequence[type[BaseModel]], name: str, about: str | None) -> Parser:
     """Return a parser with a flag for every key of ``models``."""
-    parser = Parser(prog=name, description=about, allow_abbrev=False)
+    parser = Parser(prog=name, description=about, epilog=NAMED, allow_abbrev=False)
     for model in models:
         for key, field in leaves(model):
             add_flag(parser, key, field)
@@ -85,6 +91,10 @@ def add_flag(parser: Parser, key: str, field: FieldInfo) -> None:
         given |= {"nargs": "+", "action": "extend", "metavar": metavar(kind)}
     else:
         given["metavar"] = metavar(kind)
+    extra = field.json_schema_extra
+    if isinstance(extra, dict) and "hub" in extra:
+        named = str(extra["hub"]).upper()
+        given["metavar"] = f"NAME={named}" if origin is dict else named
     parser.add_argument(flag_of(key), **given)
 
 

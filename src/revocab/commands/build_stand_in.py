@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import Field
-
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
+from revocab.models.given import tokenizer_field
 from revocab.models.parameters import StandInJob
 
 
 class Inputs(Closed):
     """The tokenizer that decides the number of rows."""
 
-    tokenizer: Path = Field(description="tokenizer folder")
+    tokenizer: Path = tokenizer_field("tokenizer folder")
 
 
 def run(inputs: Inputs, job: StandInJob, machine: Nothing, out: Path) -> None:

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
+from revocab.models.given import tokenizer_field
 from revocab.vocabulary.construction import TokenizerJob
 
 
@@ -18,9 +19,9 @@ class Inputs(Closed):
     count_corpora: dict[Id, Path] = Field(
         default_factory=dict, description="corpora in which the base's tokens are counted"
     )
-    path: Path | None = Field(default=None, description="tokenizer folder to take whole")
-    base: Path | None = Field(default=None, description="tokenizer folder to start from")
-    donor: Path | None = Field(default=None, description="tokenizer folder to take tokens from")
+    path: Path | None = tokenizer_field("tokenizer folder to take whole", default=None)
+    base: Path | None = tokenizer_field("tokenizer folder to start from", default=None)
+    donor: Path | None = tokenizer_field("tokenizer folder to take tokens from", default=None)
 
 
 def run(inputs: Inputs, job: TokenizerJob, machine: Nothing, out: Path) -> None:

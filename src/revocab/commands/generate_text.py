@@ -9,12 +9,13 @@ from pydantic import Field
 from revocab.closed import Closed, Id
 from revocab.command import Command
 from revocab.evaluation.options import Generating, GenerationHardware, GenerationJob
+from revocab.models.given import model_field
 
 
 class Inputs(Closed):
     """Checkpoints and prompts."""
 
-    models: dict[int, Path] = Field(min_length=1, description="model folders, by step")
+    models: dict[int, Path] = model_field("model folders, by step", min_length=1)
     prompts: dict[Id, Path] = Field(min_length=1, description="files of build_prompts, by task")
 
 

@@ -9,22 +9,21 @@ from pydantic import Field
 from revocab.closed import Closed
 from revocab.command import Command
 from revocab.initialise.options import InitJob
+from revocab.models.given import model_field, tokenizer_field
 
 
 class Inputs(Closed):
     """Models and tokenizers; which of them are needed depends on the method."""
 
-    source: Path = Field(description="model folder (safetensors)")
-    source_tokenizer: Path | None = Field(
-        default=None, description="its tokenizer folder; none: the model folder"
+    source: Path = model_field("model folder (safetensors)")
+    source_tokenizer: Path | None = tokenizer_field(
+        "its tokenizer folder; none: the model folder", default=None
     )
-    target_tokenizer: Path | None = Field(
-        default=None, description="tokenizer folder, not for lapt"
-    )
+    target_tokenizer: Path | None = tokenizer_field("tokenizer folder, not for lapt", default=None)
     pairs: Path | None = Field(
         default=None, description="folder of intersect_vocabularies; none: made here"
     )
-    helper: Path | None = Field(default=None, description="model folder with the target tokenizer")
+    helper: Path | None = model_field("model folder with the target tokenizer", default=None)
     auxiliary: Path | None = Field(
         default=None, description="folder of train_auxiliary, for auxiliary=fasttext"
     )

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import Field
-
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
+from revocab.models.given import tokenizer_field
 from revocab.vocabulary.intersection import IntersectionJob
 
 
 class Inputs(Closed):
     """Two tokenizers."""
 
-    source: Path = Field(description="source tokenizer folder, or .tiktoken file")
-    target: Path = Field(description="target tokenizer folder, or .tiktoken file")
+    source: Path = tokenizer_field("source tokenizer folder, or .tiktoken file")
+    target: Path = tokenizer_field("target tokenizer folder, or .tiktoken file")
 
 
 def run(inputs: Inputs, job: IntersectionJob, machine: Nothing, out: Path) -> None:

@@ -9,12 +9,13 @@ from pydantic import Field
 from revocab.closed import Closed
 from revocab.command import Command
 from revocab.evaluation.options import EfficiencyJob, Hardware, Timing
+from revocab.models.given import model_field
 
 
 class Inputs(Closed):
     """Model and text."""
 
-    model: Path = Field(description="model folder")
+    model: Path = model_field("model folder")
     text: Path = Field(description="documents, .jsonl or .jsonl.gz")
 
 

@@ -8,13 +8,14 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
+from revocab.models.given import tokenizer_field
 from revocab.vocabulary.fertility import FertilityJob
 
 
 class Inputs(Closed):
     """Tokenizers and text."""
 
-    tokenizers: dict[Id, Path] = Field(min_length=1, description="tokenizer folders, by id")
+    tokenizers: dict[Id, Path] = tokenizer_field("tokenizer folders, by id", min_length=1)
     corpora: dict[Id, Path] = Field(
         min_length=1, description="prepared corpora, by id; their train split is measured"
     )

@@ -9,13 +9,14 @@ from pydantic import Field
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
 from revocab.initialise.options import ScaleJob
+from revocab.models.given import tokenizer_field
 
 
 class Inputs(Closed):
     """Two tokenizers and what they share."""
 
-    source_tokenizer: Path = Field(description="tokenizer folder")
-    target_tokenizer: Path = Field(description="tokenizer folder")
+    source_tokenizer: Path = tokenizer_field("tokenizer folder")
+    target_tokenizer: Path = tokenizer_field("tokenizer folder")
     pairs: Path | None = Field(
         default=None, description="folder of intersect_vocabularies; none: made here"
     )

@@ -9,15 +9,16 @@ from pydantic import Field
 from revocab.analyse.similarity import SimilarityJob
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
+from revocab.models.given import model_field, tokenizer_field
 
 
 class Inputs(Closed):
     """Models of one vocabulary."""
 
-    target_tokenizer: Path = Field(description="tokenizer folder of all of them")
+    target_tokenizer: Path = tokenizer_field("tokenizer folder of all of them")
     first: dict[Id, Path] = Field(description="model folders before training, by run")
     last: dict[Id, Path] = Field(description="model folders after training, by run")
-    helper: Path | None = Field(default=None, description="model folder; none: runs only")
+    helper: Path | None = model_field("model folder; none: runs only", default=None)
 
 
 def run(inputs: Inputs, job: SimilarityJob, machine: Nothing, out: Path) -> None:

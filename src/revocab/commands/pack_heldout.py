@@ -8,12 +8,13 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id, Job
 from revocab.command import Command, Nothing
+from revocab.models.given import tokenizer_field
 
 
 class Inputs(Closed):
     """Tokenizer and text."""
 
-    tokenizer: Path = Field(description="tokenizer folder")
+    tokenizer: Path = tokenizer_field("tokenizer folder")
     corpora: dict[Id, Path] = Field(min_length=1, description="prepared corpora, by id")
 
 

@@ -8,13 +8,14 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id
 from revocab.command import Command
+from revocab.models.given import tokenizer_field
 from revocab.training.packing import PackingJob
 
 
 class Inputs(Closed):
     """Tokenizer and text."""
 
-    tokenizer: Path = Field(description="tokenizer folder")
+    tokenizer: Path = tokenizer_field("tokenizer folder")
     corpora: dict[Id, Path] = Field(min_length=1, description="prepared corpora, by id")
     heldout: list[Path] = Field(
         default_factory=list,

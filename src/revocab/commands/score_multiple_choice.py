@@ -9,12 +9,13 @@ from pydantic import Field
 from revocab.closed import Closed
 from revocab.command import Command
 from revocab.evaluation.options import Scoring, ScoringHardware, ScoringJob
+from revocab.models.given import model_field
 
 
 class Inputs(Closed):
     """Checkpoints and tasks."""
 
-    models: dict[int, Path] = Field(min_length=1, description="model folders, by step")
+    models: dict[int, Path] = model_field("model folders, by step", min_length=1)
     tasks: list[Path] = Field(min_length=1, description="task files of build_task")
 
 

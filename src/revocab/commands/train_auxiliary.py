@@ -9,14 +9,15 @@ from pydantic import Field
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
 from revocab.initialise.fasttext import AuxiliaryJob
+from revocab.models.given import tokenizer_field
 
 
 class Inputs(Closed):
     """Tokenizers and text."""
 
-    target_tokenizer: Path = Field(description="tokenizer folder")
-    source_tokenizers: list[Path] = Field(
-        min_length=1, description="tokenizer folders whose tokens get vectors by their n-grams"
+    target_tokenizer: Path = tokenizer_field("tokenizer folder")
+    source_tokenizers: list[Path] = tokenizer_field(
+        "tokenizer folders whose tokens get vectors by their n-grams", min_length=1
     )
     corpora: dict[Id, Path] = Field(min_length=1, description="prepared corpora, by id")
 

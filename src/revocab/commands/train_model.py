@@ -9,13 +9,14 @@ from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import Command
+from revocab.models.given import model_field
 from revocab.training.settings import Settings
 
 
 class Inputs(Closed):
     """Model and data."""
 
-    model: Path = Field(description="model folder")
+    model: Path = model_field("model folder")
     packed: Path = Field(description="folder of pack_tokens")
     heldout: Path = Field(description="folder of pack_heldout")
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from pydantic import Field
 
-from revocab.claim import CLAIM, is_whole, read_claim
+from revocab.claim import is_whole, read_claim
 from revocab.closed import Job, Line
 from revocab.errors import RevocabError
 from revocab.hub import resolve
-from revocab.hub_errors import explain
 from revocab.io import sha256, write_json
 from revocab.models.folder import TOKENIZER_FILES, ModelFolder, copy_documents
+from revocab.models.given import snapshot
 from revocab.models.links import link_or_copy
 from revocab.models.shard_index import INDEX
 from revocab.output import OutputFolder, check_files
@@ -27,30 +27,8 @@ class FetchJob(Job):
     revision: Line | None = Field(default=None, description="Hub branch, tag or commit")
 
 
-#: No pickles, no code. Some repositories hold a second copy of the weights in another layout, and
-#: those that were filled from here a claim.
-_ALLOW = ["*.safetensors", "*.json", "*.jinja", "*.txt", "*.model", "README.md", "LICENSE*"]
-_IGNORE = ["consolidated*", "original/*", "*/*", CLAIM]
 #: Where the Hub's client keeps what it knows of a folder's files, times among it.
 _CLIENT = ".cache"
-
-
-def _download(origin: dict[str, Any], folder: Path) -> None:
-    """Download a snapshot into ``folder``; partial downloads continue."""
-    from huggingface_hub import snapshot_download
-
-    try:
-        snapshot_download(
-            origin["hub"],
-            revision=origin["commit"],
-            local_dir=folder,
-            allow_patterns=_ALLOW,
-            ignore_patterns=_IGNORE,
-        )
-    # The client raises many unrelated types: all mean that the files did not all arrive.
-    except Exception as error:
-        reason = explain(error, origin["hub"], "model")
-        raise RevocabError(f"{reason}; run again: what has arrived is kept") from error
 
 
 def _from_hub(origin: dict[str, Any], output: OutputFolder) -> None:
@@ -66,7 +44,7 @@ def _from_hub(origin: dict[str, Any], output: OutputFolder) -> None:
             if not (folder / name).exists():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 link_or_copy(output.path / name, folder / name)
-        _download(origin, folder)
+        snapshot(origin["hub"], origin["commit"], "model", folder)
         check_snapshot(folder, folder)
         shutil.rmtree(folder / _CLIENT, ignore_errors=True)
 

@@ -68,6 +68,12 @@ def copy_tokenizer(tokenizer: Path, out: Path) -> None:
     copy_present(tokenizer, TOKENIZER_FILES, out)
 
 
+def models_below(folder: Path) -> list[Path]:
+    """Return the model folders one or two levels below a folder, in order."""
+    patterns = ("*/config.json", "*/*/config.json")
+    return [path.parent for pattern in patterns for path in sorted(folder.glob(pattern))]
+
+
 @dataclass(frozen=True)
 class ModelFolder:
     """A causal language model in safetensors, sharded or not; nothing is loaded until asked.
@@ -81,7 +87,11 @@ class ModelFolder:
 
     def __post_init__(self):
         if not (self.path / "config.json").is_file():
-            raise RevocabError(f"{self.path}: no config.json; give a Hugging Face model folder")
+            below = [str(one) for one in models_below(self.path)]
+            named = f", such as {', '.join(below[:5])}" if below else ""
+            raise RevocabError(
+                f"{self.path}: no config.json; give a Hugging Face model folder{named}"
+            )
         problems = list(link_problems(self.path, self.documents))
         if not problems:  # the index is one of them
             problems = list(link_problems(self.path, self.files))
