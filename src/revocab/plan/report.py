@@ -6,10 +6,11 @@ from revocab.closed import Job
 from revocab.commands.collect_scores import ScoresJob
 from revocab.commands.write_experiment import ExperimentJob
 from revocab.config.expand import as_json
-from revocab.plan.evaluation import comet_models, efficiency_runs
+from revocab.plan.evaluation import comet_models
 from revocab.plan.paths import MANIFEST
 from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Step
+from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS, table_kinds
 
 
 def write_experiment(plan: Plan) -> Step:
@@ -34,16 +35,14 @@ def collect_scores(plan: Plan) -> Step:
 
 def make_tables(plan: Plan) -> Step:
     """Return the job that makes the tables; differences and costs are read beside the scores."""
-    tables = plan.experiment.tables.values()
-    groups = dict.fromkeys(one.group for one in tables if one.kind == "significance")
-    more = [plan.paths.significance(group) for group in groups]
-    more += [plan.paths.efficiency(run.id) for run in efficiency_runs(plan)]
+    given = plan.experiment.tables.values()
+    more = [file for one in given for file in table_kinds()[one.kind].needs(plan, one)]
     return Step(
         "make_tables",
         f"{plan.paths.results}/tables",
         Job(),
         {"results": _results(plan, "scores.parquet")},
-        also=tuple(more),
+        also=tuple(dict.fromkeys(more)),
     )
 
 
@@ -82,16 +81,13 @@ def build_report(plan: Plan) -> Step:
 def tables(plan: Plan) -> list[str]:
     """Return the files of every table."""
     folder = f"{plan.paths.results}/tables"
-    endings = ("csv", "md", "tex")
-    return [f"{folder}/{table}.{one}" for table in plan.experiment.tables for one in endings]
+    return [f"{folder}/{name}.{one}" for name in plan.experiment.tables for one in TABLE_ENDINGS]
 
 
 def figures(plan: Plan) -> list[str]:
     """Return the files of every figure."""
     folder = f"{plan.paths.results}/figures"
-    return [
-        f"{folder}/{figure}.{one}" for figure in plan.experiment.figures for one in ("svg", "png")
-    ]
+    return [f"{folder}/{name}.{one}" for name in plan.experiment.figures for one in FIGURE_ENDINGS]
 
 
 def _results(plan: Plan, *files: str) -> Artefact:
