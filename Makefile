@@ -11,7 +11,13 @@ VENV_VLLM ?= .venv-vllm
 # unbabel-comet needs transformers 4 and numpy 1.
 VENV_COMET ?= .venv-comet
 
-.PHONY: help install vllm comet demo test test-all hub quick lint format clean
+# A file's tests share their fixtures, so a file goes to one worker.
+PARALLEL = $(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
+
+# Real text and benchmarks, for demos.
+DATA ?= $(or $(REVOCAB_SHARED),../shared)
+
+.PHONY: help install vllm comet demo demos test test-all hub quick same-bytes lint format clean
 
 help:  ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -35,7 +41,7 @@ $(VENV_VLLM)/.installed: requirements-vllm.lock pyproject.toml
 	$(VENV_VLLM)/bin/python -m pip install --quiet --upgrade pip
 ifdef VLLM
 	$(VENV_VLLM)/bin/python -m pip install --quiet --progress-bar off "$(VLLM)" sacrebleu==2.6.0 rouge_score==0.1.2 \
-	    lm_eval==0.4.13 datasets==5.2.0
+	    lm_eval==0.4.13 datasets==5.2.0 accelerate==1.15.0
 else
 	$(VENV_VLLM)/bin/python -m pip install --quiet --progress-bar off --no-deps --retries 1 \
 	    --extra-index-url https://download.pytorch.org/whl/cpu torch==2.13.0+cpu
@@ -58,18 +64,32 @@ demo: install  ## the whole DAG on the embedded demo, tables and report at the e
 	$(BIN)/snakemake --cores $(CORES)
 	@echo "report: results/demo/report.html   tables: results/demo/tables/"
 
-test: install  ## everything that CI runs, a smaller demo included
-	$(BIN)/python -m pytest -m "not hub"
+demos: demo  ## the shipped experiments that need no Hub: the demo, and local-data where there is a data folder
+	@if [ -d "$(DATA)/data" ]; then \
+	    $(BIN)/snakemake --cores $(CORES) --configfile config/local-data.yaml --config data_root=$(DATA) \
+	    && echo "report: results/local-data/report.html   tables: results/local-data/tables/"; \
+	else echo "local-data is left out: no data folder at $(DATA) (set REVOCAB_SHARED)"; fi
+
+test: install  ## everything that CI runs
+	$(PARALLEL) -m "not dag and not hub"
+	$(BIN)/python -m pytest -m "dag and not hub"
 
 hub: install  ## the paper's experiment against a local Hub, with pico models (docs/hub.md)
 	$(BIN)/python -m pytest -m hub
 
+test-all: export REVOCAB_VLLM_PYTHON = $(abspath $(VENV_VLLM))/bin/python
+test-all: export REVOCAB_COMET_PYTHON = $(abspath $(VENV_COMET))/bin/python
 test-all: install vllm comet  ## `make test` with the real vLLM and COMET, and `make hub`
-	REVOCAB_VLLM_PYTHON=$(abspath $(VENV_VLLM))/bin/python REVOCAB_COMET_PYTHON=$(abspath $(VENV_COMET))/bin/python \
-	    $(BIN)/python -m pytest
+	$(PARALLEL) -m "not dag and not hub"
+	$(BIN)/python -m pytest -m "dag or hub"
 
-quick: install  ## the tests without the two that run a whole DAG
-	$(BIN)/python -m pytest -m "not demo and not hub"
+quick: install  ## the tests that are fast one by one: no DAG, no style, no killed trainings
+	$(PARALLEL) -m "not slow and not dag and not hub"
+
+# More options: make same-bytes BASE=COMMIT ARGS="--moved results/a=results/b"
+same-bytes: install  ## the smaller demo at BASE=<commit> and as it stands: what differs (docs/development.md)
+	$(if $(BASE),,$(error name the commit to compare with: make same-bytes BASE=<commit>))
+	$(BIN)/python tests/support/same_bytes.py $(BASE) --cores $(CORES) $(ARGS)
 
 lint: install  ## style of Python and of the workflow
 	$(BIN)/ruff check .

@@ -13,13 +13,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import struct
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from revocab.cli import run
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 METHODS = {
@@ -44,6 +45,17 @@ SHAPES = {
     },
 }
 HELPER_WIDTH = {"mistral-7b": 2560, "small": 128}
+
+
+def helper_shape(width: int) -> dict[str, int]:
+    """Return an untied helper of one layer: only its vocabulary counts."""
+    return {
+        "hidden_size": width,
+        "intermediate_size": width,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+    }
 
 
 def layer_shapes(shape: dict[str, int]) -> dict[str, list[int]]:
@@ -152,27 +164,6 @@ def write_model(folder: Path, tokenizer: Path, shape: dict[str, int], files: int
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
 
 
-def write_helper(folder: Path, tokenizer: Path, width: int) -> None:
-    """Write an untied helper with nothing but its vocabulary: no more is read of a helper."""
-    import torch
-    from safetensors.torch import save_file
-
-    from revocab.initialise.scale import random_matrix
-    from revocab.models.folder import copy_tokenizer
-    from revocab.vocabulary.canonical import load_tokenizer
-
-    rows = len(load_tokenizer(tokenizer))
-    folder.mkdir(parents=True)
-    copy_tokenizer(tokenizer, folder)
-    tensors: dict[str, torch.Tensor] = {
-        name: random_matrix(rows, width, seed).bfloat16()
-        for seed, name in enumerate(("model.embed_tokens.weight", "lm_head.weight"), 5)
-    }
-    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
-    config = {"model_type": "mistral", "vocab_size": rows, "tie_word_embeddings": False}
-    (folder / "config.json").write_text(json.dumps(config))
-
-
 def measure(command: list[str]) -> tuple[float, float, float]:
     """Run a command; return its seconds, processor seconds and peak resident memory in GiB."""
     started = time.perf_counter()
@@ -199,11 +190,19 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true", help="keep source and helper")
     arguments = parser.parse_args()
 
+    from revocab.claim import remove_own
+    from revocab.output import ResumableFolder
+
+    tokenizers = [arguments.source_tokenizer, arguments.target_tokenizer]
+    names = ("source/*", "helper/*")
+    work = ResumableFolder(arguments.work, "conversion benchmark", tokenizers, names=names)
+    work.hold()
     source, helper = arguments.work / "source", arguments.work / "helper"
     started = time.perf_counter()
     if not source.is_dir():
         write_model(source, arguments.source_tokenizer, SHAPES[arguments.shape], arguments.shards)
-        write_helper(helper, arguments.target_tokenizer, HELPER_WIDTH[arguments.shape])
+        width = HELPER_WIDTH[arguments.shape]
+        write_model(helper, arguments.target_tokenizer, helper_shape(width), 1)
     print(
         f"source {folder_size(source):.2f} GB in {arguments.shards} shards, "
         f"made in {time.perf_counter() - started:.0f} s",
@@ -226,11 +225,11 @@ def main() -> None:
                 f"peak  ({folder_size(out):.2f} GB written)",
                 flush=True,
             )
-            shutil.rmtree(out)
+            remove_own(out)
     finally:
         if not arguments.keep:
-            shutil.rmtree(arguments.work)
+            remove_own(arguments.work)
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -145,13 +145,13 @@ def bare_training(file: Path, size: int) -> Any:
 
 def training(documents: list[str], size: int, repeats: int) -> float:
     """Compare training with the bare library: both read the text from the same prepared corpus."""
-    from revocab.corpora.prepare import CorpusOptions, prepare_corpus
+    from revocab.corpora.prepare import CorpusJob, prepare_corpus
     from revocab.vocabulary.build import TrainingText, batched, train_tokenizer
     from revocab.vocabulary.training_text import training_budgets, training_texts
 
     with tempfile.TemporaryDirectory() as folder:
         rows = ({"text": text} for text in documents)
-        prepare_corpus(rows, {"label": "benchmark"}, CorpusOptions("it", "it"), folder)
+        prepare_corpus(rows, {"label": "benchmark"}, CorpusJob(corpus="it", language="it"), folder)
         mixture = [TrainingText("it", 1.0, Path(folder))]
 
         def ours() -> Any:

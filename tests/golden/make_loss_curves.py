@@ -3,7 +3,7 @@
     python tests/golden/make_loss_curves.py [RECIPE ...]
 
 A curve is the loss table of 24 steps of the recipe on the pico model and data of
-``tests/parity/training_pico.py``, in float32, its rates scaled so that the highest is 1e-2 (the
+``tests/support/training_pico.py``, in float32, its rates scaled so that the highest is 1e-2 (the
 published ones would hardly move a pico model) and its decay scaled the other way, so that a step
 decays as published. Run it, and look at the difference, when training is meant to change.
 """
@@ -30,8 +30,7 @@ def pico_settings(name: str) -> dict:
     import yaml
 
     from revocab.config.load import laid_over
-    from revocab.config.schema import Recipe
-    from revocab.training.stages import Stage
+    from revocab.training.recipe import Recipe, Stage
 
     values = yaml.safe_load((REPOSITORY / f"config/recipes/{name}.yaml").read_text())
     pico = {"steps": STEPS, "sequence_length": 16, "batch_size": 4, "checkpoint_every": STEPS,
@@ -44,7 +43,6 @@ def pico_settings(name: str) -> dict:
     stages = [
         Stage(**{
             **stage.model_dump(exclude={"tokens", "share", "warmup_share", "mixture"}),
-            "train": tuple(stage.train),
             "learning_rate": stage.learning_rate * scale,
             "weight_decay": stage.weight_decay / scale,
         })
@@ -54,7 +52,7 @@ def pico_settings(name: str) -> dict:
         **recipe.model_dump(include=kept),
         "learning_rate": recipe.learning_rate * scale,
         "weight_decay": recipe.weight_decay / scale,
-        "stages": tuple(stages),
+        "stages": stages or None,
         "seed": 17,
     }
 
@@ -73,7 +71,7 @@ def main() -> None:
     """Write the curves asked for, or all."""
     import torch
 
-    sys.path.insert(0, str(REPOSITORY / "tests/parity"))
+    sys.path.insert(0, str(REPOSITORY / "tests/support"))
     from training_pico import write_inputs
 
     torch.set_num_threads(1)

@@ -9,9 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "unit"))
-from evaluation_toys import IT_ROWS, write_model, write_task
+from evaluation_toys import IT_ROWS, TWIN_ROWS, plant_twins, write_model, write_task
 
 from revocab.evaluation import harness
 from revocab.evaluation.multiple_choice import Options, Scorer
@@ -57,3 +55,30 @@ def cli_scores(tmp_path_factory, repository):
     model = write_model(folder / "model", seed=3)
     task = write_task(folder, repository, "arc_easy_it", IT_ROWS, "arc_easy_it")
     return model, task, command_line(task, model, folder, limit=10)
+
+
+def test_items_equal_the_harness_where_rounding_decides(tmp_path, repository):
+    """Every item, of a task full of near ties too, against the harness with its own model class."""
+    from lm_eval.evaluator import simple_evaluate
+
+    harness.quiet()
+    model = plant_twins(write_model(tmp_path / "model", seed=3))
+    tasks = [
+        write_task(tmp_path, repository, "ties", TWIN_ROWS, "arc_easy_it"),
+        write_task(tmp_path, repository, "far", IT_ROWS, "arc_easy_it"),
+    ]
+    expected = simple_evaluate(
+        model="hf",
+        model_args={"pretrained": str(model), "dtype": "float32"},
+        tasks=[str(task) for task in tasks],
+        device="cpu",
+        batch_size=8,
+    )
+    scorer = Scorer(tasks, Options(batch_size=8, share_contexts=True, device="cpu"))
+    loaded = scorer.load(model)
+    for task in tasks:
+        for row in scorer.score(loaded, task.stem):
+            samples = expected["samples"][task.stem]
+            assert row["values"] == [one[row["metric"]] for one in samples]
+            assert row["value"] == expected["results"][task.stem][f"{row['metric']},none"]
+    assert loaded.shares_contexts and loaded.rescored == len(TWIN_ROWS)

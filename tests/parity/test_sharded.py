@@ -13,7 +13,7 @@ import pytest
 import torch
 from training_pico import losses, run_of, table
 
-from revocab.training.stages import Stage
+from revocab.training.recipe import Stage
 from revocab.training.train import train
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "train_model.py"
@@ -23,8 +23,8 @@ OPTIONS = {
     "threads": 1,
 }  # fmt: skip
 STAGES = (
-    Stage("embeddings", 15, 1e-2, train=("embeddings",), weight_decay=0.3, warmup_steps=2),
-    Stage("everything", 25, 5e-3, weight_decay=0.1, warmup_steps=2),
+    Stage(name="embeddings", steps=15, learning_rate=1e-2, train=("embeddings",), weight_decay=0.3, warmup_steps=2),
+    Stage(name="everything", steps=25, learning_rate=5e-3, weight_decay=0.1, warmup_steps=2),
 )
 
 

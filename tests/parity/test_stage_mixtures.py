@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from revocab import io
 from revocab.errors import RevocabError
 from revocab.training.data import open_packed
 from revocab.training.heldout import pack_heldout_folder
-from revocab.training.stages import Stage
+from revocab.training.recipe import Stage
 from revocab.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -22,8 +21,8 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 #: Documents of seven words and a bos fill half a row of sixteen.
 WORDS = {"ar": "a", "en": "english"}
 STAGES = (
-    Stage("embeddings", 5, 1e-2, train=("embeddings",)),
-    Stage("everything", 2, 1e-3, warmup_steps=1),
+    Stage(name="embeddings", steps=5, learning_rate=1e-2, train=("embeddings",)),
+    Stage(name="everything", steps=2, learning_rate=1e-3, warmup_steps=1),
 )
 
 
@@ -54,8 +53,9 @@ def root(tmp_path_factory, repository):
     )
     arguments = [
         "--tokenizer", root / "tokenizer", "--sequence-length", "16", "--rows", "28",
-        "--corpus", f"ar=0.9,0.5={root / 'ar'}", "--corpus", f"en=0.1,0.5={root / 'en'}",
-        "--stage", "embeddings=20", "--stage", "everything=8", "--shard-bytes", "320",
+        "--corpora", f"ar={root / 'ar'}", f"en={root / 'en'}",
+        "--shares", "ar=[0.9, 0.5]", "en=[0.1, 0.5]",
+        "--stages", "embeddings=20", "everything=8", "--shard-bytes", "320",
         "--seed", "17", "--out", root / "packed",
     ]  # fmt: skip
     script = repository / "scripts/pack_tokens.py"
@@ -111,6 +111,6 @@ def test_a_run_trains_on_them_and_keeps_the_shares(root, tmp_path):
 
 
 def test_rows_mixed_for_other_stages_are_refused(root, tmp_path):
-    other = (replace(STAGES[0], steps=4), replace(STAGES[1], steps=3))
+    other = [one.model_copy(update={"steps": n}) for one, n in zip(STAGES, (4, 3), strict=True)]
     with pytest.raises(RevocabError, match=r"stages embeddings 20, everything 8 \(rows\), but"):
         train(run_of(root, tmp_path, steps=7, checkpoint_every=5, stages=other))

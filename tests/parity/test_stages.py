@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from torch.nn import functional
 from training_pico import BATCH, VOCABULARY, losses, run_of, table
 
 from revocab import io
-from revocab.training.stages import Stage
+from revocab.training.recipe import Stage
 from revocab.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -23,9 +22,9 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 MATRICES = {"model.embed_tokens.weight", "lm_head.weight"}
 #: Embeddings alone with a decay that would show, then everything, the embeddings faster.
 STAGES = (
-    Stage("embeddings", 5, 1e-2, train=("embeddings",), weight_decay=0.5, warmup_steps=1),
+    Stage(name="embeddings", steps=5, learning_rate=1e-2, train=("embeddings",), weight_decay=0.5, warmup_steps=1),
     Stage(
-        "everything", 4, 2e-3, weight_decay=0.1, warmup_steps=1, schedule="constant",
+        name="everything", steps=4, learning_rate=2e-3, weight_decay=0.1, warmup_steps=1, schedule="constant",
         groups={"embeddings": {"learning_rate": 1e-2, "weight_decay": 0.0}},
     ),
 )  # fmt: skip
@@ -102,8 +101,8 @@ def test_stages_equal_a_plain_loop_with_an_optimizer_for_each(inputs, finished):
     ]  # fmt: skip
 
 
-def test_five_kills_and_a_damaged_state_change_no_byte(tmp_path):
-    script = Path(__file__).with_name("kill_repeatedly.py")
+def test_five_kills_and_a_damaged_state_change_no_byte(tmp_path, repository):
+    script = repository / "tests/support/kill_repeatedly.py"
     done = subprocess.run(
         [sys.executable, script, tmp_path, "5", "20261120"],
         env={**os.environ, "OMP_NUM_THREADS": "1"},

@@ -25,6 +25,7 @@ from training_pico import (
 )
 
 from revocab import io
+from revocab.claim import CLAIM
 from revocab.errors import RevocabError
 from revocab.training.train import train
 
@@ -104,7 +105,7 @@ def test_every_parameter_moved(inputs, finished):
 def test_what_a_run_leaves(finished):
     out, manifest = finished
     assert sorted(path.name for path in out.iterdir()) == [
-        "checkpoints", "heldout.csv", "losses.csv", "manifest.json", "timing.json"
+        CLAIM, "checkpoints", "heldout.csv", "losses.csv", "manifest.json", "timing.json"
     ]  # fmt: skip
     assert [entry["path"] for entry in manifest["checkpoints"]] == [
         "checkpoints/step-000004", "checkpoints/step-000006"

@@ -6,8 +6,9 @@ by the demo's generator and are synthetic.
 
     python tests/support/hub_content.py ROOT [--comet FOLDER]
 
-FOLDER is what ``tests/unit/comet_checkpoint.py FOLDER xlm-roberta-large`` wrote, run by the Python
-that has comet: a pico COMET-22 is served under the name of the released one, and its encoder.
+FOLDER is what ``tests/support/comet_checkpoint.py FOLDER xlm-roberta-large`` wrote, run by the
+Python that has comet: a pico COMET-22 is served under the name of the released one, and its
+encoder.
 """
 
 from __future__ import annotations

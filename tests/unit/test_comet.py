@@ -19,8 +19,6 @@ from revocab.evaluation.comet import Comet, samples, score_run
 from revocab.evaluation.prompts import prompt_row
 from revocab.io import read_jsonl, write_jsonl
 
-HERE = Path(__file__).resolve().parent
-
 
 def write_outputs(folder: Path) -> tuple[Path, Path]:
     """Write prompts and, for two steps, their outputs; return both."""
@@ -48,7 +46,7 @@ def test_real_comet_on_random_checkpoints(comet_python, repository, tmp_path):
     """Both metrics, from a file and from a folder; what comes out is what the models say."""
     environment = {**os.environ, "PYTHONPATH": str(repository / "src"), "HF_HUB_OFFLINE": "1"}
     made = subprocess.run(
-        [comet_python, HERE / "comet_checkpoint.py", tmp_path / "models"],
+        [comet_python, repository / "tests/support/comet_checkpoint.py", tmp_path / "models"],
         capture_output=True, text=True, check=False, env=environment,
     )  # fmt: skip
     assert made.returncode == 0, made.stderr[-2000:]

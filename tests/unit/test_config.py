@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from revocab.closed import unknown
 from revocab.config import expand, read, validate
-from revocab.config.checks import unknown
 from revocab.config.expand import checkpoint_steps
 from revocab.config.schema import Recipe
 from revocab.errors import RevocabError
@@ -319,3 +319,77 @@ def test_copying_needs_its_unit(demo):
     task = copy.deepcopy(demo["evaluation"]["generation"]["tasks"]["flores_en_it"])
     demo["evaluation"]["generation"]["tasks"]["copy_it"] = {**task, "kind": "copying"}
     assert "unit (sentence or paragraph)" in problems(demo)[0]
+
+
+def with_group(values: dict, name: str, methods: dict) -> dict:
+    return {
+        **values,
+        "runs": {**values["runs"], name: {**values["runs"]["mistral"], "methods": methods}},
+    }
+
+
+def test_two_runs_never_share_an_id(demo):
+    """Group mistral with method sava-x, and group mistral-sava with method x."""
+    values = with_group(copy.deepcopy(demo), "mistral-sava", {"x": {"method": "fvt"}})
+    values["runs"]["mistral"]["methods"]["sava-x"] = {"method": "sava"}
+    assert problems(values) == [
+        "runs.mistral.methods.sava-x and runs.mistral-sava.methods.x: both are run "
+        "'mistral-sava-x', and the results of one would stand for both; rename one of them"
+    ]
+
+
+def test_a_run_never_shares_the_id_of_a_base_model(demo):
+    values = with_group(copy.deepcopy(demo), "mistral-x", {})
+    values["runs"]["mistral"]["methods"]["x-base"] = {"method": "fvt"}
+    (line,) = problems(values)
+    assert line.startswith("runs.mistral.methods.x-base and the base model of runs.mistral-x: both")
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("boolq_it", "evaluation.multiple_choice.tasks.boolq_it"),
+        ("average_it", "the average over tasks in 'it'"),
+        ("heldout_world-it", "the held-out loss on evaluation.heldout 'world-it'"),
+        ("similarity_mistral-sava", "the similarity to 'mistral-sava'"),
+        ("similarity_helper-large", "the similarity to 'helper-large'"),
+    ],
+)
+def test_two_rows_of_scores_never_share_a_task(demo, name, other):
+    values = copy.deepcopy(demo)
+    tasks = values["evaluation"]["generation"]["tasks"]
+    tasks[name] = tasks["squad_it"]
+    (line,) = problems(values)
+    assert other in line and f"evaluation.generation.tasks.{name}" in line
+    assert f"both are task {name!r}" in line and line.endswith("rename one of them")
+
+
+@pytest.mark.parametrize("name", ["a--b", "-a", "a-", "a/b", "a\n"])
+@pytest.mark.parametrize("section", ["tokenizers", "mixtures", "recipes", "corpora", "runs"])
+def test_ids_cannot_hold_what_joins_them(demo, section, name):
+    """Folders are named tokenizer--mixture--recipe and source--target."""
+    values = copy.deepcopy(demo)
+    values[section][name] = next(iter(values[section].values()))
+    assert any(line.startswith(f"{section}.{name}") for line in problems(values))
+
+
+@pytest.mark.parametrize(
+    ("path", "key"),
+    [
+        (("corpora", "world-it", "source"), "corpora.world-it.source"),
+        (
+            ("evaluation", "multiple_choice", "tasks", "boolq_it", "data"),
+            "evaluation.multiple_choice.tasks.boolq_it.data",
+        ),
+    ],
+)
+def test_parts_of_a_source_that_nothing_reads_are_refused(demo, path, key):
+    values = copy.deepcopy(demo)
+    place = values
+    for part in path[:-1]:
+        place = place[part]
+    place[path[-1]] = {"lines": {"it": "README.md", "en": "README.md"}}
+    assert [line.split(": ")[0] for line in problems(values)] == [f"{key}.lines"]
+    place[path[-1]] = {"hub": {"id": "o/data", "fields": {"text": "body"}}}
+    (line,) = problems(values)
+    assert line.startswith(f"{key}.hub.fields: ") and line.endswith("remove it")

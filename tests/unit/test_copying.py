@@ -11,7 +11,7 @@ from revocab.errors import RevocabError
 from revocab.evaluation.copying import common_length, sentences, units
 from revocab.evaluation.engines import TransformersEngine
 from revocab.evaluation.generate import Options, generate_task
-from revocab.evaluation.prompts import build_prompts
+from revocab.evaluation.prompts import PromptJob, build_prompts
 from revocab.io import write_jsonl
 
 DOCUMENT = (
@@ -70,12 +70,13 @@ def files(tmp_path):
         for i in range(8)
     ]
     write_jsonl(tmp_path / "texts.jsonl", rows)
-    return str(tmp_path / "texts.jsonl")
+    return tmp_path / "texts.jsonl"
 
 
 def prompts(files, **changes):
-    values = {"shots": 1, "seed": 17, "pool": files, "test": files, "limit": 3, **changes}
-    return build_prompts("copy_it", "copying", ["it"], **values)
+    values = {"shots": 1, "seed": 17, "limit": 3, "unit": "sentence", **changes}
+    job = PromptJob(task="copy_it", kind="copying", direction=["it"], **values)
+    return build_prompts(job, [files], [files])
 
 
 def test_the_prompt_asks_for_a_copy(files):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from revocab.corpora.prepare import CorpusOptions, heldout_documents, prepare_corpus, prepare_file
+from revocab.corpora.prepare import CorpusJob, heldout_documents, prepare, prepare_corpus
 from revocab.corpora.read import corpus_manifest, documents, texts
 from revocab.corpora.words import (
     RULES,
@@ -24,7 +24,7 @@ from revocab.corpora.words import (
 from revocab.errors import RevocabError
 from revocab.io import sha256, write_jsonl
 
-OPTIONS = CorpusOptions(corpus="toy", language="it")
+OPTIONS = CorpusJob(corpus="toy", language="it")
 SOURCE = {"label": "toy.jsonl"}
 
 
@@ -50,7 +50,7 @@ def test_own_ids_are_kept(tmp_path):
 
 
 def split(tmp_path, texts_, heldout_bytes):
-    options = CorpusOptions("toy", "it", heldout_bytes=heldout_bytes)
+    options = CorpusJob(corpus="toy", language="it", heldout_bytes=heldout_bytes)
     prepare_corpus(rows(*texts_), SOURCE, options, tmp_path)
     return set(texts(tmp_path)), set(texts(tmp_path, "heldout"))
 
@@ -85,10 +85,10 @@ def test_heldout_is_the_smallest_set_of_smallest_hashes(hashes, heldout_bytes):
 
 def test_limits_count_kept_documents(tmp_path):
     values = rows("", "aa", "aa", "bb", "cccc", "d")
-    options = CorpusOptions("toy", "it", limit_documents=3)
+    options = CorpusJob(corpus="toy", language="it", limit_documents=3)
     prepare_corpus(values, SOURCE, options, tmp_path / "documents")
     assert list(texts(tmp_path / "documents")) == ["aa", "bb", "cccc"]
-    options = CorpusOptions("toy", "it", limit_bytes=6)
+    options = CorpusJob(corpus="toy", language="it", limit_bytes=6)
     prepare_corpus(values, SOURCE, options, tmp_path / "bytes")
     assert list(texts(tmp_path / "bytes")) == ["aa", "bb"]
 
@@ -125,7 +125,7 @@ def test_heldout_must_leave_training_text(tmp_path):
 
 def test_files(tmp_path):
     write_jsonl(tmp_path / "a.jsonl.gz", rows("uno", "due"))
-    manifest = prepare_file(tmp_path / "a.jsonl.gz", OPTIONS, tmp_path / "out")
+    manifest = prepare([tmp_path / "a.jsonl.gz"], OPTIONS, tmp_path / "out")
     assert manifest["source"]["file"] == "a.jsonl.gz"
     assert str(tmp_path) not in json.dumps(manifest)
 
@@ -145,7 +145,7 @@ def test_bad_files(tmp_path):
         "plain.jsonl.gz": "broken gzip",
     }.items():
         with pytest.raises(RevocabError, match=message):
-            prepare_file(tmp_path / name, OPTIONS, tmp_path / "out")
+            prepare([tmp_path / name], OPTIONS, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 

@@ -15,7 +15,7 @@ from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 from revocab.errors import RevocabError
 from revocab.initialise.apply import initialise_model
 from revocab.initialise.fasttext import (
-    FastTextOptions,
+    AuxiliaryJob,
     Sentences,
     in_turn,
     load_auxiliary,
@@ -28,7 +28,7 @@ from revocab.initialise.method import methods
 from revocab.io import read_json, write_json, write_jsonl
 from revocab.vocabulary.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
 
-SMALL = FastTextOptions(dimension=12, epochs=2, min_count=3, buckets=500, seed=5)
+SMALL = AuxiliaryJob(dimension=12, epochs=2, min_count=3, buckets=500, seed=5)
 COMPARING = [name for name, one in methods().items() if "auxiliary" in one.options.model_fields]
 
 
@@ -124,7 +124,7 @@ def test_tokens_in_the_same_company_come_out_alike(world):
     generator = np.random.default_rng(0)
     topics = ((["il", "the"], "cat gatto cat"), (["e", "on"], "mat perché mat"))
     texts = [f"{generator.choice(names)} {rest}" for names, rest in topics for _ in range(1500)]
-    options = FastTextOptions(dimension=16, epochs=20, min_count=3, buckets=500, seed=1)
+    options = AuxiliaryJob(dimension=16, epochs=20, min_count=3, buckets=500, seed=1)
     words = [word(token) for token in tokens]
     rows, trained = vectors(train(Sentences(tokenizer, words, texts), options), tokens)
     il, the, e = (rows[words.index(one)] for one in ("▁il", "▁the", "▁e"))

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toy_vocabularies import byte_level, sentencepiece_bpe, unigram, wordpiece
 
-from revocab.corpora.prepare import CorpusOptions, prepare_corpus
+from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.corpora.words import RULES, Words, start_splitting
 from revocab.errors import RevocabError
 from revocab.io import read_json, sha256
@@ -143,7 +143,7 @@ def test_folders(tmp_path, tokenizers):
     prepare_corpus(
         [{"text": text} for text in TEXTS],
         {"label": "t"},
-        CorpusOptions("it", "it"),
+        CorpusJob(corpus="it", language="it"),
         tmp_path / "c",
     )
     save_tokenizer(tokenizers["large"], {"alphabet": "byte_level"}, tmp_path / "t")

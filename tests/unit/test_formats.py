@@ -8,7 +8,7 @@ import json
 import pytest
 
 from revocab.corpora.formats import checksum, content_of, file_rows
-from revocab.corpora.prepare import CorpusOptions, prepare_file
+from revocab.corpora.prepare import CorpusJob, prepare
 from revocab.corpora.read import texts
 from revocab.errors import RevocabError
 
@@ -53,7 +53,7 @@ KINDS = [
 def test_every_format_gives_the_same_documents(tmp_path, kind, ending):
     path = write(tmp_path / "in", kind, ending)
     assert [row["text"] for row in file_rows(path)] == TEXTS
-    manifest = prepare_file(path, CorpusOptions("toy", "it"), tmp_path / "out")
+    manifest = prepare([path], CorpusJob(corpus="toy", language="it"), tmp_path / "out")
     assert list(texts(tmp_path / "out")) == TEXTS
     assert manifest["source"]["file"] == path.name
 

@@ -10,6 +10,7 @@ import types
 import pytest
 from evaluation_toys import write_model
 
+from revocab.claim import CLAIM
 from revocab.errors import RevocabError
 from revocab.evaluation import engines, generate
 from revocab.evaluation.engines import BlankLine, TransformersEngine, cut
@@ -200,6 +201,7 @@ def test_folder(models, prompts, tmp_path):
     assert manifest["steps"] == [0, 4]
     assert str(tmp_path) not in json.dumps(manifest)
     assert sorted(path.name for path in out.iterdir()) == [
+        CLAIM,
         "manifest.json",
         "scores.csv",
         "step-000000",

@@ -54,6 +54,7 @@ def root(tmp_path_factory) -> Path:
         build_stand_in(root / ".tokenizer", Architecture(family="llama", **shape), 64, 1, out)
         (out / "pytorch_model.bin").write_bytes(b"a pickle that nothing reads")
     (root / "models/meta-llama/Llama-3.1-8B/.gated").touch()
+    (root / "models/mistralai/Mistral-7B-v0.1/main/LICENSE").write_text("free")
     return root
 
 
@@ -153,6 +154,44 @@ def test_a_model_is_fetched_without_pickles_and_its_commit_is_kept(call, hub, tm
     }.items():
         done = call("fetch_model", *arguments, "--out", tmp_path / "other/snapshot")
         assert done.returncode == 1 and words in done.stderr, done.stderr
+
+
+def test_a_fetch_that_is_lost_goes_on_and_a_finished_one_is_left_alone(call, hub, tmp_path):
+    """What has arrived waits beside the snapshot, whose place it takes when it is whole."""
+    out = tmp_path / "model/snapshot"
+    name = "mistralai/Mistral-7B-v0.1"
+    weights = hub.repositories["models", name].commits[commit(hub, "models", name)]
+    lost = weights["model.safetensors"].sha256
+    hub.breaks[lost] = 5000
+    done = call("fetch_model", "--hub", name, "--out", out)
+    assert done.returncode == 1 and "what has arrived is kept" in done.stderr
+    assert not out.exists() and not (out.parent / "manifest.json").exists()
+    config = out.parent / ".snapshot.part/config.json"
+    config_time = config.stat().st_mtime_ns
+    hub.breaks.clear()
+    done = call("fetch_model", "--hub", name, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert (out / "config.json").stat().st_mtime_ns == config_time
+    assert (out / "model.safetensors").read_bytes() == weights["model.safetensors"].data
+    assert {path.name for path in out.parent.iterdir()} == {"manifest.json", "snapshot"}
+    assert not (out / ".cache").exists()
+    (out.parent / "manifest.json").unlink()  # as Snakemake does
+    asked = len(hub.requests)
+    done = call("fetch_model", "--hub", name, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert not [path for _, path, _, _ in hub.requests[asked:] if "resolve" in path]
+    (out / "config.json").unlink()
+    done = call("fetch_model", "--hub", name, "--out", out)
+    assert done.returncode == 0 and (out / "config.json").is_file()
+    assert (out / "LICENSE").is_file()
+    other = "meta-llama/Llama-3.1-8B"
+    done = call("fetch_model", "--hub", other, "--out", out, token=hub_server.GRANTED)
+    assert done.returncode == 0, done.stderr
+    assert read_json(out.parent / "manifest.json")["hub"] == other
+    assert not (out / "LICENSE").exists()
+    (out / "notes.txt").write_text("mine")
+    done = call("fetch_model", "--hub", name, "--out", out)
+    assert done.returncode == 1 and "did not write: notes.txt" in done.stderr
 
 
 def test_a_task_is_written_and_scored_at_the_commit_of_its_data(

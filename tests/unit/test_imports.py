@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from revocab.imports import closure, direct
+from revocab.imports import closure, direct, imported_names
 
 
 def test_closure_follows_lazy_imports_and_cycles(tmp_path):
@@ -28,9 +28,27 @@ def test_closure_follows_lazy_imports_and_cycles(tmp_path):
     assert names == ["script.py", "one.py", "a.py", "b.py"]
 
 
-def test_every_rule_names_code_that_exists(repository):
-    for script in (repository / "scripts").glob("*.py"):
-        assert all(path.is_file() for path in closure(script, repository / "src"))
+def missing(path, root):
+    """Return the names that ``path`` imports from modules of ours that are not there."""
+
+    def is_there(parts):
+        folder = root.joinpath(*parts)
+        return folder.is_dir() or folder.with_suffix(".py").is_file()
+
+    names = [name.split(".") for name in imported_names(path.read_text(encoding="utf-8"))]
+    ours = [parts for parts in names if parts[0] == "revocab"]
+    return [parts for parts in ours if not is_there(parts) and not is_there(parts[:-1])]
+
+
+def test_every_import_of_ours_names_a_module_that_exists(repository, tmp_path):
+    """Else a rule would silently not depend on the code: ``closure`` follows what it finds."""
+    root = repository / "src"
+    files = {file for one in (repository / "scripts").glob("*.py") for file in closure(one, root)}
+    assert len(files) > 100
+    assert {path: missing(path, root) for path in files if missing(path, root)} == {}
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("def f():\n    from revocab.nowhere import g\n")
+    assert missing(wrong, root) == [["revocab", "nowhere", "g"]]
 
 
 def test_imports_of_the_evaluation_go_one_way(repository):

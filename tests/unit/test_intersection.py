@@ -10,9 +10,11 @@ from tokenizers import decoders
 
 from revocab.errors import RevocabError
 from revocab.io import read_jsonl, sha256
+from revocab.output import OutputFolder
 from revocab.vocabulary.build import batched, train_tokenizer
 from revocab.vocabulary.canonical import CanonicalToken, load_tokenizer
 from revocab.vocabulary.intersection import (
+    KIND,
     intersect,
     intersect_canonical,
     read_pairs,
@@ -143,7 +145,7 @@ def test_unknown_identity():
 def test_written_and_read_back(tmp_path):
     result = intersect_canonical(SOURCE, TARGET, "bytes")
     for name in ("a", "b"):
-        write_intersection(result, {"from": "a test"}, tmp_path / name)
+        write_intersection(result, {"from": "a test"}, OutputFolder(tmp_path / name, KIND))
     again = read_pairs(tmp_path / "a")
     for name in ("target_ids", "source_ids", "candidates", "missing"):
         assert (getattr(again, name) == getattr(result, name)).all()

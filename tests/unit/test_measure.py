@@ -14,7 +14,8 @@ from revocab.training.measure import (
     measured_peak,
     rapl_counters,
 )
-from revocab.training.stages import Plan, Stage
+from revocab.training.recipe import Stage
+from revocab.training.stages import Plan
 from revocab.training.tables import HELDOUT, LOSSES, Tables
 
 
@@ -28,7 +29,7 @@ def test_operations_by_hand(tied):
             num_attention_heads=4, num_key_value_heads=2, tie_word_embeddings=tied,
         )
     )  # fmt: skip
-    plan = Plan([Stage("a", 1, 1.0, train=("embeddings",)), Stage("b", 3, 1.0)])
+    plan = Plan([Stage(name="a", steps=1, learning_rate=1.0, train=("embeddings",)), Stage(name="b", steps=3, learning_rate=1.0)])
     groups = plan.groups(model)
     blocks = 2 * (16 * 16 + 2 * 16 * 8 + 16 * 16 + 3 * 16 * 24)
     head, attention = 30 * 16, 12 * 2 * 16 * 32

@@ -167,10 +167,11 @@ def test_special_ids_of_the_old_vocabulary_do_not_survive(toys, tmp_path):
     )
     out = adapt(toys, tmp_path / "out", source)
     generation = read_json(out / "generation_config.json")
-    assert generation["eos_token_id"] == 2
+    assert generation["eos_token_id"] == [2]
     assert generation["temperature"] == 0.5
     assert "bad_words_ids" not in generation
-    assert read_json(out / "provenance.json")["dropped_settings"] == ["bad_words_ids"]
+    dropped = read_json(out / "provenance.json")["dropped_settings"]
+    assert dropped == ["bad_words_ids", "eos_token_id 290", "eos_token_id 291"]
 
 
 # Wrong inputs. -----------------------------------------------------------------------------------
@@ -206,13 +207,13 @@ def test_missing_arguments_are_named(toys, tmp_path):
 
 
 def test_pairs_of_other_vocabularies_are_refused(toys, tmp_path):
-    from revocab.vocabulary.intersection import intersect_folders
+    from revocab.vocabulary.intersection import IntersectionJob, intersect_folders
 
     target = toys / "target-tokenizer"
-    intersect_folders(target, target, "bytes", tmp_path / "pairs")
+    intersect_folders(target, target, IntersectionJob(), tmp_path / "pairs")
     with pytest.raises(RevocabError, match="source vocabulary"):
         adapt(toys, tmp_path / "out", pairs=tmp_path / "pairs")
-    intersect_folders(toys / "source-tokenizer", target, "bytes", tmp_path / "pairs")
+    intersect_folders(toys / "source-tokenizer", target, IntersectionJob(), tmp_path / "pairs")
     out = adapt(toys, tmp_path / "with", pairs=tmp_path / "pairs")
     alone = adapt(toys, tmp_path / "without")
     assert (out / "model.safetensors").read_bytes() == (alone / "model.safetensors").read_bytes()

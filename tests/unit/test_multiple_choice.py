@@ -11,7 +11,7 @@ import torch
 from evaluation_toys import IT_ROWS, write_model, write_task
 
 from revocab.errors import RevocabError
-from revocab.evaluation import harness, multiple_choice
+from revocab.evaluation import harness, multiple_choice, shared_contexts
 from revocab.evaluation.model import load_model
 from revocab.evaluation.multiple_choice import Options, Scorer, score_checkpoints
 from revocab.evaluation.shared_contexts import Row, segment_mask
@@ -182,6 +182,17 @@ def test_too_long_prompts_are_refused_unless_cutting_is_allowed(
     allowed = Options(share_contexts=share_contexts, long_prompts="cut")
     score_checkpoints("r", model, tasks, out, allowed)
     assert int(read(out)[0]["cut_prompts"]) > 0
+
+
+def test_too_long_requests_are_scored_without_a_limit_on_tokens(tmp_path, workplace, monkeypatch):
+    """As on a GPU."""
+    _, _, tasks = workplace
+    path = write_model(tmp_path / "short", context_length=40)
+    _, limited = log_likelihoods(path, tasks, share_contexts=True)
+    monkeypatch.setattr(shared_contexts, "CPU_TOKENS", float("inf"))
+    model, free = log_likelihoods(path, tasks, share_contexts=True)
+    assert model.truncated > 0
+    torch.testing.assert_close(torch.tensor(free), torch.tensor(limited), rtol=1e-5, atol=1e-4)
 
 
 def test_a_sliding_window_is_not_shared(tmp_path, workplace):

@@ -15,7 +15,7 @@ from revocab import io
 from revocab.errors import RevocabError
 from revocab.training.mixture import interleave, rows_by_share
 from revocab.training.packed_folder import pack_folder
-from revocab.training.packing import PackingOptions, pack
+from revocab.training.packing import PackingJob, pack
 from revocab.training.tokens import TextTokenizer
 
 WORDS = ["[unk]", "<s>", "</s>", *"abcdefgh", "è", "città"]
@@ -41,7 +41,7 @@ def reader(*texts):
 
 
 def packed(tokenizer, corpora, **options):
-    options = PackingOptions(**{"sequence_length": 4, "rows": 2, "seed": 1, **options})
+    options = PackingJob(**{"sequence_length": 4, "rows": 2, "seed": 1, **options})
     array = np.zeros((options.rows, options.sequence_length), dtype=np.uint16)
     corpora = {
         name: (share if isinstance(share, tuple) else (share,), read)
@@ -247,8 +247,9 @@ def folders(tmp_path):
 
 
 def test_pack_folder_writes_array_and_manifest_with_the_same_bytes_each_time(folders):
-    corpora = {"it": ((0.75,), folders / "it"), "en": ((0.25,), folders / "en")}
-    options = PackingOptions(sequence_length=4, rows=20, seed=17)
+    shares = {"it": 0.75, "en": 0.25}
+    corpora = {name: folders / name for name in shares}
+    options = PackingJob(sequence_length=4, rows=20, seed=17, shares=shares)
     manifests = [
         pack_folder(folders / "tokenizer", corpora, options, folders / out) for out in "xy"
     ]
@@ -274,8 +275,9 @@ def test_pack_folder_writes_array_and_manifest_with_the_same_bytes_each_time(fol
 
 def test_counts_are_summed_by_language(folders):
     io.write_json(folders / "en" / "manifest.json", {"language": "it"})
-    corpora = {"it": ((0.75,), folders / "it"), "en": ((0.25,), folders / "en")}
-    options = PackingOptions(sequence_length=4, rows=20, seed=17)
+    shares = {"it": 0.75, "en": 0.25}
+    corpora = {name: folders / name for name in shares}
+    options = PackingJob(sequence_length=4, rows=20, seed=17, shares=shares)
     summed = {"rows": 20, "tokens": 80, "bytes": 100, "words": 60, "documents": 20}
     manifest = pack_folder(folders / "tokenizer", corpora, options, folders / "x")
     assert manifest["languages"] == {"it": summed}
@@ -287,12 +289,13 @@ def test_counts_are_summed_by_language(folders):
 
 
 def test_a_manifest_tells_rows_of_stages(folders):
-    corpora = {"it": ((0.75, None), folders / "it"), "en": ((0.25, 0.5), folders / "en")}
+    shares = {"it": [0.75, "size"], "en": [0.25, 0.5]}
+    corpora = {name: folders / name for name in shares}
     for name in corpora:
         described = {"language": name, "train": {"bytes": 150}}
         io.write_json(folders / name / "manifest.json", described)
-    stages = (("first", 8), ("second", 4))
-    options = PackingOptions(sequence_length=4, rows=12, seed=17, stages=stages)
+    stages = {"first": 8, "second": 4}
+    options = PackingJob(sequence_length=4, rows=12, seed=17, stages=stages, shares=shares)
     manifest = pack_folder(folders / "tokenizer", corpora, options, folders / "x")
     assert manifest["stages"] == [
         {"name": "first", "rows": 8,
@@ -305,8 +308,11 @@ def test_a_manifest_tells_rows_of_stages(folders):
     tokens = np.load(folders / "x" / "tokens-00000.npy")
     italian = (tokens == IDS["a"]).any(axis=1)
     assert (italian[:8].sum(), italian[8:].sum()) == (6, 2)
-    with pytest.raises(RevocabError, match="--corpus it: 1 shares for 2 stages"):
-        pack_folder(folders / "tokenizer", {"it": ((1.0,), folders / "it")}, options, folders / "y")
+    uneven = options.model_copy(update={"shares": {"it": [1.0], "en": [0.0, 1.0]}})
+    with pytest.raises(RevocabError, match="shares.it: 1 shares for 2 stages"):
+        pack_folder(folders / "tokenizer", corpora, uneven, folders / "y")
+    with pytest.raises(RevocabError, match="shares.en: no corpus folder of this id"):
+        pack_folder(folders / "tokenizer", {"it": folders / "it"}, options, folders / "y")
 
 
 def latin(path):
@@ -331,14 +337,16 @@ def empty(path):
 )
 def test_a_corpus_that_is_no_text_is_named_and_nothing_is_left(folders, harm, message):
     harm(folders / "it" / "train.jsonl.gz")
-    options = PackingOptions(sequence_length=4, rows=20, seed=17, repeat_corpora=True)
+    options = PackingJob(
+        sequence_length=4, rows=20, seed=17, repeat_corpora=True, shares={"it": 1.0}
+    )
     with pytest.raises(RevocabError, match=message):
-        pack_folder(folders / "tokenizer", {"it": ((1.0,), folders / "it")}, options, folders / "x")
-    assert list((folders / "x").iterdir()) == []
+        pack_folder(folders / "tokenizer", {"it": folders / "it"}, options, folders / "x")
+    assert not list(folders.glob("*x*"))
 
 
 def test_a_failed_packing_leaves_nothing(folders):
-    options = PackingOptions(sequence_length=4, rows=200, seed=17)
+    options = PackingJob(sequence_length=4, rows=200, seed=17, shares={"it": 1.0})
     with pytest.raises(RevocabError, match="corpus it: ends after 120 tokens, 800 needed"):
-        pack_folder(folders / "tokenizer", {"it": ((1.0,), folders / "it")}, options, folders / "x")
-    assert list((folders / "x").iterdir()) == []
+        pack_folder(folders / "tokenizer", {"it": folders / "it"}, options, folders / "x")
+    assert not list(folders.glob("*x*"))

@@ -21,7 +21,7 @@ from revocab.training.data import open_packed, positions_of
 from revocab.training.loss import next_token_loss
 from revocab.training.mixture import shares_by_size
 from revocab.training.packed_folder import pack_folder
-from revocab.training.packing import PackingOptions
+from revocab.training.packing import PackingJob
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -60,8 +60,8 @@ def packed(folders, out, corpora=("it",), heldout=(), **options):
     shares = dict.fromkeys(corpora, 1 / len(corpora))
     return pack_folder(
         folders / "tokenizer",
-        {name: ((shares[name],), folders / name) for name in corpora},
-        PackingOptions(**values),
+        {name: folders / name for name in corpora},
+        PackingJob(**values, shares=shares),
         folders / out,
         heldout,
     )
@@ -160,8 +160,9 @@ def test_shares_by_size_by_hand():
 
 
 def test_packing_by_size_reads_the_corpora_s_sizes(folders):
-    options = PackingOptions(sequence_length=16, rows=16, seed=3, size_exponent=0.0)
-    corpora = {"it": ((None,), folders / "it"), "en": ((None,), folders / "en")}
+    shares = {"it": "size", "en": "size"}
+    options = PackingJob(sequence_length=16, rows=16, seed=3, size_exponent=0.0, shares=shares)
+    corpora = {name: folders / name for name in shares}
     manifest = pack_folder(folders / "tokenizer", corpora, options, folders / "out")
     assert {name: one["rows"] for name, one in manifest["corpora"].items()} == {"it": 8, "en": 8}
     assert manifest["size_exponent"] == 0.0 and set(manifest["sizes"]) == {"it", "en"}
@@ -193,8 +194,9 @@ def test_text_held_out_of_one_corpus_is_trained_on_in_none(folders):
 def command(folders, out, *more):
     return [
         sys.executable, REPOSITORY / "scripts/pack_tokens.py",
-        "--tokenizer", folders / "tokenizer", "--corpus", f"it=0.5={folders / 'it'}",
-        "--corpus", f"en=0.5={folders / 'en'}", "--sequence-length", "16", "--rows", "64",
+        "--tokenizer", folders / "tokenizer", "--corpora", f"it={folders / 'it'}",
+        f"en={folders / 'en'}", "--shares", "it=0.5", "en=0.5", "--sequence-length", "16",
+        "--rows", "64",
         "--seed", "3", "--repeat-corpora", "--document-masking", "--out", folders / out, *more,
     ]  # fmt: skip
 
@@ -221,23 +223,23 @@ def test_a_disk_that_fills_is_a_clear_error_and_leaves_nothing(folders, shard_by
     assert done.returncode == 1, done.stderr
     assert "no room for" in done.stderr and "nothing half-written was kept" in done.stderr
     assert "Traceback" not in done.stderr
-    assert list((folders / "full").iterdir()) == []
+    assert not list(folders.glob("*full*"))
 
 
 def test_a_killed_packing_leaves_nothing_that_is_read(folders):
-    """Its shards never got their names; the next packing clears them away."""
+    """Its folder never got its name; the next packing clears it away."""
     killed = subprocess.Popen(command(folders, "out", "--rows", "400000", "--shard-bytes", "9999"))
     deadline = time.monotonic() + 60
-    while not list((folders / "out").glob(".tokens-00009*.part")):
+    while not list(folders.glob(".out.*.part/.tokens-00009*.part")):
         assert killed.poll() is None and time.monotonic() < deadline
         time.sleep(0.01)
     killed.kill()
     assert killed.wait() == -signal.SIGKILL
-    assert not [one.name for one in (folders / "out").iterdir() if one.suffix != ".part"]
+    assert not (folders / "out").exists()
     for name in ("out", "fresh"):
         subprocess.run(command(folders, name, "--shard-bytes", "999"), check=True)
     names = sorted(path.name for path in (folders / "fresh").iterdir())
     assert sorted(path.name for path in (folders / "out").iterdir()) == names
-    assert len(names) == 2 * 3 + 1
+    assert len(names) == 2 * 3 + 2 and not list(folders.glob(".out*"))
     for name in names:
         assert (folders / "out" / name).read_bytes() == (folders / "fresh" / name).read_bytes()

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import csv
-import json
 
 import pytest
 
-from revocab.models.parameters import Architecture
+from revocab.closed import checked
 from revocab.errors import RevocabError
-from revocab.models.parameters import count_parameters, write_parameters
+from revocab.models.parameters import (
+    Architecture,
+    ParameterCount,
+    count_parameters,
+    write_parameters,
+)
 
 SHAPE = {
     "hidden_size": 4096,
@@ -43,7 +47,7 @@ def test_tied_matrix_counts_once():
 
 def test_table_is_written(tmp_path):
     entry = {"label": "m", "vocabulary_size": 32000, "architecture": {"family": "mistral", **SHAPE}}
-    write_parameters([json.dumps(entry)], tmp_path / "parameters.csv")
+    write_parameters([ParameterCount(**entry)], tmp_path / "parameters.csv")
     with (tmp_path / "parameters.csv").open(newline="") as handle:
         rows = list(csv.DictReader(handle))
     assert rows == [
@@ -57,6 +61,5 @@ def test_table_is_written(tmp_path):
 
 
 def test_wrong_entries_are_named(tmp_path):
-    with pytest.raises(RevocabError, match="architecture"):
-        write_parameters(['{"label": "m", "vocabulary_size": 1}'], tmp_path / "parameters.csv")
-    assert not (tmp_path / "parameters.csv").exists()
+    with pytest.raises(RevocabError, match="architecture: required and not given"):
+        checked(ParameterCount, {"label": "m", "vocabulary_size": 1})

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from revocab.errors import RevocabError
-from revocab.evaluation.prompts import build_prompts, render, spread
-from revocab.evaluation.sources import HUB, read_source, rename
+from revocab.evaluation.prompts import PromptJob, build_prompts, render, spread
 from revocab.io import write_jsonl
 
 POOL = [{"id": f"p{i}", "it": f"frase {i}", "en": f"sentence {i}"} for i in range(20)]
@@ -33,14 +32,8 @@ def files(tmp_path):
 
 def translations(files, task="flores_en_it", **changes):
     options = {"shots": 2, "seed": 17, "direction": ["en", "it"]} | changes
-    return build_prompts(
-        task,
-        "translation",
-        options.pop("direction"),
-        pool=str(files / "pool.jsonl.gz"),
-        test=str(files / "test.jsonl"),
-        **options,
-    )
+    job = PromptJob(task=task, kind="translation", **options)
+    return build_prompts(job, [files / "pool.jsonl.gz"], [files / "test.jsonl"])
 
 
 def test_translation_prompt_reads_as_table_8(files):
@@ -63,10 +56,11 @@ def test_english_translation_prompt(files):
 
 
 def test_question_prompt_reads_as_table_9_on_single_lines(files):
-    passages = str(files / "passages.jsonl")
-    row = build_prompts(
-        "squad_it", "question_answering", ["it"], shots=1, seed=1, pool=passages, test=passages
-    )[2]
+    passages = [files / "passages.jsonl"]
+    job = PromptJob(
+        task="squad_it", kind="question_answering", direction=["it"], shots=1, seed=1
+    )
+    row = build_prompts(job, passages, passages)[2]
     shot = row["shots"][0]
     assert shot["id"] != "s2"
     assert row["prompt"] == (
@@ -126,55 +120,9 @@ def test_rows_with_an_empty_field_are_left_out_aloud(files, capsys):
 def test_squad_answers_as_the_hub_has_them(files):
     row = {**PASSAGES[0], "answers": {"text": ["riga 0"], "answer_start": [4]}}
     write_jsonl(files / "hub.jsonl", [row])
-    built = build_prompts(
-        "q",
-        "question_answering",
-        ["it"],
-        shots=1,
-        seed=1,
-        pool=str(files / "passages.jsonl"),
-        test=str(files / "hub.jsonl"),
-    )
+    job = PromptJob(task="q", kind="question_answering", direction=["it"], shots=1, seed=1)
+    built = build_prompts(job, [files / "passages.jsonl"], [files / "hub.jsonl"])
     assert built[0]["references"] == ["riga 0"]
-
-
-def test_aligned_text_files(tmp_path):
-    (tmp_path / "it.txt").write_text("uno\u2028ancora\ndue\n", encoding="utf-8")
-    (tmp_path / "en.txt").write_text("one\r\ntwo", encoding="utf-8")
-    rows = read_source(f"it={tmp_path / 'it.txt'},en={tmp_path / 'en.txt'}")
-    assert rows == [
-        {"id": "0", "it": "uno\u2028ancora", "en": "one"},
-        {"id": "1", "it": "due", "en": "two"},
-    ]
-
-
-def test_misaligned_text_files_are_named(tmp_path):
-    (tmp_path / "it.txt").write_text("uno\ndue\n", encoding="utf-8")
-    (tmp_path / "en.txt").write_text("one\n", encoding="utf-8")
-    with pytest.raises(RevocabError, match=r"it\.txt: 2, .*en\.txt: 1"):
-        read_source(f"it={tmp_path / 'it.txt'},en={tmp_path / 'en.txt'}")
-
-
-@pytest.mark.parametrize(
-    ("spec", "parts"),
-    [
-        ("hub:org/d", ("org/d", None, None, None, None)),
-        ("hub:org/d:name:test@abc", ("org/d", "name", "test", "abc", None)),
-        ("hub:org/d::test", ("org/d", "", "test", None, None)),
-        ("hub:org/d#it=sentence_ita,en=x", ("org/d", None, None, None, "it=sentence_ita,en=x")),
-    ],
-)
-def test_hub_specification(spec, parts):
-    match = HUB.fullmatch(spec)
-    assert tuple(match[name] for name in ("id", "name", "split", "revision", "fields")) == parts
-
-
-def test_hub_fields_are_renamed():
-    row = {"sentence_ita_Latn": "ciao", "answers": {"text": ["x"]}}
-    found = rename(row, {"it": "sentence_ita_Latn", "answers": "answers.text"}, "hub:d")
-    assert (found["it"], found["answers"]) == ("ciao", ["x"])
-    with pytest.raises(RevocabError, match=r"hub:d: no field 'answers\.start'"):
-        rename(row, {"answers": "answers.start"}, "hub:d")
 
 
 @pytest.mark.parametrize(
@@ -202,32 +150,23 @@ def test_missing_field_and_file_are_named(files):
 def test_flores_and_squad_it(shared_folder):
     data = shared_folder / "data"
     flores = data / "mt" / "flores200"
-    specs = {
-        part: f"it={flores / f'{part}.ita_Latn.txt'},en={flores / f'{part}.eng_Latn.txt'}"
+    lines = {"kind": "lines", "languages": ["it", "en"]}
+    pool, test = (
+        [flores / f"{part}.ita_Latn.txt", flores / f"{part}.eng_Latn.txt"]
         for part in ("dev", "devtest")
-    }
-    rows = build_prompts(
-        "flores_it_en",
-        "translation",
-        ["it", "en"],
-        shots=5,
-        seed=17,
-        pool=specs["dev"],
-        test=specs["devtest"],
     )
+    job = PromptJob(
+        task="flores_it_en", kind="translation", direction=["it", "en"], shots=5, seed=17,
+        pool=lines, test=lines,
+    )  # fmt: skip
+    rows = build_prompts(job, pool, test)
     assert len(rows) == len((flores / "devtest.ita_Latn.txt").read_text("utf-8").split("\n")) - 1
     assert all(row["prompt"].count("\n\n") == 5 for row in rows)
     squad = data / "qa" / "squad_it"
-    rows = build_prompts(
-        "squad_it",
-        "question_answering",
-        ["it"],
-        shots=2,
-        seed=17,
-        limit=300,
+    job = PromptJob(
+        task="squad_it", kind="question_answering", direction=["it"], shots=2, seed=17, limit=300,
         pool_limit=1000,
-        pool=str(squad / "train.jsonl.gz"),
-        test=str(squad / "test.jsonl.gz"),
-    )
+    )  # fmt: skip
+    rows = build_prompts(job, [squad / "train.jsonl.gz"], [squad / "test.jsonl.gz"])
     assert len(rows) == 300
     assert all(row["prompt"].count("\n\n") == 2 for row in rows)

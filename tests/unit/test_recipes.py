@@ -9,11 +9,11 @@ from pydantic import ValidationError
 
 from revocab.config.expand import as_json, stage_mixtures
 from revocab.config.load import laid_over, validate
-from revocab.config.schema import Recipe
 from revocab.errors import RevocabError
+from revocab.training.recipe import Recipe, Stage
 from revocab.training.schedule import learning_rate_factor
 from revocab.training.settings import Settings
-from revocab.training.stages import Plan, Rates, Stage, stage_of_text
+from revocab.training.stages import Plan, Rates
 
 SHAPE = {"sequence_length": 16, "batch_size": 4, "checkpoint_every": 10}
 TWO = [
@@ -189,8 +189,8 @@ def test_a_mixture_by_size_needs_room(repository):
 
 
 def test_schedules_start_anew_in_each_stage():
-    first = Stage("a", 10, 1e-3, warmup_steps=2, final_learning_rate_share=0.1)
-    second = Stage("b", 20, 5e-4, schedule="constant", warmup_steps=4)
+    first = Stage(name="a", steps=10, learning_rate=1e-3, warmup_steps=2, final_learning_rate_share=0.1)
+    second = Stage(name="b", steps=20, learning_rate=5e-4, schedule="constant", warmup_steps=4)
     plan = Plan([first, second])
     rates = (Rates(1e-3, 0.0), Rates(5e-4, 0.1))
     for step in range(10):
@@ -220,12 +220,12 @@ def pico(tied):
 @pytest.mark.parametrize("tied", [False, True])
 def test_groups_by_name_by_pattern_and_by_matrix(tied):
     stages = [
-        Stage("a", 1, 1e-3, train=("embeddings",)),
+        Stage(name="a", steps=1, learning_rate=1e-3, train=("embeddings",)),
         Stage(
-            "b", 1, 1e-4, weight_decay=0.1,
+            name="b", steps=1, learning_rate=1e-4, weight_decay=0.1,
             groups={"embeddings": {"learning_rate": 1e-5}, "norms": {"weight_decay": 0.0}},
         ),
-        Stage("c", 1, 1e-4, train=(r"layers\.1\.mlp",)),
+        Stage(name="c", steps=1, learning_rate=1e-4, train=(r"layers\.1\.mlp",)),
     ]  # fmt: skip
     groups = Plan(stages).groups(pico(tied))
     assert sum(len(group.names) for group in groups) == len(list(pico(tied).parameters()))
@@ -241,19 +241,14 @@ def test_groups_by_name_by_pattern_and_by_matrix(tied):
 
 def test_a_pattern_that_fits_nothing():
     with pytest.raises(RevocabError, match="stage a: 'embedings' fits no parameter"):
-        Plan([Stage("a", 1, 1e-3, train=("embedings",))]).groups(pico(False))
+        Plan([Stage(name="a", steps=1, learning_rate=1e-3, train=("embedings",))]).groups(pico(False))
 
 
-def test_stages_from_the_command_line():
-    text = '{"name": "a", "steps": 2, "learning_rate": 0.1, "train": ["embeddings"]}'
-    assert stage_of_text(text) == Stage("a", 2, 0.1, train=("embeddings",))
-    for wrong in ("{", "[]", '{"name": "a"}'):
-        with pytest.raises(RevocabError, match="is no stage"):
-            stage_of_text(wrong)
-    with pytest.raises(RevocabError, match="unknown colour"):
-        stage_of_text('{"colour": 1}')
-    with pytest.raises(RevocabError, match="2 steps in all, but --steps is 3"):
+def test_stages_that_do_not_make_up_the_run():
+    stage = Stage(name="a", steps=2, learning_rate=0.1, train=["embeddings"])
+    with pytest.raises(ValidationError, match="2 steps in all, but steps is 3"):
         Settings(
-            steps=3, batch_size=1, learning_rate=1, checkpoint_every=1, seed=1,
-            stages=(stage_of_text(text),),
-        )  # fmt: skip
+            steps=3, batch_size=1, learning_rate=1, checkpoint_every=1, seed=1, stages=[stage]
+        )
+
+

@@ -9,6 +9,7 @@ import torch
 from toy_models import TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.analyse.similarity import (
+    KIND,
     Anchors,
     RunModels,
     choose_anchors,
@@ -17,6 +18,7 @@ from revocab.analyse.similarity import (
     similarity,
     write_similarity,
 )
+from revocab.output import OutputFolder
 from revocab.vocabulary.canonical import CanonicalToken
 
 
@@ -91,7 +93,7 @@ def test_table_of_a_group(tmp_path):
         relative="dot",
         seed=1,
     )
-    write_similarity(rows, {"anchors": anchors.found}, tmp_path / "out")
+    write_similarity(rows, {"anchors": anchors.found}, OutputFolder(tmp_path / "out", KIND))
     with (tmp_path / "out" / "similarity.csv").open(newline="") as handle:
         table = list(csv.DictReader(handle))
     keys = [(row["kind"], row["run"], row["other"], row["step"]) for row in table]

@@ -6,9 +6,10 @@ import pytest
 import torch
 from toy_models import SOURCE_WORDS, build_model, build_tokenizer
 
+from revocab.closed import checked
 from revocab.errors import RevocabError
 from revocab.io import read_json
-from revocab.models.parameters import check_architecture
+from revocab.models.parameters import Architecture
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +74,6 @@ def test_pad_that_doubles_as_eos_is_left_out_of_the_config(tokenizer, tmp_path):
 def test_impossible_shapes_are_named():
     shape = {"family": "mistral", "hidden_size": 30, "intermediate_size": 8, "layers": 1}
     with pytest.raises(RevocabError, match="multiple of the next"):
-        check_architecture({**shape, "heads": 4, "kv_heads": 2})
+        checked(Architecture, {**shape, "heads": 4, "kv_heads": 2})
     with pytest.raises(RevocabError, match="family"):
-        check_architecture({**shape, "family": "gpt", "heads": 2, "kv_heads": 1})
+        checked(Architecture, {**shape, "family": "gpt", "heads": 2, "kv_heads": 1})

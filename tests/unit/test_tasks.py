@@ -225,7 +225,7 @@ def test_task_file_is_self_contained_and_repeats(repository, tmp_path):
 
 
 def test_hub_data_is_pinned(repository):
-    hub = tasks.HubData("org/data", "name", "validation", "abc123")
+    hub = tasks.HubData(id="org/data", name="name", split="validation", revision="abc123")
     template = repository / "config" / "tasks" / "itabench_hellaswag.yaml"
     config = tasks.build_task("hellaswag_it", template, hub=hub)
     assert config["dataset_path"] == "org/data"
@@ -284,11 +284,11 @@ def test_the_including_file_wins(tmp_path):
 def test_words_are_the_tasks_unless_the_template_fixes_them(repository):
     folder = repository / "config" / "tasks"
     russian = tasks.build_task(
-        "q", folder / "question.yaml", hub=tasks.HubData("a/b"), language="ru"
+        "q", folder / "question.yaml", hub=tasks.HubData(id="a/b"), language="ru"
     )
     assert "Вопрос: {{question}}" in russian["doc_to_text"]
     fixed = tasks.build_task(
-        "q", folder / "question_it.yaml", hub=tasks.HubData("a/b"), language="ru"
+        "q", folder / "question_it.yaml", hub=tasks.HubData(id="a/b"), language="ru"
     )
     assert "Domanda: {{question}}" in fixed["doc_to_text"]
     assert "language" not in fixed
@@ -296,7 +296,7 @@ def test_words_are_the_tasks_unless_the_template_fixes_them(repository):
 
 def test_missing_words_are_named(repository, tmp_path):
     folder = repository / "config" / "tasks"
-    hub = tasks.HubData("a/b")
+    hub = tasks.HubData(id="a/b")
     with pytest.raises(RevocabError, match="depends on the language; give --language"):
         tasks.build_task("q", folder / "question.yaml", hub=hub)
     with pytest.raises(RevocabError, match=r"words/it\.yaml lacks xnli_also, xnli_no"):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from revocab.errors import RevocabError
 from revocab.vocabulary.build import batched, train_tokenizer
 from revocab.vocabulary.canonical import canonical_vocabulary
-from revocab.vocabulary.intersection import intersect_folders
+from revocab.vocabulary.intersection import IntersectionJob, intersect_folders
 from revocab.vocabulary.load import load_tokenizer, tokenizer_file, write_tokenizer
 from revocab.vocabulary.tiktoken import PATTERNS, rank_merges
 
@@ -91,7 +91,7 @@ def test_canonical_form_roles_and_folder(file, ranks, tmp_path):
 def test_intersects_with_byte_fallback(file, tmp_path):
     other = train_tokenizer(batched(TEXTS * 3), "byte_fallback", 310, list("abceilnortuàèé▁"))
     write_tokenizer(other, tmp_path / "other")
-    found = intersect_folders(tmp_path / "other", file, "bytes", tmp_path / "out")
+    found = intersect_folders(tmp_path / "other", file, IntersectionJob(), tmp_path / "out")
     assert found.report["kinds"]["special"] == 2
     assert found.report["kinds"]["byte"] > 100
     source, target = canonical_vocabulary(other), canonical_vocabulary(load_tokenizer(file))

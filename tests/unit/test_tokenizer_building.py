@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from revocab.corpora.prepare import CorpusOptions, prepare_corpus
+from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.errors import RevocabError
 from revocab.io import sha256
 from revocab.vocabulary.build import (
@@ -54,7 +54,7 @@ def tokenizer(request):
 def corpus(tmp_path_factory):
     folder = tmp_path_factory.mktemp("corpus")
     rows = [{"text": text} for text in TEXTS[:16]]
-    prepare_corpus(rows, {"label": "toy"}, CorpusOptions("toy", "it"), folder)
+    prepare_corpus(rows, {"label": "toy"}, CorpusJob(corpus="toy", language="it"), folder)
     return folder
 
 
@@ -122,7 +122,7 @@ def test_frequent_characters():
 def test_shares_are_shares_of_bytes(tmp_path):
     for name, text in {"it": "è" * 50, "en": "a" * 300}.items():
         prepare_corpus(
-            [{"text": text}], {"label": name}, CorpusOptions(name, name), tmp_path / name
+            [{"text": text}], {"label": name}, CorpusJob(corpus=name, language=name), tmp_path / name
         )
     mixture = [
         TrainingText("it", 0.5, tmp_path / "it"),
@@ -181,7 +181,7 @@ def test_fresh_processes_give_the_same_bytes(tmp_path, corpus):
         )
         sums.append({str(path.relative_to(out)): sha256(path) for path in out.rglob("*.json")})
     assert sums[0] == sums[1]
-    assert len(sums[0]) == 6
+    assert len(sums[0]) == 8
 
 
 def test_missing_folder(tmp_path):

@@ -8,6 +8,7 @@ import torch
 from torch.nn import functional
 
 from revocab import io
+from revocab.closed import checked
 from revocab.errors import RevocabError
 from revocab.training import checkpoints, state
 from revocab.training.data import check_fit, open_packed
@@ -90,10 +91,12 @@ def test_a_head_with_a_scale_takes_the_models_own_logits():
 def test_every_wrong_setting_is_named():
     wrong = {"steps": 0, "schedule": "linear", "precision": "float16", "warmup_steps": 11}
     with pytest.raises(RevocabError) as caught:
-        Settings(**{**RECIPE, **wrong})
+        checked(Settings, {**RECIPE, **wrong})
     text = "\n".join(caught.value.problems)
-    for option in ("--steps: 0", "--schedule: linear", "--precision: float16", "--warmup-steps"):
-        assert option in text
+    for key in ("steps: ", "schedule: ", "precision: "):
+        assert key in text
+    with pytest.raises(RevocabError, match=r"warmup_steps: 11; give 0 to 10"):
+        checked(Settings, {**RECIPE, "steps": 10, "warmup_steps": 11})
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ import pytest
 from evaluation_toys import write_model
 from transformers import LlamaConfig
 
-from revocab.models.parameters import Architecture
 from revocab.errors import RevocabError
 from revocab.evaluation import vllm_environment, vllm_start
 from revocab.evaluation.compare import compare_outputs
 from revocab.evaluation.prompts import prompt_row
 from revocab.io import read_json, read_jsonl, write_json, write_jsonl
+from revocab.models.parameters import Architecture
 from revocab.models.stand_in import build_stand_in
 
 KEY = "evaluation.multiple_choice.engine"

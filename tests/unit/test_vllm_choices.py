@@ -60,7 +60,7 @@ def likelihoods(call, vllm_interpreter, model, tasks):
     """Return (log-likelihood, greedy) of all choices by task, of vLLM and of transformers."""
     found = []
     for engine, python in (("vllm", vllm_interpreter), ("hf", sys.executable)):
-        done = call(python, "tests/unit/loglikelihoods.py", engine, model, *tasks)
+        done = call(python, "tests/support/loglikelihoods.py", engine, model, *tasks)
         assert done.returncode == 0, done.stderr[-3000:]
         found.append(json.loads(done.stdout.splitlines()[-1]))
     return {task.stem: [one[task.stem] for one in found] for task in tasks}

@@ -11,13 +11,13 @@ import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from toy_vocabularies import sentencepiece_bpe, wrap
 
-from revocab.corpora.prepare import CorpusOptions, prepare_file
+from revocab.corpora.prepare import CorpusJob, prepare
 from revocab.errors import RevocabError
 from revocab.io import read_json
 from revocab.vocabulary.build import batched, train_tokenizer
 from revocab.vocabulary.canonical import canonical_vocabulary
 from revocab.vocabulary.fertility import fertility_of_folders
-from revocab.vocabulary.intersection import intersect_folders
+from revocab.vocabulary.intersection import IntersectionJob, intersect_folders
 from revocab.vocabulary.load import load_tokenizer, tokenizer_style, write_tokenizer
 from revocab.vocabulary.pieces import source_pieces
 
@@ -83,8 +83,8 @@ def test_unigram_and_wordpiece_end_to_end(folders, tmp_path, source, target):
     sides = [load_tokenizer(folders / name) for name in (source, target)]
     vocabularies = [canonical_vocabulary(one) for one in sides]
     keys = [{token.identity for token in one} - {None} for one in vocabularies]
-    forth = intersect_folders(folders / source, folders / target, "bytes", tmp_path / "forth")
-    back = intersect_folders(folders / target, folders / source, "bytes", tmp_path / "back")
+    forth = intersect_folders(folders / source, folders / target, IntersectionJob(), tmp_path / "forth")
+    back = intersect_folders(folders / target, folders / source, IntersectionJob(), tmp_path / "back")
     for found, own in ((forth, vocabularies[1]), (back, vocabularies[0])):
         shared = {own[number].identity for number in found.target_ids}
         assert shared == keys[0] & keys[1]
@@ -126,14 +126,14 @@ def test_page_and_command_line(folders, tmp_path, repository):
     found = intersect_folders(
         tmp_path / "source",
         tmp_path / "target",
-        "bytes",
+        IntersectionJob(
+            source_roles={specials["source"]: "tool"}, target_roles={specials["target"]: "tool"}
+        ),
         tmp_path / "b",
-        source_roles={specials["source"]: "tool"},
-        target_roles={specials["target"]: "tool"},
     )
     for name in ("report.json", "report.md", "pairs.parquet", "manifest.json"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
-    plain = intersect_folders(tmp_path / "source", tmp_path / "target", "bytes", tmp_path / "c")
+    plain = intersect_folders(tmp_path / "source", tmp_path / "target", IntersectionJob(), tmp_path / "c")
     assert found.report["overlap"] == plain.report["overlap"] + 1
     report = read_json(tmp_path / "a" / "report.json")
     assert report["unreachable"]["target"]["reasons"]["utf8"] == 13
@@ -146,11 +146,12 @@ def test_page_and_command_line(folders, tmp_path, repository):
 
 
 def test_roles_of_tokens_that_are_not_there(folders, tmp_path):
-    pair = (folders / "byte_level", folders / "byte_fallback", "bytes", tmp_path / "out")
+    pair = (folders / "byte_level", folders / "byte_fallback")
     with pytest.raises(RevocabError, match="neither vocabulary has a token '<x>'"):
-        intersect_folders(*pair, roles={"<x>": "tool"})
+        intersect_folders(*pair, IntersectionJob(roles={"<x>": "tool"}), tmp_path / "out")
     with pytest.raises(RevocabError, match="has no token '<unk>'"):
-        intersect_folders(*pair, source_roles={"<unk>": "unk"})
+        job = IntersectionJob(source_roles={"<unk>": "unk"})
+        intersect_folders(*pair, job, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -183,11 +184,11 @@ def test_broken_vocabularies(tmp_path, folders, change, message):
     source = broken(tmp_path / "broken", change)
     target, out = folders / "byte_level", tmp_path / "out"
     if message is None:  # the last id only: a smaller vocabulary, and a sound one
-        intersect_folders(source, target, "bytes", out)
+        intersect_folders(source, target, IntersectionJob(), out)
         return
     for pair in ((source, target), (target, source)):
         with pytest.raises(RevocabError) as caught:
-            intersect_folders(*pair, "bytes", out)
+            intersect_folders(*pair, IntersectionJob(), out)
         assert message in str(caught.value)
         assert str(source) in str(caught.value)
     assert not out.exists()
@@ -210,10 +211,10 @@ def test_a_corpus_of_another_encoding(tmp_path, folders):
     line = json.dumps({"text": "La città è più bella."}, ensure_ascii=False) + "\n"
     (tmp_path / "latin.jsonl").write_bytes(line.encode("latin-1"))
     with pytest.raises(RevocabError, match=r"latin.jsonl, .*line .*: not UTF-8"):
-        prepare_file(tmp_path / "latin.jsonl", CorpusOptions("it", "it"), tmp_path / "corpus")
+        prepare([tmp_path / "latin.jsonl"], CorpusJob(corpus="it", language="it"), tmp_path / "corpus")
     assert not (tmp_path / "corpus").exists()
     (tmp_path / "utf8.jsonl").write_text(line, encoding="utf-8")
-    prepare_file(tmp_path / "utf8.jsonl", CorpusOptions("it", "it"), tmp_path / "corpus")
+    prepare([tmp_path / "utf8.jsonl"], CorpusJob(corpus="it", language="it"), tmp_path / "corpus")
     with gzip.open(tmp_path / "corpus" / "train.jsonl.gz", "wb") as handle:
         handle.write(line.encode("utf-16"))
     with pytest.raises(RevocabError, match="not UTF-8"):

@@ -16,10 +16,9 @@ import hub_content
 import hub_server
 import pytest
 import yaml
+from run_snakemake import succeed
 
 from revocab.io import read_json
-
-BIN = Path(sys.executable).parent
 
 FILES = ["--configfile", "config/paper.yaml", "config/overlays/pico-paper.yaml"]
 #: What the overlay may change: budgets and the name of the results.
@@ -50,7 +49,7 @@ def comet_folder(repository, tmp_path_factory) -> Path | None:
     if not python.is_file():
         return None
     out = tmp_path_factory.mktemp("comet")
-    script = repository / "tests/unit/comet_checkpoint.py"
+    script = repository / "tests/support/comet_checkpoint.py"
     subprocess.run([python, script, out, "xlm-roberta-large"], check=True)
     return out
 
@@ -61,20 +60,11 @@ def results(repository, comet_folder, tmp_path_factory) -> Path:
     overlays = [] if comet_folder else ["config/overlays/without-comet.yaml"]
     with hub_server.serve(root) as server:
         environment = {
-            **os.environ,
             "HF_ENDPOINT": server.endpoint,
             "HF_HOME": str(tmp_path_factory.mktemp("home")),
             "HF_TOKEN": hub_server.GRANTED,
         }
-        done = subprocess.run(
-            [BIN / "snakemake", "--cores", "2", "--forceall", *FILES, *overlays],
-            cwd=repository,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-8000:]
+        succeed(repository, "--cores", "2", "--forceall", *FILES, *overlays, **environment)
     return repository / "results/paper-pico"
 
 
@@ -127,11 +117,7 @@ def test_finished_results_pin_the_experiment(results, repository, tmp_path):
     assert done.stderr == ""
     found = overlay.read_text()
     assert len(re.findall(r"revision: [0-9a-f]{40}\n", found)) == 4 + 3 + 5 + 6 + 12
-    planned = subprocess.run(
-        [BIN / "snakemake", "--cores", "2", "-n", "--quiet", *FILES, overlay],
-        cwd=repository, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert planned.returncode == 0, planned.stderr[-2000:]
+    succeed(repository, "--cores", "2", "-n", "--quiet", *FILES, overlay)
 
 
 @pytest.mark.hub

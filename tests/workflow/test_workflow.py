@@ -6,78 +6,10 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import yaml
-
-BIN = Path(sys.executable).parent
-
-
-def snakemake(repository: Path, *arguments: str, folder: Path | None = None, **environment: str):
-    """Run Snakemake on the project's Snakefile, with its own working directory where given."""
-    place = [] if folder is None else ["--directory", str(folder)]
-    return subprocess.run(
-        [BIN / "snakemake", "--snakefile", repository / "Snakefile", *place, *arguments],
-        cwd=repository,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def planned(output: str) -> dict[str, int]:
-    """Return the job counts of a dry run by rule: the rows between its header and its total."""
-    table = re.search(r"^job +count\n[- ]+\n(.*?)^total ", output, re.M | re.S)
-    return {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", table[1], re.M)}
-
-
-def dry_run(repository, *arguments):
-    done = snakemake(repository, "--dry-run", "--forceall", "--quiet", "rules", *arguments)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return planned(done.stdout + done.stderr)
-
-
-def test_demo_plans_every_stage(repository):
-    jobs = dry_run(repository)
-    assert jobs["pretrain_stand_in"] == 5
-    assert jobs["init_embeddings"] == jobs["adapt_model"] == 13
-    assert jobs["score_multiple_choice"] == jobs["generate_text"] == 11
-    assert jobs["build_task"] == 12 and jobs["build_prompts"] == 3
-    assert jobs["make_tables"] == jobs["make_figures"] == jobs["build_report"] == 1
-
-
-def test_paper_plans_the_papers_jobs(repository):
-    jobs = dry_run(repository, "--configfile", "config/paper.yaml")
-    assert jobs["fetch_model"] == 5 and "pretrain_stand_in" not in jobs
-    assert jobs["adapt_model"] == 9 + 3
-    assert jobs["score_multiple_choice"] == 6 + 4
-    assert jobs["intersect_vocabularies"] == 2
-    assert jobs["prepare_corpus"] == 4 and jobs["measure_similarity"] == 2
-
-
-def test_one_gpu_plans_its_jobs(repository):
-    jobs = dry_run(repository, "--configfile", "config/one-gpu.yaml")
-    assert jobs["fetch_model"] == 2 and jobs["adapt_model"] == 5
-    assert jobs["intersect_vocabularies"] == 1
-
-
-@pytest.mark.shared_data
-def test_local_data_plans_its_jobs(repository, shared_folder):
-    jobs = dry_run(
-        repository,
-        "--configfile",
-        "config/local-data.yaml",
-        "--config",
-        f"data_root={shared_folder}",
-    )
-    assert jobs["pretrain_stand_in"] == 2 and jobs["measure_scale"] == 1
-
-
-def test_slurm_profile_plans(repository):
-    jobs = dry_run(repository, "--configfile", "config/paper.yaml", "--profile", "profiles/slurm")
-    assert jobs["adapt_model"] == 12
+from run_snakemake import BIN, dry_run, snakemake
 
 
 def test_fasttext_vectors_are_trained_once_for_a_target(repository, tmp_path):
@@ -159,7 +91,6 @@ def test_editing_a_module_reruns_its_stage_and_touching_it_does_not(repository, 
         return done.stdout + done.stderr
 
     run()
-    assert "Nothing to be done" in run("--dry-run")
     module = next((tmp_path / "src/revocab/models").glob("parameters.py"))
     os.utime(module)
     assert "Nothing to be done" in run("--dry-run")

@@ -11,9 +11,10 @@ rule count_parameters:
     conda:
         "../../envs/core.yaml"
     params:
+        python=not_recorded(PYTHON),
         job=job("count_parameters"),
     shell:
-        "{PYTHON:q} scripts/count_parameters.py {params.job:q} 2> {log:q}"
+        "{params.python:q} scripts/count_parameters.py {params.job:q} 2> {log:q}"
 
 
 rule measure_similarity:
@@ -28,9 +29,10 @@ rule measure_similarity:
     conda:
         "../../envs/core.yaml"
     params:
+        python=not_recorded(PYTHON),
         job=job("measure_similarity"),
     shell:
-        "{PYTHON:q} scripts/measure_similarity.py {params.job:q} 2> {log:q}"
+        "{params.python:q} scripts/measure_similarity.py {params.job:q} 2> {log:q}"
 
 
 rule measure_scale:
@@ -45,15 +47,15 @@ rule measure_scale:
     conda:
         "../../envs/core.yaml"
     params:
+        python=not_recorded(PYTHON),
         job=job("measure_scale"),
     shell:
-        "{PYTHON:q} scripts/measure_scale.py {params.job:q} 2> {log:q}"
+        "{params.python:q} scripts/measure_scale.py {params.job:q} 2> {log:q}"
 
 
 rule compare_runs:
     input:
         unpack(needs("compare_runs")),
-        experiment=ancient(f"{RESULTS}/experiment.json"),
         code=code("compare_runs"),
     output:
         PATHS.significance("{group}"),
@@ -62,10 +64,10 @@ rule compare_runs:
     conda:
         "../../envs/core.yaml"
     params:
+        python=not_recorded(PYTHON),
         job=job("compare_runs"),
-        reads=reads("compare_runs"),
     shell:
-        "{PYTHON:q} scripts/compare_runs.py {params.job:q} 2> {log:q}"
+        "{params.python:q} scripts/compare_runs.py {params.job:q} 2> {log:q}"
 
 
 # Nothing else runs beside it: it measures time.
@@ -81,7 +83,8 @@ rule measure_efficiency:
         engine_environment(GENERATION.engine)
     threads: workflow.cores or 1
     params:
+        python=not_recorded(GENERATION_PYTHON),
         job=job("measure_efficiency"),
         machine=machine("device", "dtype"),
     shell:
-        "{GENERATION_PYTHON:q} scripts/measure_efficiency.py {params.job:q} {params.machine:q} 2> {log:q}"
+        "{params.python:q} scripts/measure_efficiency.py {params.job:q} {params.machine:q} 2> {log:q}"

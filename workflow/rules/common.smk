@@ -8,7 +8,6 @@ from pathlib import Path
 from snakemake.settings.types import DeploymentMethod
 
 from revocab.config import validate
-from revocab.config.reads import read_by
 from revocab.errors import RevocabError
 from revocab.evaluation.vllm_environment import vllm_python
 from revocab.imports import closure
@@ -27,8 +26,7 @@ RESULTS = PATHS.results
 # --- interpreters -------------------------------------------------------------------------------
 
 # The interpreter that runs Snakemake, so that no environment needs to be activated; with --sdm conda
-# the one of the rule's environment. Commands name it as {PYTHON}: a param is recorded, and an
-# environment that has moved would run everything again.
+# the one of the rule's environment.
 USES_CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 PYTHON = "python" if USES_CONDA else sys.executable
 GENERATION = EXPERIMENT.evaluation.generation
@@ -106,18 +104,21 @@ def job(rule):
     return lambda wildcards: PLAN.step(rule, **wildcards).arguments()
 
 
-def machine(*names):
-    """Return the param that passes what the profile says of a machine, under these names."""
+def not_recorded(value):
+    """Return a param that runs nothing again when it changes."""
+    return lambda wildcards, resources: value
+
+
+def machine(*names, **fixed):
+    """Return the param that passes what the profile says of a machine, under these names.
+
+    ``fixed`` are values that nothing computed depends on either.
+    """
 
     def given(wildcards, resources, threads):
-        found = {name: resources.get(name) for name in names if name != "threads"}
+        found = {name: resources.get(name) for name in names if name != "threads"} | fixed
         found |= {"threads": threads} if "threads" in names else {}
         found = {name: value for name, value in found.items() if value is not None}
         return ["--machine", json.dumps(found)] if found else []
 
     return given
-
-
-def reads(rule):
-    """Return the param that changes with what ``rule`` reads of experiment.json (an ancient input)."""
-    return lambda wildcards: read_by(rule, EXPERIMENT)

@@ -14,9 +14,10 @@ rule build_demoworld:
     conda:
         "../../envs/core.yaml"
     params:
+        python=not_recorded(PYTHON),
         job=job("build_demoworld"),
     shell:
-        "{PYTHON:q} scripts/build_demoworld.py {params.job:q} 2> {log:q}"
+        "{params.python:q} scripts/build_demoworld.py {params.job:q} 2> {log:q}"
 
 
 rule prepare_corpus:
@@ -32,6 +33,7 @@ rule prepare_corpus:
     conda:
         "../../envs/core.yaml"
     params:
+        python=not_recorded(PYTHON),
         job=job("prepare_corpus"),
     shell:
-        "{PYTHON:q} scripts/prepare_corpus.py {params.job:q} 2> {log:q}"
+        "{params.python:q} scripts/prepare_corpus.py {params.job:q} 2> {log:q}"

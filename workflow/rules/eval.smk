@@ -14,9 +14,10 @@ rule build_task:
     conda:
         "../../envs/core.yaml"
     params:
+        python=not_recorded(PYTHON),
         job=job("build_task"),
     shell:
-        "{PYTHON:q} scripts/build_task.py {params.job:q} 2> {log:q}"
+        "{params.python:q} scripts/build_task.py {params.job:q} 2> {log:q}"
 
 
 rule score_multiple_choice:
@@ -31,7 +32,8 @@ rule score_multiple_choice:
     conda:
         engine_environment(CHOICES.engine)
     params:
+        python=not_recorded(CHOICES_PYTHON),
         job=job("score_multiple_choice"),
         machine=machine("device", "dtype", "batch_size"),
     shell:
-        "{CHOICES_PYTHON:q} scripts/score_multiple_choice.py {params.job:q} {params.machine:q} 2> {log:q}"
+        "{params.python:q} scripts/score_multiple_choice.py {params.job:q} {params.machine:q} 2> {log:q}"

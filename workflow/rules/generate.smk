@@ -15,9 +15,10 @@ rule build_prompts:
     conda:
         "../../envs/core.yaml"
     params:
+        python=not_recorded(PYTHON),
         job=job("build_prompts"),
     shell:
-        "{PYTHON:q} scripts/build_prompts.py {params.job:q} 2> {log:q}"
+        "{params.python:q} scripts/build_prompts.py {params.job:q} 2> {log:q}"
 
 
 rule generate_text:
@@ -32,10 +33,14 @@ rule generate_text:
     conda:
         engine_environment(GENERATION.engine)
     params:
+        python=not_recorded(GENERATION_PYTHON),
         job=job("generate_text"),
-        machine=machine("device", "dtype", "batch_size"),
+        # Which reason stands in COMET's empty rows; the text and its other scores are the same.
+        machine=machine(
+            "device", "dtype", "batch_size", comet_apart=GENERATION.comet_model is not None
+        ),
     shell:
-        "{GENERATION_PYTHON:q} scripts/generate_text.py {params.job:q} {params.machine:q} 2> {log:q}"
+        "{params.python:q} scripts/generate_text.py {params.job:q} {params.machine:q} 2> {log:q}"
 
 
 rule score_comet:
@@ -50,7 +55,8 @@ rule score_comet:
     conda:
         "../../envs/comet.yaml"
     params:
+        python=not_recorded(COMET_PYTHON),
         job=job("score_comet"),
         machine=machine("batch_size"),
     shell:
-        "{COMET_PYTHON:q} scripts/score_comet.py {params.job:q} {params.machine:q} 2> {log:q}"
+        "{params.python:q} scripts/score_comet.py {params.job:q} {params.machine:q} 2> {log:q}"

@@ -13,9 +13,10 @@ rule fetch_model:
     conda:
         "../../envs/core.yaml"
     params:
+        python=not_recorded(PYTHON),
         job=job("fetch_model"),
     shell:
-        "{PYTHON:q} scripts/fetch_model.py {params.job:q} 2> {log:q}"
+        "{params.python:q} scripts/fetch_model.py {params.job:q} 2> {log:q}"
 
 
 rule build_stand_in:
@@ -31,9 +32,10 @@ rule build_stand_in:
     conda:
         "../../envs/core.yaml"
     params:
+        python=not_recorded(PYTHON),
         job=job("build_stand_in"),
     shell:
-        "{PYTHON:q} scripts/build_stand_in.py {params.job:q} 2> {log:q}"
+        "{params.python:q} scripts/build_stand_in.py {params.job:q} 2> {log:q}"
 
 
 rule train_auxiliary:
@@ -49,9 +51,10 @@ rule train_auxiliary:
     conda:
         "../../envs/core.yaml"
     params:
+        python=not_recorded(PYTHON),
         job=job("train_auxiliary"),
     shell:
-        "{PYTHON:q} scripts/train_auxiliary.py {params.job:q} 2> {log:q}"
+        "{params.python:q} scripts/train_auxiliary.py {params.job:q} 2> {log:q}"
 
 
 rule init_embeddings:
@@ -67,6 +70,7 @@ rule init_embeddings:
     conda:
         "../../envs/core.yaml"
     params:
+        python=not_recorded(PYTHON),
         job=job("init_embeddings"),
     shell:
-        "{PYTHON:q} scripts/init_embeddings.py {params.job:q} 2> {log:q}"
+        "{params.python:q} scripts/init_embeddings.py {params.job:q} 2> {log:q}"

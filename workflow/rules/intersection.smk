@@ -15,6 +15,7 @@ rule intersect_vocabularies:
     conda:
         "../../envs/core.yaml"
     params:
+        python=not_recorded(PYTHON),
         job=job("intersect_vocabularies"),
     shell:
-        "{PYTHON:q} scripts/intersect_vocabularies.py {params.job:q} 2> {log:q}"
+        "{params.python:q} scripts/intersect_vocabularies.py {params.job:q} 2> {log:q}"

@@ -1,9 +1,11 @@
 # From results to tables, figures and the page.
+from revocab.config.reads import READ
 from revocab.plan import report as page
 
 
 localrules:
     write_experiment,
+    write_settings,
 
 
 rule write_experiment:
@@ -16,15 +18,27 @@ rule write_experiment:
     conda:
         "../../envs/core.yaml"
     params:
+        python=not_recorded(PYTHON),
         job=job("write_experiment"),
     shell:
-        "{PYTHON:q} scripts/write_experiment.py {params.job:q} 2> {log:q}"
+        "{params.python:q} scripts/write_experiment.py {params.job:q} 2> {log:q}"
+
+
+use rule write_experiment as write_settings with:
+    output:
+        PATHS.settings("{part}"),
+    log:
+        f"{RESULTS}/logs/write_settings/{{part}}.log",
+    wildcard_constraints:
+        part=one_of(READ),
+    params:
+        python=not_recorded(PYTHON),
+        job=job("write_settings"),
 
 
 rule collect_scores:
     input:
         unpack(needs("collect_scores")),
-        experiment=ancient(f"{RESULTS}/experiment.json"),
         code=code("collect_scores"),
     output:
         parquet=f"{RESULTS}/scores.parquet",
@@ -34,16 +48,15 @@ rule collect_scores:
     conda:
         "../../envs/core.yaml"
     params:
+        python=not_recorded(PYTHON),
         job=job("collect_scores"),
-        reads=reads("collect_scores"),
     shell:
-        "{PYTHON:q} scripts/collect_scores.py {params.job:q} 2> {log:q}"
+        "{params.python:q} scripts/collect_scores.py {params.job:q} 2> {log:q}"
 
 
 rule make_tables:
     input:
         unpack(needs("make_tables")),
-        experiment=ancient(f"{RESULTS}/experiment.json"),
         code=code("make_tables"),
     output:
         page.tables(PLAN),
@@ -52,16 +65,15 @@ rule make_tables:
     conda:
         "../../envs/core.yaml"
     params:
+        python=not_recorded(PYTHON),
         job=job("make_tables"),
-        reads=reads("make_tables"),
     shell:
-        "{PYTHON:q} scripts/make_tables.py {params.job:q} 2> {log:q}"
+        "{params.python:q} scripts/make_tables.py {params.job:q} 2> {log:q}"
 
 
 rule make_figures:
     input:
         unpack(needs("make_figures")),
-        experiment=ancient(f"{RESULTS}/experiment.json"),
         code=code("make_figures"),
     output:
         page.figures(PLAN),
@@ -70,16 +82,15 @@ rule make_figures:
     conda:
         "../../envs/core.yaml"
     params:
+        python=not_recorded(PYTHON),
         job=job("make_figures"),
-        reads=reads("make_figures"),
     shell:
-        "{PYTHON:q} scripts/make_figures.py {params.job:q} 2> {log:q}"
+        "{params.python:q} scripts/make_figures.py {params.job:q} 2> {log:q}"
 
 
 rule check_artefacts:
     input:
         unpack(needs("check_artefacts")),
-        experiment=ancient(f"{RESULTS}/experiment.json"),
         code=code("check_artefacts"),
     output:
         f"{RESULTS}/checks.json",
@@ -88,16 +99,15 @@ rule check_artefacts:
     conda:
         "../../envs/core.yaml"
     params:
+        python=not_recorded(PYTHON),
         job=job("check_artefacts"),
-        reads=reads("check_artefacts"),
     shell:
-        "{PYTHON:q} scripts/check_artefacts.py {params.job:q} 2> {log:q}"
+        "{params.python:q} scripts/check_artefacts.py {params.job:q} 2> {log:q}"
 
 
 rule build_report:
     input:
         unpack(needs("build_report")),
-        experiment=ancient(f"{RESULTS}/experiment.json"),
         template="src/revocab/report/templates/report.html.j2",
         code=code("build_report"),
     output:
@@ -107,7 +117,7 @@ rule build_report:
     conda:
         "../../envs/core.yaml"
     params:
+        python=not_recorded(PYTHON),
         job=job("build_report"),
-        reads=reads("build_report"),
     shell:
-        "{PYTHON:q} scripts/build_report.py {params.job:q} 2> {log:q}"
+        "{params.python:q} scripts/build_report.py {params.job:q} 2> {log:q}"

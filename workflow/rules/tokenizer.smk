@@ -12,9 +12,10 @@ rule build_tokenizer:
     conda:
         "../../envs/core.yaml"
     params:
+        python=not_recorded(PYTHON),
         job=job("build_tokenizer"),
     shell:
-        "{PYTHON:q} scripts/build_tokenizer.py {params.job:q} 2> {log:q}"
+        "{params.python:q} scripts/build_tokenizer.py {params.job:q} 2> {log:q}"
 
 
 rule measure_fertility:
@@ -31,6 +32,7 @@ rule measure_fertility:
     conda:
         "../../envs/core.yaml"
     params:
+        python=not_recorded(PYTHON),
         job=job("measure_fertility"),
     shell:
-        "{PYTHON:q} scripts/measure_fertility.py {params.job:q} 2> {log:q}"
+        "{params.python:q} scripts/measure_fertility.py {params.job:q} 2> {log:q}"

@@ -38,10 +38,11 @@ rule pack_tokens:
     conda:
         "../../envs/core.yaml"
     params:
+        python=not_recorded(PYTHON),
         job=job("pack_tokens"),
         machine=machine("shard_bytes"),
     shell:
-        "{PYTHON:q} scripts/pack_tokens.py {params.job:q} {params.machine:q} 2> {log:q}"
+        "{params.python:q} scripts/pack_tokens.py {params.job:q} {params.machine:q} 2> {log:q}"
 
 
 rule pack_heldout:
@@ -55,9 +56,10 @@ rule pack_heldout:
     conda:
         "../../envs/core.yaml"
     params:
+        python=not_recorded(PYTHON),
         job=job("pack_heldout"),
     shell:
-        "{PYTHON:q} scripts/pack_heldout.py {params.job:q} 2> {log:q}"
+        "{params.python:q} scripts/pack_heldout.py {params.job:q} 2> {log:q}"
 
 
 rule adapt_model:
@@ -75,11 +77,12 @@ rule adapt_model:
     conda:
         "../../envs/core.yaml"
     params:
+        python=not_recorded(PYTHON),
         job=job("adapt_model"),
         launcher=launcher,
         machine=TRAINING_MACHINE,
     shell:
-        "{PYTHON:q} {params.launcher:q} scripts/train_model.py {params.job:q}"
+        "{params.python:q} {params.launcher:q} scripts/train_model.py {params.job:q}"
         " {params.machine:q} 2> {log:q}"
 
 
@@ -95,6 +98,7 @@ use rule adapt_model as pretrain_stand_in with:
         model=one_of(PLAN.stand_ins),
     priority: 100
     params:
+        python=not_recorded(PYTHON),
         job=job("pretrain_stand_in"),
         launcher=launcher,
         machine=TRAINING_MACHINE,

@@ -17,8 +17,10 @@ from pydantic import Field
 from revocab.closed import Closed, Id, Job
 from revocab.errors import RevocabError
 from revocab.io import write_csv, write_json
+from revocab.models.finite import broken_rows
 from revocab.models.folder import ModelFolder
 from revocab.models.provenance import library_versions
+from revocab.output import OutputFolder
 
 if TYPE_CHECKING:
     import torch
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 Relative = Literal["dot", "cosine"]
 ANCHOR_KINDS = ("word_start", "continuation")
+#: What the folder claims to be.
+KIND = "similarities"
 COLUMNS = ("kind", "group", "run", "other", "step", "similarity")
 
 
@@ -133,6 +137,11 @@ def measure(
 
     def represent(folder: Path) -> torch.Tensor:
         matrix_VD = ModelFolder(folder).matrix("input", len(vocabulary))
+        if broken := broken_rows(matrix_VD):
+            raise RevocabError(
+                f"{folder}: {len(broken)} embeddings are NaN or infinite (rows"
+                f" {', '.join(map(str, broken[:8]))}); compare another checkpoint"
+            )
         return relative_representation(matrix_VD, anchors, relative)
 
     rows, last = [], {run.run: represent(run.last) for run in runs}
@@ -152,6 +161,8 @@ def measure_to(
     out: Path, job: SimilarityJob, runs: list[RunModels], helper: Path | None, tokenizer: Path
 ) -> None:
     """Measure a group and write the table's folder."""
+    models = [folder for run in runs for folder in (run.first, run.last)]
+    output = OutputFolder(out, KIND, [tokenizer, helper, *models])
     rows, anchors = measure(
         job.group,
         (job.helper, helper) if job.helper and helper else None,
@@ -172,12 +183,13 @@ def measure_to(
         "tokens_compared": len(anchors.token_ids),
         "libraries": library_versions(),
     }
-    write_similarity(rows, described, out)
+    write_similarity(rows, described, output)
 
 
-def write_similarity(rows: list[dict[str, Any]], described: dict[str, Any], out: Path) -> None:
-    """Write ``similarity.csv`` and, last, ``manifest.json``."""
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "manifest.json").unlink(missing_ok=True)
-    write_csv(out / "similarity.csv", COLUMNS, rows)
-    write_json(out / "manifest.json", described)
+def write_similarity(
+    rows: list[dict[str, Any]], described: dict[str, Any], out: OutputFolder
+) -> None:
+    """Write ``similarity.csv`` and ``manifest.json``."""
+    with out.replaced() as folder:
+        write_csv(folder / "similarity.csv", COLUMNS, rows)
+        write_json(folder / "manifest.json", described)

@@ -21,7 +21,10 @@ class Inputs(Closed):
 def run(inputs: Inputs, job: TaskJob, machine: Nothing, out: Path) -> None:
     """Build the task and write it."""
     from revocab.evaluation.tasks import at_commit, task_config, write_task
+    from revocab.output import check_files
 
+    template = inputs.templates / f"{job.template}.yaml"
+    check_files(out, inputs=[template, inputs.data])
     write_task(out, at_commit(task_config(job, inputs.templates, inputs.data)))
 
 

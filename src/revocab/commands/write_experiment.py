@@ -21,7 +21,9 @@ class ExperimentJob(Job):
 def run(inputs: Nothing, job: ExperimentJob, machine: Nothing, out: Path) -> None:
     """Write the file."""
     from revocab.io import write_json
+    from revocab.output import check_files
 
+    check_files(out)
     write_json(out, job.model_dump())
 
 

@@ -11,7 +11,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from revocab.closed import problems_of, unknown
+from revocab.config.check_names import check_names
 from revocab.config.check_tokenizers import check_tokenizers, tokenizer_references
+from revocab.config.check_unread import check_unread
 from revocab.config.expand import method_name
 from revocab.config.schema import Experiment, RunGroup, Source
 from revocab.demoworld.parts import WORLD_PARTS
@@ -265,6 +267,7 @@ def all_problems(experiment: Experiment, tasks_folder: Path) -> list[str]:
     problems: list[str] = []
     for check in (
         check_references,
+        check_names,
         check_tokenizers,
         check_mixtures,
         check_methods,
@@ -272,6 +275,7 @@ def all_problems(experiment: Experiment, tasks_folder: Path) -> list[str]:
         check_generation_steps,
         check_tables_and_figures,
         check_parallel,
+        check_unread,
     ):
         problems += check(experiment)
     problems += check_sources(experiment, tasks_folder)

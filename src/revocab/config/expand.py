@@ -70,6 +70,11 @@ def stage_mixtures(recipe: Recipe, mixture: str) -> dict[str, str]:
     return named if set(named.values()) - {mixture} else {}
 
 
+def run_id(group: str, name: str) -> str:
+    """Return the id of a run: its group's and its own (``check_names`` keeps ids apart)."""
+    return f"{group}-{name}"
+
+
 def method_name(name: str, entry: RunMethod) -> str:
     """Return the method of a run: the one it names, else its own name."""
     return entry.method or name
@@ -87,7 +92,7 @@ def expand_group(experiment: Experiment, group_id: str, group: RunGroup) -> list
         "identity": group.identity,
     }
     base = Run(
-        id=f"{group_id}-base",
+        id=run_id(group_id, "base"),
         name="base",
         label=group.label,
         method="base",
@@ -109,7 +114,7 @@ def expand_group(experiment: Experiment, group_id: str, group: RunGroup) -> list
         recipe = entry.recipe or group.recipe
         runs.append(
             Run(
-                id=f"{group_id}-{name}",
+                id=run_id(group_id, name),
                 name=name,
                 label=name,
                 method=method.name,

@@ -20,6 +20,10 @@ from revocab.corpora.formats import checksum, data_files
 from revocab.corpora.source import Form, origin, place, read_rows
 from revocab.errors import RevocabError
 from revocab.io import sha256, write_json, write_jsonl
+from revocab.output import OutputFolder
+
+#: What the folder claims to be.
+KIND = "corpus"
 
 
 class CorpusOptions(Closed):
@@ -140,15 +144,20 @@ def _write_split(spool: IO[bytes], path: Path, indices: set[int], inside: bool) 
 
 
 def prepare_corpus(
-    rows: Iterable[Any], source: dict[str, Any], options: CorpusJob, out: str | Path
+    rows: Iterable[Any],
+    source: dict[str, Any],
+    options: CorpusJob,
+    out: str | Path,
+    read: Sequence[Path] = (),
 ) -> dict[str, Any]:
     """Write a corpus folder from ``rows`` and return its manifest.
 
     Empty (or blank) and exactly repeated documents are skipped and counted. Words in the manifest
     are whitespace-separated. ``source`` says where the rows come from and goes into the manifest;
-    its ``label`` is used in messages. Raises :class:`RevocabError` before anything is written.
+    its ``label`` is used in messages; ``read`` are the files and folders that ``out`` must spare.
+    Raises :class:`RevocabError` before anything is written.
     """
-    out = Path(out)
+    output = OutputFolder(Path(out), KIND, read)
     label = source["label"]
     with tempfile.TemporaryFile() as spool:
         kept = _spool(rows, spool, label, options)
@@ -163,33 +172,33 @@ def prepare_corpus(
                 f"{label}: heldout_bytes {options.heldout_bytes} takes all {len(heldout)} documents"
                 f" ({sum(kept.sizes)} bytes), none is left to train on; lower it or give more text"
             )
-        out.mkdir(parents=True, exist_ok=True)
-        # Gone first: a manifest must never describe files of another run.
-        (out / "manifest.json").unlink(missing_ok=True)
-        train = _write_split(spool, out / "train.jsonl.gz", heldout, inside=False)
-        aside = _write_split(spool, out / "heldout.jsonl.gz", heldout, inside=True)
-    manifest = {
-        "corpus": options.corpus,
-        "language": options.language,
-        "source": source,
-        "text_field": options.text_field,
-        "limit_documents": options.limit_documents,
-        "limit_bytes": options.limit_bytes,
-        "heldout_bytes": options.heldout_bytes,
-        "words": "separated by whitespace",
-        "train": train,
-        "heldout": aside,
-        "skipped": kept.skipped,
-        "sha256": {name: sha256(out / f"{name}.jsonl.gz") for name in ("train", "heldout")},
-    }
-    write_json(out / "manifest.json", manifest)
+        with output.replaced() as folder:
+            train = _write_split(spool, folder / "train.jsonl.gz", heldout, inside=False)
+            aside = _write_split(spool, folder / "heldout.jsonl.gz", heldout, inside=True)
+            sums = {name: sha256(folder / f"{name}.jsonl.gz") for name in ("train", "heldout")}
+            manifest = {
+                "corpus": options.corpus,
+                "language": options.language,
+                "source": source,
+                "text_field": options.text_field,
+                "limit_documents": options.limit_documents,
+                "limit_bytes": options.limit_bytes,
+                "heldout_bytes": options.heldout_bytes,
+                "words": "separated by whitespace",
+                "train": train,
+                "heldout": aside,
+                "skipped": kept.skipped,
+                "sha256": sums,
+            }
+            write_json(folder / "manifest.json", manifest)
     return manifest
 
 
 def prepare(files: Sequence[Path], job: CorpusJob, out: str | Path) -> dict[str, Any]:
     """Prepare a corpus from files or the Hub; see :func:`prepare_corpus`."""
-    rows = read_rows(job.source, files, streaming=True)
-    return prepare_corpus(rows, described(job.source, files), job, out)
+    OutputFolder(Path(out), KIND, files)  # before a large file is read for its checksum
+    source = described(job.source, files)
+    return prepare_corpus(read_rows(job.source, files, streaming=True), source, job, out, files)
 
 
 def described(form: Form, files: Sequence[Path]) -> dict[str, Any]:

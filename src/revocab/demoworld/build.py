@@ -14,7 +14,8 @@ from revocab.closed import Closed, Job
 from revocab.demoworld.facts import Text
 from revocab.demoworld.items import FAMILIES, family_items, passages
 from revocab.demoworld.stories import World, build, description, portrait, story
-from revocab.io import atomic_folder, sha256, write_json, write_jsonl
+from revocab.io import sha256, write_json, write_jsonl
+from revocab.output import OutputFolder
 
 LANGUAGES = ("it", "en")
 ASK = {"it": ("Contesto", "Domanda", "Risposta"), "en": ("Context", "Question", "Answer")}
@@ -167,9 +168,10 @@ class WorldJob(WorldOptions, Job):
 def write_world(out: Path, options: WorldOptions) -> None:
     """Write the world's folder; a quarter of pairs and questions is the test side."""
     seed, questions, items = options.seed, options.questions, options.items
+    output = OutputFolder(out, "demo world")
     world = build(seed)
     baselines = {}
-    with atomic_folder(out) as folder:
+    with output.replaced() as folder:
         for language in LANGUAGES:
             write_jsonl(
                 folder / f"documents.{language}.jsonl.gz",

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from revocab.errors import RevocabError
+from revocab.models.folder import TOKENIZER_FILES
 
 
 def tokenizer_fingerprint(folder: str | Path) -> str:
     """Return a hash of the tokenizer files in a model folder: equal means equal token ids."""
     digest = hashlib.sha256()
-    for path in sorted(Path(folder).glob("*token*")) + sorted(Path(folder).glob("*.model")):
+    folder = Path(folder)
+    named = {folder / name for name in TOKENIZER_FILES}
+    for path in sorted(named | {*folder.glob("*token*"), *folder.glob("*.model")}):
+        if not path.is_file():
+            continue
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
@@ -22,23 +25,6 @@ def check_model_folder(folder: str | Path) -> None:
     """Raise :class:`RevocabError` unless ``folder`` is a Hugging Face model folder."""
     if not (Path(folder) / "config.json").is_file():
         raise RevocabError(f"{folder}: not a model folder (it has no config.json)")
-
-
-@contextmanager
-def loading(folder: str | Path) -> Iterator[None]:
-    """Turn what a library says of a model that it cannot load into a :class:`RevocabError`."""
-    try:
-        yield
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())[:300]
-        raise RevocabError(f"{folder}: the model could not be loaded ({reason})") from error
-
-
-def quiet_loading() -> None:
-    """Keep transformers' progress bars off: models here load by the dozen."""
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()
 
 
 def choose_device(device: str) -> str:

@@ -7,7 +7,7 @@ item by item, ``comet_items.jsonl.gz``. Scores are those of the model times 100.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from revocab.errors import RevocabError
 from revocab.evaluation.statistics import SCORE_COLUMNS, bootstrap, mean_items
 from revocab.io import read_json, read_jsonl, sha256, write_csv, write_json, write_jsonl
+from revocab.output import check_files
 
 COLUMNS = (
     *SCORE_COLUMNS,
@@ -134,8 +135,8 @@ def samples(
 def score_run(
     run: str,
     folder: Path,
-    prompts: Sequence[tuple[str, Path]],
-    models: Sequence[tuple[str, str]],
+    prompts: Mapping[str, Path],
+    models: Mapping[str, str],
     out: Path,
     *,
     batch_size: int = 16,
@@ -146,11 +147,14 @@ def score_run(
     Only translation tasks are scored. Finished parts are kept until all are there, so that a killed
     run continues. Writes ``out`` and its item file, ``out`` last.
     """
+    items = out.with_name(f"{out.stem}_items.jsonl.gz")
+    read = [*prompts.values(), *map(Path, models.values())]
+    check_files(out, items, inputs=read)
     version = comet_version()
-    loaded = [(metric, Comet(name, batch_size, gpus)) for metric, name in models]
+    loaded = [(metric, Comet(name, batch_size, gpus)) for metric, name in models.items()]
     rows, kept = [], []
     state = out.with_name(f".{out.name}.state")
-    for name, path in prompts:
+    for name, path in prompts.items():
         queries = list(read_jsonl(path))
         if queries[0]["kind"] != "translation":
             continue
@@ -169,7 +173,7 @@ def score_run(
                 kept.append({**where, "parts": [len(values)], "by_part": False, "values": values})
     if not rows:
         raise RevocabError(f"{folder}: no outputs of a translation task; generate first")
-    write_jsonl(out.with_name(f"{out.stem}_items.jsonl.gz"), kept)
+    write_jsonl(items, kept)
     write_csv(out, COLUMNS, rows)
     for part in state.iterdir():
         part.unlink()

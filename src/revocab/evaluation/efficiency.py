@@ -13,9 +13,8 @@ import statistics
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from revocab.corpora.words import available_splitter, count_words
 from revocab.errors import RevocabError
@@ -23,27 +22,16 @@ from revocab.evaluation.checkpoint import (
     check_model_folder,
     choose_device,
     choose_dtype,
-    loading,
-    quiet_loading,
 )
 from revocab.evaluation.engines import choose_engine
+from revocab.evaluation.options import Timing
+from revocab.evaluation.overflow import FiniteLogits, refuse_outputs
 from revocab.io import read_jsonl, write_json
 from revocab.models.cache import cache_bytes_per_token
+from revocab.models.load import load_causal_lm, loading, quiet_loading
 from revocab.models.safetensors_files import parameter_bytes
-
-
-@dataclass(frozen=True)
-class Options:
-    """How much is read and written. ``batch_size`` prompts at a time; the median counts."""
-
-    prompts: int = 16
-    prompt_characters: int = 1000
-    new_tokens: int = 64
-    batch_size: int = 8
-    repeats: int = 3
-    engine: str = "auto"
-    device: str = "auto"
-    dtype: str = "auto"
+from revocab.output import check_files
+from revocab.vocabulary.load import load_tokenizer
 
 
 class Timed(Protocol):
@@ -54,6 +42,9 @@ class Timed(Protocol):
     def run(self, prompts: Sequence[list[int]], new_tokens: int) -> float:
         """Return the seconds to read the prompts together and write ``new_tokens`` after each."""
 
+    def check(self, prompts: Sequence[list[int]]) -> None:
+        """Raise :class:`RevocabError` if the logits after a prompt are not finite."""
+
     def close(self) -> None:
         """Free the memory."""
 
@@ -62,31 +53,50 @@ class TimedTransformers:
     """``model.generate`` without any stop."""
 
     def __init__(self, folder: Path, *, device: str, dtype: str):
-        from transformers import AutoModelForCausalLM
-
-        self.model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype).to(device).eval()
+        self.model = load_causal_lm(folder, dtype=dtype, device=device)
         self.context_length = int(getattr(self.model.config, "max_position_embeddings", 2**31))
+
+    def batch(self, prompts: Sequence[list[int]]) -> dict[str, Any]:
+        """Return prompts padded on the left, and their mask, both [B, L]."""
+        import torch
+
+        length = max(map(len, prompts))
+        tokens = [[0] * (length - len(p)) + p for p in prompts]
+        mask = [[0] * (length - len(p)) + [1] * len(p) for p in prompts]
+        device = self.model.device
+        return {
+            "input_ids": torch.tensor(tokens, device=device),
+            "attention_mask": torch.tensor(mask, device=device),
+        }
+
+    def check(self, prompts: Sequence[list[int]]) -> None:
+        """Write one token after each prompt and look at the logits; nothing is timed."""
+        import torch
+        from transformers import GenerationConfig, LogitsProcessorList
+
+        with torch.no_grad():
+            self.model.generate(
+                **self.batch(prompts),
+                generation_config=GenerationConfig(
+                    do_sample=False, max_new_tokens=1, pad_token_id=0
+                ),
+                logits_processor=LogitsProcessorList([FiniteLogits(numbered, self.model.dtype)]),
+            )
 
     def run(self, prompts: Sequence[list[int]], new_tokens: int) -> float:
         """Return the seconds of one left-padded batch."""
         import torch
         from transformers import GenerationConfig
 
-        length = max(map(len, prompts))
-        device = self.model.device
-        tokens_BL = torch.tensor([[0] * (length - len(p)) + p for p in prompts], device=device)
-        mask_BL = torch.tensor(
-            [[0] * (length - len(p)) + [1] * len(p) for p in prompts], device=device
-        )
+        batch = self.batch(prompts)
+        length, device = batch["input_ids"].shape[1], self.model.device
         settings = GenerationConfig(
             do_sample=False, max_new_tokens=new_tokens, min_new_tokens=new_tokens, pad_token_id=0
         )
         synchronise(device.type)
         start = time.perf_counter()
         with torch.no_grad():
-            made = self.model.generate(
-                input_ids=tokens_BL, attention_mask=mask_BL, generation_config=settings
-            )
+            made = self.model.generate(**batch, generation_config=settings)
         synchronise(device.type)
         seconds = time.perf_counter() - start
         if made.shape[1] != length + new_tokens:
@@ -109,6 +119,16 @@ class TimedVllm:
             folder, device=device, dtype=dtype, longest=longest, sequences=batch_size
         )
         self.context_length = self.engine.context_length
+        self.dtype = dtype
+
+    def check(self, prompts: Sequence[list[int]]) -> None:
+        """Write one token after each prompt and look at its probability; nothing is timed."""
+        from vllm import SamplingParams
+
+        settings = SamplingParams(temperature=0.0, max_tokens=1, logprobs=1, detokenize=False)
+        requests = [{"prompt_token_ids": prompt} for prompt in prompts]
+        results = self.engine.model.generate(requests, settings, use_tqdm=False)
+        refuse_outputs(results, numbered, self.dtype)
 
     def run(self, prompts: Sequence[list[int]], new_tokens: int) -> float:
         """Return the seconds of one request per prompt, batched by vLLM."""
@@ -134,7 +154,7 @@ class TimedVllm:
 
 
 def load_timed(
-    folder: Path, engine: str, device: str, dtype: str, longest: int, options: Options
+    folder: Path, engine: str, device: str, dtype: str, longest: int, options: Timing
 ) -> Timed:
     """Load one checkpoint for sequences of up to ``longest`` tokens."""
     with loading(folder):
@@ -150,6 +170,11 @@ def synchronise(device: str) -> None:
         import torch
 
         torch.cuda.synchronize()
+
+
+def numbered(row: int) -> str:
+    """Return how a message names a prompt: by its place in the text."""
+    return f"prompt {row + 1} of the text"
 
 
 def read_text(path: Path, characters: int) -> str:
@@ -181,14 +206,15 @@ def peak_memory(device: str) -> int:
     return most * (1 if sys.platform == "darwin" else 1024)
 
 
-def measure(folder: Path, text_file: Path, corpus: str, language: str, options: Options) -> dict:
+def measure(folder: Path, text_file: Path, corpus: str, language: str, options: Timing) -> dict:
     """Return what one checkpoint costs on a text; see :mod:`revocab.report.tables.efficiency`.
 
     One process measures one checkpoint, so that its peak memory is its own. Raises
-    :class:`RevocabError` for a folder that is no model, too little text, or too short a context.
+    :class:`RevocabError` for a folder that is no model, weights that are missing or not finite,
+    logits that are not, too little text, or too short a context.
     """
     import torch
-    from transformers import AutoConfig, AutoTokenizer
+    from transformers import AutoConfig
 
     check_model_folder(folder)
     quiet_loading()
@@ -197,7 +223,7 @@ def measure(folder: Path, text_file: Path, corpus: str, language: str, options: 
     dtype = choose_dtype(options.dtype, device)
     size = options.prompt_characters
     text = read_text(text_file, options.prompts * size)
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer = load_tokenizer(folder)
     texts = [text[i * size : (i + 1) * size] for i in range(options.prompts)]
     prompts = [tokenizer(one)["input_ids"] for one in texts]
     plain = [tokenizer(one, add_special_tokens=False)["input_ids"] for one in texts]
@@ -211,12 +237,13 @@ def measure(folder: Path, text_file: Path, corpus: str, language: str, options: 
                 f"{longest} tokens, its context has {timed.context_length}; lower "
                 "evaluation.efficiency.prompt_characters"
             )
+        timed.check(prompts[: options.batch_size])
         found = timings(timed, prompts, options)
         threads = torch.get_num_threads()  # an engine may choose its own when it starts
     finally:
         timed.close()
     per_token = len(text) / tokens
-    config = AutoConfig.from_pretrained(folder)
+    config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     words = sum(count_words([text], language, available_splitter(language)))
     return {
         "corpus": corpus,
@@ -235,12 +262,12 @@ def measure(folder: Path, text_file: Path, corpus: str, language: str, options: 
         "cache_bytes_per_1000_characters": cache_bytes_per_token(config, dtype) * 1000 / per_token,
         "parameter_bytes": parameter_bytes(folder, dtype),
         "peak_memory_bytes": peak_memory(device),
-        **{**asdict(options), "engine": engine, "device": device, "dtype": dtype},
+        **{**options.model_dump(), "engine": engine, "device": device, "dtype": dtype},
         "threads": threads,
     }
 
 
-def timings(timed: Timed, prompts: Sequence[list[int]], options: Options) -> dict[str, float]:
+def timings(timed: Timed, prompts: Sequence[list[int]], options: Timing) -> dict[str, float]:
     """Return median seconds: reading all prompts, the first token and each further one of a single
     prompt; and tokens written per second in batches.
     """
@@ -268,9 +295,10 @@ def measure_efficiency(
     corpus: str,
     language: str,
     out: Path,
-    options: Options,
+    options: Timing,
 ) -> None:
     """Measure one checkpoint and write the numbers; they are times of this machine."""
+    check_files(out, inputs=[folder, text_file])
     found = measure(folder, text_file, corpus, language, options)
     write_json(out, {"run": run, "step": step, **found})
     print(

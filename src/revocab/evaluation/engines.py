@@ -14,7 +14,10 @@ from typing import Any, Literal, Protocol
 
 from revocab.errors import RevocabError
 from revocab.evaluation.checkpoint import choose_device
+from revocab.evaluation.overflow import FiniteLogits
 from revocab.evaluation.vllm_environment import require_vllm
+from revocab.models.load import load_causal_lm
+from revocab.vocabulary.load import load_tokenizer
 
 Finish = Literal["eos", "blank_line", "length", "prompt_too_long"]
 BLANK_LINE = "\n\n"
@@ -73,11 +76,9 @@ class TransformersEngine:
     """``model.generate`` on left-padded batches of prompts of like length."""
 
     def __init__(self, folder: Path, *, batch_size: int, device: str, dtype: str):
-        from transformers import AutoModelForCausalLM, AutoTokenizer
-
         self.batch_size = batch_size
-        self.tokenizer = AutoTokenizer.from_pretrained(folder)
-        self.model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype).to(device).eval()
+        self.tokenizer = load_tokenizer(folder)
+        self.model = load_causal_lm(folder, dtype=dtype, device=device)
         self.context_length = int(getattr(self.model.config, "max_position_embeddings", 2**31))
         self.eos = end_tokens(self.model.generation_config, self.tokenizer)
 
@@ -102,7 +103,7 @@ class TransformersEngine:
 
     def _generate_batch(self, prompts: list[list[int]], max_new_tokens: int) -> list[Output]:
         import torch
-        from transformers import GenerationConfig, StoppingCriteriaList
+        from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
 
         length = max(map(len, prompts))
         pad = self.eos[0] if self.eos else 0
@@ -118,11 +119,13 @@ class TransformersEngine:
             pad_token_id=pad,
             bos_token_id=self.tokenizer.bos_token_id,
         )
+        watch = FiniteLogits(lambda i: beginning(self.tokenizer, prompts[i]), self.model.dtype)
         with torch.no_grad():
             sequences = self.model.generate(
                 input_ids=torch.tensor(tokens, device=device),
                 attention_mask=torch.tensor(mask, device=device),
                 generation_config=settings,
+                logits_processor=LogitsProcessorList([watch]),
                 stopping_criteria=StoppingCriteriaList([BlankLine(self.tokenizer, length)]),
             )
         return [finished(row, self.tokenizer, self.eos) for row in sequences[:, length:].tolist()]
@@ -155,6 +158,12 @@ def finished(ids: list[int], tokenizer: Any, eos: Sequence[int]) -> Output:
     if ended is not None:
         return Output(cut(text), ended + 1, "eos")
     return Output(cut(text), len(ids), "length")
+
+
+def beginning(tokenizer: Any, prompt: Sequence[int]) -> str:
+    """Return how a message names a prompt: the beginning of its text."""
+    text = " ".join(tokenizer.decode(prompt[:60], skip_special_tokens=True).split())
+    return f"the prompt beginning {text[:60]!r}"
 
 
 def text_tokens(tokenizer: Any, text: str) -> list[int]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,6 @@ from revocab.evaluation.checkpoint import (
     check_model_folder,
     choose_device,
     choose_dtype,
-    loading,
-    quiet_loading,
 )
 from revocab.evaluation.copying import copy_counts
 from revocab.evaluation.engines import (
@@ -24,10 +21,13 @@ from revocab.evaluation.engines import (
     choose_engine,
 )
 from revocab.evaluation.metrics import task_scores
+from revocab.evaluation.options import Generating
 from revocab.evaluation.prompts import render
 from revocab.evaluation.resume import checkpoint_fingerprint, code_fingerprint, digest
 from revocab.evaluation.statistics import SCORE_COLUMNS
 from revocab.io import read_json, read_jsonl, sha256, write_csv, write_json, write_jsonl
+from revocab.models.load import loading, quiet_loading
+from revocab.output import ResumableFolder
 
 COLUMNS = (
     *SCORE_COLUMNS,
@@ -35,66 +35,54 @@ COLUMNS = (
     "limit",
     "reason",
 )
-
-
-@dataclass(frozen=True)
-class Options:
-    """How text is generated. Lengths are in tokens; a prompt and its answer fit the context."""
-
-    max_new_tokens: int
-    context_length: int
-    engine: str = "auto"
-    #: COMET scores the outputs later, in an environment of its own.
-    comet_apart: bool = False
-    #: Only recorded: the prompts were limited when they were built.
-    limit: int | None = None
-    batch_size: int = 32
-    device: str = "auto"
-    dtype: str = "auto"
+#: What score_comet writes beside the outputs.
+NEIGHBOURS = ("comet*", ".comet*")
 
 
 def generate_checkpoints(
     run: str,
-    models: Sequence[tuple[str, Path]],
-    prompts: Sequence[tuple[str, Path]],
+    models: Mapping[int, Path],
+    prompts: Mapping[str, Path],
     out: Path,
-    options: Options,
+    options: Generating,
 ) -> None:
     """Write ``step-NNNNNN/<task>.jsonl`` per checkpoint and task, ``scores.csv``, manifest last.
 
     A killed run continues with the first output that is missing or was made from other inputs.
     """
     check_arguments(models, prompts, options)
+    output = output_folder(models, prompts, out)
+    output.hold()
+    (out / "manifest.json").unlink(missing_ok=True)
     quiet_loading()
-    tasks = {name: list(read_jsonl(path)) for name, path in prompts}
+    tasks = {name: list(read_jsonl(path)) for name, path in prompts.items()}
     engine = choose_engine(options.engine)
     finished = Finished(out, engine, options)
     scores: list[dict[str, Any]] = []
-    for step, folder in sorted(models, key=lambda one: int(one[0])):
-        generate_checkpoint(step, folder, dict(prompts), tasks, finished)
+    for step, folder in sorted(models.items()):
+        generate_checkpoint(step, folder, prompts, tasks, finished)
         for name, rows in tasks.items():
             made = list(read_jsonl(output_path(out, step, name)))
-            keys = {"run": run, "step": int(step), "task": name, "engine": engine}
+            keys = {"run": run, "step": step, "task": name, "engine": engine}
             scores += [{**keys, **row} for row in score_rows(rows, made, options)]
-        report(run, step, [row for row in scores if row["step"] == int(step)])
+        report(run, step, [row for row in scores if row["step"] == step])
     write_csv(out / "scores.csv", COLUMNS, scores)
     finished.forget()
-    write_json(out / "manifest.json", manifest(run, models, dict(prompts), engine, options))
+    output.finish()
+    write_json(out / "manifest.json", manifest(run, models, prompts, engine, options))
 
 
 def check_arguments(
-    models: Sequence[tuple[str, Path]], prompts: Sequence[tuple[str, Path]], options: Options
+    models: Mapping[int, Path], prompts: Mapping[str, Path], options: Generating
 ) -> None:
-    """Raise :class:`RevocabError` listing every bad step, folder and prompt file."""
+    """Raise :class:`RevocabError` listing every bad folder and prompt file."""
     problems = []
-    for step, folder in models:
-        if not step.isdigit():
-            problems.append(f"--model {step}={folder}: the step must be a whole number")
+    for folder in models.values():
         try:
             check_model_folder(folder)
         except RevocabError as error:
             problems += error.problems
-    for name, path in prompts:
+    for name, path in prompts.items():
         if not path.is_file():
             problems.append(f"--prompts {name}={path}: no such file")
         elif not any(True for _ in read_jsonl(path)):
@@ -108,12 +96,26 @@ def check_arguments(
         raise RevocabError(problems)
 
 
-def output_path(out: Path, step: str, task: str) -> Path:
+def output_folder(
+    models: Mapping[int, Path], prompts: Mapping[str, Path], out: Path
+) -> ResumableFolder:
+    """Return the folder that is written, checked."""
+    made = [output_path(Path(), step, task).as_posix() for step in models for task in prompts]
+    return ResumableFolder(
+        out,
+        "generated text",
+        [*models.values(), *prompts.values()],
+        names=(*made, "scores.csv", "manifest.json", Finished.NAME),
+        neighbours=NEIGHBOURS,
+    )
+
+
+def output_path(out: Path, step: int, task: str) -> Path:
     """Return the file of one checkpoint's outputs on one task."""
-    return out / f"step-{int(step):06d}" / f"{task}.jsonl"
+    return out / f"step-{step:06d}" / f"{task}.jsonl"
 
 
-def load_engine(folder: Path, engine: str, options: Options) -> Engine:
+def load_engine(folder: Path, engine: str, options: Generating) -> Engine:
     """Load one checkpoint."""
     device = choose_device(options.device)
     dtype = choose_dtype(options.dtype, device)
@@ -126,9 +128,9 @@ def load_engine(folder: Path, engine: str, options: Options) -> Engine:
 
 
 def generate_checkpoint(
-    step: str,
+    step: int,
     folder: Path,
-    files: dict[str, Path],
+    files: Mapping[str, Path],
     tasks: dict[str, list[dict[str, Any]]],
     finished: Finished,
 ) -> None:
@@ -151,7 +153,7 @@ def generate_checkpoint(
 
 
 def generate_task(
-    engine: Engine, rows: Sequence[dict[str, Any]], options: Options
+    engine: Engine, rows: Sequence[dict[str, Any]], options: Generating
 ) -> list[dict[str, Any]]:
     """Return the output rows of one task, in the order of its prompts.
 
@@ -204,16 +206,18 @@ def fit(engine: Engine, row: dict[str, Any], room: int) -> tuple[str, list[int],
 class Finished:
     """Outputs already there, each with a hash of what it was made from."""
 
-    def __init__(self, out: Path, engine: str, options: Options):
+    NAME = ".finished.json"
+
+    def __init__(self, out: Path, engine: str, options: Generating):
         self.out = out
-        self.path = out / ".finished.json"
+        self.path = out / self.NAME
         self.engine, self.options = engine, options
         self.code = code_fingerprint()
         self.keys: dict[str, str] = read_json(self.path) if self.path.is_file() else {}
 
     def key(self, folder: Path, prompts: Path) -> str:
         """Return the hash for one checkpoint and one prompt file."""
-        options = asdict(self.options)
+        options = self.options.model_dump()
         return digest(
             checkpoint_fingerprint(folder), sha256(prompts), self.engine, options, self.code
         )
@@ -233,7 +237,7 @@ class Finished:
 
 
 def score_rows(
-    prompts: Sequence[dict[str, Any]], made: Sequence[dict[str, Any]], options: Options
+    prompts: Sequence[dict[str, Any]], made: Sequence[dict[str, Any]], options: Generating
 ) -> list[dict[str, Any]]:
     """Return one row per metric, without its keys; ``reason`` tells what was shortened."""
     first = prompts[0]
@@ -265,7 +269,7 @@ def shortening(made: Sequence[dict[str, Any]], shots: int) -> str:
     return "; ".join(notes)
 
 
-def report(run: str, step: str, rows: Sequence[dict[str, Any]]) -> None:
+def report(run: str, step: int, rows: Sequence[dict[str, Any]]) -> None:
     """Print one line on a finished checkpoint."""
     shown = {
         f"{row['task']} {row['metric']}": row["value"]
@@ -278,10 +282,10 @@ def report(run: str, step: str, rows: Sequence[dict[str, Any]]) -> None:
 
 def manifest(
     run: str,
-    models: Sequence[tuple[str, Path]],
-    prompts: dict[str, Path],
+    models: Mapping[int, Path],
+    prompts: Mapping[str, Path],
     engine: str,
-    options: Options,
+    options: Generating,
 ) -> dict[str, Any]:
     """Return what the outputs were made from."""
     from importlib.metadata import version
@@ -294,8 +298,8 @@ def manifest(
         versions["vllm"] = vllm.__version__
     return {
         "run": run,
-        "steps": sorted(int(step) for step, _ in models),
+        "steps": sorted(models),
         "prompts": {name: sha256(path) for name, path in prompts.items()},
-        "options": {**asdict(options), "engine": engine},
+        "options": {**options.model_dump(), "engine": engine},
         "versions": versions,
     }

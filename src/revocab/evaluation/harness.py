@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
 from revocab.evaluation.harness_index import remembered_index
+from revocab.evaluation.near_ties import note_lengths
 from revocab.evaluation.tasks import load_template, read_yaml
 from revocab.hub import COMMIT
 from revocab.hub_errors import explain
@@ -252,6 +253,7 @@ def prepare(task: Task, shots: int) -> None:
         task.item_scores.clear()
         if not task.instances:
             build(**options)
+            note_lengths(task)
         for instance in task.instances:
             instance.resps, instance.filtered_resps = [], {}
 

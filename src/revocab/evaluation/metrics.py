@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 #: COMET-22 and its like are computed in an environment of their own (scripts/score_comet.py).
 COMET = "comet22"
+#: Why its row has no value here.
+NO_COMET, COMET_APART = "comet not configured", "scored apart, see comet.csv"
 
 #: Articles by language; Italian ``l'`` and ``un'`` are elided before a vowel.
 ARTICLES = {
@@ -161,6 +163,5 @@ def task_scores(
     """Return the metrics of one task from its output rows (``output``, ``references``; counts)."""
     scores = [scored(name, items) for name, items in task_items(kind, direction, rows).items()]
     if kind == "translation":
-        reason = "scored apart, see comet.csv" if comet_apart else "comet not configured"
-        scores.append(Score(COMET, None, reason=reason))
+        scores.append(Score(COMET, None, reason=COMET_APART if comet_apart else NO_COMET))
     return scores

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from revocab.evaluation.checkpoint import check_model_folder, loading
+from revocab.evaluation.checkpoint import check_model_folder
+from revocab.models.load import load_causal_lm, loading
+from revocab.vocabulary.load import load_tokenizer
 
 
 def load_model(
@@ -22,7 +24,8 @@ def load_model(
     """Return the harness's model for one checkpoint.
 
     ``token_cache`` holds the token ids of texts and may be passed on to further checkpoints with
-    the same tokenizer. vLLM batches, shares contexts and keeps token ids by itself.
+    the same tokenizer. vLLM batches, shares contexts and keeps token ids by itself. Raises
+    :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses.
     """
     check_model_folder(folder)
     if engine == "vllm":
@@ -34,11 +37,9 @@ def load_model(
 
     with loading(folder):
         return SharedContextLM(
-            pretrained=str(folder),
+            pretrained=load_causal_lm(folder, dtype=dtype, device=device),
+            tokenizer=load_tokenizer(Path(folder)),
             batch_size=batch_size,
-            device=device,
-            dtype=dtype,
-            trust_remote_code=False,
             token_cache=token_cache,
             share_contexts=share_contexts,
             long_prompts=long_prompts,

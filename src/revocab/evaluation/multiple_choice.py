@@ -7,10 +7,9 @@ import json
 import shutil
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
 from revocab.evaluation import harness
@@ -18,14 +17,16 @@ from revocab.evaluation.checkpoint import (
     check_model_folder,
     choose_device,
     choose_dtype,
-    quiet_loading,
     tokenizer_fingerprint,
 )
 from revocab.evaluation.model import load_model
+from revocab.evaluation.options import Scoring
 from revocab.evaluation.resume import checkpoint_fingerprint, code_fingerprint, digest
 from revocab.evaluation.statistics import SCORE_COLUMNS, Items, bootstrap, mean_items
 from revocab.evaluation.tasks import read_yaml
 from revocab.io import read_json, sha256, write_csv, write_json, write_jsonl
+from revocab.models.load import quiet_loading
+from revocab.output import check_files
 
 if TYPE_CHECKING:
     from lm_eval.tasks.manager import TaskDict
@@ -44,47 +45,38 @@ COLUMNS = (
 ITEM_COLUMNS = ("run", "step", "task", "metric", "parts", "by_part", "values")
 
 
-@dataclass(frozen=True)
-class Options:
-    """How every task is scored. ``limit``: only the first items of each task (of each subject)."""
-
-    shots: int = 0
-    limit: int | None = None
-    batch_size: int = 64
-    device: str = "auto"
-    dtype: str = "auto"
-    #: Compute the context that an item's choices share once. Equal up to rounding, so None means
-    #: in float32 only, where no answer changes; with half precision one in thousands may.
-    share_contexts: bool | None = None
-    engine: Literal["hf", "vllm"] = "hf"
-    #: Prompts longer than the context: "error", or "cut" their beginning as the harness does.
-    long_prompts: Literal["error", "cut"] = "error"
-
-
 def score_checkpoints(
-    run: str, models: Sequence[tuple[str, Path]], tasks: Sequence[Path], out: Path, options: Options
+    run: str, models: Mapping[int, Path], tasks: Sequence[Path], out: Path, options: Scoring
 ) -> None:
-    """Score every (step, folder) on every task file and write one table to ``out``.
+    """Score every model, by step, on every task file and write one table to ``out``.
 
     Beside it :func:`items_path` holds every item's score, for comparing runs item by item. Scores
     of a finished (step, task) are kept beside ``out`` until all are there, so that a killed
-    evaluation continues where it was. Steps are numbers; rows are sorted by step, then task order.
+    evaluation continues where it was. Rows are sorted by step, then task order.
     """
+    check_files(out, items_path(out), inputs=[*models.values(), *tasks])
     check_arguments(models, tasks)
     quiet_loading()
     state = State(out, options)
     rows: list[dict[str, Any]] = []
     scorer = Scorer(tasks, options)
-    for step, folder in sorted(models, key=lambda one: int(one[0])):
+    for step, folder in sorted(models.items()):
         start = time.monotonic()
         step_rows = score_checkpoint(scorer, state, folder)
-        rows += [{"run": run, "step": int(step), **row} for row in step_rows]
+        rows += [{"run": run, "step": step, **row} for row in step_rows]
         mean = sum(row["value"] for row in step_rows if row["metric"] != "acc_norm") / len(tasks)
         print(
             f"{run} step {step}: {len(tasks)} tasks, mean acc {mean:.3f}, "
             f"{time.monotonic() - start:.1f} s",
             file=sys.stderr,
             flush=True,
+        )
+    rescored = sum({(row["step"], row["task"]): row["rescored"] for row in rows}.values())
+    if rescored:
+        print(
+            f"{run}: {rescored} items with two best choices as close as rounding were scored again "
+            "without shared contexts",
+            file=sys.stderr,
         )
     if scorer.truncated:
         print(
@@ -102,22 +94,18 @@ def items_path(out: Path) -> Path:
     return out.with_name(f"{out.stem}_items.jsonl.gz")
 
 
-def check_arguments(models: Sequence[tuple[str, Path]], tasks: Sequence[Path]) -> None:
-    """Raise :class:`RevocabError` listing every bad step, folder and task file."""
-    problems = [
-        f"--model {step}={folder}: the step must be a whole number"
-        for step, folder in models
-        if not step.isdigit()
-    ]
-    for _, folder in models:
+def check_arguments(models: Mapping[int, Path], tasks: Sequence[Path]) -> None:
+    """Raise :class:`RevocabError` listing every bad folder and task file."""
+    problems: list[str] = []
+    for folder in models.values():
         try:
             check_model_folder(folder)
         except RevocabError as error:
             problems += error.problems
-    problems += [f"--task {path}: no such file" for path in tasks if not path.is_file()]
+    problems += [f"--tasks {path}: no such file" for path in tasks if not path.is_file()]
     names = [path.stem for path in tasks]
     problems += [
-        f"--task: {name!r} is given twice" for name in sorted(set(names)) if names.count(name) > 1
+        f"--tasks: {name!r} is given twice" for name in sorted(set(names)) if names.count(name) > 1
     ]
     if problems:
         raise RevocabError(problems)
@@ -126,7 +114,7 @@ def check_arguments(models: Sequence[tuple[str, Path]], tasks: Sequence[Path]) -
 class Scorer:
     """Tasks and token ids, loaded when first needed, shared by all checkpoints of the process."""
 
-    def __init__(self, tasks: Sequence[Path], options: Options):
+    def __init__(self, tasks: Sequence[Path], options: Scoring):
         self.paths = {path.stem: path for path in tasks}
         self.options = options
         self.truncated = 0
@@ -163,7 +151,7 @@ class Scorer:
         """Return the rows (without run and step) of one task for one model."""
         from lm_eval.evaluator import evaluate
 
-        before = model.truncated
+        before = model.truncated, model.rescored
         try:
             results = evaluate(
                 model,
@@ -175,7 +163,8 @@ class Scorer:
         except RevocabError as error:
             raise RevocabError(f"task {name}: {one}" for one in error.problems) from error
         rows = result_rows(name, self.tasks[name], results, self.options)
-        known = {"cut_prompts": model.truncated - before, **self.provenance(name)}
+        cut, rescored = model.truncated - before[0], model.rescored - before[1]
+        known = {"cut_prompts": cut, "rescored": rescored, **self.provenance(name)}
         return [{**row, **known} for row in rows]
 
     def provenance(self, name: str) -> dict[str, str]:
@@ -215,7 +204,7 @@ def score_checkpoint(scorer: Scorer, state: State, folder: Path) -> list[dict[st
 
 
 def result_rows(
-    name: str, loaded: TaskDict, results: dict[str, Any], options: Options
+    name: str, loaded: TaskDict, results: dict[str, Any], options: Scoring
 ) -> list[dict[str, Any]]:
     """Return one row per metric of a task, or of a group as the harness aggregates it."""
     groups = list(loaded.get("groups") or {})
@@ -278,7 +267,7 @@ def items_of(row: dict[str, Any]) -> Items:
     return mean_items(row["values"], row["parts"], row["by_part"])
 
 
-def config_hash(path: Path, loaded: TaskDict, options: Options) -> str:
+def config_hash(path: Path, loaded: TaskDict, options: Scoring) -> str:
     """Return a short hash of what decides a score beside the model: prompt, data, shots, limit.
 
     The same task gives the same hash on every machine: paths and data files' names are left out.
@@ -298,9 +287,9 @@ def config_hash(path: Path, loaded: TaskDict, options: Options) -> str:
 class State:
     """Finished scores in a folder beside the table, by a hash of all that they depend on."""
 
-    def __init__(self, out: Path, options: Options):
+    def __init__(self, out: Path, options: Scoring):
         self.folder = out.with_name(f".{out.name}.state")
-        self.shared = [asdict(options), code_fingerprint(), harness.harness_version()]
+        self.shared = [options.model_dump(), code_fingerprint(), harness.harness_version()]
         self._tasks: dict[Path, tuple[str, str | None]] = {}
 
     def key(self, checkpoint: Any, task: Path) -> str:

@@ -70,14 +70,15 @@ class GenerationHardware(Hardware):
     """Where and in which batches text is generated."""
 
     batch_size: int = Field(default=32, ge=1, description="prompts at a time (transformers)")
+    comet_apart: bool = Field(
+        default=False, description="COMET scores the outputs later: what its empty rows say"
+    )
 
 
 class GenerationJob(GenerationOptions, Job):
     """Texts of one run's checkpoints."""
 
     run: Id = Field(description="goes into the table")
-    #: COMET scores the outputs later, in an environment of its own.
-    comet_apart: bool = Field(default=False, description="score_comet scores the outputs later")
     #: Only recorded: the prompts were limited when they were built.
     limit: int | None = Field(default=None, ge=1, description="recorded in the table only")
 
@@ -85,7 +86,6 @@ class GenerationJob(GenerationOptions, Job):
 class Generating(GenerationOptions, GenerationHardware):
     """Both together: what generation reads."""
 
-    comet_apart: bool = False
     limit: int | None = None
 
 

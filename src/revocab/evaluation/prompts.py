@@ -34,6 +34,7 @@ from revocab.errors import RevocabError
 from revocab.evaluation import copying
 from revocab.evaluation.options import PromptOptions
 from revocab.io import sha256, write_json, write_jsonl
+from revocab.output import check_files
 
 Kind = Literal["translation", "question_answering", "copying"]
 Row = dict[str, Any]
@@ -96,11 +97,13 @@ def write_prompts(
     job: PromptJob, pool_files: Sequence[Path], test_files: Sequence[Path], out: Path
 ) -> None:
     """Write the prompts, and beside them a manifest of where they come from."""
+    described = out.with_suffix(".manifest.json")
+    check_files(out, described, inputs=[*pool_files, *test_files])
     rows = build_prompts(job, pool_files, test_files)
     write_jsonl(out, rows)
     sources = {"pool": origin(job.pool, pool_files), "test": origin(job.test, test_files)}
     manifest = {"task": job.task, "rows": len(rows), **sources, "sha256": sha256(out)}
-    write_json(out.with_suffix(".manifest.json"), manifest)
+    write_json(described, manifest)
 
 
 def check_direction(kind: str, direction: Sequence[str]) -> None:

@@ -7,19 +7,23 @@ distinct choice, and the attention mask lets a choice see the context and itself
 
 so each token's hidden state is what it would be in its own sequence, the context is computed once,
 and the output matrix is applied to scored positions only. Requests come from the harness and the
-results return to it; anything out of the ordinary takes the harness's own way.
+results return to it; anything out of the ordinary takes the harness's own way, and so does every
+item whose best choices are closer than the rounding of this one (:mod:`near_ties`).
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
+from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 
 from revocab.evaluation.long_prompts import refuse_long
+from revocab.evaluation.near_ties import Request, batch_mates, near_ties
+from revocab.evaluation.overflow import refuse_likelihoods
 
 #: Families of which it is known that logits are the output matrix times the decoder's output.
 PLAIN_HEADS = frozenset({"llama", "mistral", "qwen2", "qwen3"})
@@ -30,7 +34,9 @@ MASK_ENTRIES = 2**25
 #: (measured at hidden size 128: 64 sequences a batch take 1.3 times as long as 8).
 CPU_TOKENS = 2048
 
-Request = tuple[tuple[str, str], list[int], list[int]]
+#: Near ties are scored in the harness's batches, of which it holds all logits, twice: in smaller
+#: ones where that would be more entries than this (float32: 2 GiB, twice).
+LOGITS = 2**29
 
 
 @dataclass
@@ -70,6 +76,8 @@ class SharedContextLM(HFLM):
         self.long_prompts = long_prompts
         super().__init__(**options)
         self.truncated = 0
+        self.rescored = 0  # items that were near ties
+        self._instances: Sequence[Instance] = ()
         self.batch_tokens = CPU_TOKENS if self.device.type == "cpu" else float("inf")
         self.shares_contexts = share_contexts and self._can_share()
 
@@ -85,8 +93,14 @@ class SharedContextLM(HFLM):
         )
 
     def loglikelihood(self, requests, disable_tqdm=False):
-        """Score requests, with a progress bar only on a terminal."""
-        return super().loglikelihood(requests, disable_tqdm or not sys.stderr.isatty())
+        """Score requests, with a progress bar only on a terminal; refuse what is not finite."""
+        self._instances = requests  # _loglikelihood_tokens is given their tokens only
+        try:
+            results = super().loglikelihood(requests, disable_tqdm or not sys.stderr.isatty())
+        finally:
+            self._instances = ()
+        refuse_likelihoods(requests, results, self.model.dtype)
+        return results
 
     def tok_encode(self, string, add_special_tokens=None, left_truncate_len=None, **options):
         """Return token ids as the harness would, from memory if the text was seen before."""
@@ -106,8 +120,8 @@ class SharedContextLM(HFLM):
             return super()._loglikelihood_tokens(requests, disable_tqdm, override_bs)
         results: list[tuple[float, bool] | None] = [None] * len(requests)
         if long:  # cut from the left by the harness
-            answers = self._score_long([requests[i] for i in long])
-            for i, answer in zip(long, answers, strict=True):
+            fitting = self.batch_tokens / self.max_length
+            for i, answer in self._score_as_harness(requests, long, fitting).items():
                 results[i] = answer
         skip = set(long)
         rows: dict[tuple[int, ...], Row] = {}
@@ -117,16 +131,39 @@ class SharedContextLM(HFLM):
         for batch in self._batches(list(rows.values())):
             for i, answer in self._score(batch):
                 results[i] = answer
+        if self._instances:
+            self._settle_near_ties(requests, results)
         return results
 
-    def _score_long(self, requests: list[Request]) -> list[tuple[float, bool]]:
-        """Let the harness score requests of which each fills the model's whole context."""
+    def _settle_near_ties(self, requests: list[Request], results: list[tuple[float, bool]]) -> None:
+        """Replace the results of items that rounding could decide by the harness's own."""
+        rounding = torch.finfo(self.model.dtype).eps
+        items = near_ties(self._instances, requests, results, rounding)
+        self.rescored += len(items)
+        chosen = [i for item in items for i in item]
+        if not chosen:
+            return
+        size: float = self.batch_size
+        mates = batch_mates(requests, chosen, self.batch_size)
+        longest = max(len(requests[i][1]) + len(requests[i][2]) for i in mates)
+        entries = min(longest, self.max_length) * self.model.config.vocab_size
+        if size * entries > LOGITS:
+            mates, size = chosen, LOGITS / entries
+        answers = self._score_as_harness(requests, mates, size)
+        for i in chosen:
+            results[i] = answers[i]
+
+    def _score_as_harness(
+        self, requests: list[Request], indices: list[int], batch_size: float
+    ) -> dict[int, tuple[float, bool]]:
+        """Return what the harness finds for some requests, in batches of at most ``batch_size``."""
         usual = self.batch_size_per_gpu
-        self.batch_size_per_gpu = max(1, min(int(usual), int(self.batch_tokens // self.max_length)))
+        self.batch_size_per_gpu = max(1, int(min(usual, batch_size)))
         try:
-            return super()._loglikelihood_tokens(requests, disable_tqdm=True)
+            answers = super()._loglikelihood_tokens([requests[i] for i in indices], True)
         finally:
             self.batch_size_per_gpu = usual
+        return dict(zip(indices, answers, strict=True))
 
     def _batches(self, rows: list[Row]) -> Iterator[list[tuple[Row, tuple]]]:
         """Yield rows with their layouts, longest first, within the batch size and mask limit."""

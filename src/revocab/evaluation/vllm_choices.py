@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from revocab.evaluation.long_prompts import refuse_long
+from revocab.evaluation.overflow import refuse_likelihoods
 from revocab.evaluation.vllm_environment import require_vllm
 from revocab.evaluation.vllm_start import context_length, read_config, shut_down, start_settings
+from revocab.models.load import check_model
+from revocab.vocabulary.load import load_tokenizer
 
 #: Requests that are handed to vLLM at once. With "auto" it gets all, and the harness asks for
 #: vLLM's progress bar, which divides by zero where bars are off (TQDM_DISABLE).
@@ -48,10 +51,12 @@ def load_vllm(folder: str | Path, *, device: str, dtype: str, long_prompts: str)
     """Return the harness's vLLM model of a checkpoint.
 
     Log-likelihoods come from vLLM's prompt log-probabilities: equal to those of transformers up to
-    rounding. Raises :class:`RevocabError` where vLLM does not import, and ``ValueError`` for a
-    shape that it cannot run.
+    rounding. Raises :class:`RevocabError` where vLLM does not import and for what
+    :func:`revocab.models.load.check_model` refuses, and ``ValueError`` for a shape that it cannot
+    run.
     """
     require_vllm("hf")
+    check_model(folder)
     config = read_config(folder)
     vllm_model = harness_class()
     longest = context_length(config, unknown=vllm_model._DEFAULT_MAX_LENGTH)
@@ -61,9 +66,12 @@ def load_vllm(folder: str | Path, *, device: str, dtype: str, long_prompts: str)
         """The harness's model; counts or refuses requests that it would cut."""
 
         truncated = 0
+        rescored = 0  # vLLM shares contexts by itself, and nothing is compared
 
         def loglikelihood(self, requests, disable_tqdm=False):
-            return super().loglikelihood(requests, disable_tqdm or not sys.stderr.isatty())
+            results = super().loglikelihood(requests, disable_tqdm or not sys.stderr.isatty())
+            refuse_likelihoods(requests, results, dtype)
+            return results
 
         def _loglikelihood_tokens(self, requests, disable_tqdm=False):
             longest = self.max_length - 1  # one token must remain to generate
@@ -77,9 +85,11 @@ def load_vllm(folder: str | Path, *, device: str, dtype: str, long_prompts: str)
             shut_down(self.model)
             self.model = None
 
-    return VllmChoices(
+    model = VllmChoices(
         pretrained=str(folder),
         batch_size=REQUESTS,
         max_num_batched_tokens=PROMPT_TOKENS,
         **settings,
     )
+    model.tokenizer = load_tokenizer(Path(folder))  # the ids of the other engine, never cut
+    return model

@@ -10,8 +10,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from revocab.evaluation.engines import BLANK_LINE, Output, end_tokens, finished, text_tokens
+from revocab.evaluation.engines import (
+    BLANK_LINE,
+    Output,
+    beginning,
+    end_tokens,
+    finished,
+    text_tokens,
+)
+from revocab.evaluation.overflow import refuse_outputs
 from revocab.evaluation.vllm_start import context_length, read_config, shut_down, start_settings
+from revocab.models.load import check_model
+from revocab.vocabulary.load import load_tokenizer
 
 
 def generation_settings(folder: Path, config: Any) -> Any:
@@ -31,10 +41,10 @@ class VllmEngine:
     ):
         """Load a checkpoint; prompt and answer have at most ``longest`` tokens.
 
+        Raises :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses.
         ``sequences``: as of :func:`revocab.evaluation.vllm_start.start_settings`.
         """
-        from transformers import AutoTokenizer
-
+        check_model(folder)
         config = read_config(folder)
         self.context_length = context_length(config)
         length = min(longest, self.context_length)
@@ -42,7 +52,9 @@ class VllmEngine:
 
         from vllm import LLM
 
-        self.tokenizer = AutoTokenizer.from_pretrained(folder)
+        self.dtype = dtype
+        # vLLM gets token ids: its own tokenizer only looks for the stop in what it has written.
+        self.tokenizer = load_tokenizer(folder)
         self.eos = end_tokens(generation_settings(folder, config), self.tokenizer)
         self.model = LLM(model=str(folder), **settings)
 
@@ -63,9 +75,11 @@ class VllmEngine:
             max_tokens=max_new_tokens,
             stop=[BLANK_LINE],
             stop_token_ids=self.eos,
+            logprobs=1,
         )
         requests = [{"prompt_token_ids": prompt} for prompt in prompts]
         results = self.model.generate(requests, settings, use_tqdm=False)
+        refuse_outputs(results, lambda i: beginning(self.tokenizer, prompts[i]), self.dtype)
         made = [list(result.outputs[0].token_ids) for result in results]
         return [finished(ids, self.tokenizer, self.eos) for ids in made]
 

@@ -72,7 +72,7 @@ def read_config(folder: str | Path) -> Any:
     """Return a checkpoint's transformers configuration."""
     from transformers import AutoConfig
 
-    return AutoConfig.from_pretrained(folder)
+    return AutoConfig.from_pretrained(folder, trust_remote_code=False)
 
 
 def shut_down(model: Any) -> None:

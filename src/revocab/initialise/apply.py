@@ -16,10 +16,14 @@ from revocab.initialise.method import Auxiliary, Inputs, Method, Options
 from revocab.initialise.options import check_options, find_method
 from revocab.initialise.rows import fill
 from revocab.initialise.write import copy_unchanged, write_adapted
-from revocab.io import atomic_folder, sha256, write_json, write_text
+from revocab.io import sha256, write_json, write_text
 from revocab.models import provenance
-from revocab.models.folder import ModelFolder
+from revocab.models.counterparts import Counterparts
+from revocab.models.folder import ModelFolder, check_tokenizer_folder
 from revocab.models.ids import special_ids
+from revocab.models.load import check_model
+from revocab.models.other_tables import check_other_tables
+from revocab.output import OutputFolder
 from revocab.progress import Say, silent
 
 if TYPE_CHECKING:
@@ -77,6 +81,19 @@ class Vocabularies:
             )
         return found
 
+    @property
+    def counterparts(self) -> Counterparts:
+        """Return how special tokens are found again, with the roles of the intersection."""
+        roles = self._roles
+        return Counterparts(
+            self.source_tokenizer, self.target_tokenizer, roles["source"], roles["target"]
+        )
+
+    @property
+    def _roles(self) -> dict[str, dict[str, str]]:
+        """Return the roles that the intersection declares for each side, by spelling."""
+        return self.intersection.report.get("roles", {"source": {}, "target": {}})
+
     def pieces(self, released: bool) -> Callable[[int], list[int]]:
         """Return the function from a missing target id to source ids; computed at first use."""
         from revocab.vocabulary.canonical import canonical_vocabulary
@@ -88,7 +105,7 @@ class Vocabularies:
         def lookup(token: int) -> list[int]:
             if not known:
                 missing = self.intersection.missing.tolist()
-                roles = self.intersection.report.get("roles", {"source": {}, "target": {}})
+                roles = self._roles
                 canonical = canonical_vocabulary(self.target_tokenizer, roles["target"])
                 tokens = [canonical[one] for one in missing]
                 lists = cut(self.source_tokenizer, tokens, roles["source"])
@@ -239,8 +256,12 @@ def initialise_model(
 
     The source tokenizer is taken from the source folder unless given. Writes, beside the model,
     ``provenance.json``, ``diagnostics.json`` with its figure, a model card and, last,
-    ``manifest.json``; all at once, at the end. ``say`` is told what is being done.
+    ``manifest.json``; all at once, at the end. ``say`` is told what is being done. Raises
+    :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses, in source or
+    helper, and for options and folders that do not fit.
     """
+    read = [source, source_tokenizer, target_tokenizer, pairs, helper, auxiliary]
+    output = OutputFolder(out, "adapted model", read)
     check_device(device)
     say(f"reading {source.name}")
     chosen = find_method(method)
@@ -255,7 +276,8 @@ def initialise_model(
         "libraries": provenance.library_versions(),
     }
     if chosen.keeps_vocabulary:
-        with atomic_folder(out) as folder:
+        check_model(source)
+        with output.replaced() as folder:
             copy_unchanged(model, source_tokenizer, folder)
             _finish(folder, made_of, {"method": method, "matrices": {}, "warnings": []})
         return
@@ -272,9 +294,13 @@ def initialise_model(
             f"method {method!r} with auxiliary=fasttext needs --auxiliary, a folder written by "
             "train_auxiliary"
         )
+    check_tokenizer_folder(target_tokenizer)
     vocabularies = Vocabularies(source_tokenizer, target_tokenizer, identity, pairs)
+    check_other_tables(model, len(vocabularies.source_tokenizer))
+    check_model(source)
     helper_folder = ModelFolder(helper) if needed == "helper" else None
     if helper_folder:
+        check_model(helper)
         _check_helper(helper_folder, vocabularies.target_tokenizer)
         made_of["helper"] = fingerprint_all(helper_folder, helper_folder.path)
     found = vocabularies.intersection
@@ -321,11 +347,15 @@ def initialise_model(
     }
     report = {"method": method, "matrices": described, "warnings": warnings}
     say("writing the model folder")
-    with atomic_folder(out) as folder:
-        ids = special_ids(vocabularies.target_tokenizer)
-        made_of["special_token_ids"] = ids
+    with output.replaced() as folder:
+        made_of["special_token_ids"] = special_ids(vocabularies.target_tokenizer)
         made_of["dropped_settings"] = write_adapted(
-            model, matrices, target_tokenizer, ids, folder, progress=say is not silent
+            model,
+            matrices,
+            target_tokenizer,
+            vocabularies.counterparts,
+            folder,
+            progress=say is not silent,
         )
         write_text(folder / "README.md", model_card(model, made_of, report, chosen.citation))
         if figure:

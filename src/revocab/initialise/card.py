@@ -48,6 +48,7 @@ def model_card(
     options = made_of["options"].items()
     given = ", ".join(f"{key}={value}" for key, value in sorted(options)) or "no options"
     counts = made_of["counts"]
+    dropped = ", ".join(f"`{name}`" for name in made_of["dropped_settings"])
     lines = [
         "---",
         "library_name: transformers",
@@ -68,6 +69,7 @@ def model_card(
         f"{counts['overlap']:,} shared, {counts['missing']:,} new",
         f"- Embedding and head are {'one matrix' if made_of['tied'] else 'two matrices'}",
         f"- Method: {citation}",
+        *([f"- Settings without a counterpart, dropped: {dropped}"] if dropped else []),
         "",
         *_rows_table(described["matrices"]),
         "",

@@ -24,7 +24,8 @@ from revocab.closed import Closed, Job
 from revocab.corpora.read import corpus_manifest, texts
 from revocab.errors import RevocabError
 from revocab.initialise.method import Auxiliary
-from revocab.io import atomic_folder, read_json, write_json
+from revocab.io import read_json, write_json
+from revocab.output import OutputFolder
 from revocab.vocabulary.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
 
 if TYPE_CHECKING:
@@ -190,6 +191,7 @@ def train_auxiliary(
     import numpy as np
     from safetensors.numpy import save_file
 
+    output = OutputFolder(out, "fastText vectors", [target, *sources, *corpora.values()])
     tokenizer = load_tokenizer(target)
     tokens = canonical_vocabulary(tokenizer)
     read = [
@@ -205,7 +207,7 @@ def train_auxiliary(
         source_tokens = canonical_vocabulary(load_tokenizer(folder))
         described[f"source{number}"] = vocabulary_hash(source_tokens)
         stored[f"source{number}"] = vectors(model, source_tokens)[0]
-    with atomic_folder(out) as folder:
+    with output.replaced() as folder:
         save_file(stored, folder / "vectors.safetensors")
         write_json(
             folder / "manifest.json",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from revocab.errors import RevocabError
 from revocab.initialise.method import Inputs, Method, Options
 from revocab.initialise.statistics import column_mean
+from revocab.models.finite import broken_rows
 
 if TYPE_CHECKING:
     import torch
@@ -50,6 +51,11 @@ def fill(source_VD: torch.Tensor, inputs: Inputs, method: Method, options: Optio
         rows_ND = _checked(method.initialise(inputs, options), inputs, method)
     target_VD = source_VD.new_empty(inputs.target_rows, source_VD.shape[1])
     new_ND = rows_ND.cpu().to(source_VD.dtype)
+    if broken := broken_rows(new_ND):
+        raise RevocabError(
+            f"method {method.name!r}, {inputs.matrix} matrix: {len(broken)} new rows are too large"
+            f" for {source_VD.dtype}, the source's dtype; save the source in float32 or bfloat16"
+        )
     if not method.copies_overlap:
         return target_VD.copy_(new_ND)
     target_VD[inputs.overlap_target_N.cpu()] = source_VD[inputs.overlap_source_N.cpu()]

@@ -19,10 +19,13 @@ from revocab.initialise.options import ScaledMethod, ScaleJob, check_options, fi
 from revocab.initialise.rows import fill
 from revocab.io import write_csv, write_json
 from revocab.models.provenance import library_versions, tokenizer_hash
+from revocab.output import OutputFolder
 
 if TYPE_CHECKING:
     import torch
 
+#: What the folder claims to be.
+KIND = "scale measurement"
 COLUMNS = (
     "method",
     "source_rows",
@@ -140,6 +143,8 @@ def measure_scale(
 
 def measure_to(out: Path, job: ScaleJob, vocabularies: Vocabularies) -> None:
     """Measure every method of ``job`` and write the table's folder."""
+    read = [vocabularies.source, vocabularies.target, vocabularies.pairs]
+    output = OutputFolder(out, KIND, read)
     methods = [measured_method(name, given) for name, given in job.methods.items()]
     rows = measure_scale(
         methods,
@@ -148,28 +153,25 @@ def measure_to(out: Path, job: ScaleJob, vocabularies: Vocabularies) -> None:
         helper_hidden_size=job.helper_hidden_size,
         seed=job.seed,
     )
-    write_scale(rows, methods, vocabularies, out)
+    write_scale(rows, methods, vocabularies, output)
 
 
 def write_scale(
     rows: list[dict[str, Any]],
     methods: list[tuple[str, Any, Any]],
     vocabularies: Vocabularies,
-    out: Path,
+    out: OutputFolder,
 ) -> None:
     """Write ``scale.csv`` (a measurement: its times differ from run to run) and the manifest."""
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "manifest.json").unlink(missing_ok=True)
-    write_csv(out / "scale.csv", COLUMNS, rows)
-    write_json(
-        out / "manifest.json",
-        {
-            "methods": {
-                name: {"method": method.name, "options": options.model_dump()}
-                for name, method, options in methods
-            },
-            "source_tokenizer": tokenizer_hash(vocabularies.source),
-            "target_tokenizer": tokenizer_hash(vocabularies.target),
-            "libraries": library_versions(),
+    manifest = {
+        "methods": {
+            name: {"method": method.name, "options": options.model_dump()}
+            for name, method, options in methods
         },
-    )
+        "source_tokenizer": tokenizer_hash(vocabularies.source),
+        "target_tokenizer": tokenizer_hash(vocabularies.target),
+        "libraries": library_versions(),
+    }
+    with out.replaced(varying=("scale.csv",)) as folder:
+        write_csv(folder / "scale.csv", COLUMNS, rows)
+        write_json(folder / "manifest.json", manifest)

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import copy
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from revocab.io import read_json, write_json
+from revocab.io import write_json
 from revocab.models.folder import (
-    INDEX,
     TOKENIZER_FILES,
     ModelFolder,
     copy_documents,
     copy_tokenizer,
-    link_or_copy,
+    read_settings,
 )
-from revocab.models.ids import new_config, new_generation_config
+from revocab.models.ids import new_config, new_generation_config, special_ids
+from revocab.models.links import link_or_copy
 from revocab.models.safetensors_files import rewrite
+from revocab.models.shard_index import INDEX
 
 if TYPE_CHECKING:
     import torch
+
+    from revocab.models.counterparts import Counterparts
 
 
 def copy_unchanged(source: ModelFolder, tokenizer: Path, out: Path) -> None:
@@ -27,7 +32,7 @@ def copy_unchanged(source: ModelFolder, tokenizer: Path, out: Path) -> None:
     copy_tokenizer(tokenizer, out)
     for file in source.files:
         link_or_copy(source.path / file, out / file)
-    if (source.path / INDEX).is_file():
+    if source.index is not None:
         link_or_copy(source.path / INDEX, out / INDEX)
 
 
@@ -35,7 +40,7 @@ def _write_index(source: ModelFolder, out: Path, replace: dict[str, torch.Tensor
     """Rewrite the shard index: names that are gone, and the totals, which depend on the rows."""
     import torch
 
-    index = read_json(source.path / INDEX)
+    index = copy.deepcopy(source.index)
     for name, tensor in replace.items():
         old = source.read(name)
         new = torch.empty(0, dtype=old.dtype) if tensor is None else tensor
@@ -51,21 +56,23 @@ def write_adapted(
     source: ModelFolder,
     matrices: dict[str, torch.Tensor],
     tokenizer: Path,
-    ids: dict[str, int | None],
+    counterparts: Counterparts,
     out: Path,
     *,
     progress: bool = False,
 ) -> list[str]:
     """Write the adapted model into the folder ``out``; return the settings that were dropped.
 
-    ``matrices`` holds the new ``input`` matrix and, for an untied model, the ``output`` matrix.
+    They are named on stderr, too: what a model does without them may surprise.
+
+    ``matrices`` holds the new ``input`` matrix and, for an untied model, the ``output`` matrix;
+    ``counterparts`` finds special tokens again in the tokenizer of the folder ``tokenizer``.
     """
     from tqdm import tqdm
 
     names = source.vocabulary_tensors
     replace: dict[str, torch.Tensor | None] = {names[which]: matrices[which] for which in names}
-    if source.tied and "lm_head.weight" in source.tensors:
-        replace["lm_head.weight"] = None  # a stored copy of the tied matrix: it would be stale
+    replace |= dict.fromkeys(source.tied_copies)  # dropped: a copy of the old matrix would be stale
     copy_documents(source, out, (*TOKENIZER_FILES, "config.json", "generation_config.json"))
     copy_tokenizer(tokenizer, out)
     changed_files = {source.tensors[name][0] for name in replace}
@@ -79,11 +86,24 @@ def write_adapted(
                 rewrite(source.path / file, out / file, here, bar.update)
             else:
                 link_or_copy(source.path / file, out / file)
-    if (source.path / INDEX).is_file():
+    if source.index is not None:
         _write_index(source, out, replace)
-    config, dropped = new_config(source.config, len(matrices["input"]), ids)
+    ids = special_ids(counterparts.target)
+    config, dropped = new_config(source.config, len(matrices["input"]), ids, counterparts)
     write_json(out / "config.json", config)
     old = source.path / "generation_config.json"
-    generation, more = new_generation_config(read_json(old) if old.is_file() else None, ids)
+    generation, more = new_generation_config(
+        read_settings(old) if old.is_file() else None,
+        {**source.config, **source.text_config},
+        ids,
+        counterparts,
+    )
     write_json(out / "generation_config.json", generation)
-    return sorted({*dropped, *more})
+    dropped = sorted({*dropped, *more})
+    if dropped:
+        print(
+            f"warning: settings for tokens of the old vocabulary were dropped: "
+            f"{', '.join(dropped)}; set what matters in the new generation_config.json",
+            file=sys.stderr,
+        )
+    return dropped

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
+from revocab.claim import CLAIM, is_whole, read_claim
 from revocab.closed import Job, Line
 from revocab.errors import RevocabError
 from revocab.hub import resolve
 from revocab.hub_errors import explain
-from revocab.io import atomic_folder, sha256, write_json
-from revocab.models.folder import (
-    INDEX,
-    TOKENIZER_FILES,
-    ModelFolder,
-    copy_documents,
-    link_or_copy,
-)
+from revocab.io import sha256, write_json
+from revocab.models.folder import TOKENIZER_FILES, ModelFolder, copy_documents
+from revocab.models.links import link_or_copy
+from revocab.models.shard_index import INDEX
+from revocab.output import OutputFolder, check_files
 
 
 class FetchJob(Job):
@@ -28,61 +27,109 @@ class FetchJob(Job):
     revision: Line | None = Field(default=None, description="Hub branch, tag or commit")
 
 
-#: No pickles, no code. Some repositories hold a second copy of the weights in another layout.
+#: No pickles, no code. Some repositories hold a second copy of the weights in another layout, and
+#: those that were filled from here a claim.
 _ALLOW = ["*.safetensors", "*.json", "*.jinja", "*.txt", "*.model", "README.md", "LICENSE*"]
-_IGNORE = ["consolidated*", "original/*", "*/*"]
+_IGNORE = ["consolidated*", "original/*", "*/*", CLAIM]
+#: Where the Hub's client keeps what it knows of a folder's files, times among it.
+_CLIENT = ".cache"
 
 
-def _from_hub(hub: str, revision: str | None, out: Path) -> dict[str, Any]:
-    """Download a snapshot (partial downloads continue); return what was taken."""
+def _download(origin: dict[str, Any], folder: Path) -> None:
+    """Download a snapshot into ``folder``; partial downloads continue."""
     from huggingface_hub import snapshot_download
 
-    origin = resolve(hub, revision, "model")
     try:
         snapshot_download(
-            hub,
+            origin["hub"],
             revision=origin["commit"],
-            local_dir=out,
+            local_dir=folder,
             allow_patterns=_ALLOW,
             ignore_patterns=_IGNORE,
         )
     # The client raises many unrelated types: all mean that the files did not all arrive.
     except Exception as error:
-        reason = explain(error, hub, "model")
+        reason = explain(error, origin["hub"], "model")
         raise RevocabError(f"{reason}; run again: what has arrived is kept") from error
-    return origin
 
 
-def _from_folder(path: Path, out: Path) -> None:
+def _from_hub(origin: dict[str, Any], output: OutputFolder) -> None:
+    """Download a snapshot unless it is there, whole, at the same commit."""
+    job = {"hub": origin["hub"], "commit": origin["commit"]}
+    there = read_claim(output.path)
+    here = there.files if there is not None and there.job == job else {}
+    if here and is_whole(output.path):
+        return
+    kept = [name for name in here if (output.path / name).is_file()]
+    with output.replaced(job=job, resume=True) as folder:
+        for name in kept:
+            if not (folder / name).exists():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                link_or_copy(output.path / name, folder / name)
+        _download(origin, folder)
+        check_snapshot(folder, folder)
+        shutil.rmtree(folder / _CLIENT, ignore_errors=True)
+
+
+def _from_folder(path: Path, output: OutputFolder) -> None:
     """Copy a local model folder: small files copied, weights hard-linked where possible."""
     source = ModelFolder(path)
-    with atomic_folder(out) as folder:
+    _ = source.tensors  # raises where shards are missing, damaged, or not those of the index
+    with output.replaced() as folder:
         copy_documents(source, folder)
-        for name in (*source.files, INDEX):
-            if (path / name).is_file():
-                link_or_copy(path / name, folder / name)
+        for name in (*source.files, *([INDEX] if source.index is not None else [])):
+            link_or_copy(path / name, folder / name)
+        check_snapshot(folder, output.path)
+
+
+def check_snapshot(folder: Path, named: Path) -> None:
+    """Raise :class:`RevocabError`, about ``named``, unless ``folder`` is a whole model."""
+    model = ModelFolder(folder)
+    missing = sorted(name for name in model.files if not (folder / name).is_file())
+    if missing:
+        raise RevocabError(f"{named}: {', '.join(missing)} did not arrive; run again")
+    _ = model.tensors  # raises where shards are damaged, or not those of the index
+    if not any((folder / name).is_file() for name in TOKENIZER_FILES):
+        raise RevocabError(f"{named}: the model comes without a tokenizer; choose another one")
+
+
+def check_manifest(snapshot: Path) -> Path:
+    """Return the manifest's place beside a snapshot.
+
+    Raises :class:`RevocabError` where another folder's manifest, or the user's, stands there.
+    """
+    manifest = snapshot.parent / "manifest.json"
+    check_files(manifest)
+    if manifest.exists() and read_claim(snapshot) is None:
+        raise RevocabError(
+            f"{manifest}: is there, but {snapshot}, which it would describe, is not; remove it, or"
+            " give a snapshot in another folder"
+        )
+    return manifest
 
 
 def fetch_model(
     snapshot: Path, *, hub: str | None, revision: str | None, path: Path | None
 ) -> None:
-    """Fill ``snapshot``, then write ``manifest.json`` beside it; refuse what is not safetensors."""
+    """Fill ``snapshot``, then write ``manifest.json`` beside it; refuse what is not safetensors.
+
+    Raises :class:`RevocabError` for all that :class:`ModelFolder` refuses, for weights that are
+    damaged or did not all arrive, and for a model without a tokenizer.
+    """
+    output = OutputFolder(snapshot, "model snapshot", [path])
+    manifest = check_manifest(snapshot)
     origin: dict[str, Any]
     if (hub is None) == (path is None):
         raise RevocabError("exactly one of --hub and --path must be given: a Hub id or a folder")
     if path is not None:
-        _from_folder(path, snapshot)
+        _from_folder(path, output)
         origin = {"path": path.name}
     else:
-        origin = _from_hub(hub, revision, snapshot)
+        origin = resolve(hub, revision, "model")
+        _from_hub(origin, output)
     model = ModelFolder(snapshot)
-    missing = sorted(name for name in model.files if not (snapshot / name).is_file())
-    if missing:
-        raise RevocabError(f"{snapshot}: {', '.join(missing)} did not arrive; run again")
-    if not any((snapshot / name).is_file() for name in TOKENIZER_FILES):
-        raise RevocabError(f"{snapshot}: the model comes without a tokenizer; choose another one")
     write_json(
-        snapshot.parent / "manifest.json",
+        manifest,
         {
             **origin,
             "config": sha256(snapshot / "config.json"),

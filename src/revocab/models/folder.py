@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-import shutil
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from revocab.claim import CLAIM
 from revocab.errors import RevocabError
 from revocab.io import read_json
-from revocab.models.safetensors_files import read_header, read_tensor
+from revocab.models.links import check_links, copy_present, link_problems
+from revocab.models.safetensors_files import read_tensor
+from revocab.models.safetensors_header import read_header
+from revocab.models.shard_index import INDEX, placement_problems, read_index
 
 if TYPE_CHECKING:
     import torch
 
-INDEX = "model.safetensors.index.json"
 #: Files that make up a tokenizer; copied together, and removed together.
 TOKENIZER_FILES = (
     "added_tokens.json",
@@ -31,42 +33,60 @@ TOKENIZER_FILES = (
     "vocab.txt",
 )
 #: Files that this project writes beside a model and that describe only that folder.
-OWN_FILES = ("manifest.json", "provenance.json", "diagnostics.json", "trainer_state.json")
+OWN_FILES = (CLAIM, "manifest.json", "provenance.json", "diagnostics.json", "trainer_state.json")
 #: Endings of a model folder's small files.
 _DOCUMENTS = (".json", ".md", ".txt", ".jinja", ".model")
 #: Names that nearly every decoder uses; others are looked up in the architecture.
 _USUAL = ("model.embed_tokens.weight", "lm_head.weight")
+#: How the names of LM heads end. A tied model may store its head, too, as a copy.
+_HEADS = ("lm_head.weight", "embed_out.weight", "output_layer.weight")
 
 
-def link_or_copy(source: Path, out: Path) -> None:
-    """Hard-link ``source`` as ``out``; copy where the file system does not allow it."""
-    source = source.resolve()  # the Hub's cache holds symbolic links
-    try:
-        os.link(source, out)
-    except OSError:
-        shutil.copyfile(source, out)
+def read_settings(path: Path) -> dict[str, Any]:
+    """Return a JSON file that must hold an object, such as ``config.json``."""
+    settings = read_json(path)
+    if not isinstance(settings, dict):
+        raise RevocabError(f"{path}: not a JSON object; fetch the model again")
+    return settings
 
 
-def copy_tokenizer(tokenizer: Path, out: Path) -> None:
-    """Copy the tokenizer files of one folder to another, byte for byte."""
+def check_tokenizer_folder(tokenizer: Path) -> None:
+    """Raise :class:`RevocabError` unless the tokenizer files of a folder can be copied."""
     if not (tokenizer / "tokenizer_config.json").is_file():
         raise RevocabError(
             f"{tokenizer}: no tokenizer_config.json; give a Hugging Face tokenizer folder"
         )
-    for name in TOKENIZER_FILES:
-        if (tokenizer / name).is_file():
-            shutil.copyfile(tokenizer / name, out / name)
+    check_links(tokenizer, TOKENIZER_FILES)
+
+
+def copy_tokenizer(tokenizer: Path, out: Path) -> None:
+    """Copy the tokenizer files of one folder to another, byte for byte.
+
+    Raises :class:`RevocabError` as :func:`check_tokenizer_folder` does.
+    """
+    check_tokenizer_folder(tokenizer)
+    copy_present(tokenizer, TOKENIZER_FILES, out)
 
 
 @dataclass(frozen=True)
 class ModelFolder:
-    """A causal language model in safetensors, sharded or not; nothing is loaded until asked."""
+    """A causal language model in safetensors, sharded or not; nothing is loaded until asked.
+
+    The folder may come from anybody: an index that names files elsewhere, and weights, settings or
+    documents that are links out of the folder (:mod:`revocab.models.links`), are refused with a
+    :class:`RevocabError` that lists them all.
+    """
 
     path: Path
 
     def __post_init__(self):
         if not (self.path / "config.json").is_file():
             raise RevocabError(f"{self.path}: no config.json; give a Hugging Face model folder")
+        problems = list(link_problems(self.path, self.documents))
+        if not problems:  # the index is one of them
+            problems = list(link_problems(self.path, self.files))
+        if problems:
+            raise RevocabError(problems)
         if not self.files:
             pickled = sorted(file.name for file in self.path.glob("*.bin"))
             raise RevocabError(
@@ -78,8 +98,8 @@ class ModelFolder:
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """Return ``config.json`` as it stands."""
-        return read_json(self.path / "config.json")
+        """Return ``config.json`` as it stands; :class:`RevocabError` unless it is an object."""
+        return read_settings(self.path / "config.json")
 
     @property
     def text_config(self) -> dict[str, Any]:
@@ -88,23 +108,57 @@ class ModelFolder:
         return nested if isinstance(nested, dict) and "vocab_size" in nested else self.config
 
     @cached_property
+    def documents(self) -> list[str]:
+        """Return the names of the small files, sorted: no weights, no code, nothing of revocab's.
+
+        Links that lead nowhere are among them.
+        """
+        return [
+            file.name
+            for file in sorted(self.path.iterdir())
+            if file.name not in OWN_FILES
+            and (file.suffix in _DOCUMENTS or file.name.startswith("LICENSE"))
+            and (file.is_file() or file.is_symlink())
+        ]
+
+    @cached_property
+    def index(self) -> dict[str, Any] | None:
+        """Return the index of the shards, None where there is none; see :func:`read_index`."""
+        return read_index(self.path / INDEX) if (self.path / INDEX).is_file() else None
+
+    @cached_property
     def files(self) -> list[str]:
         """Return the names of the weight files, sorted; with an index, those that it names."""
-        if (self.path / INDEX).is_file():
-            return sorted(set(read_json(self.path / INDEX)["weight_map"].values()))
+        if self.index is not None:
+            return sorted(set(self.index["weight_map"].values()))
         single = self.path / "model.safetensors"
-        return [single.name] if single.is_file() else []
+        return [single.name] if os.path.lexists(single) else []
 
     @cached_property
     def tensors(self) -> dict[str, tuple[str, list[int]]]:
-        """Return each tensor's file and shape, from the files' headers."""
-        found = {}
+        """Return each tensor's file and shape, from the files' headers.
+
+        Raises :class:`RevocabError` for shards that are missing or damaged, and where index and
+        shards do not hold the same tensors.
+        """
+        found, stored, problems = {}, {}, []
         for file in self.files:
             if not (self.path / file).is_file():
-                raise RevocabError(f"{self.path}: shard {file} is missing; fetch the model again")
-            header, _ = read_header(self.path / file)
+                problems.append(f"{self.path}: shard {file} is missing; fetch the model again")
+                continue
+            try:
+                header, _ = read_header(self.path / file)
+            except RevocabError as error:
+                problems += error.problems
+                continue
             header.pop("__metadata__", None)
-            found |= {name: (file, entry["shape"]) for name, entry in header.items()}
+            for name, entry in header.items():
+                found[name] = file, entry["shape"]
+                stored.setdefault(name, []).append(file)
+        if not problems and self.index is not None:
+            problems = placement_problems(self.path, self.index["weight_map"], stored)
+        if problems:
+            raise RevocabError(problems)
         return found
 
     @cached_property
@@ -130,6 +184,39 @@ class ModelFolder:
         if f"{head.removesuffix('.weight')}.bias" in self.tensors:
             raise RevocabError(f"{self.path}: its LM head has a bias, which is not supported")
         return {"input": embedding} if self.tied else {"input": embedding, "output": head}
+
+    @cached_property
+    def tied_copies(self) -> list[str]:
+        """Return the stored copies of a tied model's one matrix that stand for its LM head.
+
+        Raises :class:`RevocabError` where such a head has other values: it is no copy, and some
+        libraries use it in place of the tied matrix.
+        """
+        if not self.tied:
+            return []
+        embedding = self.vocabulary_tensors["input"]
+        copies = [
+            name
+            for name in self.tensors
+            if name != embedding and f".{name}".endswith(tuple(f".{end}" for end in _HEADS))
+        ]
+        different = [name for name in copies if not self._same_bytes(name, embedding)]
+        if different:
+            raise RevocabError(
+                f"{self.path}: config.json ties embedding and LM head, but {name} is stored with "
+                f"other values than {embedding}; set tie_word_embeddings to false if the head is "
+                "meant, or remove it"
+                for name in different
+            )
+        return copies
+
+    def _same_bytes(self, first: str, second: str) -> bool:
+        import torch
+
+        one, other = self.read(first), self.read(second)
+        return (one.shape, one.dtype) == (other.shape, other.dtype) and torch.equal(
+            one.contiguous().view(torch.uint8), other.contiguous().view(torch.uint8)
+        )
 
     def _names_by_architecture(self) -> tuple[str, str]:
         """Find the names of both matrices by building the architecture without weights."""
@@ -182,9 +269,6 @@ class ModelFolder:
 
 
 def copy_documents(source: ModelFolder, out: Path, skip: tuple[str, ...] = ()) -> None:
-    """Copy the small files of a model folder (no weights, no code, nothing that revocab wrote)."""
-    for file in sorted(source.path.iterdir()):
-        if file.name in OWN_FILES + skip or file.name == INDEX or not file.is_file():
-            continue
-        if file.suffix in _DOCUMENTS or file.name.startswith("LICENSE"):
-            (out / file.name).write_bytes(file.read_bytes())
+    """Copy the small files of a model folder, but for ``skip`` and the index of its shards."""
+    names = [name for name in source.documents if name not in skip and name != INDEX]
+    copy_present(source.path, names, out)

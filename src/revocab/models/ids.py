@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
+    from revocab.models.counterparts import Counterparts
+
 _ROLES = ("bos", "eos", "pad", "unk")
 #: Settings that name token ids of the old vocabulary and have no counterpart in a tokenizer.
 _STALE = (
@@ -41,29 +43,61 @@ def config_ids(ids: dict[str, int | None]) -> dict[str, int | None]:
     return {**ids, "pad_token_id": None} if shared else dict(ids)
 
 
-def with_ids(settings: dict[str, Any], ids: dict[str, int | None]) -> tuple[dict[str, Any], list]:
-    """Return settings with the tokenizer's ids, and the names of stale settings that were dropped.
+def _carried(
+    key: str, old: list[Any], own: int | None, counterparts: Counterparts
+) -> tuple[list[int] | None, list[str]]:
+    """Return a list of ids in the new vocabulary, and the names of those that it lacks.
+
+    The tokenizer's ``own`` token of that role is always among them: it ends the text that the
+    model will be trained on.
+    """
+    kept, lost = counterparts.carry(old, key.removesuffix("_token_id"))
+    if own is not None and own not in kept:
+        kept.append(own)
+    return kept or None, [f"{key} {counterparts.name(number)}" for number in lost]
+
+
+def with_ids(
+    settings: dict[str, Any], ids: dict[str, int | None], counterparts: Counterparts
+) -> tuple[dict[str, Any], list[str]]:
+    """Return settings with the tokenizer's ids, and the names of what was dropped.
 
     A role that the tokenizer lacks becomes null where it was set, and stays absent where it was
-    absent: an id of the old vocabulary would name an unrelated token, or none.
+    absent: an id of the old vocabulary would name an unrelated token, or none. One id stays one id,
+    a list stays a list of all counterparts. Dropped are stale settings (their key) and ids of a
+    list without a counterpart (key, id and spelling).
     """
     dropped = [key for key in _STALE if settings.get(key) is not None]
     changed = {key: value for key, value in settings.items() if key not in _STALE}
     for key, value in ids.items():
-        if value is not None or key in changed:
+        old = changed.get(key)
+        if isinstance(old, list):
+            changed[key], lost = _carried(key, old, value, counterparts)
+            dropped += lost
+        elif value is not None or key in changed:
             changed[key] = value
     return changed, dropped
 
 
+def _with_config_ids(
+    config: dict[str, Any], ids: dict[str, int | None], counterparts: Counterparts
+) -> tuple[dict[str, Any], list[str]]:
+    """As :func:`with_ids`; no pad either where a carried end token doubles as pad."""
+    changed, dropped = with_ids(config, config_ids(ids), counterparts)
+    ends, pad = changed.get("eos_token_id"), changed.get("pad_token_id")
+    if isinstance(ends, list) and pad in ends:
+        changed["pad_token_id"] = None
+    return changed, dropped
+
+
 def new_config(
-    config: dict[str, Any], rows: int, ids: dict[str, int | None]
+    config: dict[str, Any], rows: int, ids: dict[str, int | None], counterparts: Counterparts
 ) -> tuple[dict[str, Any], list[str]]:
     """Return ``config.json`` for ``rows`` tokens, and what was dropped; nested parts included."""
-    ids = config_ids(ids)
-    changed, dropped = with_ids(config, ids)
+    changed, dropped = _with_config_ids(config, ids, counterparts)
     nested = changed.get("text_config")
     if isinstance(nested, dict) and "vocab_size" in nested:
-        nested, more = with_ids(nested, ids)
+        nested, more = _with_config_ids(nested, ids, counterparts)
         changed["text_config"] = {**nested, "vocab_size": rows}
         dropped += more
     if "vocab_size" in changed or not isinstance(nested, dict):
@@ -72,11 +106,20 @@ def new_config(
 
 
 def new_generation_config(
-    settings: dict[str, Any] | None, ids: dict[str, int | None]
+    settings: dict[str, Any] | None,
+    config: dict[str, Any],
+    ids: dict[str, int | None],
+    counterparts: Counterparts,
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return ``generation_config.json``, made anew where the source has none."""
+    """Return ``generation_config.json``, made anew where the source has none.
+
+    Generation then follows the source's ``config``, whose lists of ids are taken over.
+    """
     # Generation knows no unknown token.
     ids = {key: value for key, value in ids.items() if key != "unk_token_id"}
-    changed, dropped = with_ids(settings or {"_from_model_config": True}, ids)
+    lists = {key: config[key] for key in ids if isinstance(config.get(key), list)}
+    changed, dropped = with_ids(
+        settings or {"_from_model_config": True, **lists}, ids, counterparts
+    )
     changed.pop("unk_token_id", None)
     return changed, dropped

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Job, Line
 from revocab.io import atomic
+from revocab.output import check_files
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
@@ -90,6 +91,7 @@ def count_parameters(architecture: Architecture, vocabulary_size: int) -> int:
 
 def write_parameters(entries: list[ParameterCount], out: Path) -> None:
     """Count each entry and write ``out`` as CSV."""
+    check_files(out)
     with atomic(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as handle:
         writer = csv.writer(handle, lineterminator="\n")
         writer.writerow(["label", "vocabulary_size", "family", "parameters"])

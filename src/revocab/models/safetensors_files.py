@@ -1,8 +1,7 @@
 """Safetensors files tensor by tensor: read one, or rewrite a file with a few tensors replaced.
 
-The format is eight bytes of header length, a JSON header, and the tensors' bytes
-(https://github.com/huggingface/safetensors#format). The library reads single tensors; it writes
-only whole dictionaries held in memory, so rewriting goes through bytes here.
+The library reads single tensors; it writes only whole dictionaries held in memory, so rewriting
+goes through bytes here.
 """
 
 from __future__ import annotations
@@ -15,27 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from revocab.errors import RevocabError
+from revocab.models.safetensors_header import read_header
 
 if TYPE_CHECKING:
     import torch
 
 _COPY_BYTES = 1 << 24
-
-
-def read_header(path: Path) -> tuple[dict[str, Any], int]:
-    """Return a file's header and the offset at which its tensors begin."""
-    with path.open("rb") as handle:
-        start = handle.read(8)
-        if len(start) < 8:
-            raise RevocabError(f"{path}: not a safetensors file (shorter than its header)")
-        length = struct.unpack("<Q", start)[0]
-        # The library's own limit; beyond it the number is not a header length.
-        if length > 100_000_000:
-            raise RevocabError(f"{path}: not a safetensors file (header of {length} bytes)")
-        try:
-            return json.loads(handle.read(length)), 8 + length
-        except ValueError as error:
-            raise RevocabError(f"{path}: broken safetensors header ({error})") from None
 
 
 def read_tensor(path: Path, name: str) -> torch.Tensor:
@@ -44,6 +28,26 @@ def read_tensor(path: Path, name: str) -> torch.Tensor:
 
     with safe_open(path, framework="pt") as handle:
         return handle.get_tensor(name)
+
+
+def equal_tensors(first: tuple[Path, str], second: tuple[Path, str]) -> bool:
+    """Tell whether two stored tensors, each a file and a name, hold the same values.
+
+    They are compared in blocks of rows, so that neither is in memory as a whole.
+    """
+    import torch
+    from safetensors import safe_open
+
+    with safe_open(first[0], "pt") as one, safe_open(second[0], "pt") as other:
+        parts = one.get_slice(first[1]), other.get_slice(second[1])
+        shape = parts[0].get_shape()
+        if shape != parts[1].get_shape():
+            return False
+        rows = max(1, _COPY_BYTES // max(1, 4 * math.prod(shape[1:])))
+        return all(
+            torch.equal(*(part[at : at + rows] for part in parts))
+            for at in range(0, shape[0], rows)
+        )
 
 
 def parameter_bytes(folder: Path, dtype: str) -> int | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from revocab.io import atomic_folder, write_json
+from revocab.io import write_json
 from revocab.models.folder import copy_tokenizer
 from revocab.models.ids import config_ids, special_ids
 from revocab.models.parameters import model_config
 from revocab.models.provenance import library_versions, tokenizer_hash
+from revocab.output import OutputFolder
 
 if TYPE_CHECKING:
     from revocab.models.parameters import Architecture
@@ -27,6 +28,7 @@ def build_stand_in(
 
     from revocab.vocabulary.canonical import load_tokenizer
 
+    output = OutputFolder(out, "untrained model", [tokenizer])
     loaded = load_tokenizer(tokenizer)
     ids = special_ids(loaded)
     config = model_config(
@@ -45,7 +47,7 @@ def build_stand_in(
         rows_VD[zero_V] = torch.randn(int(zero_V.sum()), rows_VD.shape[1]) * 0.02
     del ids["unk_token_id"]  # generation knows no unknown token
     model.generation_config = GenerationConfig(**ids)
-    with atomic_folder(out) as folder:
+    with output.replaced() as folder:
         model.save_pretrained(folder)
         copy_tokenizer(tokenizer, folder)
         write_json(

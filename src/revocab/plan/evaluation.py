@@ -87,7 +87,6 @@ def generate_text(plan: Plan, run: str) -> Step:
     limits = {task.limit for task in given.tasks.values()}
     job = GenerationJob(
         run=run,
-        comet_apart=given.comet_model is not None,
         # What the score table records as the limit: one number where all tasks share it.
         limit=next(iter(limits)) if len(limits) == 1 else None,
         **options,
@@ -119,7 +118,7 @@ def count_parameters(plan: Plan) -> Step:
     """Return the job that counts parameters of configurations."""
     return Step(
         "count_parameters",
-        f"{plan.paths.results}/parameters.csv",
+        plan.paths.parameters,
         ParametersJob(models=plan.experiment.parameters),
     )
 
@@ -179,14 +178,11 @@ def compare_runs(plan: Plan, group: str) -> Step:
         resamples=plan.experiment.evaluation.significance.resamples,
         seed=plan.experiment.seed,
     )
-    results = plan.paths.results
     names = ["multiple_choice_items.jsonl.gz", f"generation/{'manifest.json'}"]
     names += ["generation/comet_items.jsonl.gz"] if comet_models(plan) else []
     items = [f"{plan.paths.run(run.id)}/{name}" for run in plan.evaluated(group) for name in names]
-    read = Artefact(results, (f"{results}/experiment.json", f"{results}/scores.parquet"))
-    return Step(
-        "compare_runs", plan.paths.significance(group), job, {"results": read}, also=tuple(items)
-    )
+    out, inputs = plan.paths.significance(group), plan.results("scores", "scores.parquet")
+    return Step("compare_runs", out, job, inputs, tuple(items))
 
 
 def timed_runs(plan: Plan) -> list[Run]:

@@ -31,6 +31,10 @@ class Paths:
         """Return the folder of the generated world."""
         return f"{self.resources}/world"
 
+    def settings(self, part: str) -> str:
+        """Return the file of what a part of the report reads of the experiment."""
+        return f"{self.results}/settings/{part}.json"
+
     def corpus(self, corpus: str) -> str:
         """Return the folder of a prepared corpus."""
         return f"{self.resources}/corpora/{corpus}"
@@ -42,6 +46,16 @@ class Paths:
     def intersection(self, source: str, target: str) -> str:
         """Return the folder of what two vocabularies share."""
         return f"{self.results}/intersections/{source}--{target}"
+
+    @property
+    def fertility(self) -> str:
+        """Return the folder of the report on tokenizers."""
+        return f"{self.results}/fertility"
+
+    @property
+    def parameters(self) -> str:
+        """Return the table of parameter counts."""
+        return f"{self.results}/parameters.csv"
 
     def auxiliary(self, target: str) -> str:
         """Return the folder of a target vocabulary's fastText vectors."""

@@ -59,6 +59,12 @@ class Plan:
         """Return the files behind a source of text, none for the Hub."""
         return [Artefact.file(path) for path in source.files(self.paths.world)]
 
+    def results(self, part: str, *files: str) -> dict[str, Artefact]:
+        """Return finished results and what a part of the report reads of the experiment."""
+        folder, settings = self.paths.results, self.paths.settings(part)
+        found = Artefact(folder, tuple(f"{folder}/{file}" for file in files))
+        return {"results": found, "experiment": Artefact.file(settings)}
+
     def model(self, model: str) -> Artefact:
         """Return a model: a snapshot, or the last checkpoint of its pretraining."""
         folder, pretrain = self.paths.model(model), self.experiment.models[model].pretrain

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from revocab.closed import Job
 from revocab.commands.collect_scores import ScoresJob
 from revocab.commands.write_experiment import ExperimentJob
 from revocab.config.expand import as_json
+from revocab.config.reads import read_by
 from revocab.plan.evaluation import comet_models
 from revocab.plan.paths import MANIFEST
 from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Step
-from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS, table_kinds
+from revocab.report.kind import (
+    FIGURE_ENDINGS,
+    TABLE_ENDINGS,
+    Kind,
+    KindOptions,
+    figure_kinds,
+    table_kinds,
+)
 
 
 def write_experiment(plan: Plan) -> Step:
@@ -22,60 +32,50 @@ def write_experiment(plan: Plan) -> Step:
     )
 
 
+def write_settings(plan: Plan, part: str) -> Step:
+    """Return the job that writes what a part of the report reads of the experiment."""
+    job = ExperimentJob(**read_by(part, plan.experiment))
+    return Step("write_experiment", plan.paths.settings(part), job)
+
+
 def collect_scores(plan: Plan) -> Step:
     """Return the job that collects every score."""
-    return Step(
-        "collect_scores",
-        f"{plan.paths.results}/scores.parquet",
-        ScoresJob(),
-        {"results": _results(plan)},
-        also=(*_measured(plan), *plan.published),
-    )
+    out = f"{plan.paths.results}/scores.parquet"
+    also = (*_scored(plan), *plan.published)
+    return Step("collect_scores", out, ScoresJob(), plan.results("scores"), also)
 
 
 def make_tables(plan: Plan) -> Step:
-    """Return the job that makes the tables; differences and costs are read beside the scores."""
-    given = plan.experiment.tables.values()
-    more = [file for one in given for file in table_kinds()[one.kind].needs(plan, one)]
-    return Step(
-        "make_tables",
-        f"{plan.paths.results}/tables",
-        Job(),
-        {"results": _results(plan, "scores.parquet")},
-        also=tuple(dict.fromkeys(more)),
-    )
+    """Return the job that makes the tables."""
+    inputs = plan.results("tables", "scores.parquet")
+    out, given = f"{plan.paths.results}/tables", plan.experiment.tables.values()
+    return Step("make_tables", out, Job(), inputs, _needed(plan, table_kinds(), given))
 
 
 def make_figures(plan: Plan) -> Step:
     """Return the job that draws the figures."""
-    return Step(
-        "make_figures",
-        f"{plan.paths.results}/figures",
-        Job(),
-        {"results": _results(plan, "scores.parquet")},
-    )
+    inputs = plan.results("figures", "scores.parquet")
+    out, given = f"{plan.paths.results}/figures", plan.experiment.figures.values()
+    return Step("make_figures", out, Job(), inputs, _needed(plan, figure_kinds(), given))
 
 
 def check_artefacts(plan: Plan) -> Step:
     """Return the job that checks tables, figures and scores."""
-    return Step(
-        "check_artefacts",
-        f"{plan.paths.results}/checks.json",
-        Job(),
-        {"results": _results(plan)},
-        also=(*tables(plan), *figures(plan)),
-    )
+    also = (*tables(plan), *figures(plan), *_world(plan))
+    out = f"{plan.paths.results}/checks.json"
+    return Step("check_artefacts", out, Job(), plan.results("checks"), also)
 
 
 def build_report(plan: Plan) -> Step:
     """Return the job that builds the page."""
-    return Step(
-        "build_report",
-        f"{plan.paths.results}/report.html",
-        Job(),
-        {"results": _results(plan, "checks.json")},
-        also=(*tables(plan), *figures(plan)),
-    )
+    paths, experiment = plan.paths, plan.experiment
+    measured = [paths.fertility, *([f"{paths.results}/scale"] if experiment.scale else [])]
+    more = [f"{folder}/{MANIFEST}" for folder in measured]
+    pairs = [f"{paths.intersection(*pair)}/{MANIFEST}" for pair in plan.intersections]
+    read = ("experiment.json", "checks.json")
+    results = Artefact(paths.results, tuple(f"{paths.results}/{file}" for file in read))
+    also = (*tables(plan), *figures(plan), *pairs, *more, *_world(plan))
+    return Step("build_report", f"{paths.results}/report.html", Job(), {"results": results}, also)
 
 
 def tables(plan: Plan) -> list[str]:
@@ -90,30 +90,24 @@ def figures(plan: Plan) -> list[str]:
     return [f"{folder}/{name}.{one}" for name in plan.experiment.figures for one in FIGURE_ENDINGS]
 
 
-def _results(plan: Plan, *files: str) -> Artefact:
-    """Return the results folder, of which the experiment and some files are read."""
-    folder = plan.paths.results
-    return Artefact(folder, tuple(f"{folder}/{file}" for file in ("experiment.json", *files)))
+def _needed(plan: Plan, kinds: Mapping[str, Kind], given: Iterable[KindOptions]) -> tuple[str, ...]:
+    """Return the files that tables or figures read beside the scores, each once."""
+    files = [file for one in given for file in kinds[one.kind].needs(plan, one)]
+    return tuple(dict.fromkeys(files))
 
 
-def _measured(plan: Plan) -> list[str]:
+def _world(plan: Plan) -> list[str]:
+    """Return how blind baselines score on the generated world, where there is one."""
+    return [f"{plan.paths.world}/baselines.json"] if plan.experiment.world else []
+
+
+def _scored(plan: Plan) -> list[str]:
     """Return every file that scores are collected from."""
-    paths, experiment = plan.paths, plan.experiment
     comet = ["generation/comet.csv"] if comet_models(plan) else []
     scored = ["multiple_choice.csv", f"generation/{MANIFEST}", *comet]
-    generated = experiment.evaluation.generation.tasks
-    folders = [
-        f"{paths.results}/fertility",
-        *[paths.intersection(*pair) for pair in plan.intersections],
-        *[paths.similarity(group) for group in experiment.runs],
-        *([f"{paths.results}/scale"] if experiment.scale else []),
-    ]
     runs = [plan.checkpoint(run, run.steps[-1]).files for run in plan.runs.values()]
     return [
-        *[f"{folder}/{MANIFEST}" for folder in folders],
-        f"{paths.results}/parameters.csv",
-        *[paths.prompts(task) for task in generated],
+        *[f"{plan.paths.similarity(group)}/{MANIFEST}" for group in plan.experiment.runs],
         *[file for files in runs for file in files],
-        *[f"{paths.run(run.id)}/{name}" for run in plan.evaluated() for name in scored],
-        *([f"{paths.world}/baselines.json"] if experiment.world else []),
+        *[f"{plan.paths.run(run.id)}/{name}" for run in plan.evaluated() for name in scored],
     ]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from revocab.errors import RevocabError
 from revocab.io import write_json
+from revocab.output import check_files
 from revocab.report import blind_baselines
 from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS, table_kinds
 from revocab.report.make_tables import build_table
@@ -174,6 +175,7 @@ def check_artefacts(
     Raises :class:`RevocabError` listing every problem; ``out`` is written only without any.
     """
     results = Results(root, experiment)
+    check_files(out, inputs=results.inputs)
     problems = check_results(results, Path(resources) if resources else None)
     if problems:
         raise RevocabError(dict.fromkeys(problems))

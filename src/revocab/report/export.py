@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from revocab.errors import RevocabError
-from revocab.io import atomic, write_text
+from revocab.io import write_text
+from revocab.output import OutputFolder, check_files
 from revocab.report import html, notes, sections
 from revocab.report.claim import all_claims
 from revocab.report.make_figures import caption
@@ -94,14 +95,17 @@ def export_results(
     """
     results = Results(root, experiment)
     out, folder = Path(out), Path(figure_folder)
+    check_files(out, inputs=results.inputs)
+    output = OutputFolder(folder, "exported figures", around=[results.root])
     sources = {one: results.root / "figures" / f"{one}.svg" for one in results.experiment.figures}
     missing = [str(path) for path in sources.values() if not path.is_file()]
     if missing:
         raise RevocabError(f"{name}: missing; run scripts/make_figures.py" for name in missing)
-    paths = {}
-    for identifier, source in sources.items():
-        target = folder / source.name
-        with atomic(target) as temporary:
-            shutil.copyfile(source, temporary)
-        paths[identifier] = Path(os.path.relpath(target, out.parent)).as_posix()
+    paths = {
+        identifier: Path(os.path.relpath(folder / source.name, out.parent)).as_posix()
+        for identifier, source in sources.items()
+    }
+    with output.replaced() as copies:
+        for source in sources.values():
+            shutil.copyfile(source, copies / source.name)
     write_text(out, page(results, date, command, paths, without))

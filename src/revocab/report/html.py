@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.io import write_text
+from revocab.output import check_files
 from revocab.report import notes
 from revocab.report.claim import all_claims
 from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS, figure_kinds
@@ -149,4 +150,5 @@ def build_report(
 ) -> None:
     """Write the report of a results folder to ``out``."""
     results = Results(root, experiment)
+    check_files(out, inputs=results.inputs)
     write_text(out, page(results, Path(resources) if resources else None))

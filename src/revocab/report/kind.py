@@ -59,6 +59,8 @@ class Kind:
     problems: Callable[[Experiment, str, Any], Iterable[str]] = nothing
     #: How its scores are limited, such as "first 100 items of each task"; None: not at all.
     limited: Callable[[Results, Any], str | None] = unlimited
+    #: Files that it reads beside the scores, so that they are made first.
+    needs: Callable[[Plan, Any], Iterable[str]] = nothing
 
     @property
     def name(self) -> str:
@@ -73,8 +75,6 @@ class TableKind(Kind):
 
     #: From results, the table's id and its options to the table; without results, with dashes.
     build: Callable[[Results, str, Any], Table]
-    #: Files that it reads beside the scores, so that they are made first.
-    needs: Callable[[Plan, Any], Iterable[str]] = nothing
     #: Groups whose runs are compared item by item for it, each with a step.
     compared: Callable[[Any], Iterable[tuple[str, Step]]] = nothing
     #: Those of the experiment's runs whose speed and memory are measured for it.

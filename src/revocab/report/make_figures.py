@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from revocab.output import OutputFolder
 from revocab.report import notes
 from revocab.report.kind import KindOptions, figure_kinds
 from revocab.report.names import headed
 from revocab.report.palette import Palette
 from revocab.report.results import Results
 from revocab.report.style import save, style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Colour of what is written into a figure's lower corners.
 MARK = "#8A5300"
@@ -19,16 +24,21 @@ def make_figures(root: str | Path, out: str | Path, experiment: str | Path | Non
     """Draw every configured figure into ``out`` as SVG and PNG, the same bytes each time."""
     results = Results(root, experiment)
     palette = Palette([run.name for run in results.runs])
-    for identifier, options in sorted(results.experiment.figures.items()):
-        kind = figure_kinds()[options.kind]
-        with style():
-            figure = kind.draw(results, options, palette)
-            if results.experiment.world:
-                figure.text(0.995, 0.008, "synthetic data", ha="right", fontsize=7, color=MARK)
-            limited = notes.limited_run(kind, results, options)
-            if limited:
-                figure.text(0.005, 0.008, limited, ha="left", fontsize=7, color=MARK)
-            save(figure, Path(out), identifier, headed(identifier, options.title))
+    with OutputFolder(Path(out), "figures", around=[results.root]).replaced() as folder:
+        for identifier, options in sorted(results.experiment.figures.items()):
+            with style():
+                figure = figure_kinds()[options.kind].draw(results, options, palette)
+                mark(figure, results, options)
+                save(figure, folder, identifier, headed(identifier, options.title))
+
+
+def mark(figure: Figure, results: Results, options: KindOptions) -> None:
+    """Write below a figure that its data are synthetic, or only a part."""
+    if results.experiment.world:
+        figure.text(0.995, 0.008, "synthetic data", ha="right", fontsize=7, color=MARK)
+    limited = notes.limited_run(figure_kinds()[options.kind], results, options)
+    if limited:
+        figure.text(0.005, 0.008, limited, ha="left", fontsize=7, color=MARK)
 
 
 def caption(results: Results, options: KindOptions) -> str:

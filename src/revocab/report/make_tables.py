@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from revocab.io import write_text
+from revocab.output import OutputFolder
 from revocab.report import notes
 from revocab.report.kind import TABLE_ENDINGS, table_kinds
 from revocab.report.render import to_csv, to_latex, to_markdown
@@ -26,7 +27,8 @@ def build_table(results: Results, identifier: str) -> Table:
 def make_tables(root: str | Path, out: str | Path, experiment: str | Path | None = None) -> None:
     """Write every configured table into ``out`` as CSV, Markdown and LaTeX."""
     results = Results(root, experiment)
-    for identifier in sorted(results.experiment.tables):
-        table = build_table(results, identifier)
-        for ending, render in RENDER.items():
-            write_text(Path(out) / f"{identifier}.{ending}", render(table))
+    with OutputFolder(Path(out), "tables", around=[results.root]).replaced() as folder:
+        for identifier in sorted(results.experiment.tables):
+            table = build_table(results, identifier)
+            for ending, render in RENDER.items():
+                write_text(folder / f"{identifier}.{ending}", render(table))

@@ -11,6 +11,7 @@ import yaml
 
 from revocab.errors import RevocabError
 from revocab.io import write_text
+from revocab.output import check_files
 from revocab.report.results import Results
 
 Keys = tuple[str, ...]
@@ -139,6 +140,7 @@ def write_pins(
     Raises :class:`RevocabError` if the results lack a file, or nothing in them is of the Hub.
     """
     results = Results(root, experiment)
+    check_files(out, inputs=results.inputs)
     pins = find_pins(results, resources or results.resources)
     if not pins.overlay:
         raise RevocabError(f"{root}: nothing in these results came from the Hub; nothing to pin")

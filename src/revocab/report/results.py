@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab.closed import checked
 from revocab.errors import RevocabError
 from revocab.evaluation.families import family_rank, main_metric
 from revocab.io import read_json
@@ -39,13 +38,14 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 
 
 def read_experiment(path: Path) -> tuple[Experiment, list[Run]]:
-    """Return the validated experiment of an ``experiment.json``, and its runs.
+    """Return the validated experiment of ``experiment.json`` and its runs.
 
-    Raises :class:`RevocabError` naming the file and every key that is wrong.
+    Of a file in ``settings/`` it has only what that part of the report reads. Raises
+    :class:`RevocabError` naming the file and every key that is wrong.
     """
     # The schema is made of table kinds, which read results: neither can import the other first.
     from revocab.config.expand import Run
-    from revocab.config.schema import Experiment
+    from revocab.config.reads import read_part
 
     advice = "rebuild it with scripts/write_experiment.py"
     content = read_json(path)
@@ -56,7 +56,7 @@ def read_experiment(path: Path) -> tuple[Experiment, list[Run]]:
             f"{path}: not an experiment and its runs ({error!r}); {advice}"
         ) from None
     try:
-        return checked(Experiment, experiment, f"{path}: experiment"), runs
+        return read_part(experiment, f"{path}: experiment"), runs
     except RevocabError as error:
         raise RevocabError(f"{problem}; {advice}" for problem in error.problems) from None
 
@@ -72,6 +72,11 @@ class Results:
         self.root = Path(root)
         self.experiment_file = Path(experiment) if experiment else self.root / "experiment.json"
         self.experiment, self.runs = read_experiment(self.experiment_file)
+
+    @property
+    def inputs(self) -> list[Path]:
+        """Return the files that everything here is made from: never a place to write."""
+        return [self.experiment_file, self.root / "scores.parquet"]
 
     @property
     def name(self) -> str:
@@ -95,14 +100,33 @@ class Results:
     def generation(self, run: Run) -> list[dict[str, str]]:
         """Return a run's generation scores, those of COMET in place of its empty rows.
 
-        Each row names the file it stands in (``provenance``).
+        Each row names the file it stands in (``provenance``). Scores of a COMET model that the
+        experiment no longer names are left in their file.
         """
+        from revocab.evaluation.metrics import COMET, COMET_APART, NO_COMET  # imports numpy
+
         path = f"runs/{run.id}/generation"
         rows = [{**row, "provenance": f"{path}/scores.csv"} for row in self.csv(path, "scores.csv")]
-        apart = [{**row, "provenance": f"{path}/comet.csv"} for row in self.csv(path, "comet.csv")]
+        for row in rows:
+            if COMET not in self.comet_metrics:  # it was there when this run generated
+                row["reason"] = row["reason"].replace(COMET_APART, NO_COMET)
+        apart = [
+            {**row, "provenance": f"{path}/comet.csv"}
+            for row in self.csv(path, "comet.csv")
+            if row["metric"] in self.comet_metrics
+        ]
         keys = ("step", "task", "metric")
         scored = {tuple(row[name] for name in keys) for row in apart}
         return [row for row in rows if tuple(row[name] for name in keys) not in scored] + apart
+
+    @cached_property
+    def comet_metrics(self) -> set[str]:
+        """Return the COMET metrics that the experiment names a model for."""
+        from revocab.evaluation.metrics import COMET
+
+        setting = self.experiment.evaluation.generation
+        models = {COMET: setting.comet_model, "xcomet": setting.xcomet_model}
+        return {metric for metric, model in models.items() if model}
 
     def json(self, *parts: str) -> Any:
         """Return a JSON file of the folder, or None if there is none."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from revocab.errors import RevocabError
 from revocab.evaluation.families import metrics_of_families
 from revocab.io import atomic, write_csv
+from revocab.output import check_files
 from revocab.report.paper_values import Published
 from revocab.report.results import Record, Results, Scores, number
 
@@ -260,5 +261,6 @@ def collect_scores(
 ) -> None:
     """Collect the scores of a results folder into ``out`` (Parquet) and a CSV file beside it."""
     results = Results(root, experiment)
+    check_files(out, Path(out).with_suffix(".csv"), inputs=[results.experiment_file])
     rows = collect(results, metrics)
     write_scores(rows, metrics, out)

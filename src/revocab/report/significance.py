@@ -22,6 +22,7 @@ from revocab.evaluation.statistics import (
     mean_of_tasks,
 )
 from revocab.io import read_jsonl, write_csv
+from revocab.output import check_files
 from revocab.report.results import Results
 from revocab.report.scores import AVERAGE, average_task
 
@@ -95,6 +96,8 @@ def generation_items(results: Results, system: System) -> dict[tuple[str, str], 
             for metric, items in task_items(entry.kind, entry.direction, rows).items():
                 found[task, metric] = items
     for row in stored_items(results, system, COMET_ITEMS):
+        if row["metric"] not in results.comet_metrics:
+            continue
         found[row["task"], row["metric"]] = mean_items(row["values"])
     return found
 
@@ -183,6 +186,7 @@ def compare_runs(
 ) -> None:
     """Write the comparisons of a group at every step to ``out``."""
     results = Results(root, experiment)
+    check_files(out, inputs=results.inputs)
     rows = [row for step in steps for row in compare_group(results, group, step, resamples, seed)]
     if not rows:
         named = ", ".join(map(str, steps))

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab import io
 from revocab.errors import RevocabError
+from revocab.models.finite import tensor_problem
+from revocab.models.folder import ModelFolder
+from revocab.models.links import copy_present
+from revocab.models.safetensors_header import read_header
+from revocab.output import OutputFolder
 
 if TYPE_CHECKING:
     import torch
 
+#: What a checkpoint's folder claims to be.
+KIND = "checkpoint"
 #: Files beside the weights that make a folder complete; copied as they are.
 COMPANIONS = (
     "config.json",
@@ -30,11 +33,13 @@ COMPANIONS = (
 
 
 def weight_files(model_folder: Path) -> list[Path]:
-    """Return a model folder's safetensors files, sorted; :class:`RevocabError` if it has none."""
-    files = sorted(model_folder.glob("*.safetensors"))
-    if not files:
+    """Return a model folder's safetensors files, sorted; with an index, those that it names.
+
+    Raises :class:`RevocabError` if there are none, and as :class:`ModelFolder` does.
+    """
+    if not any(model_folder.glob("*.safetensors")):
         raise RevocabError(f"{model_folder}: no *.safetensors; give a folder in safetensors format")
-    return files
+    return [model_folder / name for name in ModelFolder(model_folder).files]
 
 
 def stored_dtype(model_folder: Path) -> torch.dtype:
@@ -49,9 +54,7 @@ def stored_dtype(model_folder: Path) -> torch.dtype:
     }
     elements: dict[str, int] = {}
     for file in weight_files(model_folder):
-        with file.open("rb") as handle:
-            size = struct.unpack("<Q", handle.read(8))[0]
-            header = json.loads(handle.read(size))
+        header, _ = read_header(file)
         for name, entry in header.items():
             if name != "__metadata__":
                 begin, end = entry["data_offsets"]
@@ -79,15 +82,21 @@ def export(
     """Write ``state``, the weights, cast to ``dtype``, with the companions of ``source_folder``.
 
     Tied matrices stay one tensor. Configuration and tokenizer are the source's own bytes: training
-    changes nothing but weights.
+    changes nothing but weights. Raises :class:`RevocabError`, and writes nothing, if a weight is
+    not finite, or is not once it is cast.
     """
+    trained = state
     cast: dict[int, torch.Tensor] = {}
     state = {
         name: cast.setdefault(tensor.data_ptr(), tensor.detach().to("cpu", dtype))
         for name, tensor in state.items()
     }
-    with io.atomic_folder(target_folder) as temporary:
+    if problem := tensor_problem(state):
+        if tensor_problem(trained):
+            reason = "training diverged: lower learning_rate, or raise warmup_steps"
+        else:
+            reason = f"too large for {dtype}, the source's dtype: save the source in float32"
+        raise RevocabError(f"{target_folder}: not exported; not finite: {problem}; {reason}")
+    with OutputFolder(target_folder, KIND, [source_folder]).replaced() as temporary:
         model.save_pretrained(temporary, state_dict=state)
-        for name in COMPANIONS:
-            if (source_folder / name).is_file():
-                shutil.copyfile(source_folder / name, temporary / name)
+        copy_present(source_folder, COMPANIONS, temporary)

@@ -133,6 +133,22 @@ def heldout_loss(model: Any, corpus: HeldoutCorpus) -> float:
     return heldout_losses(model, [corpus])[0]
 
 
+def check_heldout(rows: list[tuple]) -> None:
+    """Raise :class:`RevocabError` if a loss in rows of :func:`heldout_rows` is not finite."""
+    broken = [name for _, name, _, loss, *_ in rows if not math.isfinite(loss)]
+    if broken:
+        step = rows[0][0]
+        raise RevocabError(
+            f"step {step}: held-out loss of {', '.join(broken)} is not finite, though the weights"
+            + (
+                " are: the model overflows on this text; take another checkpoint"
+                if step == 0
+                else " at the start were: training diverged; lower learning_rate, or raise"
+                " warmup_steps; checkpoints and state of earlier steps are kept"
+            )
+        )
+
+
 def heldout_rows(
     model: Any, corpora: list[HeldoutCorpus], step: int, *, through_forward: bool = False
 ) -> list[tuple]:

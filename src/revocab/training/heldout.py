@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
+from revocab.output import OutputFolder
 from revocab.training.tokens import Document, TextTokenizer, count_bytes, tokenise
 
 if TYPE_CHECKING:
@@ -74,33 +75,32 @@ def pack_heldout_folder(
 
     if sequence_length < 2:
         raise RevocabError(f"--sequence-length: {sequence_length}; give 2 or more")
+    output = OutputFolder(Path(out), "held-out tokens", [Path(tokenizer_folder), *corpora.values()])
     tokenizer = load_tokenizer(tokenizer_folder)
-    out = Path(out)
-    (out / "manifest.json").unlink(missing_ok=True)
-    described: dict[str, Any] = {}
-    for name, folder in corpora.items():
-        file = folder / "heldout.jsonl.gz"
-        documents = tokenise(tokenizer, io.read_jsonl(file))
-        windows = windows_of(documents, start_id_of(tokenizer), sequence_length)
-        if not windows.documents:
-            raise RevocabError(f"{file}: no held-out text; set heldout_bytes of corpus {name}")
-        with io.atomic(out / f"{name}.safetensors") as temporary:
+    with output.replaced() as packed:
+        described: dict[str, Any] = {}
+        for name, folder in corpora.items():
+            file = folder / "heldout.jsonl.gz"
+            documents = tokenise(tokenizer, io.read_jsonl(file))
+            windows = windows_of(documents, start_id_of(tokenizer), sequence_length)
+            if not windows.documents:
+                raise RevocabError(f"{file}: no held-out text; set heldout_bytes of corpus {name}")
             arrays = {"input_ids": windows.input_ids, "lengths": windows.lengths}
-            save_file(arrays, temporary)
-        described[name] = {
-            "language": io.read_json(folder / "manifest.json")["language"],
-            "documents": windows.documents,
-            "bytes": windows.bytes,
-            "tokens": windows.tokens,
-            "windows": len(windows.lengths),
-            "sha256": io.sha256(out / f"{name}.safetensors"),
-            "source_sha256": io.sha256(file),
+            save_file(arrays, packed / f"{name}.safetensors")
+            described[name] = {
+                "language": io.read_json(folder / "manifest.json")["language"],
+                "documents": windows.documents,
+                "bytes": windows.bytes,
+                "tokens": windows.tokens,
+                "windows": len(windows.lengths),
+                "sha256": io.sha256(packed / f"{name}.safetensors"),
+                "source_sha256": io.sha256(file),
+            }
+        manifest = {
+            "corpora": described,
+            "sequence_length": sequence_length,
+            "vocabulary_size": tokenizer.vocabulary_size,
+            "tokenizer.json": io.sha256(Path(tokenizer_folder) / "tokenizer.json"),
         }
-    manifest = {
-        "corpora": described,
-        "sequence_length": sequence_length,
-        "vocabulary_size": tokenizer.vocabulary_size,
-        "tokenizer.json": io.sha256(Path(tokenizer_folder) / "tokenizer.json"),
-    }
-    io.write_json(out / "manifest.json", manifest)
+        io.write_json(packed / "manifest.json", manifest)
     return manifest

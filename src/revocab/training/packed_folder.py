@@ -11,11 +11,12 @@ import numpy as np
 
 from revocab import io
 from revocab.errors import RevocabError
+from revocab.output import OutputFolder
 from revocab.training.exclusion import heldout_keys, without_heldout
 from revocab.training.mixture import layout, shares_by_size
 from revocab.training.packing import Packed, PackingJob, pack
 from revocab.training.shards import SHARD_BYTES, new_shards
-from revocab.training.tokens import load_tokenizer
+from revocab.training.tokens import TextTokenizer, load_tokenizer
 
 #: What is summed over the corpora of a language.
 SUMMED = ("rows", "tokens", "bytes", "words", "documents")
@@ -29,7 +30,7 @@ def pack_folder(
     heldout: Iterable[Path] = (),
     shard_bytes: int | None = None,
 ) -> dict[str, Any]:
-    """Write shards of rows to ``out`` from corpus folders, then the manifest, which is returned.
+    """Write shards of rows and a manifest to ``out`` from corpus folders; return the manifest.
 
     ``corpora`` maps ids to folders with ``train.jsonl.gz``. Tokens are uint16 for up to 65,536
     tokens of vocabulary, else uint32. With document masking ``starts-*.npy`` mark the first token
@@ -38,7 +39,10 @@ def pack_folder(
     :data:`~revocab.training.shards.SHARD_BYTES`). Raises :class:`RevocabError` as its parts do, and
     ``OSError`` for a disk without room; both leave nothing.
     """
-    out = Path(out)
+    heldout = list(heldout)
+    output = OutputFolder(
+        Path(out), "packed tokens", [Path(tokenizer_folder), *corpora.values(), *heldout]
+    )
     described = {name: io.read_json(one / "manifest.json") for name, one in corpora.items()}
     shares, sizes = resolved_shares(described, options)
     layout(shares, options.parts, options.seed)  # its errors come before slow or lossy work
@@ -55,15 +59,39 @@ def pack_folder(
         return lambda: without_heldout(io.read_jsonl(files[name]), keys, skip)
 
     length, masks = options.sequence_length, options.document_masking
-    with new_shards(
-        out, options.rows, length, dtype, masks=masks, shard_bytes=shard_bytes or SHARD_BYTES
-    ) as shards:
-        readers = {name: (shares[name], reader(name)) for name in corpora}
-        packed = pack(shards.tokens, readers, tokenizer, options, shards.starts)
-    for name, count in packed.corpora.items():
-        count.skipped_heldout = skipped[name]
-    tokens = options.rows * length
-    manifest = {
+    with output.replaced() as folder:
+        with new_shards(
+            folder, options.rows, length, dtype, masks=masks, shard_bytes=shard_bytes or SHARD_BYTES
+        ) as shards:
+            readers = {name: (shares[name], reader(name)) for name in corpora}
+            packed = pack(shards.tokens, readers, tokenizer, options, shards.starts)
+        for name, count in packed.corpora.items():
+            count.skipped_heldout = skipped[name]
+        manifest = described_rows(packed, options, tokenizer, dtype, sizes) | {
+            "languages": by_language(
+                packed, {name: one["language"] for name, one in described.items()}
+            ),
+            **({"stages": described_stages(packed)} if options.stages else {}),
+            **shards.described(),
+            "inputs": {
+                "tokenizer.json": io.sha256(Path(tokenizer_folder) / "tokenizer.json"),
+                "corpora": {name: io.sha256(path) for name, path in files.items()},
+            },
+        }
+        io.write_json(folder / "manifest.json", manifest)
+    return manifest
+
+
+def described_rows(
+    packed: Packed,
+    options: PackingJob,
+    tokenizer: TextTokenizer,
+    dtype: type,
+    sizes: Mapping[str, int],
+) -> dict[str, Any]:
+    """Return the manifest's part on all rows: how many, and how they were made."""
+    length, tokens = options.sequence_length, options.rows * options.sequence_length
+    return {
         "rows": options.rows,
         "sequence_length": length,
         "tokens": tokens,
@@ -71,7 +99,7 @@ def pack_folder(
         "seed": options.seed,
         "document_start": options.document_start,
         "document_end": options.document_end,
-        **({"document_masking": True} if masks else {}),
+        **({"document_masking": True} if options.document_masking else {}),
         "repeat_corpora": options.repeat_corpora,
         **({"size_exponent": options.size_exponent, "sizes": sizes} if sizes else {}),
         "dtype": np.dtype(dtype).name,
@@ -79,18 +107,7 @@ def pack_folder(
         "largest_id": packed.largest_id,
         "words": "whitespace-separated",
         "corpora": {name: count.described() for name, count in packed.corpora.items()},
-        "languages": by_language(
-            packed, {name: one["language"] for name, one in described.items()}
-        ),
-        **({"stages": described_stages(packed)} if options.stages else {}),
-        **shards.described(),
-        "inputs": {
-            "tokenizer.json": io.sha256(Path(tokenizer_folder) / "tokenizer.json"),
-            "corpora": {name: io.sha256(path) for name, path in files.items()},
-        },
     }
-    io.write_json(out / "manifest.json", manifest)
-    return manifest
 
 
 def resolved_shares(

@@ -29,8 +29,6 @@ SHARD_BYTES = 256 * 2**20
 OPEN_SHARDS = 8
 #: A file system that cannot take room ahead: writing finds out instead.
 UNSUPPORTED = frozenset({errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS})
-#: What a packing leaves in its folder beside the manifest, also an earlier or a killed one.
-LEFTOVERS = ("tokens*.npy", "starts*.npy", ".tokens*.part", ".starts*.part", ".manifest*.part")
 
 
 class ShardedRows:
@@ -153,15 +151,11 @@ def new_shards(
 ) -> Iterator[NewShards]:
     """Yield shards to fill; they get their names only if the block succeeds.
 
-    What an earlier packing left in ``out`` is removed first, its manifest before all. A shard has
-    at most ``shard_bytes`` of tokens, and at least one row. Raises :class:`RevocabError` for a size
-    below 1, ``OSError`` for a disk without room.
+    ``out`` holds no other shards. A shard has at most ``shard_bytes`` of tokens, and at least one
+    row. Raises :class:`RevocabError` for a size below 1, ``OSError`` for a disk without room.
     """
     if shard_bytes < 1:
         raise RevocabError(f"--shard-bytes: {shard_bytes}; give 1 or more")
-    (out / "manifest.json").unlink(missing_ok=True)
-    for leftover in [path for pattern in LEFTOVERS for path in out.glob(pattern)]:
-        leftover.unlink(missing_ok=True)
     per_shard = max(1, shard_bytes // (length * np.dtype(dtype).itemsize))
     firsts = range(0, rows, per_shard)
 

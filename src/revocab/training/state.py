@@ -80,8 +80,22 @@ def find(root: Path, fingerprint: str, tell: Callable[[str], None]) -> Path | No
     return None
 
 
+def discarded(root: Path) -> Path:
+    """Return the name under which a state root is deleted; nothing reads it."""
+    return root.with_name(f".{root.name}.discarded")
+
+
+def discard(root: Path) -> None:
+    """Delete a state root: at one moment it is whole, at the next gone, wherever a kill comes."""
+    gone = discarded(root)
+    shutil.rmtree(gone, ignore_errors=True)
+    if root.is_dir():
+        root.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
+
+
 def begin(root: Path, fingerprint: str) -> None:
     """Start an empty state root for a new run."""
-    shutil.rmtree(root, ignore_errors=True)
+    discard(root)
     root.mkdir(parents=True)
     io.write_json(root / FINGERPRINT, {"fingerprint": fingerprint})

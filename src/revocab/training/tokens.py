@@ -52,11 +52,12 @@ def load_tokenizer(folder: str | Path) -> TextTokenizer:
 
     folder = Path(folder)
     tokenizer = load(folder)
-    backend = tokenizer.backend_tokenizer
-    backend.no_truncation()
-    backend.no_padding()
     return TextTokenizer(
-        backend, len(tokenizer), tokenizer.bos_token_id, tokenizer.eos_token_id, folder
+        tokenizer.backend_tokenizer,
+        len(tokenizer),
+        tokenizer.bos_token_id,
+        tokenizer.eos_token_id,
+        folder,
     )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
-import shutil
 import sys
 import time
 from collections.abc import Mapping
@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab import io
+from revocab.claim import is_whole
 from revocab.errors import RevocabError
+from revocab.models.load import load_causal_lm
+from revocab.output import ResumableFolder
 from revocab.training import checkpoints, state
 from revocab.training.measure import (
     Costs,
@@ -23,13 +26,17 @@ from revocab.training.measure import (
     measured_peak,
 )
 from revocab.training.settings import Settings, fingerprint
-from revocab.training.tables import HELDOUT, Tables
+from revocab.training.tables import HELDOUT, LOSSES, Tables
 
 if TYPE_CHECKING:
     from revocab.training.data import PackedRows
     from revocab.training.evaluate import HeldoutCorpus
     from revocab.training.trainer import RecipeTrainer
 
+#: TensorBoard's event files.
+EVENTS = "tensorboard/events.out.tfevents.*"
+#: Score tables that the DAG puts beside a run.
+NEIGHBOURS = ("multiple_choice*", ".multiple_choice*")
 #: How torch and safetensors word that a file could not be written.
 DISK_ERROR = re.compile(r"No space left|File too large|quota|write.*fail|unexpected pos", re.I)
 
@@ -66,6 +73,37 @@ def input_checksums(run: Run) -> dict[str, Any]:
     }
 
 
+def output_folder(run: Run) -> ResumableFolder:
+    """Return the folder of a run, checked: other jobs' folders and scores may stand in it."""
+    root = run.out / "state"
+    return ResumableFolder(
+        run.out,
+        "training run",
+        [run.model, run.packed, run.heldout],
+        names=(
+            *(f"{folder.name}/*" for folder in (root, state.discarded(root))),
+            *("manifest.json", "timing.json", LOSSES, HELDOUT, EVENTS),
+        ),
+        parts={"checkpoints": checkpoints.KIND},
+        neighbours=NEIGHBOURS,
+    )
+
+
+def finished_manifest(run: Run) -> dict[str, Any] | None:
+    """Return the manifest in ``run.out`` if it is of this very run and all it names is there."""
+    path = run.out / "manifest.json"
+    if not path.is_file():
+        return None
+    found = io.read_json(path)
+    named = [run.out / entry["path"] for entry in found.get("checkpoints", ())]
+    tables = [run.out / name for name in (LOSSES, HELDOUT)]
+    whole = all(map(is_whole, named)) and all(map(Path.is_file, tables))
+    # Plain data of both, since JSON knows no tuples; the inputs are hashed last: they are large.
+    if not whole or found.get("settings") != json.loads(json.dumps(run.settings.described())):
+        return None
+    return found if found.get("inputs") == input_checksums(run) else None
+
+
 @dataclass(frozen=True)
 class Inputs:
     """What a run reads, loaded and checked: see :func:`load_inputs`."""
@@ -81,10 +119,11 @@ def load_inputs(run: Run) -> Inputs:
     """Load data and model (float32 weights whatever the source's dtype); check that they fit.
 
     Raises :class:`RevocabError` for damaged or too little data, for data mixed for other stages,
-    and for ids or lengths that the model does not have.
+    for ids or lengths that the model does not have, and for what
+    :func:`revocab.models.load.check_model` refuses.
     """
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
+    from transformers import AutoConfig
 
     from revocab.training.data import check_fit, check_stages, open_packed
     from revocab.training.evaluate import open_heldout
@@ -95,20 +134,16 @@ def load_inputs(run: Run) -> Inputs:
     check_stages(packed.manifest, run.settings)
     heldout, manifest = open_heldout(run.heldout)
     checksums = input_checksums(run)
-    config = AutoConfig.from_pretrained(run.model, local_files_only=True)
+    config = AutoConfig.from_pretrained(run.model, local_files_only=True, trust_remote_code=False)
     check_fit(packed, config, run.model, manifest)
-    model = AutoModelForCausalLM.from_pretrained(
-        run.model,
-        config=config,
-        dtype=torch.float32,
-        attn_implementation="sdpa",
-        local_files_only=True,
+    model = load_causal_lm(
+        run.model, dtype=torch.float32, config=config, attn_implementation="sdpa"
     )
     return Inputs(model, checkpoints.stored_dtype(run.model), packed, heldout, checksums)
 
 
 class CheckpointWork:
-    """What is done at a checkpoint: export the weights, then held-out losses."""
+    """What is done at a checkpoint: held-out losses, then the weights are exported."""
 
     def __init__(self, run: Run, inputs: Inputs, tables: Tables | None):
         self.run = run
@@ -120,20 +155,24 @@ class CheckpointWork:
 
     def evaluate(self, trainer: RecipeTrainer, step: int) -> None:
         """Append the held-out losses of the model as it stands; processes share the batches."""
-        from revocab.training.evaluate import heldout_rows
+        from revocab.training.evaluate import check_heldout, heldout_rows
 
         begin = time.perf_counter()
         sharded = trainer.is_fsdp_enabled
         model = trainer.model_wrapped if sharded else self.inputs.model
         rows = heldout_rows(model, self.inputs.heldout, step, through_forward=sharded)
+        check_heldout(rows)
         if self.tables is not None:
             self.tables.append(HELDOUT, rows)
         self.evaluation_seconds += time.perf_counter() - begin
 
     def __call__(self, trainer: RecipeTrainer, step: int) -> None:
-        """Do both for the checkpoint at ``step``; before the first step, evaluate alone."""
+        """Do both for the checkpoint at ``step``; before the first step, evaluate alone.
+
+        Nothing is exported of a model whose losses or weights are not finite.
+        """
+        self.evaluate(trainer, step)
         if step == 0:
-            self.evaluate(trainer, 0)
             self.before_training = self.evaluation_seconds
             return
         begin = time.perf_counter()
@@ -143,18 +182,26 @@ class CheckpointWork:
             folder = checkpoints.step_folder(run.out, step)
             checkpoints.export(inputs.model, weights, inputs.dtype, run.model, folder)
         self.export_seconds += time.perf_counter() - begin
-        self.evaluate(trainer, step)
 
 
 def train(run: Run) -> dict[str, Any]:
     """Train, resuming from the last good state if there is one; return the manifest.
 
+    A run that is finished, with the same settings and inputs, is left as it is.
     Writes ``checkpoints/step-NNNNNN/``, ``losses.csv``, ``heldout.csv``, ``timing.json``, and
     ``manifest.json`` last; ``state/`` lives only while the run is unfinished. Of several processes
     (torchrun) only the first writes and returns the manifest. Raises :class:`RevocabError`, see
     :func:`load_inputs`.
     """
     began = run.started or time.time()
+    writes = os.environ.get("RANK", "0") == "0"
+    output = output_folder(run) if writes else None
+    done = finished_manifest(run)
+    if done is not None:
+        if output is not None:
+            _tell(f"{run.out}: this training is finished; nothing to do")
+            state.discard(run.out / "state")
+        return done if writes else {}
     from safetensors import SafetensorError
     from transformers.utils import logging
 
@@ -162,7 +209,6 @@ def train(run: Run) -> dict[str, Any]:
 
     logging.set_verbosity_warning()
     logging.disable_progress_bar()
-    writes = os.environ.get("RANK", "0") == "0"
     micro, passes = run.settings.micro_batch(
         run.micro_batch, int(os.environ.get("WORLD_SIZE", "1"))
     )
@@ -172,8 +218,8 @@ def train(run: Run) -> dict[str, Any]:
     mark = fingerprint(run.settings, inputs.checksums)
     with args.main_process_first(local=False):
         found = state.find(run.out / "state", mark, _tell if writes else _silent)
-    if writes:
-        _clear(run.out, mark, keep_state=found is not None)
+    if output is not None:
+        _clear(output, mark, keep_state=found is not None)
     tables = Tables(run.out, resume_from=found, events=run.tensorboard) if writes else None
     work = CheckpointWork(run, inputs, tables)
     trainer = RecipeTrainer(
@@ -203,7 +249,7 @@ def train(run: Run) -> dict[str, Any]:
     io.write_json(run.out / "timing.json", timing)
     manifest = _manifest(run, inputs)
     io.write_json(run.out / "manifest.json", manifest)
-    shutil.rmtree(run.out / "state", ignore_errors=True)
+    state.discard(run.out / "state")
     return manifest
 
 
@@ -216,17 +262,19 @@ def _silent(message: str) -> None:
     """Print nothing."""
 
 
-def _clear(out: Path, mark: str, *, keep_state: bool) -> None:
-    """Remove what an earlier or killed run left, but for a state to keep and its checkpoints."""
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "manifest.json").unlink(missing_ok=True)
-    (out / "timing.json").unlink(missing_ok=True)
+def _clear(output: ResumableFolder, mark: str, *, keep_state: bool) -> None:
+    """Claim the folder; remove what an earlier or killed run left, but for a state to keep.
+
+    The state goes before the checkpoints that it stands on, so that a kill in between leaves none
+    that would go on without them.
+    """
+    root = output.path / "state"
+    output.hold()
+    output.remove("manifest.json", "timing.json")
     if not keep_state:
-        shutil.rmtree(out / "checkpoints", ignore_errors=True)
-        shutil.rmtree(out / "tensorboard", ignore_errors=True)
-        state.begin(out / "state", mark)
-    for leftover in (out / "checkpoints").glob(".*.part"):
-        shutil.rmtree(leftover, ignore_errors=True)
+        state.discard(root)
+        output.remove("checkpoints", EVENTS)
+        state.begin(root, mark)
 
 
 def _timing(trainer: RecipeTrainer, work: CheckpointWork, began: float) -> dict[str, Any]:

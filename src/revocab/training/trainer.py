@@ -275,7 +275,7 @@ class RecipeTrainer(Trainer):
             self.write_rows()
 
     def write_rows(self) -> None:
-        """Write pending rows; raise :class:`RevocabError` if a loss is not finite."""
+        """Write pending rows; raise :class:`RevocabError` if a loss or gradient is not finite."""
         if not self._pending:
             return
         losses = torch.stack([row[1] for row in self._pending]).float()
@@ -283,10 +283,12 @@ class RecipeTrainer(Trainer):
         rows = []
         per_step = self.settings.batch_size * self.packed.sequence_length
         for (step, _, norm, rate), loss in zip(self._pending, losses, strict=True):
-            if not math.isfinite(loss):
+            if not (math.isfinite(loss) and math.isfinite(norm)):
                 raise RevocabError(
                     f"step {step}: loss is {loss} at learning rate {rate:g}, gradient norm "
-                    f"{float(norm):g}; lower learning_rate or raise warmup_steps"
+                    f"{float(norm):g}; the weights at the start were finite, so training diverged."
+                    " Lower learning_rate or gradient_clip, or raise warmup_steps, which begins "
+                    "again; checkpoints and state of earlier steps are kept"
                 )
             per_byte = self.packed.tokens_per_byte(self.plan.index(step - 1)) / math.log(2)
             rows.append((step, step * per_step, loss, loss * per_byte, rate, float(norm)))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from revocab.errors import RevocabError
-from revocab.io import atomic_folder, sha256, write_json
+from revocab.io import sha256, write_json
+from revocab.output import OutputFolder
 from revocab.vocabulary.alphabets import LLAMA3_WORDS, Alphabet, frequent_characters
 from revocab.vocabulary.construction import (
     BuildInputs,
@@ -47,6 +48,8 @@ __all__ = [
     "training_texts",
 ]
 
+#: What the folder claims to be.
+KIND = "tokenizer"
 #: Text that shows whether a saved tokenizer is the one that was built.
 PROBE = "Perché l'é così? naïve\n\t  12 — ▁ 日本 🙂 <0x0A> fine."
 
@@ -81,7 +84,7 @@ def save_tokenizer(
     import tokenizers
     import transformers
 
-    with atomic_folder(out) as folder:
+    with OutputFolder(Path(out), KIND).replaced() as folder:
         write_tokenizer(tokenizer, folder)
         again = load_tokenizer(folder)
         if again.get_vocab() != tokenizer.get_vocab() or again(PROBE) != tokenizer(PROBE):
@@ -117,6 +120,7 @@ def build_tokenizer(
     """
     construction = find_construction(name)
     options = check_construction_options(construction, given)
+    OutputFolder(Path(out), KIND, [*inputs.folders, *local_folders(options)])
     built = construction.build(inputs, options)
     manifest = {"construction": name, **built.facts}
     return save_tokenizer(built.tokenizer, manifest, out, built.changes)
@@ -163,7 +167,14 @@ def build_from_folders(
     for name, folder in built_from.items():
         given.setdefault(name, folder.resolve().name)
     loaded = {name: load_tokenizer(folder) for name, folder in built_from.items()}
-    return build_tokenizer(job.construction, given, BuildInputs(texts, loaded), out)
+    inputs = BuildInputs(texts, loaded, tuple(built_from.values()))
+    return build_tokenizer(job.construction, given, inputs, out)
+
+
+def local_folders(options: ConstructionOptions) -> list[Path]:
+    """Return the folder that the options name themselves (``path``), if any."""
+    path = getattr(options, "path", None)
+    return [Path(path)] if path is not None else []
 
 
 def build_trained(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -107,6 +108,14 @@ class BuildInputs:
 
     mixtures: dict[str, list[TrainingText]] = field(default_factory=dict)
     tokenizers: dict[str, PreTrainedTokenizerFast] = field(default_factory=dict)
+    #: Where the tokenizers were loaded from.
+    tokenizer_folders: tuple[Path, ...] = ()
+
+    @property
+    def folders(self) -> list[Path]:
+        """Return every folder that is read."""
+        corpora = [part.folder for mixture in self.mixtures.values() for part in mixture]
+        return [*corpora, *self.tokenizer_folders]
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ from revocab.corpora.read import corpus_manifest, texts
 from revocab.corpora.source import Form, place, read_numbered
 from revocab.corpora.words import Words, choose_splitter, start_splitting
 from revocab.errors import RevocabError
-from revocab.io import atomic, sha256, write_csv, write_json
+from revocab.io import sha256, write_csv, write_json
+from revocab.output import OutputFolder
 from revocab.vocabulary.counting import TokenCounts, count_token_classes, share_split
 from revocab.vocabulary.load import load_tokenizer, tokenizer_file
 from revocab.vocabulary.parallel import PARALLEL_COLUMNS, measure_parallel, parallel_lines
@@ -144,26 +145,23 @@ def write_fertility(
     rows: list[dict[str, Any]],
     distributions: list[dict[str, Any]],
     manifest: dict[str, Any],
-    out: str | Path,
+    out: OutputFolder,
     parallel: list[dict[str, Any]] | None = None,
 ) -> None:
-    """Write ``fertility.csv``, ``documents.parquet``, ``parallel.csv``, last ``manifest.json``."""
+    """Write ``fertility.csv``, ``documents.parquet``, ``parallel.csv`` and ``manifest.json``."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    out = Path(out)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "manifest.json").unlink(missing_ok=True)
-    write_csv(out / "fertility.csv", COLUMNS, rows)
-    write_csv(out / "parallel.csv", PARALLEL_COLUMNS, parallel or [])
     columns: dict[str, list[Any]] = {"tokenizer": [], "corpus": [], "fertility": []}
     for entry in distributions:
         columns["tokenizer"] += [entry["tokenizer"]] * len(entry["fertility"])
         columns["corpus"] += [entry["corpus"]] * len(entry["fertility"])
         columns["fertility"] += entry["fertility"]
-    with atomic(out / "documents.parquet") as temporary:
-        pq.write_table(pa.table(columns), temporary)
-    write_json(out / "manifest.json", manifest)
+    with out.replaced() as folder:
+        write_csv(folder / "fertility.csv", COLUMNS, rows)
+        write_csv(folder / "parallel.csv", PARALLEL_COLUMNS, parallel or [])
+        pq.write_table(pa.table(columns), folder / "documents.parquet")
+        write_json(folder / "manifest.json", manifest)
 
 
 def fertility_of_folders(
@@ -179,6 +177,8 @@ def fertility_of_folders(
     """
     import nltk
 
+    read = [*tokenizers.values(), *corpora.values(), *parallel]
+    output = OutputFolder(Path(out), "fertility measurement", read)
     job = job or FertilityJob()
     loaded = {name: load_tokenizer(folder) for name, folder in tokenizers.items()}
     measured = []
@@ -203,5 +203,5 @@ def fertility_of_folders(
         "languages": job.languages or None,
         "versions": {"nltk": nltk.__version__},
     }
-    write_fertility(rows, distributions, manifest, out, side_by_side)
+    write_fertility(rows, distributions, manifest, output, side_by_side)
     return rows

@@ -16,7 +16,8 @@ from pydantic import Field
 
 from revocab.closed import Job
 from revocab.errors import RevocabError
-from revocab.io import atomic, read_json, sha256, write_json, write_text
+from revocab.io import read_json, sha256, write_json, write_text
+from revocab.output import OutputFolder
 from revocab.vocabulary.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
 from revocab.vocabulary.intersection_report import EXAMPLES, report_of, report_page
 from revocab.vocabulary.load import tokenizer_file
@@ -26,6 +27,9 @@ from revocab.vocabulary.reach import describe_unreachable
 if TYPE_CHECKING:
     import numpy as np
     from transformers import PreTrainedTokenizerFast
+
+#: What the folder claims to be.
+KIND = "intersection"
 
 
 @dataclass(frozen=True)
@@ -127,19 +131,16 @@ def intersect(
 def write_intersection(
     intersection: Intersection,
     inputs: dict[str, Any],
-    out: str | Path,
+    out: OutputFolder,
     names: tuple[str, str] = ("source", "target"),
 ) -> None:
-    """Write ``pairs.parquet``, ``report.json``, ``report.md`` and, last, ``manifest.json``.
+    """Write ``pairs.parquet``, ``report.json``, ``report.md`` and ``manifest.json``.
 
     ``inputs`` go into the manifest; ``names`` are what the page calls the two vocabularies.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    out = Path(out)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "manifest.json").unlink(missing_ok=True)
     table = pa.table(
         {
             "target_id": pa.array(intersection.target_ids, pa.int64()),
@@ -148,15 +149,13 @@ def write_intersection(
             "candidates": pa.array(intersection.candidates, pa.int64()),
         }
     )
-    with atomic(out / "pairs.parquet") as temporary:
-        pq.write_table(table, temporary)
-    write_json(out / "report.json", intersection.report)
-    write_text(out / "report.md", report_page(intersection.report, *names))
     counts = ("identity", "source_size", "target_size", "overlap", "missing", "ambiguous")
-    write_json(
-        out / "manifest.json",
-        {**inputs, **{name: intersection.report[name] for name in counts}},
-    )
+    manifest = {**inputs, **{name: intersection.report[name] for name in counts}}
+    with out.replaced() as folder:
+        pq.write_table(table, folder / "pairs.parquet")
+        write_json(folder / "report.json", intersection.report)
+        write_text(folder / "report.md", report_page(intersection.report, *names))
+        write_json(folder / "manifest.json", manifest)
 
 
 def read_pairs(folder: str | Path) -> Intersection:
@@ -204,6 +203,7 @@ def intersect_folders(
 
     A folder may also be a ``.tiktoken`` file.
     """
+    output = OutputFolder(Path(out), KIND, [source, target])
     tokenizers = {"source": load_tokenizer(source), "target": load_tokenizer(target)}
     found = intersect(
         tokenizers["source"],
@@ -224,5 +224,5 @@ def intersect_folders(
         "source_sha256": sha256(tokenizer_file(source)),
         "target_sha256": sha256(tokenizer_file(target)),
     }
-    write_intersection(found, inputs, out, (Path(source).name, Path(target).name))
+    write_intersection(found, inputs, output, (Path(source).name, Path(target).name))
     return found

@@ -22,7 +22,9 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
     """Load a fast tokenizer from a folder, or by Hub id; code that comes with it is never run.
 
     A folder with a ``.tiktoken`` file in place of ``tokenizer.json``, or that file itself, loads as
-    byte-level BPE (:mod:`revocab.vocabulary.tiktoken`). Raises :class:`RevocabError` when there is
+    byte-level BPE (:mod:`revocab.vocabulary.tiktoken`). ``truncation`` and ``padding`` that a
+    ``tokenizer.json`` asks for are off: a text gives the tokens of the whole text and no others,
+    wherever it is measured, packed, scored or continued. Raises :class:`RevocabError` when there is
     no tokenizer, none backed by the ``tokenizers`` library, or one whose file is broken.
     """
     from transformers import AutoTokenizer
@@ -53,6 +55,8 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
             f"{name}: a tokenizer without tokenizer.json ({type(tokenizer).__name__});"
             " convert it to the fast format first"
         )
+    tokenizer.backend_tokenizer.no_truncation()
+    tokenizer.backend_tokenizer.no_padding()
     return tokenizer
 
 

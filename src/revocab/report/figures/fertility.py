@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.languages import language_colours, language_label
 from revocab.report.kind import FigureKind, KindOptions
+from revocab.report.needs import fertility_report
 from revocab.report.palette import Palette
 from revocab.report.results import Results, number
 from revocab.report.style import nothing_yet, readable
@@ -151,6 +152,7 @@ def draw_ridge(
 FIGURE = FigureKind(
     options=FertilityFigure,
     draw=draw,
+    needs=fertility_report,
     caption="Tokens per word of each document, smoothed; bars mark the mean over documents. Lower "
     "is better. Up to half a per cent of documents lie outside the range.",
 )

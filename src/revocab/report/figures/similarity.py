@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from revocab.closed import Id
 from revocab.report.kind import FigureKind, KindOptions
 from revocab.report.names import method_label
+from revocab.report.needs import manifest
 from revocab.report.palette import Palette
 from revocab.report.references import unknown_groups
 from revocab.report.results import Results
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from revocab.config.schema import Experiment
+    from revocab.plan import Plan
 
 
 class SimilarityFigure(KindOptions):
@@ -79,10 +81,16 @@ def problems(experiment: Experiment, key: str, options: SimilarityFigure) -> Ite
     return unknown_groups(experiment, key, options.group)
 
 
+def needs(plan: Plan, options: SimilarityFigure) -> list[str]:
+    """Return the similarities of its group."""
+    return [manifest(plan.paths.similarity(options.group))]
+
+
 FIGURE = FigureKind(
     options=SimilarityFigure,
     draw=draw,
     problems=problems,
+    needs=needs,
     caption="Mean cosine of relative representations of the input embeddings after training, runs "
     "with the target vocabulary.",
     small=True,

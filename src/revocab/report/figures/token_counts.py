@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from revocab.languages import language_colours, language_label
 from revocab.report.kind import FigureKind, KindOptions
+from revocab.report.needs import fertility_report
 from revocab.report.palette import SPARE_COLOURS, Palette
 from revocab.report.references import no_parallel_text
 from revocab.report.results import Results, number
@@ -123,6 +124,7 @@ FIGURE = FigureKind(
     options=TokenCountsFigure,
     draw=draw,
     problems=problems,
+    needs=fertility_report,
     caption="Left: tokens for the same sentences in each language. Right: characters per token of "
     "every corpus measured.",
 )

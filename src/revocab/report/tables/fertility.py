@@ -7,6 +7,7 @@ from typing import Any, Literal
 from revocab.languages import language_label
 from revocab.report import notes
 from revocab.report.kind import KindOptions, TableKind
+from revocab.report.needs import fertility_report
 from revocab.report.results import Results, number
 from revocab.report.table import Cell, Row, Table, text
 
@@ -79,4 +80,4 @@ def trained_on_note(results: Results) -> list[str]:
     return [f"Trained on text that is measured here, which flatters them: {'; '.join(parts)}."]
 
 
-TABLE = TableKind(options=FertilityTable, build=build)
+TABLE = TableKind(options=FertilityTable, build=build, needs=fertility_report)

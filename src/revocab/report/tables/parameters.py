@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from revocab.report import notes
 from revocab.report.kind import KindOptions, TableKind
 from revocab.report.results import Results
 from revocab.report.table import MISSING, Row, Table, text
+
+if TYPE_CHECKING:
+    from revocab.plan import Plan
 
 FILE = "parameters.csv"
 
@@ -51,4 +54,9 @@ def human(count: int) -> str:
     return f"{count / 1e6:.1f}M" if count >= 1e6 else f"{count / 1e3:.0f}K"
 
 
-TABLE = TableKind(options=ParametersTable, build=build)
+def needs(plan: Plan, options: ParametersTable) -> list[str]:
+    """Return the counts."""
+    return [plan.paths.parameters]
+
+
+TABLE = TableKind(options=ParametersTable, build=build, needs=needs)

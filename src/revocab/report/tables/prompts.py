@@ -15,6 +15,7 @@ from revocab.report.table import MISSING, Row, Table, text
 
 if TYPE_CHECKING:
     from revocab.config.schema import Experiment
+    from revocab.plan import Plan
 
 
 class PromptsTable(KindOptions):
@@ -65,4 +66,9 @@ def problems(experiment: Experiment, key: str, options: PromptsTable) -> Iterato
     return unknown_tasks(experiment, key, options.tasks)
 
 
-TABLE = TableKind(options=PromptsTable, build=build, problems=problems)
+def needs(plan: Plan, options: PromptsTable) -> list[str]:
+    """Return the prompts of its tasks."""
+    return [plan.paths.prompts(task) for task in options.tasks]
+
+
+TABLE = TableKind(options=PromptsTable, build=build, problems=problems, needs=needs)

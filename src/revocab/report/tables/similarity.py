@@ -9,6 +9,7 @@ from revocab.closed import Id
 from revocab.report import notes
 from revocab.report.kind import KindOptions, TableKind
 from revocab.report.names import method_label
+from revocab.report.needs import manifest
 from revocab.report.references import unknown_groups
 from revocab.report.results import Record, Results
 from revocab.report.table import MISSING, Cell, Row, Table, mark_best, text
@@ -16,6 +17,7 @@ from revocab.report.table import MISSING, Cell, Row, Table, mark_best, text
 if TYPE_CHECKING:
     from revocab.config.expand import Run
     from revocab.config.schema import Experiment
+    from revocab.plan import Plan
 
 
 class SimilarityTable(KindOptions):
@@ -111,4 +113,9 @@ def gaps(results: Results, options: SimilarityTable) -> Iterator[str]:
                     yield f"similarity: {run.id} has none at step {step}; measure it"
 
 
-TABLE = TableKind(options=SimilarityTable, build=build, problems=problems, gaps=gaps)
+def needs(plan: Plan, options: SimilarityTable) -> list[str]:
+    """Return the similarities of its groups."""
+    return [manifest(plan.paths.similarity(group)) for group in options.groups]
+
+
+TABLE = TableKind(options=SimilarityTable, build=build, problems=problems, needs=needs, gaps=gaps)

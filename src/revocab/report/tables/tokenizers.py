@@ -7,6 +7,7 @@ from typing import Literal
 from revocab.languages import language_label
 from revocab.report import notes
 from revocab.report.kind import KindOptions, TableKind
+from revocab.report.needs import fertility_report
 from revocab.report.results import Results, number
 from revocab.report.table import Cell, Row, Table, text
 
@@ -61,4 +62,4 @@ def build(results: Results, identifier: str, options: TokenizersTable) -> Table:
     )
 
 
-TABLE = TableKind(options=TokenizersTable, build=build)
+TABLE = TableKind(options=TokenizersTable, build=build, needs=fertility_report)

@@ -24,7 +24,12 @@ IT_ROWS: list[dict[str, Any]] = [
 
 
 def write_model(
-    folder: Path, *, seed: int = 0, context_length: int = 128, head_width: int = 8
+    folder: Path,
+    *,
+    seed: int = 0,
+    context_length: int = 128,
+    head_width: int = 8,
+    tied: bool = False,
 ) -> Path:
     """Write a two-layer Mistral with random weights large enough for decided answers."""
     import torch
@@ -44,12 +49,41 @@ def write_model(
         bos_token_id=1,
         eos_token_id=2,
         pad_token_id=0,
+        tie_word_embeddings=tied,
     )
     model = MistralForCausalLM(config)
     for parameter in model.parameters():
         parameter.data *= 4
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+    return folder
+
+
+#: Characters that :func:`plant_twins` makes the same to a model, and items of which they are the
+#: only difference: their choices have the same score, but for rounding.
+TWINS = ("X", "Y")
+TWIN_ROWS: list[dict[str, Any]] = [
+    {
+        "id": f"t{i}",
+        "question": f"Chi vende {'il pane ' * (i % 7)}numero {i}?",
+        "choices": [f"{TWINS[i % 2]} il gatto è", f"{TWINS[1 - i % 2]} il gatto è", "no"],
+        "answer": 0,
+    }
+    for i in range(40)
+]
+
+
+def plant_twins(folder: Path) -> Path:
+    """Give the tokens of ``TWINS`` the same rows in a model's embedding and output matrix."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model = AutoModelForCausalLM.from_pretrained(folder)
+    first, second = AutoTokenizer.from_pretrained(folder).convert_tokens_to_ids(list(TWINS))
+    with torch.no_grad():
+        for matrix in (model.get_input_embeddings().weight, model.get_output_embeddings().weight):
+            matrix[second] = matrix[first]
+    model.save_pretrained(folder)
     return folder
 
 

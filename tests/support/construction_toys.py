@@ -6,7 +6,7 @@ import json
 from itertools import product
 from pathlib import Path
 
-from revocab.corpora.prepare import CorpusOptions, prepare_corpus
+from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.demoworld.build import documents
 from revocab.demoworld.stories import build
 from revocab.vocabulary.build import (
@@ -52,7 +52,7 @@ def prepared(folder: Path) -> dict[str, Path]:
     """Write the corpora; return their folders by name."""
     for name, texts in TEXTS.items():
         rows = [{"text": f"{text} {number % 7}"} for number, text in enumerate(texts)]
-        prepare_corpus(rows, {"label": name}, CorpusOptions(name, name), folder / name)
+        prepare_corpus(rows, {"label": name}, CorpusJob(corpus=name, language=name), folder / name)
     return {name: folder / name for name in TEXTS}
 
 

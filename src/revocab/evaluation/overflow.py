@@ -1,0 +1,73 @@
+"""Logits and log-likelihoods that are not finite: the cause is named, and nothing is counted.
+
+Weights are checked when a model is loaded (:mod:`revocab.models.load`), so what is NaN or infinite
+here has overflowed on the way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from revocab.errors import RevocabError
+
+
+def cause(dtype: Any) -> str:
+    """Return why numbers overflowed, and the next step, for a torch dtype or its name."""
+    name = str(dtype).removeprefix("torch.")
+    if name == "float32":
+        return (
+            "its weights are finite, so numbers overflow even in float32: the checkpoint has"
+            " diverged or is damaged; take another one"
+        )
+    wider = "bfloat16 or --dtype float32" if name == "float16" else "float32"
+    return f"its weights are finite, so numbers overflow in dtype {name}; use --dtype {wider}"
+
+
+def refuse_likelihoods(
+    requests: Sequence[Any], results: Sequence[tuple[float, bool]], dtype: Any
+) -> None:
+    """Raise :class:`RevocabError` if a log-likelihood of the harness's requests is not finite."""
+    broken = [i for i, (value, _) in enumerate(results) if not math.isfinite(value)]
+    if broken:
+        first = requests[broken[0]]
+        raise RevocabError(
+            f"{len(broken)} of {len(results)} log-likelihoods of the model are not finite, first"
+            f" item {first.doc_id} of {first.task_name} with {first.args[1].strip()[:60]!r};"
+            f" {cause(dtype)}"
+        )
+
+
+class FiniteLogits:
+    """Logits processor that changes nothing; raises for a row that is not finite.
+
+    ``describe`` returns what a row of the batch continues, for the message.
+    """
+
+    def __init__(self, describe: Callable[[int], str], dtype: Any):
+        self.describe = describe
+        self.dtype = dtype
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        """Return ``scores`` [B, V] as they are."""
+        import torch
+
+        if torch.isfinite(scores.sum(dim=-1)).all():  # much cheaper than to look at each
+            return scores
+        broken = (~torch.isfinite(scores)).any(dim=-1).nonzero()
+        if len(broken):
+            row = self.describe(int(broken[0]))
+            raise RevocabError(f"logits after {row} are not finite; {cause(self.dtype)}")
+        return scores
+
+
+def refuse_outputs(results: Sequence[Any], describe: Callable[[int], str], dtype: Any) -> None:
+    """Raise :class:`RevocabError` if vLLM's log-probability of an output is not finite.
+
+    vLLM must have been asked for ``logprobs``.
+    """
+    for i, result in enumerate(results):
+        total = result.outputs[0].cumulative_logprob
+        if total is not None and not math.isfinite(total):
+            raise RevocabError(f"logits after {describe(i)} are not finite; {cause(dtype)}")

@@ -1,0 +1,326 @@
+"""Where a command may write, and how: only what is new, empty or its own is ever replaced.
+
+An output folder is checked before anything is computed. It may be absent, empty, or hold a claim
+(:mod:`revocab.claim`) of the same kind and nothing but that claim's own files. It is never a link,
+an input, a folder around an input, the current folder or one above it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from revocab.claim import (
+    CLAIM,
+    TEMPORARY,
+    Claim,
+    files_below,
+    read_claim,
+    remove_empty,
+    remove_own,
+    sizes_below,
+    strangers,
+    this_process,
+)
+from revocab.errors import RevocabError
+
+ALLOWED = "a folder that does not exist, is empty, or was written by this command alone"
+#: Foreign files that an error names.
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class OutputFolder:
+    """A folder that a job replaces as a whole. Making one checks it and writes nothing.
+
+    Raises :class:`RevocabError` with every reason why ``path`` may not be written.
+    """
+
+    path: Path
+    #: What it holds, such as "adapted model": a claim of another kind is never replaced.
+    kind: str
+    #: Files and folders that the job reads.
+    inputs: Sequence[Path | None] = ()
+    #: Inputs that the folder may lie in: results, whose tables stand among them.
+    around: Sequence[Path | None] = ()
+
+    def __post_init__(self) -> None:
+        self.check()
+
+    def check(self) -> None:
+        """Raise :class:`RevocabError` unless the folder may be written now."""
+        problems = list(self._place_problems())
+        if not problems and self.path.is_dir():
+            problems += self._content_problems(self.path)
+        if problems:
+            raise RevocabError(problems)
+
+    def _place_problems(self) -> Iterator[str]:
+        yield from node_problems(self.path, folder=True)
+        for what, place in busy_places().items():
+            if holds(self.path, place):
+                yield f"{self.path}: {what}, or one above it; an output is {ALLOWED}"
+        for one in filter(None, (*self.inputs, *self.around)):
+            if holds(self.path, one) and not self._spares(one):
+                yield f"{self.path}: is or holds the input {one}; an output is {ALLOWED}"
+            elif one not in self.around and one.is_dir() and holds(one, self.path):
+                yield f"{self.path}: lies inside the input {one}; give a folder outside it"
+
+    def _spares(self, given: Path) -> bool:
+        """Return whether an input below the folder is left alone."""
+        return False
+
+    def _content_problems(self, folder: Path) -> list[str]:
+        claim = read_claim(folder)
+        if claim is not None and claim.writer is not None:
+            claim = None  # an unfinished folder under another name: nobody knows what is in it
+        if claim is not None and claim.kind != self.kind:
+            return [
+                f"{self.path}: its {CLAIM} says {claim.kind!r}, but this command writes"
+                f" {self.kind!r}; give another folder"
+            ]
+        found = self._strangers(folder, claim)
+        if not found:
+            return []
+        listed = ", ".join(found[:SHOWN]) + f" and {len(found) - SHOWN} more" * (len(found) > SHOWN)
+        if claim is None:
+            return [
+                f"{self.path}: holds {listed}, and no {CLAIM} that says that this command wrote"
+                f" them; an output is {ALLOWED}: give another folder (if an earlier version of"
+                " revocab, which wrote no claims, made this one: remove it first)"
+            ]
+        return [
+            f"{self.path}: holds files that this command did not write: {listed}; an output is"
+            f" {ALLOWED}: move them elsewhere, or give another folder"
+        ]
+
+    def _strangers(self, folder: Path, claim: Claim | None) -> list[str]:
+        return strangers(folder, claim or Claim(self.kind, {}))
+
+    @contextmanager
+    def replaced(
+        self, *, job: Any = None, resume: bool = False, varying: tuple[str, ...] = ()
+    ) -> Iterator[Path]:
+        """Yield an empty folder beside the output; it takes the output's place at the end.
+
+        The old folder is there until then, and comes back if the exchange fails. With ``resume``
+        what a failed or killed call has written is kept, and yielded to the next one of the same
+        ``job``. ``varying`` names files whose size differs from run to run.
+        """
+        self.check()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        clear_leftovers(self.path.parent, self.path.name)
+        number = "" if resume else f".{os.getpid()}"
+        temporary = self.path.with_name(f".{self.path.name}{number}.part")
+        claim = Claim(self.kind, {}, job, this_process())
+        if not (resume and is_same_job(temporary, claim)):
+            make_room(temporary)
+        try:
+            claim.write(temporary)
+            yield temporary
+            Claim(self.kind, sizes_below(temporary, varying), job).write(temporary)
+            self._exchange(temporary)
+        finally:
+            if not resume:
+                shutil.rmtree(temporary, ignore_errors=True)
+
+    def _exchange(self, new: Path) -> None:
+        """Put ``new`` in the output's place; remove the old folder's own files."""
+        old = self.path.with_name(f".{self.path.name}.{os.getpid()}.old")
+        if not self.path.exists():
+            new.rename(self.path)
+            return
+        try:
+            self.path.rename(old)
+            # Looked at again where nobody finds it by its name: files may have come meanwhile.
+            if problems := self._content_problems(old):
+                raise RevocabError(problems)
+            new.rename(self.path)
+        except BaseException:
+            if old.exists() and not self.path.exists():
+                old.rename(self.path)
+            raise
+        remove_own(old)
+        remove_empty(old)
+
+
+@dataclass(frozen=True)
+class ResumableFolder(OutputFolder):
+    """A folder whose files are written in place, so that a killed job goes on from them.
+
+    Nothing but ``names`` and ``parts`` is ever removed. Other jobs' claimed folders may lie in it.
+    """
+
+    #: What the job writes, as in :class:`revocab.claim.Claim`.
+    names: Sequence[str] = ()
+    #: Folders below it whose folders of one kind are this job's: ``{"checkpoints": "checkpoint"}``.
+    parts: Mapping[str, str] = field(default_factory=dict)
+    #: Files of other jobs that may stand there, named as in ``names``.
+    neighbours: Sequence[str] = ()
+
+    def _claim(self) -> Claim:
+        return Claim(self.kind, dict.fromkeys(self.names))
+
+    def _spares(self, given: Path) -> bool:
+        if not same(self.path, given) and given.resolve().is_relative_to(self.path.resolve()):
+            name = given.resolve().relative_to(self.path.resolve()).as_posix()
+            begins = tuple(f"{one}/" for one in self.parts)
+            return not (self._claim().owns(name) or f"{name}/".startswith(begins))
+        return False
+
+    def _strangers(self, folder: Path, claim: Claim | None) -> list[str]:
+        found = []
+        beside = Claim("", dict.fromkeys(self.neighbours))
+        own = claim or Claim(self.kind, {})
+        for one in files_below(folder, claimed=False):
+            name, inner = one.as_posix(), read_claim(folder / one)
+            if inner is not None:
+                if inner.kind == self.parts.get(one.parent.as_posix()):
+                    found += [f"{name}/{file}" for file in strangers(folder / one, inner)]
+            elif not (own.owns(name) or beside.owns(name)):
+                found.append(name)
+        return found
+
+    def hold(self) -> None:
+        """Claim the folder, beside what an earlier job of the kind has left there."""
+        self.check()
+        self.path.mkdir(parents=True, exist_ok=True)
+        earlier = read_claim(self.path)
+        claim = self._claim()
+        if earlier is not None:
+            claim = replace(claim, files={**earlier.files, **claim.files})
+        if claim != earlier:
+            claim.write(self.path)
+        for one in [*files_below(self.path, claimed=False)]:
+            if TEMPORARY.fullmatch(one.name) and claim.owns(one.as_posix()):
+                (self.path / one).unlink()
+        for folder in self.parts:
+            if (self.path / folder).is_dir():
+                clear_leftovers(self.path / folder)
+
+    def remove(self, *names: str) -> None:
+        """Remove some of ``names`` and ``parts``, as far as they are this job's own."""
+        for name in names:
+            if name in self.parts and (self.path / name).is_dir():
+                for one in sorted((self.path / name).iterdir()):
+                    claim = read_claim(one)
+                    if claim is not None and claim.kind == self.parts[name]:
+                        remove_own(one)
+                remove_empty(self.path / name)
+        chosen = Claim(self.kind, dict.fromkeys(set(names) - {*self.parts}))
+        if self.path.is_dir():
+            for one in [*files_below(self.path, claimed=False)]:
+                if one != Path(CLAIM) and chosen.owns(one.as_posix()):
+                    (self.path / one).unlink(missing_ok=True)
+                    remove_empty((self.path / one).parent)
+
+    def finish(self) -> None:
+        """Remove files of an earlier job that this one has not written again; name the rest."""
+        earlier = read_claim(self.path)
+        if earlier is not None:
+            self.remove(*(earlier.files.keys() - {*self.names}))
+        self._claim().write(self.path)
+
+
+def check_files(*paths: str | Path, inputs: Sequence[str | Path | None] = ()) -> None:
+    """Raise :class:`RevocabError` unless single files may be written to ``paths``.
+
+    A file that is there is written anew, but never an input, a folder, a link, or a file that a
+    claimed folder counts as its own.
+    """
+    problems = []
+    for path in map(Path, paths):
+        problems += node_problems(path, folder=False)
+        problems += [
+            f"{path}: is the input {one}; give another file"
+            for one in filter(None, inputs)
+            if same(path, Path(one))
+        ]
+        claim = read_claim(path.parent)
+        if claim is not None and claim.owns(path.name):
+            problems.append(f"{path}: is part of the {claim.kind} there; give another file")
+    if problems:
+        raise RevocabError(problems)
+
+
+def node_problems(path: Path, *, folder: bool) -> Iterator[str]:
+    """Yield why nothing can be written at ``path``: a link, or the wrong kind of thing there."""
+    if path.name in ("", ".."):
+        yield f"{path}: ends without a name; give the folder or file by its own name"
+    elif path.is_symlink():
+        yield f"{path}: a symbolic link, which is never written through; give a real path"
+    elif folder and path.exists() and not path.is_dir():
+        yield f"{path}: a file; an output is {ALLOWED}"
+    elif not folder and path.exists() and not path.is_file():
+        yield f"{path}: not a plain file; give a file to write"
+    for parent in path.parents:
+        if parent.exists():
+            if not parent.is_dir():
+                yield f"{path}: {parent} is a file, not a folder; give another place"
+            elif not path.exists() and not os.access(parent, os.W_OK | os.X_OK):
+                yield f"{path}: {parent} may not be written; give another place"
+            break
+
+
+def busy_places() -> dict[str, Path]:
+    """Return the folders that no output may be or hold, by what they are."""
+    places = {"the current folder": Path.cwd()}
+    with suppress(RuntimeError):  # a user without one
+        places["your home folder"] = Path.home()
+    return places
+
+
+def same(first: Path, second: Path) -> bool:
+    """Return whether two paths lead to the same file or folder, which is there."""
+    try:
+        return first.samefile(second)
+    except OSError:
+        return False
+
+
+def holds(folder: Path, place: Path) -> bool:
+    """Return whether ``place`` is ``folder`` or below it, with links followed or not."""
+    for path in (place.absolute(), place.resolve()):
+        if any(same(one, folder) for one in (path, *path.parents)):
+            return True
+    return False
+
+
+def is_same_job(folder: Path, claim: Claim) -> bool:
+    """Return whether ``folder`` was left by an unfinished job like ``claim``'s."""
+    found = read_claim(folder)
+    return found is not None and (found.kind, found.job) == (claim.kind, claim.job)
+
+
+def make_room(temporary: Path) -> None:
+    """Make an empty folder; of one that is there nothing but a claim's own files goes."""
+    remove_own(temporary)
+    free = temporary.is_dir() and not temporary.is_symlink() and not any(temporary.iterdir())
+    if os.path.lexists(temporary) and not free:
+        raise RevocabError(
+            f"{temporary}: in the way, and not known to be left by this command; remove it"
+        )
+    temporary.mkdir(exist_ok=True)
+
+
+def clear_leftovers(parent: Path, name: str | None = None) -> None:
+    """Remove what killed jobs left in ``parent`` beside the folder ``name``, if it has a claim.
+
+    Without ``name`` the caller holds ``parent`` alone, so that nobody else can still be writing.
+    """
+    for one in sorted(parent.glob(".*")):
+        match, claim = TEMPORARY.fullmatch(one.name), read_claim(one)
+        if match is None or claim is None or name not in (None, match["name"]):
+            continue
+        if match["state"] == "part":
+            if match["process"] and claim.writer and (name is None or claim.abandoned):
+                shutil.rmtree(one)
+        elif not (parent / match["name"]).exists():
+            one.rename(parent / match["name"])  # killed between two renames
+        else:
+            remove_own(one)

@@ -1,0 +1,44 @@
+"""Run Snakemake on a checkout, and read what it plans."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+BIN = Path(sys.executable).parent
+
+
+def snakemake(
+    repository: Path, *arguments: object, **environment: str
+) -> subprocess.CompletedProcess:
+    """Run Snakemake in a checkout, with further environment variables where given."""
+    return subprocess.run(
+        [BIN / "snakemake", *map(str, arguments)],
+        cwd=repository,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def succeed(repository: Path, *arguments: object, **environment: str) -> str:
+    """Run Snakemake and return what it says; the test fails where it fails."""
+    done = snakemake(repository, *arguments, **environment)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-8000:]
+    return done.stdout + done.stderr
+
+
+def planned(output: str) -> dict[str, int]:
+    """Return the job counts of a dry run by rule: the rows between its header and its total."""
+    table = re.search(r"^job +count\n[- ]+\n(.*?)^total ", output, re.M | re.S)
+    return {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", table[1], re.M)}
+
+
+def dry_run(repository: Path, *arguments: object) -> dict[str, int]:
+    """Return how many jobs of every rule it takes to make everything anew."""
+    every = ("--dry-run", "--forceall", "--quiet", "rules")
+    return planned(succeed(repository, *every, *arguments))

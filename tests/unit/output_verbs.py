@@ -1,0 +1,221 @@
+"""Every command that writes a folder, with small real inputs: see ``test_outputs.py``."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from fake_results import fake_results
+from toy_models import SOURCE_WORDS, TARGET_WORDS
+
+from revocab import cli
+from revocab.claim import CLAIM
+from revocab.io import read_json, write_json, write_jsonl
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+#: A model of this shape is small and has room for packed rows and prompts.
+SHAPE = (
+    *("--family", "mistral", "--hidden-size", 32, "--intermediate-size", 48, "--layers", 2),
+    *("--heads", 4, "--kv-heads", 2, "--context-length", 64, "--seed", 1),
+)
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A script that writes a folder."""
+
+    script: str
+    #: All arguments but the folder, from the folder of inputs and that of what verbs have made.
+    arguments: Callable[[Path, Path], list]
+    #: What it reads, below the folder of inputs; empty: it reads nothing.
+    source: str
+    flag: str = "--out"
+    #: Where below the folder that a test names the command writes.
+    below: str = ""
+
+
+VERBS = [
+    Verb(
+        "build_demoworld",
+        lambda given, made: [
+            *("--seed", 3, "--documents", 4, "--parallel", 8, "--questions", 8, "--items", 3)
+        ],
+        "",
+    ),
+    Verb(
+        "prepare_corpus",
+        lambda given, made: [
+            *("--corpus", "it", "--language", "it", "--file", given / "text/it.jsonl"),
+            *("--heldout-bytes", 200),
+        ],
+        "text",
+    ),
+    Verb(
+        "build_tokenizer",
+        lambda given, made: ["substitute", "--option", f"path={given / 'source'}"],
+        "source",
+    ),
+    Verb(
+        "build_stand_in",
+        lambda given, made: ["--tokenizer", given / "source", *SHAPE],
+        "source",
+    ),
+    Verb("fetch_model", lambda given, made: ["--path", given / "source"], "source", below="m"),
+    Verb(
+        "intersect_vocabularies",
+        lambda given, made: ["--source", given / "source", "--target", given / "target"],
+        "source",
+    ),
+    Verb(
+        "measure_fertility",
+        lambda given, made: [
+            *("--tokenizer", f"s={given / 'source'}"),
+            *("--corpus", f"it={made / 'prepare_corpus'}", "--splitter", "unicode"),
+        ],
+        "source",
+    ),
+    Verb(
+        "train_auxiliary",
+        lambda given, made: [
+            *("--target-tokenizer", given / "target", "--source-tokenizer", given / "source"),
+            *("--corpus", f"it={made / 'prepare_corpus'}", "--dimension", 4, "--epochs", 1),
+            *("--min-count", 1, "--buckets", 50),
+        ],
+        "source",
+    ),
+    Verb(
+        "init_embeddings",
+        lambda given, made: [
+            *("--source", given / "source", "--target-tokenizer", given / "target"),
+            *("--method", "fvt", "--seed", 4, "--quiet"),
+        ],
+        "source",
+    ),
+    Verb(
+        "measure_scale",
+        lambda given, made: [
+            *("--source-tokenizer", given / "source", "--target-tokenizer", given / "target"),
+            *("--hidden-size", 8, "--helper-hidden-size", 8, "--seed", 1),
+            *("--method", 'mean={"method": "mean"}'),
+        ],
+        "source",
+    ),
+    Verb(
+        "measure_similarity",
+        lambda given, made: [
+            *("--group", "g", "--target-tokenizer", given / "source", "--anchors", 4),
+            *("--run", f"a={given / 'source'}={given / 'source'}", "--last-step", 2),
+            *("--helper", f"h={given / 'source'}", "--seed", 1),
+        ],
+        "source",
+    ),
+    Verb(
+        "pack_tokens",
+        lambda given, made: [
+            *("--tokenizer", given / "source", "--corpus", f"it=1.0={made / 'prepare_corpus'}"),
+            *("--sequence-length", 16, "--rows", 8, "--seed", 1, "--shard-bytes", 128),
+        ],
+        "source",
+    ),
+    Verb(
+        "pack_heldout",
+        lambda given, made: [
+            *("--tokenizer", given / "source", "--corpus", f"it={made / 'prepare_corpus'}"),
+            *("--sequence-length", 16),
+        ],
+        "source",
+    ),
+    Verb(
+        "train_model",
+        lambda given, made: [
+            *("--model", given / "source", "--packed", made / "pack_tokens"),
+            *("--heldout", made / "pack_heldout", "--steps", 2, "--batch-size", 4),
+            *("--learning-rate", 0.01, "--checkpoint-every", 1, "--seed", 1),
+        ],
+        "source",
+    ),
+    Verb(
+        "generate_text",
+        lambda given, made: [
+            *("--run", "r", "--model", f"0={given / 'source'}", "--model", f"2={given / 'source'}"),
+            *("--prompts", f"q={given / 'prompts/q.jsonl'}", "--engine", "transformers"),
+            *("--max-new-tokens", 2, "--context-length", 64, "--device", "cpu"),
+        ],
+        "source",
+    ),
+    Verb("make_tables", lambda given, made: ["--results", given / "results"], "results"),
+    Verb("make_figures", lambda given, made: ["--results", given / "results"], "results"),
+    Verb(
+        "export_results",
+        lambda given, made: [
+            *("--results", given / "results", "--date", "x", "--command", "y"),
+            *("--out", made / "page.md"),
+        ],
+        "results",
+        flag="--figures",
+    ),
+]
+#: Scripts whose ``--out`` is a file.
+FILES = [
+    "build_prompts", "build_report", "build_task", "check_artefacts", "collect_scores",
+    "compare_runs", "count_parameters", "measure_efficiency", "pin_revisions", "score_comet",
+    "score_multiple_choice", "write_experiment",
+]  # fmt: skip
+
+
+def write_inputs(given: Path, toys: Path) -> None:
+    """Write what the verbs read, all of it as a user would have it: without any claim."""
+    shutil.copytree(toys / "untied", given / "source")
+    (given / "source" / CLAIM).unlink()
+    shutil.copytree(toys / "target-tokenizer", given / "target")
+    words = [*SOURCE_WORDS, *TARGET_WORDS]
+    texts = [" ".join(words[n:] + words[:n]) for n in range(20)]
+    write_jsonl(given / "text/it.jsonl", [{"text": text} for text in texts])
+    query = {"id": "q", "context": "il gatto", "question": "chi?", "answers": ["il cane"]}
+    row = {"id": "q", "kind": "question_answering", "direction": ["it"], "shots": []}
+    prompt = {**row, "query": query, "references": ["il cane"], "prompt": "…"}
+    write_jsonl(given / "prompts/q.jsonl", [prompt])
+    results = fake_results(given / "results")
+    content = read_json(results / "experiment.json")
+    for name, kept in (("tables", "table01"), ("figures", "figure06")):
+        content["experiment"][name] = {kept: content["experiment"][name][kept]}
+    write_json(results / "experiment.json", content)
+    (results / "figures").mkdir()
+    (results / "figures/figure06.svg").write_text("<svg/>")
+
+
+def call(verb: Verb, given: Path, made: Path, out: Path | str, monkeypatch, *more: object) -> int:
+    """Run a verb's ``main`` in this process; return its exit status."""
+    script = str(SCRIPTS / f"{verb.script}.py")
+    place = Path(out, verb.below) if verb.below else out
+    arguments = [*verb.arguments(given, made), verb.flag, place, *more]
+    monkeypatch.setattr(sys, "argv", [script, *map(str, arguments)])
+    monkeypatch.setattr("revocab.training.startup.pretend_absent", lambda *names: None)
+    try:
+        cli.run(runpy.run_path(script)["main"])
+    except SystemExit as ended:
+        return ended.code
+    return 0
+
+
+def tree(folder: Path) -> dict[str, bytes | str | None]:
+    """Return everything below a folder: bytes of files, targets of links, None for folders."""
+
+    def content(path: Path) -> bytes | str | None:
+        if path.is_symlink():
+            return str(path.readlink())
+        return path.read_bytes() if path.is_file() else None
+
+    return {str(path.relative_to(folder)): content(path) for path in sorted(folder.rglob("*"))}
+
+
+def architectures(given: Path) -> str:
+    """Return the argument of count_parameters."""
+    shape = {"hidden_size": 8, "intermediate_size": 8, "layers": 1, "heads": 1, "kv_heads": 1}
+    entry = {"label": "x", "vocabulary_size": 9, "architecture": {"family": "llama", **shape}}
+    return json.dumps(entry)

@@ -1,0 +1,385 @@
+"""Models from strangers: an index that points elsewhere, links out of the folder, false headers.
+
+Whatever a folder claims, nothing outside the output folder is written, and nothing from outside
+the model is copied into it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+
+import pytest
+import torch
+from huggingface_hub import constants, snapshot_download
+from safetensors.torch import load_file, save_file
+from toy_folders import adapt, load, restore, shard
+
+from revocab.errors import RevocabError
+from revocab.initialise.apply import initialise_model
+from revocab.io import read_json, write_json
+from revocab.models.fetch import fetch_model
+from revocab.models.folder import INDEX, ModelFolder
+from revocab.models.safetensors_header import read_header
+from revocab.training import checkpoints
+
+HEAD = "lm_head.weight"
+
+
+def everything(folder):
+    """Every file below a folder with its bytes, links as what they say."""
+    return {
+        str(path.relative_to(folder)): str(path.readlink())
+        if path.is_symlink()
+        else path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_symlink() or path.is_file()
+    }
+
+
+def refused(work, toys, source, match):
+    """Every verb that takes the model refuses it, and changes nothing in the folder ``work``."""
+    before = everything(work)
+    target = toys / "target-tokenizer"
+    verbs = (
+        lambda: initialise_model(source, work / "out", "fvt", target_tokenizer=target),
+        lambda: initialise_model(source, work / "out", "lapt"),
+        lambda: fetch_model(work / "f" / "snapshot", hub=None, revision=None, path=source),
+        lambda: checkpoints.stored_dtype(source),
+    )
+    for verb in verbs:
+        with pytest.raises(RevocabError, match=match):
+            verb()
+        assert everything(work) == before
+
+
+# The index of the shards. ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "../victim.safetensors",
+        "sub/part.safetensors",
+        "..\\victim.safetensors",
+        "C:victim.safetensors",
+        "..",
+        "",
+        "model.bin",
+        ".safetensors",
+        "a\nb.safetensors",
+        "x" * 300 + ".safetensors",
+        "/dev/null",
+    ],
+)
+def test_an_index_names_files_beside_it(toys, tmp_path, place):
+    source = shard(toys / "untied", tmp_path / "work" / "source")
+    index = read_json(source / INDEX)
+    index["weight_map"][HEAD] = place
+    write_json(source / INDEX, index)
+    wanted = rf"weight_map has {re.escape(repr(place))} for 'lm_head\.weight'"
+    refused(tmp_path / "work", toys, source, wanted)
+
+
+@pytest.mark.parametrize("absolute", [False, True])
+def test_a_shard_that_is_there_but_elsewhere_is_left_alone(toys, tmp_path, absolute):
+    """Joined to the output folder, an absolute path is itself: it would be overwritten."""
+    source = shard(toys / "untied", tmp_path / "work" / "source")
+    victim = tmp_path / "work" / "victim.safetensors"
+    index = read_json(source / INDEX)
+    own = index["weight_map"][HEAD]
+    (source / own).rename(victim)
+    place = str(victim) if absolute else "../victim.safetensors"
+    index["weight_map"] = {
+        name: place if file == own else file for name, file in index["weight_map"].items()
+    }
+    write_json(source / INDEX, index)
+    refused(tmp_path / "work", toys, source, "without folders")
+
+
+def test_the_command_names_every_problem_and_writes_nothing(toys, tmp_path, repository):
+    source = shard(toys / "untied", tmp_path / "work" / "source")
+    index = read_json(source / INDEX)
+    index["weight_map"] |= {HEAD: "../victim.safetensors", "model.norm.weight": "/x.safetensors"}
+    write_json(source / INDEX, index)
+    before = everything(tmp_path / "work")
+    done = subprocess.run(
+        [
+            sys.executable, repository / "scripts" / "init_embeddings.py",
+            "--source", source, "--target-tokenizer", toys / "target-tokenizer",
+            "--method", "fvt", "--out", tmp_path / "work" / "out",
+        ],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode != 0 and "Traceback" not in done.stderr
+    assert "error: 2 problems" in done.stderr
+    assert everything(tmp_path / "work") == before
+
+
+def test_everything_wrong_with_an_index_is_listed(toys, tmp_path):
+    source = shard(toys / "untied", tmp_path / "source")
+    for wrong in ([], {"weight_map": []}, {"metadata": {}}, {"weight_map": {}}, "x"):
+        write_json(source / INDEX, wrong)
+        with pytest.raises(RevocabError, match="weight_map"):
+            ModelFolder(source)
+    metadata = {"total_size": "12", "total_parameters": True}
+    files = {"a": "/x.safetensors", "b": 3, "c": "c.safetensors", "d": None}
+    write_json(source / INDEX, {"metadata": metadata, "weight_map": files})
+    with pytest.raises(RevocabError) as error:
+        ModelFolder(source)
+    assert len(error.value.problems) == 5
+    many = {str(number): f"../{number}.safetensors" for number in range(500)}
+    write_json(source / INDEX, {"metadata": 7, "weight_map": many})
+    with pytest.raises(RevocabError) as error:
+        ModelFolder(source)
+    assert len(error.value.problems) == 11
+    assert "and 491 more" in str(error.value)
+
+
+def test_index_and_shards_must_agree(toys, tmp_path):
+    source = shard(toys / "untied", tmp_path / "work" / "source")
+    index = read_json(source / INDEX)
+    files = sorted(set(index["weight_map"].values()))
+    other = next(file for file in files if file != index["weight_map"][HEAD])
+    cases = {
+        "does not hold it": {**index["weight_map"], HEAD: other},
+        "which model.safetensors.index.json does not have there": {
+            name: file for name, file in index["weight_map"].items() if name != HEAD
+        },
+        "absent.weight": {**index["weight_map"], "absent.weight": other},
+    }
+    for match, weight_map in cases.items():
+        write_json(source / INDEX, {**index, "weight_map": weight_map})
+        for method in ("fvt", "lapt"):
+            with pytest.raises(RevocabError, match=re.escape(match)):
+                adapt(toys, tmp_path / "work" / "out", source, method)
+        assert not (tmp_path / "work" / "out").exists()
+    write_json(source / INDEX, index)
+    for file in files[:2]:
+        (source / file).unlink()
+    with pytest.raises(RevocabError) as error:
+        adapt(toys, tmp_path / "work" / "out", source)
+    assert all(
+        file in problem for file, problem in zip(files[:2], error.value.problems, strict=True)
+    )
+
+
+def test_settings_must_be_objects(toys, tmp_path):
+    for name in ("config.json", "generation_config.json"):
+        source = restore(toys / "untied", tmp_path / name, lambda one: one)
+        write_json(source / name, [1])
+        with pytest.raises(RevocabError, match=f"{name}: not a JSON object"):
+            adapt(toys, tmp_path / "out", source)
+        assert not (tmp_path / "out").exists()
+
+
+# Links. ------------------------------------------------------------------------------------------
+
+LINKED = (
+    "model.safetensors",
+    "config.json",
+    "generation_config.json",
+    "tokenizer.json",
+    "README.md",
+    "LICENSE",
+)
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_a_link_out_of_the_folder_is_refused(toys, tmp_path, name):
+    source = shutil.copytree(toys / "untied", tmp_path / "work" / "source")
+    private = tmp_path / "private"
+    private.write_bytes((source / name).read_bytes() if (source / name).exists() else b"secret")
+    (source / name).unlink(missing_ok=True)
+    (source / name).symlink_to(os.path.relpath(private, source))
+    refused(tmp_path / "work", toys, source, rf"{re.escape(name)}: a link out of its folder")
+    (source / name).unlink()
+    (source / name).symlink_to("/nowhere/at/all")
+    if name != "config.json":
+        refused(tmp_path / "work", toys, source, "which is no file")
+
+
+def test_all_links_are_listed_and_those_within_the_folder_work(toys, tmp_path):
+    source = shard(toys / "untied", tmp_path / "source")
+    (source / "inner").mkdir()
+    for name in ("config.json", *ModelFolder(source).files):
+        (source / name).rename(source / "inner" / name)
+        (source / name).symlink_to(f"inner/{name}")
+    (source / "NOTES.md").symlink_to("inner/config.json")
+    (tmp_path / "elsewhere").symlink_to(source)  # the folder itself may be a link
+    out = adapt(toys, tmp_path / "out", tmp_path / "elsewhere")
+    load(out)
+    assert not any(path.is_symlink() for path in out.iterdir())
+    for name in ("a.md", "b.json", "c.txt"):
+        (source / name).symlink_to("/etc/hosts")
+    with pytest.raises(RevocabError) as error:
+        ModelFolder(source)
+    assert len(error.value.problems) == 3
+
+
+def test_a_shard_that_is_a_link_out_is_refused(toys, tmp_path):
+    source = shard(toys / "untied", tmp_path / "work" / "source")
+    file = read_json(source / INDEX)["weight_map"][HEAD]
+    (source / file).rename(tmp_path / "moved")
+    (source / file).symlink_to(tmp_path / "moved")
+    refused(tmp_path / "work", toys, source, "a link out of its folder")
+
+
+def test_a_target_tokenizer_with_a_link_is_refused_before_computing(toys, tmp_path, monkeypatch):
+    from revocab.initialise import apply
+
+    monkeypatch.setattr(apply, "initialise_matrices", lambda *_, **__: pytest.fail("computed"))
+    target = shutil.copytree(toys / "target-tokenizer", tmp_path / "target")
+    (target / "chat_template.jinja").symlink_to("/etc/hosts")
+    with pytest.raises(RevocabError, match=r"chat_template\.jinja: a link out"):
+        initialise_model(toys / "untied", tmp_path / "out", "fvt", target_tokenizer=target)
+
+
+def test_exported_checkpoints_do_not_follow_links_out(toys, tmp_path):
+    source = shutil.copytree(toys / "untied", tmp_path / "source")
+    model = load(source)
+    (source / "merges.txt").symlink_to("/etc/hosts")
+    with pytest.raises(RevocabError, match=r"merges\.txt: a link out"):
+        checkpoints.export(
+            model, model.state_dict(), torch.float32, source, tmp_path / "checkpoints" / "step"
+        )
+    assert not (tmp_path / "checkpoints" / "step").exists()
+
+
+# The Hub's cache. --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def root(toys, tmp_path):
+    """A Hub with one model in shards."""
+    shard(toys / "untied", tmp_path / "hub" / "models" / "o" / "m" / "main")
+    return tmp_path / "hub"
+
+
+@pytest.fixture
+def snapshot(hub, tmp_path, monkeypatch):
+    """The model in the cache of the Hub's client: links into ``blobs/``."""
+    from pathlib import Path
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    cache = tmp_path / "cache"
+    path = snapshot_download("o/m", cache_dir=cache, endpoint=hub.endpoint, token=False)
+    return Path(path)
+
+
+def test_a_real_cache_works_and_other_places_do_not(toys, snapshot, tmp_path):
+    files = ModelFolder(snapshot).files
+    assert all((snapshot / name).is_symlink() for name in ("config.json", *files))
+    out = adapt(toys, tmp_path / "out", snapshot)
+    plain = adapt(toys, tmp_path / "plain", "untied")
+    expected = load_file(plain / "model.safetensors")
+    adapted = ModelFolder(out)
+    assert adapted.tensors.keys() == expected.keys()
+    assert all(torch.equal(adapted.read(name), expected[name]) for name in expected)
+    assert not any(path.is_symlink() for path in out.iterdir())
+    fetch_model(tmp_path / "f" / "snapshot", hub=None, revision=None, path=snapshot)
+    load(tmp_path / "f" / "snapshot")
+
+    repository = snapshot.parent.parent
+    shared = (
+        shutil.copytree(repository.parent, tmp_path / "shared", symlinks=True) / repository.name
+    )
+    own = shared / "snapshots" / snapshot.name
+    blob = (own / files[0]).resolve()
+    digest = "ab" * 32
+    # One store for all repositories of a cache, as newer clients keep it.
+    store = shared.parent / "blobs" / digest[:2] / digest
+    store.parent.mkdir(parents=True)
+    blob.rename(store)
+    blob.symlink_to(os.path.relpath(store, blob.parent))
+    adapt(toys, tmp_path / "from-store", own)
+
+    def lead(link, target):
+        link.unlink()
+        link.symlink_to(os.path.relpath(target, link.parent))
+        with pytest.raises(RevocabError, match="a link out of its folder"):
+            ModelFolder(own)
+
+    other = shared.parent / "models--o--private" / "blobs" / digest
+    other.parent.mkdir(parents=True)
+    shutil.copyfile(store, other)
+    lead(own / files[0], store)  # not by way of the repository's own blobs/
+    lead(own / files[0], other)
+    (own / files[0]).unlink()
+    (own / files[0]).symlink_to(os.path.relpath(blob, own))
+    ModelFolder(own)
+    lead(blob, other)
+
+
+# Headers. ----------------------------------------------------------------------------------------
+
+
+def write_file(path, header, data=b"\0" * 8, length=None):
+    text = json.dumps(header).encode() if not isinstance(header, bytes) else header
+    path.write_bytes(struct.pack("<Q", len(text) if length is None else length) + text + data)
+    return path
+
+
+def entry(begin, end, shape=(1,), dtype="F32"):
+    return {"dtype": dtype, "shape": list(shape), "data_offsets": [begin, end]}
+
+
+WRONG = {
+    "ends at byte 4,000 of 8": {"a": entry(0, 4000, (1000,))},
+    "overlaps 'a'": {"a": entry(0, 8, (2,)), "b": entry(4, 8)},
+    "leaves unused bytes after 'the header'": {"a": entry(4, 8)},
+    "4 bytes belong to no tensor": {"a": entry(0, 4)},
+    r"has 8 bytes, which is not F32 × \[3\]": {"a": entry(0, 8, (3,))},
+    r"has 8 bytes, which is not F32 × \[\]": {"a": entry(0, 8, ())},
+    r"data_offsets \[8, 0\]": {"a": entry(8, 0, (2,))},
+    r"data_offsets \[-4, 4\]": {"a": entry(-4, 4, (2,))},
+    r"data_offsets \[True, 8\]": {"a": entry(True, 8, (2,))},
+    r"shape \[-2\]": {"a": entry(0, 8, (-2,))},
+    r"shape \[2\.0\]": {"a": entry(0, 8, (2.0,))},
+    "dtype 3": {"a": entry(0, 8, (2,), 3)},
+    r"in place of dtype, shape": {"a": [0, 8]},
+    "not an object": [1],
+    "__metadata__": {"__metadata__": {"a": 1}, "b": entry(0, 8, (2,))},
+    "broken safetensors header": b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("match", WRONG)
+def test_a_false_header_is_refused(tmp_path, match):
+    path = write_file(tmp_path / "a.safetensors", WRONG[match])
+    with pytest.raises(RevocabError, match=rf"a\.safetensors: .*{match}"):
+        read_header(path)
+
+
+def test_a_header_longer_than_the_file_is_refused(tmp_path):
+    path = write_file(tmp_path / "a.safetensors", {}, b"", 1 << 20)
+    with pytest.raises(RevocabError, match="ends within its header"):
+        read_header(path)
+
+
+def test_true_headers_of_every_dtype_are_read(tmp_path):
+    names = ("float64", "float32", "bfloat16", "float16", "int64", "uint8", "bool", "float8_e4m3fn")
+    tensors = {name: torch.zeros(3, 2).to(getattr(torch, name)) for name in names}
+    tensors |= {"empty": torch.zeros(0, 4), "scalar": torch.tensor(1.0)}
+    save_file(tensors, tmp_path / "a.safetensors", {"format": "pt"})
+    header, start = read_header(tmp_path / "a.safetensors")
+    assert header.keys() == {*tensors, "__metadata__"}
+    assert start % 8 == 0
+    newer = write_file(tmp_path / "b.safetensors", {"a": entry(0, 8, (5,), "F3_NEW")})
+    assert read_header(newer)[0]["a"]["dtype"] == "F3_NEW"
+
+
+def test_damaged_shards_stop_every_verb_before_anything_is_written(toys, tmp_path):
+    source = shard(toys / "untied", tmp_path / "work" / "source")
+    for file in ModelFolder(source).files[:2]:
+        data = (source / file).read_bytes()
+        (source / file).write_bytes(data[:-40])
+    refused(tmp_path / "work", toys, source, "ends at byte")
+    with pytest.raises(RevocabError) as error:
+        _ = ModelFolder(source).tensors
+    assert len(error.value.problems) >= 2

@@ -1,0 +1,340 @@
+"""Models that lack weights, have others, or have some that are not finite are used by nothing."""
+
+from __future__ import annotations
+
+import runpy
+import shutil
+import sys
+import types
+
+import pytest
+import torch
+from damaged_models import DAMAGES, DOWN, EMBEDDING, HEAD, UP, damaged, with_value
+from evaluation_toys import IT_ROWS, write_model, write_task
+from toy_folders import shard
+
+from revocab.errors import RevocabError
+from revocab.evaluation import efficiency, generate, harness, multiple_choice
+from revocab.evaluation.overflow import cause, refuse_outputs
+from revocab.evaluation.prompts import prompt_row
+from revocab.initialise.apply import initialise_model
+from revocab.io import read_json, write_json, write_jsonl
+from revocab.models.finite import _BLOCK_BYTES, broken_rows
+from revocab.models.load import check_model, load_causal_lm
+from revocab.training import checkpoints
+
+SHORT = efficiency.Options(
+    prompts=2, prompt_characters=40, new_tokens=3, batch_size=2, repeats=1, engine="transformers"
+)
+
+
+class Workplace:
+    """Sound models and what each use of a model needs beside it."""
+
+    def __init__(self, root, repository):
+        harness.quiet()
+        self.sound = write_model(root / "sound", context_length=256)
+        self.tied = write_model(root / "tied", context_length=256, tied=True)
+        self.task = write_task(root, repository, "arc_easy_it", IT_ROWS[:2], "arc_easy_it")
+        self.prompts = root / "prompts.jsonl"
+        query = {"id": "t", "en": "bread", "it": "pane"}
+        write_jsonl(self.prompts, [prompt_row("translation", ["en", "it"], query, [])])
+        self.text = root / "heldout.jsonl.gz"
+        write_jsonl(self.text, [{"id": "0", "text": "il fornaio vende il pane al gatto " * 9}])
+
+    def convert(self, source, out, method="fvt", helper=None):
+        target = self.sound if helper is None else helper
+        initialise_model(source, out, method, target_tokenizer=target, helper=helper, figure=False)
+
+
+USES = {
+    "score": lambda place, folder, out: multiple_choice.score_checkpoints(
+        "r", [("0", folder)], [place.task], out, multiple_choice.Options()
+    ),
+    "generate": lambda place, folder, out: generate.generate_checkpoints(
+        "r", [("0", folder)], [("t", place.prompts)], out, generate.Options(4, 128, "transformers")
+    ),
+    "efficiency": lambda place, folder, out: efficiency.measure_efficiency(
+        "r", 0, folder, place.text, "c", "it", out, SHORT
+    ),
+    "source": lambda place, folder, out: place.convert(folder, out),
+    "copy": lambda place, folder, out: place.convert(folder, out, "lapt"),
+    "helper": lambda place, folder, out: place.convert(place.sound, out, "clp", helper=folder),
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory, repository):
+    return Workplace(tmp_path_factory.mktemp("loading"), repository)
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_model_is_refused(place, tmp_path, use, damage):
+    change, words = DAMAGES[damage]
+    folder, out = damaged(place.sound, tmp_path / "model", change), tmp_path / "out"
+    with pytest.raises(RevocabError) as caught:
+        USES[use](place, folder, out)
+    if damage == "no head" and use in ("source", "copy"):
+        words = "0 stored tensors match 'lm_head.weight'"  # what has no head has no vocabulary
+    assert str(folder) in str(caught.value) and words in str(caught.value)
+    assert not (out / "manifest.json").exists() and not out.is_file()
+    assert not list(out.glob("*")), "something was written"
+
+
+@pytest.mark.parametrize("engine", ["text", "choices"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_vllm_is_given_no_damaged_model(place, tmp_path, monkeypatch, engine, damage):
+    monkeypatch.setitem(sys.modules, "vllm", types.ModuleType("vllm"))  # nothing in it is called
+    change, words = DAMAGES[damage]
+    folder = damaged(place.sound, tmp_path / "model", change)
+    with pytest.raises(RevocabError) as caught:
+        if engine == "text":
+            from revocab.evaluation.vllm_engine import VllmEngine
+
+            VllmEngine(folder, device="cpu", dtype="float32", longest=64)
+        else:
+            from revocab.evaluation.vllm_choices import load_vllm
+
+            load_vllm(folder, device="cpu", dtype="float32", long_prompts="error")
+    assert words in str(caught.value)
+
+
+def rotary(tensors):
+    """Add what old checkpoints store and transformers computes."""
+    tensors["model.layers.0.self_attn.rotary_emb.inv_freq"] = torch.ones(4)
+
+
+def copied(tensors):
+    """Store a tied head once more."""
+    tensors[HEAD] = tensors[EMBEDDING].clone()
+
+
+def unprefixed(tensors):
+    """Store the names of the base model."""
+    for name in list(tensors):
+        tensors[name.removeprefix("model.")] = tensors.pop(name)
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize(("source", "change"), [("sound", rotary), ("tied", copied)])
+def test_what_an_architecture_ignores_is_allowed(place, tmp_path, use, source, change):
+    sound = getattr(place, source)
+    out = tmp_path / "out"
+    USES[use](place, damaged(sound, tmp_path / "model", change), out)
+    assert out.is_file() or (out / "manifest.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("source", "change"), [("sound", rotary), ("tied", copied), ("sound", unprefixed)]
+)
+def test_other_layouts_load_the_same_weights(place, tmp_path, source, change):
+    sound = getattr(place, source)
+    loaded = load_causal_lm(damaged(sound, tmp_path / "model", change), dtype="auto")
+    expected = load_causal_lm(sound, dtype="auto").state_dict()
+    received = loaded.state_dict()
+    assert all(torch.equal(received[name], expected[name]) for name in expected)
+
+
+def test_a_head_that_is_no_copy_is_refused(place, tmp_path):
+    folder = damaged(
+        place.tied,
+        tmp_path / "model",
+        lambda tensors: tensors.update({HEAD: tensors[EMBEDDING] * 2}),
+    )
+    with pytest.raises(RevocabError, match="tie_word_embeddings to false"):
+        check_model(folder)
+    write_json(
+        folder / "config.json", {**read_json(folder / "config.json"), "tie_word_embeddings": False}
+    )
+    check_model(folder)
+
+
+def test_where_config_is_silent_the_architecture_says_what_is_tied(place, tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(place.tied, folder)
+    config = read_json(folder / "config.json")
+    del config["tie_word_embeddings"]  # Mistral's default is an own head
+    write_json(folder / "config.json", config)
+    with pytest.raises(RevocabError, match=f"are missing: {HEAD}"):
+        check_model(folder)
+
+
+def test_all_problems_come_at_once(place, tmp_path):
+    def change(tensors):
+        for name in [one for one in tensors if "layers.1." in one]:
+            del tensors[name]
+        tensors["extra"] = torch.ones(1)
+        tensors[DOWN][2, 2] = torch.inf
+        tensors[HEAD][:] = torch.nan
+
+    with pytest.raises(RevocabError) as caught:
+        check_model(damaged(place.sound, tmp_path / "model", change))
+    missing, unexpected, values = caught.value.problems
+    assert missing.count("model.layers.1.") == 5 and "and 4 more" in missing
+    assert "does not have: extra;" in unexpected
+    assert f"{DOWN}, 1 of 32 rows (2)" in values and "(0, 1, 2, 3, 4, 5, 6, 7 …)" in values
+
+
+def test_every_shard_is_looked_at(place, tmp_path):
+    sharded = shard(place.sound, tmp_path / "sharded")
+    check_model(sharded)
+    hurt = damaged(place.sound, tmp_path / "hurt", with_value("model.norm.weight", 31, torch.nan))
+    with pytest.raises(RevocabError, match=r"model\.norm\.weight, 1 of 32 rows \(31\)"):
+        check_model(shard(hurt, tmp_path / "hurt-sharded"))
+    shutil.copy(place.sound / "model.safetensors", sharded)
+    with pytest.raises(RevocabError, match=r"both model\.safetensors and an index"):
+        check_model(sharded)
+    (sharded / "model.safetensors").unlink()
+    (sharded / "model-00002-of-00003.safetensors").unlink()
+    with pytest.raises(RevocabError, match=r"shard model-00002.* is missing"):
+        check_model(sharded)
+
+
+def test_a_file_that_is_cut_off_is_refused(place, tmp_path):
+    shutil.copytree(place.sound, tmp_path / "cut")
+    weights = tmp_path / "cut" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1000])
+    with pytest.raises(RevocabError, match=r"ends at byte .* of .*fetch it again"):
+        load_causal_lm(tmp_path / "cut", dtype="float32")
+
+
+def test_pickles_are_not_loaded(place, tmp_path):
+    shutil.copytree(place.sound, tmp_path / "pickled")
+    (tmp_path / "pickled" / "model.safetensors").unlink()
+    torch.save({}, tmp_path / "pickled" / "pytorch_model.bin")
+    with pytest.raises(RevocabError, match="pickles"):
+        load_causal_lm(tmp_path / "pickled", dtype="float32")
+
+
+# Finite, block by block. -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+def test_broken_rows_by_hand(dtype):
+    rows = torch.full((40, 3), 6e4, dtype=dtype)  # their sum overflows float16, none of them does
+    assert broken_rows(rows) == []
+    rows[7, 2], rows[30, 0], rows[31] = torch.nan, torch.inf, -torch.inf
+    assert broken_rows(rows) == [7, 30, 31]
+    assert broken_rows(rows[:, 0]) == [30, 31]
+    assert broken_rows(torch.tensor([1, 2])) == []
+
+
+def test_rows_are_counted_across_blocks(tmp_path):
+    from safetensors.torch import save_file
+
+    from revocab.models.finite import file_problems
+
+    values = _BLOCK_BYTES // 2
+    width = 1000  # rows that lie across the border of two blocks
+    tensor = torch.zeros(values * 2 // width, width, dtype=torch.bfloat16)
+    border = values // width
+    tensor.view(-1)[values - 1] = torch.nan
+    tensor.view(-1)[values] = torch.inf
+    tensor[-1, -1] = torch.nan
+    save_file({"a": torch.zeros(5), "b": tensor}, tmp_path / "x.safetensors")
+    (problem,) = file_problems(tmp_path, ["x.safetensors"])
+    assert f"b, 2 of {len(tensor)} rows ({border}, {len(tensor) - 1})" in problem
+
+
+# Export. -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value", "reason"),
+    [
+        (torch.float32, torch.nan, "training diverged"),
+        (torch.float16, 1e5, "too large for torch.float16"),
+    ],
+)
+def test_nothing_is_exported_that_is_not_finite(place, tmp_path, dtype, value, reason):
+    model = load_causal_lm(place.sound, dtype="float32")
+    state = model.state_dict()
+    state[UP][4, 1] = value
+    with pytest.raises(RevocabError) as caught:
+        checkpoints.export(model, state, dtype, place.sound, tmp_path / "step-000001")
+    assert f"{UP}, 1 of 64 rows (4)" in str(caught.value) and reason in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+# Overflow on the way. ----------------------------------------------------------------------------
+
+
+def overflowing(tensors):
+    """Finite weights whose logits are not."""
+    tensors[HEAD][5] = 3e38
+
+
+@pytest.mark.parametrize("share_contexts", [True, False])
+def test_scores_that_overflow_are_refused(place, tmp_path, share_contexts):
+    folder = damaged(place.sound, tmp_path / "model", overflowing)
+    options = multiple_choice.Options(share_contexts=share_contexts)
+    with pytest.raises(RevocabError) as caught:
+        multiple_choice.score_checkpoints(
+            "r", [("0", folder)], [place.task], tmp_path / "s.csv", options
+        )
+    text = str(caught.value)
+    assert "task arc_easy_it: " in text and " log-likelihoods of the model are not finite" in text
+    assert "item 0 of arc_easy_it with 'il fornaio'" in text and "even in float32" in text
+    assert not (tmp_path / "s.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("use", "words"),
+    [("generate", 'the prompt beginning "Traduci'), ("efficiency", "prompt 1")],
+)
+def test_logits_that_overflow_are_refused(place, tmp_path, use, words):
+    folder = damaged(place.sound, tmp_path / "model", overflowing)
+    with pytest.raises(RevocabError) as caught:
+        USES[use](place, folder, tmp_path / "out")
+    assert f"logits after {words}" in str(caught.value) and "not finite" in str(caught.value)
+    assert not list((tmp_path / "out").glob("**/*.jsonl"))
+
+
+def test_vllm_outputs_that_overflow_are_refused():
+    def result(total):
+        return types.SimpleNamespace(outputs=[types.SimpleNamespace(cumulative_logprob=total)])
+
+    refuse_outputs([result(-3.5), result(None)], str, "float16")
+    with pytest.raises(RevocabError, match=r"logits after 1 are .* dtype float16; use"):
+        refuse_outputs([result(-3.5), result(float("nan"))], str, "float16")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "step"),
+    [
+        (torch.float16, "--dtype bfloat16 or --dtype float32"),
+        ("bfloat16", "--dtype float32"),
+        (torch.float32, "take another one"),
+    ],
+)
+def test_the_next_step_depends_on_the_dtype(dtype, step):
+    assert cause(dtype).endswith(step)
+
+
+def test_similarity_refuses_embeddings_that_are_not_finite(place, tmp_path):
+    from revocab.analyse.similarity import RunModels, measure
+
+    folder = damaged(place.sound, tmp_path / "model", with_value(EMBEDDING, 9, torch.nan))
+    runs = [
+        RunModels(name, place.sound, last) for name, last in (("a", place.sound), ("b", folder))
+    ]
+    keys = {"steps": (0, 1), "per_kind": 4, "relative": "dot", "seed": 1}
+    with pytest.raises(RevocabError, match=r"1 embeddings are NaN or infinite \(rows 9\)"):
+        measure("g", None, runs, place.sound, **keys)
+
+
+def test_scripts_end_with_one_line_and_code_1(place, tmp_path, repository, monkeypatch, capsys):
+    change, words = DAMAGES["no mlp"]
+    folder = damaged(place.sound, tmp_path / "model", change)
+    arguments = ["--run", "r", "--model", f"0={folder}", "--task", place.task]
+    line = [*arguments, "--out", tmp_path / "scores.csv"]
+    monkeypatch.setattr(sys, "argv", ["score_multiple_choice.py", *map(str, line)])
+    with pytest.raises(SystemExit) as caught:
+        runpy.run_path(
+            str(repository / "scripts" / "score_multiple_choice.py"), run_name="__main__"
+        )
+    said = capsys.readouterr().err
+    assert caught.value.code == 1 and words in said and said.startswith("error: ")
+    assert "LOAD REPORT" not in said and said.count("\n") == 1
+    assert not (tmp_path / "scores.csv").exists()

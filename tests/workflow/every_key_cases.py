@@ -1,0 +1,317 @@
+"""Every key of an experiment, a change of it, and the jobs that it feeds.
+
+A case is (changes of every_key.yaml, jobs): the first change is of the key in question, others keep
+the experiment valid. Jobs are those that read the key themselves, ``rule``, ``rule:wildcards`` or
+``rule:start*``; that everything which uses their results is planned too goes without saying, and so
+do the record of the experiment and the page that shows it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Case = tuple[dict[str, Any], list[str]]
+
+MAIN, SECOND = "adapt_model:main-*", "adapt_model:second-*"
+PACK_PRETRAINING = "pack_tokens:source--sized--pretrain"
+PACK, PACK_STAGED = (
+    "pack_tokens:target--adaptation--adapt",
+    "pack_tokens:target--adaptation--staged",
+)
+FIRST, NEXT = "recipes.staged.stages.0", "recipes.staged.stages.1"
+TASKS, TEXT = "evaluation.multiple_choice.tasks", "evaluation.generation.tasks"
+PARALLEL = "fertility.parallel.source"
+NO_HUB = {f"{PARALLEL}.hub": None}
+OTHER_HELPER = "fetch_model:other-helper"
+
+
+def one(key: str, value: Any, *jobs: str) -> Case:
+    """Return the case of one key that needs no other change."""
+    return {key: value}, list(jobs)
+
+
+def each(prefix: str, jobs: list[str], **values: Any) -> list[Case]:
+    """Return a case for every key below ``prefix``; all of them feed the same jobs."""
+    return [({f"{prefix}.{key}": value}, jobs) for key, value in values.items()]
+
+
+TOP: list[Case] = [
+    one("title", "Another"),
+    one("paper_values", "corrected", "collect_scores"),
+    one("data_root", "elsewhere", "prepare_corpus:en"),
+    one(
+        "seed", 18, "build_stand_in", "pack_tokens", "train_auxiliary", "init_embeddings:second-*",
+        "build_prompts", "measure_similarity", "measure_scale", "compare_runs",
+    ),
+    *each("world", ["build_world"], seed=18, documents=90, parallel=44, questions=44, items=9),
+]  # fmt: skip
+
+CORPORA: list[Case] = [
+    *each(
+        "corpora.it", ["prepare_corpus:it"],
+        language="fr", text_field="body", limit_documents=5, limit_bytes=500, heldout_bytes=900,
+    ),
+    one("corpora.it.source.world", "documents.en", "prepare_corpus:it"),
+    one("corpora.en.source.path", "data/other.jsonl", "prepare_corpus:en"),
+    *each(
+        "corpora.web.source.hub", ["prepare_corpus:web"],
+        id="o/other", name="it", split="test", revision="v2",
+    ),
+]  # fmt: skip
+
+TOKENIZERS: list[Case] = [
+    *each("tokenizers.hub", ["build_tokenizer:hub"], hub="o/other", revision="v2"),
+    one("tokenizers.folder.path", "tokenizers/two", "build_tokenizer:folder"),
+    *each(
+        "tokenizers.spare.substitute", ["build_tokenizer:spare"], hub="o/other", revision="v2"
+    ),
+    one("tokenizers.spare-folder.substitute.path", "tokenizers/two",
+        "build_tokenizer:spare-folder"),
+    *each(
+        "tokenizers.source.train", ["build_tokenizer:source"],
+        alphabet="byte_level", vocabulary_size=500, limit_bytes=900, model="unigram",
+        digits="none", whitespace="single",
+    ),
+    ({"tokenizers.target.train.corpora.it": 0.4, "tokenizers.target.train.corpora.en": 0.6},
+     ["build_tokenizer:target"]),
+    *each(
+        "tokenizers.extended.extend", ["build_tokenizer:extended"],
+        base="target", donor="hub", donor_top=30, limit_bytes=900, add=30,
+    ),
+    ({"tokenizers.extended.extend.corpora.it": 0.4, "tokenizers.extended.extend.corpora.web": 0.6},
+     ["build_tokenizer:extended"]),
+    ({"tokenizers.extended.extend.add_share": 0.5, "tokenizers.extended.extend.add": None},
+     ["build_tokenizer:extended"]),
+    ({"tokenizers.extended.extend.size": 500, "tokenizers.extended.extend.add": None},
+     ["build_tokenizer:extended"]),
+    *[
+        case
+        for name, way, own in (
+            ("optimised", "optimise", {"keep": 0.6, "size": 300}),
+            ("replaced", "replace", {"share": 0.6}),
+        )
+        for case in [
+            *each(
+                f"tokenizers.{name}.{way}", [f"build_tokenizer:{name}"],
+                base="target", donor="hub", donor_top=30, limit_bytes=900, **own,
+            ),
+            ({f"tokenizers.{name}.{way}.corpora.it": 0.9,
+              f"tokenizers.{name}.{way}.corpora.en": 0.1}, [f"build_tokenizer:{name}"]),
+            ({f"tokenizers.{name}.{way}.count_corpora.it": 0.4,
+              f"tokenizers.{name}.{way}.count_corpora.web": 0.6}, [f"build_tokenizer:{name}"]),
+        ]
+    ],
+    one("roles.source.<s>", "document", "intersect_vocabularies:source--*"),
+]  # fmt: skip
+
+RECIPES: list[Case] = [
+    ({"mixtures.adaptation.it": 0.6, "mixtures.adaptation.en": 0.4}, [PACK, PACK_STAGED]),
+    ({"mixtures.even.it": 0.6, "mixtures.even.en": 0.4}, [PACK_STAGED]),
+    ({"mixtures.sized.it": 0.5}, [PACK_PRETRAINING]),
+    one("recipes.pretrain.learning_rate", 0.1, "pretrain_stand_in:built"),
+    one("recipes.pretrain.size_exponent", 0.5, PACK_PRETRAINING),
+    *each(
+        "recipes.adapt", [MAIN],
+        warmup_steps=2, warmup_share=0.5, learning_rate=0.1, schedule="constant",
+        final_learning_rate_share=0.2, adam_beta1=0.8, adam_beta2=0.9, adam_epsilon=1e-6,
+        weight_decay=0.1, gradient_clip=2.0, checkpoint_every=2, precision="bfloat16",
+    ),
+    *each("recipes.adapt", [PACK, MAIN], batch_size=8, steps=12),
+    ({"recipes.adapt.tokens": 4096, "recipes.adapt.steps": None}, [PACK, MAIN]),
+    *each(
+        "recipes.adapt", [PACK],
+        document_start=False, document_end=True, document_masking=True, repeat_corpora=True,
+    ),
+    one("recipes.adapt.sequence_length", 128, PACK, "pack_heldout:target--128"),
+    *each(FIRST, [PACK_STAGED, SECOND], name="earliest"),
+    *each(
+        FIRST, [SECOND],
+        train="attention", warmup_steps=1, warmup_share=0.5, learning_rate=0.1,
+        schedule="constant", final_learning_rate_share=0.2, weight_decay=0.1,
+    ),
+    ({f"{FIRST}.steps": 3, f"{NEXT}.steps": 5}, [PACK_STAGED, SECOND]),
+    ({f"{FIRST}.tokens": 512, f"{FIRST}.steps": None, "recipes.staged.steps": None},
+     [PACK_STAGED, SECOND]),
+    ({f"{FIRST}.share": 0.25, f"{FIRST}.steps": None, f"{NEXT}.share": 0.75, f"{NEXT}.steps": None},
+     [PACK_STAGED, SECOND]),
+    one(f"{FIRST}.mixture", "sized", PACK_STAGED),
+    *each(f"{NEXT}.groups.embeddings", [SECOND], learning_rate=0.1, weight_decay=0.2),
+]  # fmt: skip
+
+MODELS: list[Case] = [
+    *each("models.fetched", ["fetch_model:fetched"], hub="o/other", revision="v2"),
+    one("models.fetched.tokenizer", "folder", "intersect_vocabularies:folder--target",
+        "init_embeddings:second-mean"),
+    one("models.helper.path", "models/two", "fetch_model:helper"),
+    *each(
+        "models.built.pretrain.architecture", ["build_stand_in:built"],
+        family="llama", hidden_size=64, intermediate_size=96, layers=2, heads=4, kv_heads=1,
+        tied=True,
+    ),
+    one("models.built.pretrain.mixture", "even", "pack_tokens:source--even--pretrain"),
+    one("models.built.pretrain.recipe", "adapt", "pack_tokens:source--sized--adapt",
+        "pack_heldout:source--64"),
+]  # fmt: skip
+
+RUNS: list[Case] = [
+    one("runs.main.label", "Another", "collect_scores"),
+    one("runs.main.source", "fetched", "init_embeddings:main-*", "train_auxiliary:target",
+        "score_multiple_choice:main-base", "generate_text:main-base",
+        "measure_efficiency:main-base"),
+    ({"runs.main.target": "extended", "models.helper.tokenizer": "extended"},
+     ["intersect_vocabularies:source--extended", "train_auxiliary:extended",
+      "init_embeddings:main-*", "pack_tokens:extended--adaptation--adapt",
+      "pack_heldout:extended--64"]),
+    one("runs.main.helper", "other-helper", OTHER_HELPER, "init_embeddings:main-sava",
+        "measure_similarity:main"),
+    one("runs.main.mixture", "even", "pack_tokens:target--even--adapt"),
+    one("runs.main.recipe", "staged", MAIN),
+    one("runs.main.identity", "marker", "intersect_vocabularies:source--target",
+        "init_embeddings:main-*"),
+    one("runs.main.methods.fvt.method", "mean", "init_embeddings:main-fvt"),
+    one("runs.main.methods.sava.helper", "other-helper", OTHER_HELPER, "init_embeddings:main-sava"),
+    one("runs.main.methods.sava.anchors", 30, "init_embeddings:main-sava"),
+    one("runs.main.methods.fvt.recipe", "staged", "adapt_model:main-fvt"),
+    one("runs.main.methods.fvt.seed", 4, "init_embeddings:main-fvt"),
+    one("runs.main.methods.fvt.evaluate", True, "score_multiple_choice:main-fvt",
+        "generate_text:main-fvt", "measure_similarity:main"),
+    *each(
+        "auxiliary", ["train_auxiliary:target"],
+        corpora=["it"], dimension=50, epochs=2, min_count=5, buckets=500, limit_documents=9,
+        limit_bytes=900,
+    ),
+]  # fmt: skip
+
+EVALUATION: list[Case] = [
+    one("evaluation.heldout", ["it"], "pack_heldout", "pack_tokens"),
+    one(f"{TASKS}.world_it.family", "sciq", "collect_scores"),
+    one(f"{TASKS}.world_it.language", "fr", "build_task:world_it"),
+    one(f"{TASKS}.harness_it.language", "fr", "collect_scores"),
+    *each(f"{TASKS}.world_it", ["build_task:world_it"], template="mmlu_it", shots=2),
+    one(f"{TASKS}.world_it.data.world", "mmlu.it", "build_task:world_it"),
+    one(f"{TASKS}.path_en.data.path", "items/other.jsonl", "build_task:path_en"),
+    *each(
+        f"{TASKS}.hub_en.data.hub", ["build_task:hub_en"],
+        id="o/other", name="it", split="dev", revision="v2",
+    ),
+    *each(f"{TASKS}.harness_it", ["build_task:harness_it"], harness="arc_en", revision="v2"),
+    *each(
+        "evaluation.multiple_choice", ["score_multiple_choice"],
+        shots=1, limit=10, engine="vllm", long_prompts="cut",
+    ),
+    *each("evaluation.significance", ["compare_runs"], resamples=500),
+    *each(
+        "evaluation.efficiency", ["measure_efficiency"],
+        corpus="it", prompts=8, prompt_characters=500, new_tokens=32, batch_size=4, repeats=5,
+    ),
+    *each("similarity", ["measure_similarity"], anchors=64, relative="cosine"),
+]  # fmt: skip
+
+GENERATION: list[Case] = [
+    one("evaluation.generation.engine", "vllm", "generate_text", "measure_efficiency"),
+    one("evaluation.generation.max_new_tokens", 64, "generate_text"),
+    # The longest length of the experiment is the context of a stand-in.
+    one("evaluation.generation.context_length", 4096, "generate_text", "build_stand_in"),
+    ({"evaluation.generation.steps": ["last"], "tables.generation.steps": ["last"]},
+     ["generate_text:main-sava", "generate_text:main-focus", "generate_text:second-mean"]),
+    one("evaluation.generation.comet_model", "o/other", "score_comet"),
+    one("evaluation.generation.comet_model", None, "score_comet"),
+    one("evaluation.generation.xcomet_model", "o/other", "score_comet"),
+    *each(
+        f"{TEXT}.world", ["build_prompts:world"],
+        kind="question_answering", direction=["it", "en"], shots=2, limit=9, pool_limit=9,
+    ),
+    one(f"{TEXT}.copying.unit", "paragraph", "build_prompts:copying"),
+    *[
+        case
+        for part in ("pool", "test")
+        for case in [
+            one(f"{TEXT}.world.{part}.world", "questions.en.test", "build_prompts:world"),
+            one(f"{TEXT}.paths.{part}.path", "items/other.jsonl", "build_prompts:paths"),
+            one(f"{TEXT}.lines.{part}.lines.en", "items/other.txt", "build_prompts:lines"),
+            *each(
+                f"{TEXT}.hub.{part}.hub", ["build_prompts:hub"],
+                id="o/other", name="en-it", split="train", revision="v2",
+            ),
+            one(f"{TEXT}.hub.{part}.hub.fields.it", "text", "build_prompts:hub"),
+        ]
+    ],
+]  # fmt: skip
+
+TOKENIZER_REPORT: list[Case] = [
+    *each(
+        "fertility", ["measure_fertility"],
+        tokenizers=["source", "target"], corpora=["it"], splitter="unicode", limit_documents=9,
+        limit_bytes=900,
+    ),
+    one("fertility.parallel.languages", ["it", "en"], "measure_fertility"),
+    *each(
+        f"{PARALLEL}.hub", ["measure_fertility"],
+        id="o/other", name="en-it", split="train", revision="v2",
+    ),
+    one(f"{PARALLEL}.hub.fields.it", "text", "measure_fertility"),
+    ({f"{PARALLEL}.world": "parallel.test", **NO_HUB}, ["measure_fertility"]),
+    ({f"{PARALLEL}.path": "items/en.jsonl", **NO_HUB}, ["measure_fertility"]),
+    ({f"{PARALLEL}.lines.it": "items/it.txt", f"{PARALLEL}.lines.en": "items/en.txt", **NO_HUB},
+     ["measure_fertility"]),
+    *each(
+        "parameters.0.architecture", ["count_parameters"],
+        family="mistral", hidden_size=64, intermediate_size=96, layers=2, heads=4, kv_heads=1,
+        tied=True,
+    ),
+    *each("parameters.0", ["count_parameters"], label="Another", vocabulary_size=500),
+    one("intersections", [["source", "folder"]], "intersect_vocabularies:source--folder"),
+    *each(
+        "scale", ["measure_scale"],
+        source_tokenizer="hub", target_tokenizer="hub", hidden_size=64, helper_hidden_size=32,
+    ),
+    one("scale.methods.quick.method", "mean", "measure_scale"),
+    # Methods at scale have no helper, recipe or seed of their own: the record alone changes.
+    *each(
+        "scale.methods.quick", [],
+        helper="helper", recipe="adapt", seed=3, evaluate=False,
+    ),
+]  # fmt: skip
+
+LAYOUT: list[Case] = [
+    *[
+        one(f"tables.{table}.title", "Another", "make_tables")
+        for table in (
+            "parameters", "fertility", "tokenizers", "parity", "choices", "generation",
+            "similarity", "prompts", "significance", "efficiency",
+        )
+    ],
+    *each(
+        "tables.choices", ["make_tables"],
+        group="second", language="en", steps=["last"], columns=["hellaswag"],
+    ),
+    *each("tables.generation", ["make_tables"], group="second", steps=["last"]),
+    one("tables.similarity.groups", ["main", "second"], "make_tables"),
+    one("tables.prompts.tasks", ["hub"], "make_tables"),
+    one("tables.significance.group", "second", "compare_runs:second", "make_tables"),
+    one("tables.significance.step", 4, "compare_runs:main", "make_tables"),
+    *each("tables.significance", ["make_tables"], language="en", against="sava"),
+    one("tables.efficiency.group", "second", "measure_efficiency:second-*", "make_tables"),
+    one("tables.efficiency.runs", ["main-focus"], "measure_efficiency:main-focus", "make_tables"),
+    *[
+        one(f"figures.{figure}.title", "Another", "make_figures")
+        for figure in ("fertility", "counts", "scores", "losses", "similarity")
+    ],
+    *each("figures.scores", ["make_figures"], group="second", language="en"),
+    one("figures.losses.runs", ["main-focus"], "make_figures"),
+    one("figures.similarity.group", "second", "make_figures"),
+]  # fmt: skip
+
+CASES = [
+    *TOP, *CORPORA, *TOKENIZERS, *RECIPES, *MODELS, *RUNS, *EVALUATION, *GENERATION,
+    *TOKENIZER_REPORT, *LAYOUT,
+]  # fmt: skip
+
+#: Keys that are no case above, and why.
+WITHOUT_A_CASE = {
+    "experiment": "another experiment: test_another_id_is_another_experiment",
+    "corpora.*.source.lines.*": "refused: test_config",
+    "corpora.*.source.hub.fields.*": "refused: test_config",
+    "evaluation.multiple_choice.tasks.*.data.lines.*": "refused: test_config",
+    "evaluation.multiple_choice.tasks.*.data.hub.fields.*": "refused: test_config",
+}

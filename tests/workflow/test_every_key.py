@@ -1,0 +1,144 @@
+"""Every key of an experiment, changed alone, plans the jobs that it feeds and no others."""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+from collections.abc import Iterator
+from typing import Annotated, Any, Union, get_args, get_origin
+
+import pytest
+from every_key_cases import CASES, WITHOUT_A_CASE
+from planning import changed
+from pydantic import BaseModel
+
+from revocab.config.schema import Experiment
+
+#: Planned whenever anything in the file changes: the record of it, and the page that shows it.
+RECORD = ["write_experiment"]
+
+
+def members(annotation: Any) -> list[Any]:
+    """Return the types that an annotation allows, None aside."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return members(get_args(annotation)[0])
+    if origin in (Union, types.UnionType):
+        return [one for part in get_args(annotation) for one in members(part)]
+    return [] if annotation is type(None) else [annotation]
+
+
+def is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+def schema_keys(annotation: Any, prefix: str = "") -> Iterator[str]:
+    """Yield every key of the schema; ``*`` is an id or a place in a list, ``[kind]`` a table's."""
+    for kind in members(annotation):
+        if is_model(kind):
+            tag = kind.model_fields.get("kind") if len(members(annotation)) > 1 else None
+            place = f"{prefix}[{get_args(tag.annotation)[0]}]" if tag else prefix
+            for name, field in kind.model_fields.items():
+                if not (tag and name == "kind"):
+                    yield from schema_keys(field.annotation, f"{place}.{name}".lstrip("."))
+        elif get_origin(kind) is dict:
+            yield from schema_keys(get_args(kind)[1], f"{prefix}.*")
+        elif get_origin(kind) is list and any(map(is_model, members(get_args(kind)[0]))):
+            yield from schema_keys(get_args(kind)[0], f"{prefix}.*")
+        else:
+            yield prefix
+
+
+def pattern(key: str) -> re.Pattern[str]:
+    """Return what a changed key matches of a schema key (a table's kind is its own)."""
+    return re.compile(re.escape(key).replace(r"\*", r"[^.\[]+"))
+
+
+def with_kind(key: str, values: dict[str, Any]) -> str:
+    """Return a changed key with the kind of its table or figure, as schema keys have it."""
+    section, _, rest = key.partition(".")
+    if section not in ("tables", "figures"):
+        return key
+    name, _, rest = rest.partition(".")
+    return f"{section}.{name}[{values[section][name]['kind']}].{rest}"
+
+
+def test_every_key_of_the_schema_is_a_case(finished):
+    keys = set(schema_keys(Experiment))
+    covered = {with_kind(next(iter(changes)), finished.values) for changes, _ in CASES}
+    missing = {key for key in keys if not any(pattern(key).fullmatch(one) for one in covered)}
+    assert missing == set(WITHOUT_A_CASE)
+
+
+def test_nothing_changed_plans_nothing(finished):
+    assert finished.plan().needed == set()
+
+
+def without_settings(jobs: set[str]) -> set[str]:
+    """Return jobs without those that hand parts of the report what they read; the parts count."""
+    return {job for job in jobs if not job.startswith("write_settings")}
+
+
+@pytest.mark.parametrize(
+    ("changes", "jobs"),
+    CASES,
+    ids=[f"{key}={value}" for changes, _ in CASES for key, value in [next(iter(changes.items()))]],
+)
+def test_a_changed_key_plans_what_it_feeds(finished, monkeypatch, changes, jobs):
+    monkeypatch.setenv("REVOCAB_VLLM_PYTHON", sys.executable)
+    assert changed(finished.values, changes) != finished.values
+    plan = finished.plan(changes)
+    assert without_settings(plan.needed) == without_settings(plan.fed([*jobs, *RECORD]))
+
+
+def test_other_shares_pack_and_train_again(finished):
+    shares = {"mixtures.adaptation.it": 0.6, "mixtures.adaptation.en": 0.4}
+    assert finished.plan(shares).rules() == {
+        "pack_tokens", "adapt_model", "score_multiple_choice", "generate_text", "score_comet",
+        "measure_efficiency", "measure_similarity", "compare_runs", "collect_scores", "make_tables",
+        "make_figures", "check_artefacts", "build_report", "write_experiment",
+    }  # fmt: skip
+
+
+def test_another_id_is_another_experiment(finished):
+    plan = finished.plan({"experiment": "another"})
+    assert plan.needed == set(plan.jobs)
+
+
+def test_comet_switched_on_scores_the_texts_that_are_there(finished):
+    off = {"evaluation.generation.comet_model": None, "evaluation.generation.xcomet_model": None}
+    assert finished.plan(off).rules() == {
+        "collect_scores", "compare_runs", "make_tables", "make_figures", "check_artefacts",
+        "build_report", "write_experiment", "write_settings",
+    }  # fmt: skip
+
+
+MACHINES = {
+    "threads": {"overwrite_threads": {"adapt_model": 8, "build_tokenizer": 4}, "cores": 16},
+    "training": {
+        "default_resources": {
+            "micro_batch": 2, "gpu": 4, "fsdp": 1, "activation_checkpointing": 1, "compile": 1,
+            "tensorboard": 1, "peak_flops": 10**15, "watts": 700, "carbon_intensity": 300,
+        }
+    },
+    "launcher": {"default_resources": {"accelerate": "fsdp-one-node", "gpu": 8}},
+    "shards": {"default_resources": {"shard_bytes": 1000}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_another_machine_plans_nothing(finished, machine):
+    assert finished.plan(**MACHINES[machine]).needed == set()
+
+
+def test_a_moved_environment_plans_nothing(finished, monkeypatch, tmp_path):
+    interpreter = tmp_path / "bin" / "python"
+    interpreter.parent.mkdir()
+    interpreter.touch()
+    monkeypatch.setattr(sys, "executable", str(interpreter))
+    monkeypatch.setenv("REVOCAB_COMET_PYTHON", str(interpreter))
+    plan = finished.plan()
+    assert plan.needed == set()
+    assert str(interpreter) in plan.jobs["collect_scores"].shellcmd
+    assert str(interpreter) in plan.jobs["score_comet:main-sava"].shellcmd

@@ -1,0 +1,72 @@
+"""Every shipped experiment, alone and with every overlay, plans the right jobs."""
+
+from __future__ import annotations
+
+import pytest
+from run_snakemake import dry_run
+
+#: The number of jobs of some rules, by the files of one call.
+SHIPPED = {
+    ("demo",): {
+        "pretrain_stand_in": 5, "init_embeddings": 13, "adapt_model": 13,
+        "score_multiple_choice": 11, "generate_text": 11, "build_task": 12, "build_prompts": 3,
+        "make_tables": 1, "make_figures": 1,
+    },
+    ("demo", "evaluation-extra"): {"build_prompts": 4, "compare_runs": 1, "measure_efficiency": 2},
+    ("demo", "constructions"): {"build_tokenizer": 8},
+    ("demo", "stage-mixtures"): {"adapt_model": 13},
+    ("paper",): {
+        "fetch_model": 5, "pretrain_stand_in": 0, "adapt_model": 9 + 3,
+        "score_multiple_choice": 6 + 4, "intersect_vocabularies": 2, "prepare_corpus": 4,
+        "measure_similarity": 2,
+    },
+    ("paper", "pico-paper"): {"adapt_model": 12, "score_comet": 10},
+    ("paper", "without-comet"): {"adapt_model": 12, "score_comet": 0},
+    ("paper", "tasks-gosal"): {"build_task": 12 + 7},
+    ("paper", "tasks-itabench"): {"build_task": 12 + 6},
+    ("paper", "tasks-vocadt"): {"build_task": 12 + 27},
+    ("one-gpu",): {"fetch_model": 2, "adapt_model": 5, "intersect_vocabularies": 1},
+    ("local-data",): {"pretrain_stand_in": 2, "measure_scale": 1},
+    ("local-data", "tasks-local"): {"pretrain_stand_in": 2, "measure_scale": 1},
+}  # fmt: skip
+
+
+def test_every_file_is_planned(repository):
+    files = {*repository.glob("config/*.yaml"), *repository.glob("config/overlays/*.yaml")}
+    assert {file.stem for file in files} == {name for names in SHIPPED for name in names}
+
+
+def plan(repository, names, *more):
+    first, *overlays = names
+    files = [f"config/{first}.yaml", *(f"config/overlays/{name}.yaml" for name in overlays)]
+    jobs = dry_run(repository, *more, "--configfile", *files)
+    expected = SHIPPED[names]
+    assert {rule: jobs.get(rule, 0) for rule in expected} == expected
+    assert jobs["build_report"] == 1
+
+
+def named(local: bool):
+    """Return the calls that need the data folder, or the others, as parameters."""
+    found = [names for names in SHIPPED if (names[0] == "local-data") == local]
+    return pytest.mark.parametrize("names", found, ids="+".join)
+
+
+@named(local=False)
+def test_plan(repository, names):
+    plan(repository, names)
+
+
+@pytest.mark.shared_data
+@named(local=True)
+def test_plan_on_the_data_folder(repository, names, shared_folder):
+    plan(repository, names, "--config", f"data_root={shared_folder}")
+
+
+def test_a_call_without_an_experiment_plans_the_demo(repository):
+    jobs = dry_run(repository)
+    assert {rule: jobs[rule] for rule in SHIPPED["demo",]} == SHIPPED["demo",]
+
+
+def test_slurm_profile_plans(repository):
+    jobs = dry_run(repository, "--configfile", "config/paper.yaml", "--profile", "profiles/slurm")
+    assert jobs["adapt_model"] == 12
