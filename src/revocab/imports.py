@@ -10,9 +10,19 @@ from pathlib import Path
 PACKAGE = "revocab"
 
 
+class Running(ast.NodeTransformer):
+    """Leave out what stands under ``if TYPE_CHECKING:``, which never runs."""
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        """Return a condition's statements that can run."""
+        self.generic_visit(node)
+        types_only = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        return node.orelse if types_only else node
+
+
 def imported_names(source: str) -> Iterator[str]:
-    """Yield the dotted names of ours that a source text imports, lazily or not."""
-    for node in ast.walk(ast.parse(source)):
+    """Yield the dotted names of ours that a source text imports when it runs, lazily or not."""
+    for node in ast.walk(Running().visit(ast.parse(source))):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield node.module
             # ``from revocab.initialise import methods`` may name a module or an attribute.

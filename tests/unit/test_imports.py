@@ -1,4 +1,4 @@
-"""Which files a rule depends on: lazy imports count, strangers do not, cycles end."""
+"""Which files a rule depends on: lazy imports count, strangers and types do not, cycles end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ def test_closure_follows_lazy_imports_and_cycles(tmp_path):
         "src/revocab/__init__.py": "",
         "src/revocab/part/__init__.py": "",
         "src/revocab/part/a.py": "def f():\n    from revocab.part.b import g\n",
-        "src/revocab/part/b.py": "import json\nfrom revocab.part import a\n",
+        "src/revocab/part/b.py": "import json\nfrom revocab.part import a\n"
+        "if TYPE_CHECKING:\n    from revocab.part.unused import T\n",
         "src/revocab/part/unused.py": "",
         "src/revocab/found/one.py": "",
         "script.py": "import os\nfrom revocab.part.a import f\n",

@@ -2,6 +2,13 @@
 from revocab.config.reads import READ
 from revocab.plan import report as page
 
+# What the page shows is found at run time; labels, metrics and chance levels are data.
+SHOWN = ("report/tables", "report/figures", "report/claims", "initialise/methods")
+LABELS = [
+    "src/revocab/evaluation/families.yaml",
+    *sorted(map(str, Path("src/revocab/languages").glob("*.yaml"))),
+]
+
 
 localrules:
     write_experiment,
@@ -40,6 +47,7 @@ rule collect_scores:
     input:
         unpack(needs("collect_scores")),
         code=code("collect_scores"),
+        labels=LABELS,
     output:
         parquet=f"{RESULTS}/scores.parquet",
         csv=f"{RESULTS}/scores.csv",
@@ -57,7 +65,8 @@ rule collect_scores:
 rule make_tables:
     input:
         unpack(needs("make_tables")),
-        code=code("make_tables"),
+        code=code("make_tables", "report/tables", "initialise/methods"),
+        labels=LABELS,
     output:
         page.tables(PLAN),
     log:
@@ -74,7 +83,8 @@ rule make_tables:
 rule make_figures:
     input:
         unpack(needs("make_figures")),
-        code=code("make_figures"),
+        code=code("make_figures", "report/figures", "initialise/methods"),
+        labels=LABELS,
     output:
         page.figures(PLAN),
     log:
@@ -91,7 +101,8 @@ rule make_figures:
 rule check_artefacts:
     input:
         unpack(needs("check_artefacts")),
-        code=code("check_artefacts"),
+        code=code("check_artefacts", "report/tables", "initialise/methods"),
+        labels=LABELS,
     output:
         f"{RESULTS}/checks.json",
     log:
@@ -109,7 +120,8 @@ rule build_report:
     input:
         unpack(needs("build_report")),
         template="src/revocab/report/templates/report.html.j2",
-        code=code("build_report"),
+        code=code("build_report", *SHOWN),
+        labels=LABELS,
     output:
         report(f"{RESULTS}/report.html", caption="../report/report.rst", category="Report"),
     log:
