@@ -123,7 +123,7 @@ root = fake_results(folder / "results" / "demo", tables=tables, figures=figures)
 make_tables(root, root / "tables")
 make_figures(root, root / "figures")
 build_report(root, root / "report.html")
-assert (root / "tables" / "table01.csv").read_text() == "Group,Runs\\nmistral,7\\nllama,4\\n"
+assert (root / "tables" / "table01.csv").read_text() == "Group,Runs\\nmistral,7.0\\nllama,4.0\\n"
 page = (root / "report.html").read_text()
 assert "A caption of its own." in page and "data:image/svg+xml" in page and "There are runs" in page
 """
