@@ -1,13 +1,31 @@
-"""Which of our own files a script stands on, read from its imports: the code inputs of a rule."""
+"""Which of our own modules a script stands on, and a hash of what they compute.
+
+The hash changes with what the modules do, and not with their comments, docstrings or layout.
+Modules that only speak or draw are left out, so that another colour trains no model again.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 
 PACKAGE = "revocab"
+#: Modules, relative to the package, on which no number depends: command lines, progress, pictures.
+SPEAKING = frozenset(
+    {
+        "cli.py",
+        "command.py",
+        "flags.py",
+        "progress.py",
+        "initialise/diagnostics_figure.py",
+        "report/style.py",
+    }
+)
+#: What a method (``Method(...)``) is called, and how its lines are drawn: no number depends on it.
+LABELS = frozenset({"label", "summary", "citation", "colour", "dash", "variant_colours"})
 
 
 class Running(ast.NodeTransformer):
@@ -51,19 +69,57 @@ def direct(path: Path, root: Path) -> tuple[Path, ...]:
     return tuple(sorted({file for name in names for file in module_files(name, root)}))
 
 
-def closure(script: Path, root: Path, extra: tuple[str, ...] = ()) -> list[Path]:
+def closure(
+    script: Path,
+    root: Path,
+    extra: tuple[str, ...] = (),
+    without: Collection[str] = (),
+) -> list[Path]:
     """Return ``script`` and every file of ours below it, sorted after the script.
 
     ``extra`` names folders below the package whose modules are found at run time and not imported
-    by name (the methods), relative to the package.
+    by name (the methods), relative to the package. ``without`` names modules that are left out,
+    with what only they import.
     """
+    left_out = {root / PACKAGE / name for name in without}
     waiting = [script]
     for folder in extra:
         waiting += sorted((root / PACKAGE / folder).glob("*.py"))
     found: set[Path] = set()
     while waiting:
         path = waiting.pop()
-        if path not in found:
+        if path not in found and path not in left_out:
             found.add(path)
             waiting += direct(path, root)
     return [script, *sorted(found - {script})]
+
+
+def identity(script: Path, root: Path, extra: tuple[str, ...] = (), *, shows: bool = False) -> str:
+    """Return a hash of what a script computes: equal for code that differs in words alone.
+
+    ``shows``: tables, pictures or a page are its result, so that the modules which draw and the
+    labels of methods count as well.
+    """
+    files = closure(script, root, extra, () if shows else SPEAKING)
+    digest = hashlib.sha256()
+    for path in files:
+        name = path.relative_to(root) if path.is_relative_to(root) else path.name
+        digest.update(f"{name}\0{meaning(path, shows)}\0".encode())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def meaning(path: Path, labels: bool = False) -> str:
+    """Return a module's syntax tree as text, without docstrings, comments and places.
+
+    The labels and colours of methods are in it only with ``labels``.
+    """
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+        method = isinstance(node, ast.Call) and getattr(node.func, "id", None) == "Method"
+        if method and not labels:
+            node.keywords = [one for one in node.keywords if one.arg not in LABELS]
+    return ast.dump(tree, annotate_fields=False)

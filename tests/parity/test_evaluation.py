@@ -12,7 +12,8 @@ import pytest
 from evaluation_toys import IT_ROWS, TWIN_ROWS, plant_twins, write_model, write_task
 
 from revocab.evaluation import harness
-from revocab.evaluation.multiple_choice import Options, Scorer
+from revocab.evaluation.multiple_choice import Scorer
+from revocab.evaluation.options import Scoring
 
 
 def command_line(task: Path, model: Path, folder: Path, limit: int) -> dict[str, float]:
@@ -41,7 +42,7 @@ def command_line(task: Path, model: Path, folder: Path, limit: int) -> dict[str,
 def test_scores_equal_the_command_line(tmp_path_factory, repository, share_contexts, cli_scores):
     model, task, expected = cli_scores
     harness.quiet()
-    scorer = Scorer([task], Options(limit=10, share_contexts=share_contexts, device="cpu"))
+    scorer = Scorer([task], Scoring(limit=10, share_contexts=share_contexts, device="cpu"))
     rows = {row["metric"]: row for row in scorer.score(scorer.load(model), task.stem)}
     for metric in ("acc", "acc_norm"):
         assert rows[metric]["value"] == expected[f"{metric},none"]
@@ -74,7 +75,7 @@ def test_items_equal_the_harness_where_rounding_decides(tmp_path, repository):
         device="cpu",
         batch_size=8,
     )
-    scorer = Scorer(tasks, Options(batch_size=8, share_contexts=True, device="cpu"))
+    scorer = Scorer(tasks, Scoring(batch_size=8, share_contexts=True, device="cpu"))
     loaded = scorer.load(model)
     for task in tasks:
         for row in scorer.score(loaded, task.stem):

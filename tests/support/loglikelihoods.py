@@ -14,10 +14,11 @@ def main() -> None:
     """Evaluate the tasks one after another, as the script of the rule does."""
     engine, model, *tasks = sys.argv[1:]
     from revocab.evaluation import harness
-    from revocab.evaluation.multiple_choice import Options, Scorer
+    from revocab.evaluation.multiple_choice import Scorer
+    from revocab.evaluation.options import Scoring
 
     harness.quiet()
-    scorer = Scorer([Path(task) for task in tasks], Options(engine=engine, device="cpu"))
+    scorer = Scorer([Path(task) for task in tasks], Scoring(engine=engine, device="cpu"))
     loaded = scorer.load(Path(model))
     found = {}
     for name in scorer.paths:

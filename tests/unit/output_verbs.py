@@ -13,7 +13,6 @@ from pathlib import Path
 from fake_results import fake_results
 from toy_models import SOURCE_WORDS, TARGET_WORDS
 
-from revocab import cli
 from revocab.claim import CLAIM
 from revocab.io import read_json, write_json, write_jsonl
 
@@ -23,6 +22,12 @@ SHAPE = (
     *("--family", "mistral", "--hidden-size", 32, "--intermediate-size", 48, "--layers", 2),
     *("--heads", 4, "--kv-heads", 2, "--context-length", 64, "--seed", 1),
 )
+
+
+def similarity_inputs(model: str) -> str:
+    """Return the inputs of measure_similarity as a rule passes them."""
+    runs = {"first": {"a": model}, "last": {"a": model}}
+    return json.dumps({"target_tokenizer": model, "helper": model, **runs})
 
 
 @dataclass(frozen=True)
@@ -43,21 +48,21 @@ VERBS = [
     Verb(
         "build_demoworld",
         lambda given, made: [
-            *("--seed", 3, "--documents", 4, "--parallel", 8, "--questions", 8, "--items", 3)
+            *("--seed", 3, "--documents", 10, "--parallel", 20, "--questions", 20, "--items", 4)
         ],
         "",
     ),
     Verb(
         "prepare_corpus",
         lambda given, made: [
-            *("--corpus", "it", "--language", "it", "--file", given / "text/it.jsonl"),
+            *("--corpus", "it", "--language", "it", "--files", given / "text/it.jsonl"),
             *("--heldout-bytes", 200),
         ],
         "text",
     ),
     Verb(
         "build_tokenizer",
-        lambda given, made: ["substitute", "--option", f"path={given / 'source'}"],
+        lambda given, made: ["--construction", "substitute", "--path", given / "source"],
         "source",
     ),
     Verb(
@@ -74,16 +79,16 @@ VERBS = [
     Verb(
         "measure_fertility",
         lambda given, made: [
-            *("--tokenizer", f"s={given / 'source'}"),
-            *("--corpus", f"it={made / 'prepare_corpus'}", "--splitter", "unicode"),
+            *("--tokenizers", f"s={given / 'source'}"),
+            *("--corpora", f"it={made / 'prepare_corpus'}", "--splitter", "unicode"),
         ],
         "source",
     ),
     Verb(
         "train_auxiliary",
         lambda given, made: [
-            *("--target-tokenizer", given / "target", "--source-tokenizer", given / "source"),
-            *("--corpus", f"it={made / 'prepare_corpus'}", "--dimension", 4, "--epochs", 1),
+            *("--target-tokenizer", given / "target", "--source-tokenizers", given / "source"),
+            *("--corpora", f"it={made / 'prepare_corpus'}", "--dimension", 4, "--epochs", 1),
             *("--min-count", 1, "--buckets", 50),
         ],
         "source",
@@ -101,23 +106,23 @@ VERBS = [
         lambda given, made: [
             *("--source-tokenizer", given / "source", "--target-tokenizer", given / "target"),
             *("--hidden-size", 8, "--helper-hidden-size", 8, "--seed", 1),
-            *("--method", 'mean={"method": "mean"}'),
+            *("--methods", 'mean={"method": "mean"}'),
         ],
         "source",
     ),
     Verb(
         "measure_similarity",
         lambda given, made: [
-            *("--group", "g", "--target-tokenizer", given / "source", "--anchors", 4),
-            *("--run", f"a={given / 'source'}={given / 'source'}", "--last-step", 2),
-            *("--helper", f"h={given / 'source'}", "--seed", 1),
+            *("--inputs", similarity_inputs(str(given / "source"))),
+            *("--job", '{"group": "g", "helper": "h", "anchors": 4, "last_step": 2, "seed": 1}'),
         ],
         "source",
     ),
     Verb(
         "pack_tokens",
         lambda given, made: [
-            *("--tokenizer", given / "source", "--corpus", f"it=1.0={made / 'prepare_corpus'}"),
+            *("--tokenizer", given / "source", "--corpora", f"it={made / 'prepare_corpus'}"),
+            *("--shares", "it=1.0"),
             *("--sequence-length", 16, "--rows", 8, "--seed", 1, "--shard-bytes", 128),
         ],
         "source",
@@ -125,7 +130,7 @@ VERBS = [
     Verb(
         "pack_heldout",
         lambda given, made: [
-            *("--tokenizer", given / "source", "--corpus", f"it={made / 'prepare_corpus'}"),
+            *("--tokenizer", given / "source", "--corpora", f"it={made / 'prepare_corpus'}"),
             *("--sequence-length", 16),
         ],
         "source",
@@ -142,7 +147,7 @@ VERBS = [
     Verb(
         "generate_text",
         lambda given, made: [
-            *("--run", "r", "--model", f"0={given / 'source'}", "--model", f"2={given / 'source'}"),
+            *("--run", "r", "--models", f"0={given / 'source'}", f"2={given / 'source'}"),
             *("--prompts", f"q={given / 'prompts/q.jsonl'}", "--engine", "transformers"),
             *("--max-new-tokens", 2, "--context-length", 64, "--device", "cpu"),
         ],
@@ -176,6 +181,7 @@ def write_inputs(given: Path, toys: Path) -> None:
     words = [*SOURCE_WORDS, *TARGET_WORDS]
     texts = [" ".join(words[n:] + words[:n]) for n in range(20)]
     write_jsonl(given / "text/it.jsonl", [{"text": text} for text in texts])
+    (given / "text/it.yaml").write_text("task: x\n")
     query = {"id": "q", "context": "il gatto", "question": "chi?", "answers": ["il cane"]}
     row = {"id": "q", "kind": "question_answering", "direction": ["it"], "shots": []}
     prompt = {**row, "query": query, "references": ["il cane"], "prompt": "…"}
@@ -190,14 +196,14 @@ def write_inputs(given: Path, toys: Path) -> None:
 
 
 def call(verb: Verb, given: Path, made: Path, out: Path | str, monkeypatch, *more: object) -> int:
-    """Run a verb's ``main`` in this process; return its exit status."""
+    """Run a verb's script in this process; return its exit status."""
     script = str(SCRIPTS / f"{verb.script}.py")
     place = Path(out, verb.below) if verb.below else out
     arguments = [*verb.arguments(given, made), verb.flag, place, *more]
     monkeypatch.setattr(sys, "argv", [script, *map(str, arguments)])
     monkeypatch.setattr("revocab.training.startup.pretend_absent", lambda *names: None)
     try:
-        cli.run(runpy.run_path(script)["main"])
+        runpy.run_path(script, run_name="__main__")
     except SystemExit as ended:
         return ended.code
     return 0

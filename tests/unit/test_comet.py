@@ -54,8 +54,8 @@ def test_real_comet_on_random_checkpoints(comet_python, repository, tmp_path):
     assert len(set(expected["comet22"])) == len(set(expected["xcomet"])) == 2
     prompts, generation = write_outputs(tmp_path)
     out = generation / "comet.csv"
-    models = ["--model", f"comet22={tmp_path}/models/comet22/checkpoints/model.ckpt"]
-    models += ["--model", f"xcomet={tmp_path}/models/xcomet"]
+    models = ["--models", f"comet22={tmp_path}/models/comet22/checkpoints/model.ckpt"]
+    models += [f"xcomet={tmp_path}/models/xcomet"]
     arguments = ["--run", "r", "--generation", generation, "--prompts", f"flores_en_it={prompts}"]
     done = subprocess.run(
         [comet_python, repository / "scripts/score_comet.py", *arguments, *models, "--out", out],
@@ -97,7 +97,7 @@ def test_a_killed_run_continues(tmp_path, monkeypatch):
     monkeypatch.setattr(comet, "Comet", Counting)
     monkeypatch.setattr(Counting, "calls", [])
     out = generation / "comet.csv"
-    arguments = ("r", generation, [("flores_en_it", prompts)], [("comet22", "a"), ("xcomet", "b")])
+    arguments = ("r", generation, {"flores_en_it": prompts}, {"comet22": "a", "xcomet": "b"})
     with pytest.raises(KeyboardInterrupt):
         score_run(*arguments, out)
     assert not out.exists() and len(Counting.calls) == 2
@@ -126,7 +126,7 @@ def test_without_the_environment_the_script_names_the_next_step(repository, tmp_
         [
             sys.executable, repository / "scripts/score_comet.py", "--run", "r",
             "--generation", generation, "--prompts", f"flores_en_it={prompts}",
-            "--model", "comet22=org/model", "--out", tmp_path / "c.csv",
+            "--models", "comet22=org/model", "--out", tmp_path / "c.csv",
         ],
         capture_output=True, text=True, check=False,
     )  # fmt: skip

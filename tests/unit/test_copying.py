@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from revocab.errors import RevocabError
 from revocab.evaluation.copying import common_length, sentences, units
 from revocab.evaluation.engines import TransformersEngine
-from revocab.evaluation.generate import Options, generate_task
+from revocab.evaluation.generate import generate_task
+from revocab.evaluation.options import Generating
 from revocab.evaluation.prompts import PromptJob, build_prompts
 from revocab.io import write_jsonl
 
@@ -116,7 +117,7 @@ def test_a_perfect_copy_and_a_short_one(files, tmp_path):
 
     folder = write_model(tmp_path / "model", context_length=512)
     engine = Parrot(folder, batch_size=4, device="cpu", dtype="float32")
-    options = Options(max_new_tokens=64, context_length=512)
+    options = Generating(max_new_tokens=64, context_length=512)
     made = generate_task(engine, prompts(files), options)
     values = {one.metric: one.value for one in task_scores("copying", ["it"], made)}
     assert values == {"copy_ratio": pytest.approx(100), "copied": pytest.approx(100)}
@@ -131,4 +132,4 @@ def test_no_prompt_fits(files, tmp_path):
     folder = write_model(tmp_path / "model", context_length=32)
     engine = Parrot(folder, batch_size=4, device="cpu", dtype="float32")
     with pytest.raises(RevocabError, match="no prompt of this task fits"):
-        generate_task(engine, prompts(files), Options(max_new_tokens=28, context_length=512))
+        generate_task(engine, prompts(files), Generating(max_new_tokens=28, context_length=512))

@@ -11,12 +11,13 @@ from evaluation_toys import write_model
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from revocab.errors import RevocabError
-from revocab.evaluation.efficiency import Options, measure, read_text, timings
+from revocab.evaluation.efficiency import measure, read_text, timings
+from revocab.evaluation.options import Timing
 from revocab.io import read_json, write_jsonl
 from revocab.models.cache import cache_bytes_per_token
 from revocab.models.safetensors_files import parameter_bytes
 
-SMALL = Options(
+SMALL = Timing(
     prompts=4, prompt_characters=60, new_tokens=6, batch_size=2, repeats=1, engine="transformers"
 )
 
@@ -39,7 +40,7 @@ class Clock:
 
 def test_times_are_taken_apart():
     prompts = [[0] * 20] * 4
-    found = timings(Clock(), prompts, Options(new_tokens=11, batch_size=2, repeats=3))
+    found = timings(Clock(), prompts, Timing(new_tokens=11, batch_size=2, repeats=3))
     assert found["prompt"] == pytest.approx(0.080)
     # Two batches, each of two rows, write ten tokens after the first in 0.1 s.
     assert found["rate"] == pytest.approx(4 * 10 / 0.2)

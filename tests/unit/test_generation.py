@@ -14,7 +14,8 @@ from revocab.claim import CLAIM
 from revocab.errors import RevocabError
 from revocab.evaluation import engines, generate
 from revocab.evaluation.engines import BlankLine, TransformersEngine, cut
-from revocab.evaluation.generate import Options, generate_checkpoints, generate_task
+from revocab.evaluation.generate import generate_checkpoints, generate_task
+from revocab.evaluation.options import Generating
 from revocab.evaluation.prompts import prompt_row
 from revocab.io import read_json, read_jsonl, write_jsonl
 
@@ -40,15 +41,15 @@ PROMPTS = {
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
     folder = tmp_path_factory.mktemp("generation")
-    return [(str(s), write_model(folder / f"step-{s}", seed=s, context_length=256)) for s in (0, 4)]
+    return {s: write_model(folder / f"step-{s}", seed=s, context_length=256) for s in (0, 4)}
 
 
 @pytest.fixture
 def prompts(tmp_path):
-    paths = []
+    paths = {}
     for name, rows in PROMPTS.items():
         write_jsonl(tmp_path / f"{name}.jsonl", rows)
-        paths.append((name, tmp_path / f"{name}.jsonl"))
+        paths[name] = tmp_path / f"{name}.jsonl"
     return paths
 
 
@@ -104,7 +105,7 @@ def scripted(engine, monkeypatch, texts):
 
 
 def test_each_row_ends_where_its_text_ends(models, monkeypatch):
-    engine = load(models[0][1])
+    engine = load(models[0])
     texts = [" il gatto\n\nText: altro", " il pane", " il cielo è azzurro e sereno, e così via"]
     scripted(engine, monkeypatch, texts)
     prompts = [engine.encode("Text: uno\nTranslation:")] * 3
@@ -118,7 +119,7 @@ def test_each_row_ends_where_its_text_ends(models, monkeypatch):
 
 
 def test_generation_stops_when_every_row_has_its_blank_line(models, monkeypatch):
-    engine = load(models[0][1])
+    engine = load(models[0])
     scripted(engine, monkeypatch, [" il gatto\n\nText: altro testo ancora"] * 2)
     made = engine.generate([engine.encode("Text:")] * 2, 60)
     with_mark = len(engine.tokenizer(" il gatto\n\n", add_special_tokens=False)["input_ids"])
@@ -128,7 +129,7 @@ def test_generation_stops_when_every_row_has_its_blank_line(models, monkeypatch)
 def test_blank_line_criterion_looks_past_the_prompt(models):
     import torch
 
-    engine = load(models[0][1])
+    engine = load(models[0])
     prompt = engine.tokenizer("a\n\n", add_special_tokens=False)["input_ids"]
     more = engine.tokenizer("b\n", add_special_tokens=False)["input_ids"]
     criterion = BlankLine(engine.tokenizer, len(prompt))
@@ -142,16 +143,16 @@ def test_cut():
 
 
 def test_long_prompts_lose_shots_and_say_so(models):
-    engine = load(models[0][1])
+    engine = load(models[0])
     row = translation(0, 3)
     lengths = [len(engine.encode(generate.render(row, shots))) for shots in range(4)]
     new = 8
     for shots, length in enumerate(lengths):
-        options = Options(max_new_tokens=new, context_length=length + new)
+        options = Generating(max_new_tokens=new, context_length=length + new)
         (made,) = generate_task(engine, [row], options)
         assert (made["shots_used"], made["prompt_tokens"]) == (shots, length)
         assert made["prompt"] == generate.render(row, shots)
-    options = Options(max_new_tokens=new, context_length=lengths[0] + new)
+    options = Generating(max_new_tokens=new, context_length=lengths[0] + new)
     made, _ = generate_task(engine, [translation(4, 3), row], options)
     assert made["finish_reason"] == "prompt_too_long"
     assert made["output"] == "" and made["output_tokens"] == 0
@@ -162,14 +163,14 @@ def test_long_prompts_lose_shots_and_say_so(models):
 
 def test_the_models_own_context_counts_too(models, tmp_path):
     engine = load(write_model(tmp_path / "short", context_length=64))
-    made = generate_task(engine, [translation(0, 3)], Options(16, 2048))
+    made = generate_task(engine, [translation(0, 3)], Generating(max_new_tokens=16))
     assert made[0]["prompt_tokens"] <= 48
     assert made[0]["shots_used"] < 3
 
 
 def test_folder(models, prompts, tmp_path):
     out = tmp_path / "generation"
-    options = Options(max_new_tokens=6, context_length=200, engine="transformers", limit=5)
+    options = Generating(max_new_tokens=6, context_length=200, engine="transformers", limit=5)
     generate_checkpoints("llama-sava", models, prompts, out, options)
     made = list(read_jsonl(out / "step-000004" / "flores_en_it.jsonl"))
     assert list(made[0]) == [
@@ -214,7 +215,7 @@ def test_folder(models, prompts, tmp_path):
 
 def test_a_killed_run_continues(models, prompts, tmp_path, monkeypatch):
     out, calls = tmp_path / "generation", []
-    options = Options(max_new_tokens=4, context_length=200, engine="transformers")
+    options = Generating(max_new_tokens=4, context_length=200, engine="transformers")
     task = generate.generate_task
 
     def interrupted(*arguments):
@@ -237,10 +238,10 @@ def test_bad_arguments_are_all_listed(models, tmp_path):
     with pytest.raises(RevocabError) as caught:
         generate_checkpoints(
             "r",
-            [("0", tmp_path / "absent")],
-            [("t", tmp_path / "absent.jsonl")],
+            {0: tmp_path / "absent"},
+            {"t": tmp_path / "absent.jsonl"},
             tmp_path / "out",
-            Options(max_new_tokens=64, context_length=64),
+            Generating(max_new_tokens=64, context_length=64),
         )
     assert len(caught.value.problems) == 3
 

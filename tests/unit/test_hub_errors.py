@@ -59,9 +59,9 @@ def test_all_that_cannot_be_had_is_said_at_once(hub, repository, tmp_path):
     (tmp_path / "dropped.yaml").write_text("harness: arc_esay\n")
     environment = {name: one for name, one in os.environ.items() if name != "HF_TOKEN"}
     environment |= {"HF_ENDPOINT": hub, "HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "0"}
-    arguments = ["--run", "r", "--model", f"0={model}", "--out", tmp_path / "s.csv"]
-    for name in ("closed", "gone", "dropped"):
-        arguments += ["--task", tmp_path / f"{name}.yaml"]
+    arguments = ["--run", "r", "--models", f"0={model}", "--out", tmp_path / "s.csv"]
+    names = ("closed", "gone", "dropped")
+    arguments += ["--tasks", *(tmp_path / f"{name}.yaml" for name in names)]
     done = subprocess.run(
         [sys.executable, repository / "scripts" / "score_multiple_choice.py", *arguments],
         capture_output=True,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from revocab.imports import closure, direct, imported_names
+from revocab.imports import closure, direct, identity, imported_names
 
 
 def test_closure_follows_lazy_imports_and_cycles(tmp_path):
@@ -59,3 +59,20 @@ def test_imports_of_the_evaluation_go_one_way(repository):
     while free := {path for path in modules if not (modules - {path}) & {*direct(path, root)}}:
         modules -= free
     assert not {path.name for path in modules}
+
+
+def test_labels_and_colours_are_no_code_but_of_what_shows_them(tmp_path):
+    """Else another colour would initialise and train every model again."""
+    script = tmp_path / "script.py"
+    script.write_text("import os\n")
+    found = []
+    for number, changes in enumerate(({}, {"colour": "#000000", "label": "B"}, {"seed": 1})):
+        given = {"name": "a", "label": "A", "colour": "#ffffff", **changes}
+        keywords = ", ".join(f"{key}={value!r}" for key, value in given.items())
+        root = tmp_path / str(number)  # what a file means is remembered by its path
+        (root / "revocab/methods").mkdir(parents=True)
+        (root / "revocab/methods/a.py").write_text(f"METHOD = Method({keywords})\n")
+        found.append([identity(script, root, ("methods",), shows=one) for one in (False, True)])
+    plain, coloured, seeded = found
+    assert plain[0] == coloured[0] != seeded[0]
+    assert len({plain[1], coloured[1], seeded[1]}) == 3

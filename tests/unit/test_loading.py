@@ -15,6 +15,7 @@ from toy_folders import shard
 
 from revocab.errors import RevocabError
 from revocab.evaluation import efficiency, generate, harness, multiple_choice
+from revocab.evaluation.options import Generating, Scoring, Timing
 from revocab.evaluation.overflow import cause, refuse_outputs
 from revocab.evaluation.prompts import prompt_row
 from revocab.initialise.apply import initialise_model
@@ -23,9 +24,10 @@ from revocab.models.finite import _BLOCK_BYTES, broken_rows
 from revocab.models.load import check_model, load_causal_lm
 from revocab.training import checkpoints
 
-SHORT = efficiency.Options(
+SHORT = Timing(
     prompts=2, prompt_characters=40, new_tokens=3, batch_size=2, repeats=1, engine="transformers"
 )
+SHORT_TEXT = Generating(max_new_tokens=4, context_length=128, engine="transformers")
 
 
 class Workplace:
@@ -49,10 +51,10 @@ class Workplace:
 
 USES = {
     "score": lambda place, folder, out: multiple_choice.score_checkpoints(
-        "r", [("0", folder)], [place.task], out, multiple_choice.Options()
+        "r", {0: folder}, [place.task], out, Scoring()
     ),
     "generate": lambda place, folder, out: generate.generate_checkpoints(
-        "r", [("0", folder)], [("t", place.prompts)], out, generate.Options(4, 128, "transformers")
+        "r", {0: folder}, {"t": place.prompts}, out, SHORT_TEXT
     ),
     "efficiency": lambda place, folder, out: efficiency.measure_efficiency(
         "r", 0, folder, place.text, "c", "it", out, SHORT
@@ -268,10 +270,10 @@ def overflowing(tensors):
 @pytest.mark.parametrize("share_contexts", [True, False])
 def test_scores_that_overflow_are_refused(place, tmp_path, share_contexts):
     folder = damaged(place.sound, tmp_path / "model", overflowing)
-    options = multiple_choice.Options(share_contexts=share_contexts)
+    options = Scoring(share_contexts=share_contexts)
     with pytest.raises(RevocabError) as caught:
         multiple_choice.score_checkpoints(
-            "r", [("0", folder)], [place.task], tmp_path / "s.csv", options
+            "r", {0: folder}, [place.task], tmp_path / "s.csv", options
         )
     text = str(caught.value)
     assert "task arc_easy_it: " in text and " log-likelihoods of the model are not finite" in text
@@ -327,7 +329,7 @@ def test_similarity_refuses_embeddings_that_are_not_finite(place, tmp_path):
 def test_scripts_end_with_one_line_and_code_1(place, tmp_path, repository, monkeypatch, capsys):
     change, words = DAMAGES["no mlp"]
     folder = damaged(place.sound, tmp_path / "model", change)
-    arguments = ["--run", "r", "--model", f"0={folder}", "--task", place.task]
+    arguments = ["--run", "r", "--models", f"0={folder}", "--tasks", place.task]
     line = [*arguments, "--out", tmp_path / "scores.csv"]
     monkeypatch.setattr(sys, "argv", ["score_multiple_choice.py", *map(str, line)])
     with pytest.raises(SystemExit) as caught:

@@ -13,7 +13,8 @@ from evaluation_toys import IT_ROWS, write_model, write_task
 from revocab.errors import RevocabError
 from revocab.evaluation import harness, multiple_choice, shared_contexts
 from revocab.evaluation.model import load_model
-from revocab.evaluation.multiple_choice import Options, Scorer, score_checkpoints
+from revocab.evaluation.multiple_choice import Scorer, score_checkpoints
+from revocab.evaluation.options import Scoring
 from revocab.evaluation.shared_contexts import Row, segment_mask
 from revocab.io import read_jsonl
 
@@ -40,7 +41,7 @@ def workplace(tmp_path_factory, repository):
         write_task(folder, repository, "arc_easy_it", IT_ROWS, "arc_easy_it"),
         write_task(folder, repository, "xcopa_it", XCOPA, "xcopa_it"),
     ]
-    models = [(str(step), folder / f"step-{step:06d}") for step in (5, 0)]
+    models = {step: folder / f"step-{step:06d}" for step in (5, 0)}
     return folder, models, tasks
 
 
@@ -52,7 +53,7 @@ def read(path):
 def test_table(workplace, tmp_path, capsys):
     _, models, tasks = workplace
     out = tmp_path / "scores.csv"
-    score_checkpoints("mistral-sava", models, tasks, out, Options())
+    score_checkpoints("mistral-sava", models, tasks, out, Scoring())
     rows = read(out)
     assert list(rows[0]) == list(multiple_choice.COLUMNS)
     assert [(row["step"], row["task"], row["metric"]) for row in rows] == [
@@ -68,7 +69,7 @@ def test_table(workplace, tmp_path, capsys):
     assert all(0 <= float(row["value"]) <= 1 and float(row["stderr"]) >= 0 for row in rows)
     assert "mistral-sava step 5: 2 tasks" in capsys.readouterr().err
     first = out.read_bytes()
-    score_checkpoints("mistral-sava", models, tasks, out, Options())
+    score_checkpoints("mistral-sava", models, tasks, out, Scoring())
     assert out.read_bytes() == first
     items = tmp_path / "scores_items.jsonl.gz"
     assert sorted(tmp_path.iterdir()) == [out, items]
@@ -85,10 +86,10 @@ def test_table(workplace, tmp_path, capsys):
 
 def test_limit_is_recorded(workplace, tmp_path):
     _, models, tasks = workplace
-    score_checkpoints("r", models[:1], tasks, tmp_path / "s.csv", Options(limit=2))
+    score_checkpoints("r", {5: models[5]}, tasks, tmp_path / "s.csv", Scoring(limit=2))
     limited = read(tmp_path / "s.csv")
     assert {(row["items"], row["limit"]) for row in limited} == {("2", "2")}
-    score_checkpoints("r", models[:1], tasks, tmp_path / "all.csv", Options())
+    score_checkpoints("r", {5: models[5]}, tasks, tmp_path / "all.csv", Scoring())
     whole = {row["config_hash"] for row in read(tmp_path / "all.csv")}
     assert whole.isdisjoint(row["config_hash"] for row in limited)
 
@@ -98,8 +99,8 @@ def test_the_config_hash_does_not_know_paths(workplace, tmp_path, repository):
     moved = write_task(tmp_path, repository, "arc_easy_it", IT_ROWS, "arc_easy_it")
     hashes = []
     for task in (tasks[0], moved):
-        scorer = Scorer([task], Options())
-        hashes.append(multiple_choice.config_hash(task, scorer.tasks["arc_easy_it"], Options()))
+        scorer = Scorer([task], Scoring())
+        hashes.append(multiple_choice.config_hash(task, scorer.tasks["arc_easy_it"], Scoring()))
     assert hashes[0] == hashes[1]
 
 
@@ -110,7 +111,7 @@ def test_a_tasks_own_shots_win(workplace, tmp_path):
     path = tmp_path / "own.yaml"
     config = yaml.safe_load(tasks[0].read_text(encoding="utf-8"))
     path.write_text(yaml.safe_dump({**config, "task": "own", "num_fewshot": 3}), encoding="utf-8")
-    scorer = Scorer([path, tasks[0]], Options(shots=1))
+    scorer = Scorer([path, tasks[0]], Scoring(shots=1))
     counts = []
     for name in ("own", "arc_easy_it"):
         (task,) = scorer.tasks[name]["tasks"].values()
@@ -121,7 +122,7 @@ def test_a_tasks_own_shots_win(workplace, tmp_path):
 
 def test_shots_come_from_other_rows(workplace):
     _, _, tasks = workplace
-    scorer = Scorer(tasks[:1], Options(shots=2))
+    scorer = Scorer(tasks[:1], Scoring(shots=2))
     (task,) = scorer.tasks["arc_easy_it"]["tasks"].values()
     task.build_all_requests()
     for request in task.instances:
@@ -131,7 +132,7 @@ def test_shots_come_from_other_rows(workplace):
 
 
 def log_likelihoods(folder, tasks, **options):
-    scorer = Scorer(tasks, Options())
+    scorer = Scorer(tasks, Scoring())
     defaults = {"batch_size": 5, "device": "cpu", "dtype": "float32", "token_cache": {}}
     model = load_model(folder, **(defaults | options))
     found = []
@@ -175,11 +176,11 @@ def test_too_long_prompts_are_refused_unless_cutting_is_allowed(
     model = [("0", write_model(tmp_path / "short", context_length=40))]
     out = tmp_path / "s.csv"
     with pytest.raises(RevocabError) as caught:
-        score_checkpoints("r", model, tasks, out, Options(share_contexts=share_contexts))
+        score_checkpoints("r", model, tasks, out, Scoring(share_contexts=share_contexts))
     assert "task arc_easy_it: " in str(caught.value)
     assert "longer than the 41 tokens" in str(caught.value)
     assert "long_prompts: cut" in str(caught.value)
-    allowed = Options(share_contexts=share_contexts, long_prompts="cut")
+    allowed = Scoring(share_contexts=share_contexts, long_prompts="cut")
     score_checkpoints("r", model, tasks, out, allowed)
     assert int(read(out)[0]["cut_prompts"]) > 0
 
@@ -229,7 +230,7 @@ def test_segment_mask_by_hand():
 def test_a_killed_evaluation_continues(workplace, tmp_path, monkeypatch):
     _, models, tasks = workplace
     whole = tmp_path / "whole.csv"
-    score_checkpoints("r", models, tasks, whole, Options())
+    score_checkpoints("r", models, tasks, whole, Scoring())
     out, scored = tmp_path / "scores.csv", []
     score = Scorer.score
 
@@ -241,10 +242,10 @@ def test_a_killed_evaluation_continues(workplace, tmp_path, monkeypatch):
 
     monkeypatch.setattr(Scorer, "score", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        score_checkpoints("r", models, tasks, out, Options())
+        score_checkpoints("r", models, tasks, out, Scoring())
     assert not out.exists()
     monkeypatch.setattr(Scorer, "score", lambda *a: scored.append(a[2]) or score(*a))
-    score_checkpoints("r", models, tasks, out, Options())
+    score_checkpoints("r", models, tasks, out, Scoring())
     assert scored == ["arc_easy_it", "xcopa_it", "arc_easy_it", "xcopa_it"]
     assert out.read_bytes() == whole.read_bytes()
     assert not (tmp_path / ".scores.csv.state").exists()
@@ -255,9 +256,9 @@ def test_changed_options_are_scored_anew(workplace, tmp_path, monkeypatch):
     out = tmp_path / "scores.csv"
     monkeypatch.setattr(multiple_choice, "write_csv", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):  # everything is scored, nothing written
-        score_checkpoints("r", models[:1], tasks, out, Options())
+        score_checkpoints("r", {5: models[5]}, tasks, out, Scoring())
     monkeypatch.undo()
-    score_checkpoints("r", models[:1], tasks, out, Options(limit=1))
+    score_checkpoints("r", {5: models[5]}, tasks, out, Scoring(limit=1))
     assert {row["items"] for row in read(out)} == {"1"}
 
 
@@ -266,13 +267,12 @@ def test_every_bad_argument_is_listed(workplace, tmp_path):
     with pytest.raises(RevocabError) as caught:
         score_checkpoints(
             "r",
-            [("last", models[0][1]), ("1", tmp_path)],
+            {0: models[0], 1: tmp_path},
             [tasks[0], tasks[0], tmp_path / "absent.yaml"],
             tmp_path / "s.csv",
-            Options(),
+            Scoring(),
         )
     text = "\n".join(caught.value.problems)
-    assert "the step must be a whole number" in text
     assert f"{tmp_path}: not a model folder" in text
     assert "absent.yaml: no such file" in text
     assert "'arc_easy_it' is given twice" in text
@@ -304,8 +304,8 @@ def test_unweighted_mean_over_subjects(workplace, tmp_path, repository):
         if (chosen := [row for row in rows if row["subject"] == part])
     ]
     out = tmp_path / "s.csv"
-    model = [("0", folder / "step-000005")]
-    score_checkpoints("r", model, [path, *parts], out, Options())
+    model = {0: folder / "step-000005"}
+    score_checkpoints("r", model, [path, *parts], out, Scoring())
     acc = {row["task"]: row for row in read(out) if row["metric"] == "acc"}
     assert acc["mmlu_it"]["items"] == "12"
     mean = (float(acc["p_a"]["value"]) + float(acc["p_b"]["value"])) / 2

@@ -11,7 +11,8 @@ from evaluation_toys import IT_ROWS, TWIN_ROWS, plant_twins, write_model, write_
 
 from revocab.evaluation import harness, shared_contexts
 from revocab.evaluation.model import load_model
-from revocab.evaluation.multiple_choice import Options, Scorer, score_checkpoints
+from revocab.evaluation.multiple_choice import Scorer, score_checkpoints
+from revocab.evaluation.options import Scoring
 from revocab.evaluation.near_ties import UNITS, batch_mates, near_ties, undecided
 
 EPS = 2.0**-23
@@ -31,7 +32,7 @@ def workplace(tmp_path_factory, repository):
 
 def score(model, tasks, **options):
     """Return the loaded model and by task the log-likelihoods and the items' scores."""
-    scorer = Scorer(tasks, Options(batch_size=BATCH_SIZE, device="cpu", **options))
+    scorer = Scorer(tasks, Scoring(batch_size=BATCH_SIZE, device="cpu", **options))
     loaded, found = scorer.load(model), {}
     for name in scorer.paths:
         scorer.score(loaded, name)
@@ -84,12 +85,12 @@ def test_batches_that_are_too_large_are_cut(workplace, monkeypatch):
 def test_rescored_items_are_counted_once(workplace, tmp_path, capsys):
     model, ties, far = workplace
     out = tmp_path / "s.csv"
-    score_checkpoints("r", [("0", model), ("1", model)], [ties, far], out, Options())
+    score_checkpoints("r", {0: model, 1: model}, [ties, far], out, Scoring())
     said = f"r: {2 * len(TWIN_ROWS)} items with two best choices as close as rounding"
     assert said in capsys.readouterr().err
     with out.open() as handle:
         assert "rescored" not in next(csv.reader(handle))
-    score_checkpoints("r", [("0", model)], [far], out, Options())
+    score_checkpoints("r", {0: model}, [far], out, Scoring())
     assert "rounding" not in capsys.readouterr().err
 
 
@@ -99,7 +100,7 @@ def test_batches_are_those_of_the_harness(workplace):
     lm = load_model(
         model, batch_size=4, device="cpu", dtype="float32", token_cache={}, share_contexts=False
     )
-    scorer = Scorer([ties, far], Options())
+    scorer = Scorer([ties, far], Scoring())
     requests = []
     for loaded in scorer.tasks.values():
         for task in loaded["tasks"].values():

@@ -5,11 +5,11 @@ from __future__ import annotations
 import runpy
 import shutil
 import sys
+from importlib import import_module
 
 import pytest
 from output_verbs import FILES, SCRIPTS, VERBS, architectures, call, tree, write_inputs
 
-from revocab import cli
 from revocab.claim import CLAIM, read_claim, strangers
 from revocab.io import read_json
 
@@ -55,12 +55,13 @@ readers = pytest.mark.parametrize(
 
 
 def test_every_script_is_listed():
-    with_output = {
-        path.stem
-        for path in SCRIPTS.glob("*.py")
-        if any(word in path.read_text() for word in ('"--out"', "results_parser("))
+    own = {"export_results": "folder", "pin_revisions": "file"}
+    scripts = {path.stem for path in SCRIPTS.glob("*.py")} - {"compare_outputs"}
+    writes = own | {
+        name: import_module(f"revocab.commands.{name}").COMMAND.writes
+        for name in scripts - own.keys()
     }
-    assert with_output == {*BY_NAME, *FILES}
+    assert writes == dict.fromkeys(BY_NAME, "folder") | dict.fromkeys(FILES, "file")
 
 
 @verbs
@@ -230,7 +231,7 @@ def test_fewer_shards_and_fewer_steps_leave_none_of_the_others(world, tmp_path, 
     ):
         out = tmp_path / name
         given, made = world / "given", world / "made"
-        first = ("--model", f"9={given / 'source'}") if name == "generate_text" else ()
+        first = ("--models", f"9={given / 'source'}") if name == "generate_text" else ()
         assert call(BY_NAME[name], given, made, out, monkeypatch, *first) == 0
         assert (out / gone).is_file()
         assert call(BY_NAME[name], given, made, out, monkeypatch, *more) == 0
@@ -260,10 +261,10 @@ def test_the_manifest_beside_a_snapshot(world, tmp_path, refused):
 
 def count(monkeypatch, given, out):
     script = str(SCRIPTS / "count_parameters.py")
-    arguments = ["--architecture", architectures(given), "--out", str(out)]
+    arguments = ["--models", architectures(given), "--out", str(out)]
     monkeypatch.setattr(sys, "argv", [script, *arguments])
     try:
-        cli.run(runpy.run_path(script)["main"])
+        runpy.run_path(script, run_name="__main__")
     except SystemExit as ended:
         return ended.code
     return 0
@@ -300,19 +301,19 @@ def test_a_single_file_replaces_a_plain_file_and_nothing_else(world, tmp_path, m
         ("pin_revisions", ["--results", "results"], "results/experiment.json"),
         (
             "compare_runs",
-            ["--results", "results", "--group", "mistral", "--step", "last"],
+            ["--results", "results", "--group", "mistral", "--steps", "last"],
             "results/experiment.json",
         ),
         (
             "build_prompts",
             [
                 *("--task", "t", "--kind", "question_answering", "--direction", "it"),
-                *("--shots", "0", "--seed", "1", "--pool", "text/it.jsonl"),
-                *("--test", "text/it.jsonl"),
+                *("--shots", "0", "--seed", "1", "--pool-files", "text/it.jsonl"),
+                *("--test-files", "text/it.jsonl"),
             ],
             "text/it.jsonl",
         ),
-        ("build_task", ["--task", "t", "--template", "text/it.jsonl"], "text/it.jsonl"),
+        ("build_task", ["--task", "t", "--template", "it", "--templates", "text"], "text/it.yaml"),
         (
             "measure_efficiency",
             [
@@ -325,13 +326,13 @@ def test_a_single_file_replaces_a_plain_file_and_nothing_else(world, tmp_path, m
             "score_comet",
             [
                 *("--run", "r", "--generation", "x", "--prompts", "q=prompts/q.jsonl"),
-                *("--model", "comet22=none"),
+                *("--models", "comet22=none"),
             ],
             "prompts/q.jsonl",
         ),
         (
             "score_multiple_choice",
-            ["--run", "r", "--model", "0=source", "--task", "text/it.jsonl"],
+            ["--run", "r", "--models", "0=source", "--tasks", "text/it.jsonl"],
             "text/it.jsonl",
         ),
     ],
@@ -344,7 +345,7 @@ def test_a_single_file_is_never_an_input(
     file = str(SCRIPTS / f"{script}.py")
     monkeypatch.setattr(sys, "argv", [file, *arguments, "--out", place])
     with pytest.raises(SystemExit) as ended:
-        cli.run(runpy.run_path(file)["main"])
+        runpy.run_path(file, run_name="__main__")
     assert ended.value.code == 1
     assert "is the input" in capsys.readouterr().err
     assert tree(world) == before

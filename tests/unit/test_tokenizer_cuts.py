@@ -12,6 +12,7 @@ from evaluation_toys import IT_ROWS, write_model, write_task
 from revocab.evaluation import efficiency, harness, multiple_choice
 from revocab.evaluation.checkpoint import tokenizer_fingerprint
 from revocab.evaluation.engines import TransformersEngine
+from revocab.evaluation.options import Scoring, Timing
 from revocab.io import read_json, write_json, write_jsonl
 from revocab.training.tokens import load_tokenizer as load_for_packing
 from revocab.training.tokens import tokenise
@@ -90,7 +91,7 @@ def test_scores_are_those_of_the_plain_tokenizer(plain, cutting, tmp_path, repos
     for folder in (plain, cutting):
         out = tmp_path / f"{folder.name}.csv"
         multiple_choice.score_checkpoints(
-            "r", [("0", folder)], [task], out, multiple_choice.Options()
+            "r", {0: folder}, [task], out, Scoring()
         )
         written.append(out.read_bytes())
     assert written[0] == written[1]
@@ -132,7 +133,7 @@ def test_vllm_scores_with_the_tokenizer_of_the_one_place(plain, cutting, monkeyp
 def test_efficiency_counts_whole_prompts(plain, cutting, tmp_path):
     text = tmp_path / "heldout.jsonl.gz"
     write_jsonl(text, [{"id": "0", "text": " ".join(SENTENCES) * 4}])
-    options = efficiency.Options(
+    options = Timing(
         prompts=2, prompt_characters=60, new_tokens=2, repeats=1, engine="transformers"
     )
     ours, theirs = (

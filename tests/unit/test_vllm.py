@@ -118,7 +118,7 @@ def test_vllm_writes_what_transformers_writes(vllm_interpreter, call, tmp_path):
     rows = prompts(tmp_path / "prompts.jsonl", 24)
     for engine, python in (("vllm", vllm_interpreter), ("transformers", sys.executable)):
         done = call(
-            *(python, "scripts/generate_text.py", "--run", "r", "--model", f"0={model}"),
+            *(python, "scripts/generate_text.py", "--run", "r", "--models", f"0={model}"),
             *("--prompts", f"t={rows}", "--engine", engine, "--max-new-tokens", 8),
             *("--context-length", 128, "--device", "cpu", "--out", tmp_path / engine),
         )

@@ -34,9 +34,8 @@ def workplace(tmp_path_factory, repository):
 
 def arguments(engine, models, tasks, out):
     """Return the command line of the script."""
-    named = [part for model in models for part in ("--model", model)]
-    named += [part for task in tasks for part in ("--task", task)]
-    return ["--run", "r", "--engine", engine, "--device", "cpu", "--out", out, *named]
+    chosen = ["--run", "r", "--engine", engine, "--device", "cpu", "--out", out]
+    return [*chosen, "--models", *models, "--tasks", *tasks]
 
 
 def test_vllm_scores_what_transformers_scores(vllm_interpreter, call, workplace, tmp_path):

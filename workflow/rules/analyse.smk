@@ -2,8 +2,6 @@
 
 
 rule count_parameters:
-    input:
-        code=code("count_parameters"),
     output:
         f"{RESULTS}/parameters.csv",
     log:
@@ -11,6 +9,7 @@ rule count_parameters:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("count_parameters"),
         python=not_recorded(PYTHON),
         job=job("count_parameters"),
     shell:
@@ -20,7 +19,6 @@ rule count_parameters:
 rule measure_similarity:
     input:
         unpack(needs("measure_similarity")),
-        code=code("measure_similarity"),
     output:
         manifest=f"{PATHS.similarity('{group}')}/manifest.json",
         table=f"{PATHS.similarity('{group}')}/similarity.csv",
@@ -29,6 +27,7 @@ rule measure_similarity:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("measure_similarity"),
         python=not_recorded(PYTHON),
         job=job("measure_similarity"),
     shell:
@@ -38,7 +37,6 @@ rule measure_similarity:
 rule measure_scale:
     input:
         unpack(needs("measure_scale")),
-        code=code("measure_scale", "initialise/methods"),
     output:
         manifest=f"{RESULTS}/scale/manifest.json",
         table=f"{RESULTS}/scale/scale.csv",
@@ -47,6 +45,7 @@ rule measure_scale:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("measure_scale", "initialise/methods"),
         python=not_recorded(PYTHON),
         job=job("measure_scale"),
     shell:
@@ -56,7 +55,6 @@ rule measure_scale:
 rule compare_runs:
     input:
         unpack(needs("compare_runs")),
-        code=code("compare_runs"),
     output:
         PATHS.significance("{group}"),
     log:
@@ -64,6 +62,7 @@ rule compare_runs:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("compare_runs"),
         python=not_recorded(PYTHON),
         job=job("compare_runs"),
     shell:
@@ -74,7 +73,6 @@ rule compare_runs:
 rule measure_efficiency:
     input:
         unpack(needs("measure_efficiency")),
-        code=code("measure_efficiency"),
     output:
         PATHS.efficiency("{run}"),
     log:
@@ -83,6 +81,7 @@ rule measure_efficiency:
         engine_environment(GENERATION.engine)
     threads: workflow.cores or 1
     params:
+        code=code("measure_efficiency"),
         python=not_recorded(GENERATION_PYTHON),
         job=job("measure_efficiency"),
         machine=machine("device", "dtype"),

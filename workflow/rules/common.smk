@@ -10,7 +10,7 @@ from snakemake.settings.types import DeploymentMethod
 from revocab.config import validate
 from revocab.errors import RevocabError
 from revocab.evaluation.vllm_environment import vllm_python
-from revocab.imports import closure
+from revocab.imports import identity
 from revocab.plan import Plan
 
 try:
@@ -84,11 +84,9 @@ wildcard_constraints:
     length=r"\d+",
 
 
-def code(script, *found_at_run_time):
-    """Return a script and the modules it stands on: inputs, so that editing them reruns the rule."""
-    return [
-        str(path) for path in closure(Path(f"scripts/{script}.py"), Path("src"), found_at_run_time)
-    ]
+def code(script, *found_at_run_time, shows=False):
+    """Return the param that changes with what a script and its modules compute, not with words."""
+    return identity(Path(f"scripts/{script}.py"), Path("src"), found_at_run_time, shows=shows)
 
 
 def needs(rule):

@@ -3,8 +3,6 @@ from revocab.demoworld.parts import WORLD_PARTS
 
 
 rule build_demoworld:
-    input:
-        code=code("build_demoworld"),
     output:
         manifest=f"{PATHS.world}/manifest.json",
         baselines=f"{PATHS.world}/baselines.json",
@@ -14,6 +12,7 @@ rule build_demoworld:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("build_demoworld"),
         python=not_recorded(PYTHON),
         job=job("build_demoworld"),
     shell:
@@ -23,7 +22,6 @@ rule build_demoworld:
 rule prepare_corpus:
     input:
         unpack(needs("prepare_corpus")),
-        code=code("prepare_corpus"),
     output:
         manifest=f"{PATHS.corpus('{corpus}')}/manifest.json",
         train=f"{PATHS.corpus('{corpus}')}/train.jsonl.gz",
@@ -33,6 +31,7 @@ rule prepare_corpus:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("prepare_corpus"),
         python=not_recorded(PYTHON),
         job=job("prepare_corpus"),
     shell:

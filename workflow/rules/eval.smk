@@ -4,7 +4,6 @@
 rule build_task:
     input:
         unpack(needs("build_task")),
-        code=code("build_task"),
     output:
         PATHS.task("{task}"),
     log:
@@ -14,6 +13,7 @@ rule build_task:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("build_task"),
         python=not_recorded(PYTHON),
         job=job("build_task"),
     shell:
@@ -23,7 +23,6 @@ rule build_task:
 rule score_multiple_choice:
     input:
         unpack(needs("score_multiple_choice")),
-        code=code("score_multiple_choice"),
     output:
         table=f"{PATHS.run('{run}')}/multiple_choice.csv",
         by_item=f"{PATHS.run('{run}')}/multiple_choice_items.jsonl.gz",
@@ -32,6 +31,7 @@ rule score_multiple_choice:
     conda:
         engine_environment(CHOICES.engine)
     params:
+        code=code("score_multiple_choice"),
         python=not_recorded(CHOICES_PYTHON),
         job=job("score_multiple_choice"),
         machine=machine("device", "dtype", "batch_size"),

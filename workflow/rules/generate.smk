@@ -4,7 +4,6 @@
 rule build_prompts:
     input:
         unpack(needs("build_prompts")),
-        code=code("build_prompts"),
     output:
         prompts=PATHS.prompts("{task}"),
         manifest=f"{RESULTS}/prompts/{{task}}.manifest.json",
@@ -15,6 +14,7 @@ rule build_prompts:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("build_prompts"),
         python=not_recorded(PYTHON),
         job=job("build_prompts"),
     shell:
@@ -24,7 +24,6 @@ rule build_prompts:
 rule generate_text:
     input:
         unpack(needs("generate_text")),
-        code=code("generate_text"),
     output:
         manifest=f"{PATHS.generation('{run}')}/manifest.json",
         scores=f"{PATHS.generation('{run}')}/scores.csv",
@@ -33,6 +32,7 @@ rule generate_text:
     conda:
         engine_environment(GENERATION.engine)
     params:
+        code=code("generate_text"),
         python=not_recorded(GENERATION_PYTHON),
         job=job("generate_text"),
         # Which reason stands in COMET's empty rows; the text and its other scores are the same.
@@ -46,7 +46,6 @@ rule generate_text:
 rule score_comet:
     input:
         unpack(needs("score_comet")),
-        code=code("score_comet"),
     output:
         table=f"{PATHS.generation('{run}')}/comet.csv",
         by_item=f"{PATHS.generation('{run}')}/comet_items.jsonl.gz",
@@ -55,6 +54,7 @@ rule score_comet:
     conda:
         "../../envs/comet.yaml"
     params:
+        code=code("score_comet"),
         python=not_recorded(COMET_PYTHON),
         job=job("score_comet"),
         machine=machine("batch_size"),

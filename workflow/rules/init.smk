@@ -2,8 +2,6 @@
 
 
 rule fetch_model:
-    input:
-        code=code("fetch_model"),
     output:
         f"{PATHS.model('{model}')}/manifest.json",
     log:
@@ -13,6 +11,7 @@ rule fetch_model:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("fetch_model"),
         python=not_recorded(PYTHON),
         job=job("fetch_model"),
     shell:
@@ -22,7 +21,6 @@ rule fetch_model:
 rule build_stand_in:
     input:
         unpack(needs("build_stand_in")),
-        code=code("build_stand_in"),
     output:
         f"{PATHS.model('{model}')}/untrained/manifest.json",
     log:
@@ -32,6 +30,7 @@ rule build_stand_in:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("build_stand_in"),
         python=not_recorded(PYTHON),
         job=job("build_stand_in"),
     shell:
@@ -41,7 +40,6 @@ rule build_stand_in:
 rule train_auxiliary:
     input:
         unpack(needs("train_auxiliary")),
-        code=code("train_auxiliary"),
     output:
         f"{PATHS.auxiliary('{target}')}/manifest.json",
     log:
@@ -51,6 +49,7 @@ rule train_auxiliary:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("train_auxiliary"),
         python=not_recorded(PYTHON),
         job=job("train_auxiliary"),
     shell:
@@ -60,7 +59,6 @@ rule train_auxiliary:
 rule init_embeddings:
     input:
         unpack(needs("init_embeddings")),
-        code=code("init_embeddings", "initialise/methods"),
     output:
         f"{PATHS.run('{run}')}/init/manifest.json",
     log:
@@ -70,6 +68,7 @@ rule init_embeddings:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("init_embeddings", "initialise/methods"),
         python=not_recorded(PYTHON),
         job=job("init_embeddings"),
     shell:

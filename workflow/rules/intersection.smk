@@ -4,7 +4,6 @@
 rule intersect_vocabularies:
     input:
         unpack(needs("intersect_vocabularies")),
-        code=code("intersect_vocabularies"),
     output:
         manifest=f"{PATHS.intersection('{source}', '{target}')}/manifest.json",
         pairs=f"{PATHS.intersection('{source}', '{target}')}/pairs.parquet",
@@ -15,6 +14,7 @@ rule intersect_vocabularies:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("intersect_vocabularies"),
         python=not_recorded(PYTHON),
         job=job("intersect_vocabularies"),
     shell:

@@ -4,8 +4,9 @@ from revocab.plan import report as page
 
 # What the page shows is found at run time; labels, metrics and chance levels are data.
 SHOWN = ("report/tables", "report/figures", "report/claims", "initialise/methods")
+FAMILIES = "src/revocab/evaluation/families.yaml"
 LABELS = [
-    "src/revocab/evaluation/families.yaml",
+    FAMILIES,
     *sorted(map(str, Path("src/revocab/languages").glob("*.yaml"))),
 ]
 
@@ -16,8 +17,6 @@ localrules:
 
 
 rule write_experiment:
-    input:
-        code=code("write_experiment", "initialise/methods"),
     output:
         f"{RESULTS}/experiment.json",
     log:
@@ -25,6 +24,7 @@ rule write_experiment:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("write_experiment", "initialise/methods"),
         python=not_recorded(PYTHON),
         job=job("write_experiment"),
     shell:
@@ -46,8 +46,7 @@ use rule write_experiment as write_settings with:
 rule collect_scores:
     input:
         unpack(needs("collect_scores")),
-        code=code("collect_scores"),
-        labels=LABELS,
+        families=FAMILIES,
     output:
         parquet=f"{RESULTS}/scores.parquet",
         csv=f"{RESULTS}/scores.csv",
@@ -56,6 +55,7 @@ rule collect_scores:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("collect_scores"),
         python=not_recorded(PYTHON),
         job=job("collect_scores"),
     shell:
@@ -65,7 +65,6 @@ rule collect_scores:
 rule make_tables:
     input:
         unpack(needs("make_tables")),
-        code=code("make_tables", "report/tables", "initialise/methods"),
         labels=LABELS,
     output:
         page.tables(PLAN),
@@ -74,6 +73,7 @@ rule make_tables:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("make_tables", "report/tables", "initialise/methods", shows=True),
         python=not_recorded(PYTHON),
         job=job("make_tables"),
     shell:
@@ -83,7 +83,6 @@ rule make_tables:
 rule make_figures:
     input:
         unpack(needs("make_figures")),
-        code=code("make_figures", "report/figures", "initialise/methods"),
         labels=LABELS,
     output:
         page.figures(PLAN),
@@ -92,6 +91,7 @@ rule make_figures:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("make_figures", "report/figures", "initialise/methods", shows=True),
         python=not_recorded(PYTHON),
         job=job("make_figures"),
     shell:
@@ -101,7 +101,6 @@ rule make_figures:
 rule check_artefacts:
     input:
         unpack(needs("check_artefacts")),
-        code=code("check_artefacts", "report/tables", "initialise/methods"),
         labels=LABELS,
     output:
         f"{RESULTS}/checks.json",
@@ -110,6 +109,7 @@ rule check_artefacts:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("check_artefacts", "report/tables"),
         python=not_recorded(PYTHON),
         job=job("check_artefacts"),
     shell:
@@ -120,7 +120,6 @@ rule build_report:
     input:
         unpack(needs("build_report")),
         template="src/revocab/report/templates/report.html.j2",
-        code=code("build_report", *SHOWN),
         labels=LABELS,
     output:
         report(f"{RESULTS}/report.html", caption="../report/report.rst", category="Report"),
@@ -129,6 +128,7 @@ rule build_report:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("build_report", *SHOWN, shows=True),
         python=not_recorded(PYTHON),
         job=job("build_report"),
     shell:

@@ -4,7 +4,6 @@
 rule build_tokenizer:
     input:
         unpack(needs("build_tokenizer")),
-        code=code("build_tokenizer", "vocabulary/constructions"),
     output:
         f"{PATHS.tokenizer('{tokenizer}')}/manifest.json",
     log:
@@ -12,6 +11,7 @@ rule build_tokenizer:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("build_tokenizer", "vocabulary/constructions"),
         python=not_recorded(PYTHON),
         job=job("build_tokenizer"),
     shell:
@@ -21,7 +21,6 @@ rule build_tokenizer:
 rule measure_fertility:
     input:
         unpack(needs("measure_fertility")),
-        code=code("measure_fertility"),
     output:
         manifest=f"{RESULTS}/fertility/manifest.json",
         table=f"{RESULTS}/fertility/fertility.csv",
@@ -32,6 +31,7 @@ rule measure_fertility:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("measure_fertility"),
         python=not_recorded(PYTHON),
         job=job("measure_fertility"),
     shell:

@@ -30,7 +30,6 @@ def launcher(wildcards, resources):
 rule pack_tokens:
     input:
         unpack(needs("pack_tokens")),
-        code=code("pack_tokens"),
     output:
         f"{PATHS.packed('{tokenizer}', '{mixture}', '{recipe}')}/manifest.json",
     log:
@@ -38,6 +37,7 @@ rule pack_tokens:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("pack_tokens"),
         python=not_recorded(PYTHON),
         job=job("pack_tokens"),
         machine=machine("shard_bytes"),
@@ -48,7 +48,6 @@ rule pack_tokens:
 rule pack_heldout:
     input:
         unpack(needs("pack_heldout")),
-        code=code("pack_heldout"),
     output:
         f"{PATHS.heldout('{tokenizer}', '{length}')}/manifest.json",
     log:
@@ -56,6 +55,7 @@ rule pack_heldout:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("pack_heldout"),
         python=not_recorded(PYTHON),
         job=job("pack_heldout"),
     shell:
@@ -65,7 +65,6 @@ rule pack_heldout:
 rule adapt_model:
     input:
         unpack(needs("adapt_model")),
-        code=code("train_model"),
     # Only the manifest is declared: checkpoints and resume state beside it survive a failed job.
     output:
         f"{PATHS.run('{run}')}/manifest.json",
@@ -77,6 +76,7 @@ rule adapt_model:
     conda:
         "../../envs/core.yaml"
     params:
+        code=code("train_model"),
         python=not_recorded(PYTHON),
         job=job("adapt_model"),
         launcher=launcher,
@@ -89,7 +89,6 @@ rule adapt_model:
 use rule adapt_model as pretrain_stand_in with:
     input:
         unpack(needs("pretrain_stand_in")),
-        code=code("train_model"),
     output:
         f"{PATHS.model('{model}')}/manifest.json",
     log:
@@ -98,6 +97,7 @@ use rule adapt_model as pretrain_stand_in with:
         model=one_of(PLAN.stand_ins),
     priority: 100
     params:
+        code=code("train_model"),
         python=not_recorded(PYTHON),
         job=job("pretrain_stand_in"),
         launcher=launcher,
