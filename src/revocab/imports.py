@@ -1,6 +1,7 @@
 """Which of our own modules a script stands on, and a hash of what they compute.
 
-The hash changes with what the modules do, and not with their comments, docstrings or layout.
+The hash changes with what the modules and the YAML beside them say, and not with their comments,
+docstrings or layout.
 Modules that only speak or draw are left out, so that another colour trains no model again.
 """
 
@@ -11,6 +12,8 @@ import hashlib
 from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
+
+import yaml
 
 PACKAGE = "revocab"
 #: Modules, relative to the package, on which no number depends: command lines, progress, pictures.
@@ -105,7 +108,16 @@ def identity(script: Path, root: Path, extra: tuple[str, ...] = (), *, shows: bo
     for path in files:
         name = path.relative_to(root) if path.is_relative_to(root) else path.name
         digest.update(f"{name}\0{meaning(path, shows)}\0".encode())
+        for data in data_of(path):
+            digest.update(f"{data.name}\0{yaml.safe_load(data.read_text('utf-8'))!r}\0".encode())
     return digest.hexdigest()[:16]
+
+
+def data_of(path: Path) -> list[Path]:
+    """Return the YAML beside a module that is its data: of its name, or all beside an __init__."""
+    if path.name == "__init__.py":
+        return sorted(path.parent.glob("*.yaml"))
+    return [one for one in (path.with_suffix(".yaml"),) if one.is_file()]
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 
@@ -34,6 +35,8 @@ def root(tmp_path_factory, repository):
 
     root = tmp_path_factory.mktemp("stages")
     write_inputs(root)
+    for name in ("heldout", "packed"):  # made below by the commands, which replace their own only
+        shutil.rmtree(root / name)
     words = ["[u]", "<s>", *(f"{letter}{n}" for letter in WORDS.values() for n in range(20))]
     backend = Tokenizer(models.WordLevel({w: n for n, w in enumerate(words)}, unk_token="[u]"))
     backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()

@@ -162,6 +162,7 @@ def test_a_checkpoint_that_is_gone_is_made_again(inputs, reference, tmp_path):
     assert tree(out) == tree(reference / "done")
 
 
+SUPPORT = Path(__file__).resolve().parents[1] / "support"
 KILLED = """
 import os, shutil, signal, sys
 sys.path.insert(0, sys.argv[1])
@@ -189,7 +190,7 @@ train(run_of(Path(sys.argv[2]), Path(sys.argv[3])))
 def test_a_real_kill_in_the_middle_of_it(inputs, reference, tmp_path, capsys):
     out = tmp_path / "out"
     done = subprocess.run(
-        [sys.executable, "-c", KILLED, Path(__file__).parent, inputs, out],
+        [sys.executable, "-c", KILLED, SUPPORT, inputs, out],
         env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == -signal.SIGKILL, done.stderr

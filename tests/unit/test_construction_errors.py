@@ -215,21 +215,21 @@ def test_every_construction_says_what_it_is():
 def test_command_line(repository, tmp_path, corpora, bases):
     def call(*arguments):
         return subprocess.run(
-            [sys.executable, repository / "scripts" / "build_tokenizer.py", *map(str, arguments)],
+            [sys.executable, repository / "scripts" / "build_tokenizer.py", "--construction", *map(str, arguments)],
             capture_output=True,
             text=True,
             env={**os.environ, "PYTHONPATH": str(repository / "src")},
             check=False,
         )
 
-    text = f"it=1.0={corpora['it']}"
+    text = ("--corpora", f"it={corpora['it']}")
     base = ("--base", bases["byte_fallback"])
-    made = call("extend", *base, "--corpus", text, "--option", "add=12", "--out", tmp_path / "x")
+    made = call("extend", *base, *text, "--option", "add=12", "--out", tmp_path / "x")
     assert made.returncode == 0, made.stderr
     manifest = read_json(tmp_path / "x" / "manifest.json")
     assert manifest["vocabulary_size"] == 652 and manifest["options"]["base"] == "byte_fallback"
     assert len(load_tokenizer(tmp_path / "x")(ENGLISH[0]).input_ids) > 5
 
-    wrong = call("train", *base, "--corpus", text, "--out", tmp_path / "y")
+    wrong = call("train", *base, *text, "--out", tmp_path / "y")
     assert wrong.returncode == 1 and not (tmp_path / "y").exists()
     assert wrong.stderr.strip() == "error: construction 'train' takes no base"

@@ -13,7 +13,7 @@ from revocab.initialise.apply import initialise_model
 from revocab.io import read_json, write_json
 from revocab.models.counterparts import Counterparts
 from revocab.vocabulary.canonical import load_tokenizer
-from revocab.vocabulary.intersection import intersect_folders
+from revocab.vocabulary.intersection import IntersectionJob, intersect_folders
 
 
 def extended(folder, out, special=(), plain=(), words=(), **roles):
@@ -176,7 +176,8 @@ def test_roles_come_first_and_may_be_declared(chat, tmp_path):
 
     assert found.find(end, "eos") is None
     roles = {"<|end_of_text|>": "text_end", "<|filler|>": "text_end"}
-    intersect_folders(chat / "source", chat / "target", "bytes", tmp_path / "pairs", roles)
+    job = IntersectionJob(roles=roles)
+    intersect_folders(chat / "source", chat / "target", job, tmp_path / "pairs")
     out = adapted(chat, tmp_path / "out", {"eos_token_id": [end, eom]}, pairs=tmp_path / "pairs")
     filler, own = ids(chat / "target", "<|filler|>", "</s>")
     assert read_json(out / "generation_config.json")["eos_token_id"] == [filler, own]

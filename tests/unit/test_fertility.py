@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from toy_vocabularies import byte_level, sentencepiece_bpe, unigram, wordpiece
 
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
+from revocab.corpora.source import Form
 from revocab.corpora.words import RULES, Words, start_splitting
 from revocab.errors import RevocabError
 from revocab.io import read_json, sha256
@@ -24,6 +25,7 @@ from revocab.vocabulary.counting import (
     share_split,
 )
 from revocab.vocabulary.fertility import (
+    FertilityJob,
     COLUMNS,
     Text,
     fertility_of_folders,
@@ -154,10 +156,13 @@ def test_folders(tmp_path, tokenizers):
             {"large": tmp_path / "t"},
             {"it": tmp_path / "c"},
             tmp_path / name,
-            limit_documents=2,
-            splitter="unicode",
-            parallel=f"it={tmp_path / 'it.txt'},en={tmp_path / 'en.txt'}",
-            languages=["en", "it"],
+            FertilityJob(
+                limit_documents=2,
+                splitter="unicode",
+                parallel=Form(languages=("it", "en")),
+                languages=["en", "it"],
+            ),
+            [tmp_path / "it.txt", tmp_path / "en.txt"],
         )
     for name in ("fertility.csv", "parallel.csv", "documents.parquet", "manifest.json"):
         assert sha256(tmp_path / "a" / name) == sha256(tmp_path / "b" / name)

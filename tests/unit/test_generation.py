@@ -78,7 +78,7 @@ def greedy_text(folder, prompt, max_new_tokens):
 @pytest.mark.parametrize("batch_size", [1, 4])
 def test_batches_equal_one_by_one_greedy(models, batch_size):
     rows = PROMPTS["flores_en_it"] + PROMPTS["squad_it"]
-    for _, folder in models:
+    for folder in models.values():
         engine = load(folder, batch_size)
         made = engine.generate([engine.encode(row["prompt"]) for row in rows], 20)
         assert [one.text for one in made] == [

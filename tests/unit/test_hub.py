@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import urllib.request
-from dataclasses import asdict
 from pathlib import Path
 
 import hub_content
@@ -73,7 +72,10 @@ def commit(hub, kind: str, name: str, ref: str = "main") -> str:
     return hub.repositories[kind, name].refs[ref]
 
 
-CORPUS = ("--corpus", "c", "--hub", "uonlp/CulturaX", "--name", "it", "--language", "it")
+CORPUS = (
+    *("--corpus", "c", "--source.hub.id", "uonlp/CulturaX", "--source.hub.name", "it"),
+    *("--language", "it"),
+)
 
 
 def test_a_gated_data_set_is_read_with_access_and_refused_in_words(call, hub, tmp_path):
@@ -92,15 +94,27 @@ def test_a_gated_data_set_is_read_with_access_and_refused_in_words(call, hub, tm
     assert (source["commit"], source["pinned"]) == (taken, False)
     assert f"'revision: {taken}' would pin it" in done.stderr
     done = call(
-        *("prepare_corpus", *CORPUS, *limits, "--revision", taken, "--out", out),
+        *("prepare_corpus", *CORPUS, *limits, "--source.hub.revision", taken, "--out", out),
         token=hub_server.GRANTED,
     )
     assert "would pin it" not in done.stderr
     assert read_json(out / "manifest.json")["source"]["pinned"] is True
 
 
-FLORES = "hub:facebook/flores:eng_Latn-ita_Latn:{}{}#en=sentence_eng_Latn,it=sentence_ita_Latn"
+FLORES = {
+    "id": "facebook/flores",
+    "name": "eng_Latn-ita_Latn",
+    "fields": ("en=sentence_eng_Latn", "it=sentence_ita_Latn"),
+}
 PROMPTS = ("--task", "f", "--kind", "translation", "--direction", "en", "it")
+
+
+def flags(part: str, data: dict) -> list[str]:
+    """Return the flags that name a data set for a part of a job."""
+    found = []
+    for key, value in data.items():
+        found += [f"--{part}.hub.{key}", *([value] if isinstance(value, str) else value)]
+    return found
 
 
 def test_a_converted_branch_is_read_by_name_and_by_commit(call, hub, tmp_path):
@@ -108,9 +122,10 @@ def test_a_converted_branch_is_read_by_name_and_by_commit(call, hub, tmp_path):
     rows = {}
     for revision in ("refs/convert/parquet", found):
         out = tmp_path / f"{len(rows)}.jsonl"
-        pool, test = (FLORES.format(split, f"@{revision}") for split in ("dev", "devtest"))
-        numbers = ("--shots", "2", "--seed", "1", "--pool", pool, "--test", test)
-        done = call("build_prompts", *PROMPTS, *numbers, "--out", out)
+        at = {**FLORES, "revision": revision}
+        sources = [*flags("pool", {**at, "split": "dev"}), *flags("test", {**at, "split": "devtest"})]
+        numbers = ("--shots", "2", "--seed", "1")
+        done = call("build_prompts", *PROMPTS, *numbers, *sources, "--out", out)
         assert done.returncode == 0, done.stderr
         rows[revision] = list(read_jsonl(out))
         manifest = read_json(out.with_suffix(".manifest.json"))
@@ -122,12 +137,13 @@ def test_a_converted_branch_is_read_by_name_and_by_commit(call, hub, tmp_path):
 
 def test_what_is_not_there_is_named(call, tmp_path):
     numbers = ("--shots", "2", "--seed", "1", "--out", tmp_path / "p.jsonl")
-    for spec, words in {
-        "hub:facebook/floress": "'facebook/floress' does not exist on the Hub",
-        FLORES.format("dev", "@v9"): "'facebook/flores' has no such revision",
-        FLORES.format("dev", ""): "'facebook/flores' is a loading script",
-    }.items():
-        done = call("build_prompts", *PROMPTS, *numbers, "--pool", spec, "--test", spec)
+    for data, words in (
+        ({"id": "facebook/floress"}, "'facebook/floress' does not exist on the Hub"),
+        ({**FLORES, "revision": "v9"}, "'facebook/flores' has no such revision"),
+        ({**FLORES, "split": "dev"}, "'facebook/flores' is a loading script"),
+    ):
+        sources = [*flags("pool", data), *flags("test", data)]
+        done = call("build_prompts", *PROMPTS, *numbers, *sources)
         assert done.returncode == 1 and words in done.stderr, done.stderr
     assert not (tmp_path / "p.jsonl").exists()
 
@@ -144,7 +160,10 @@ def test_a_model_is_fetched_without_pickles_and_its_commit_is_kept(call, hub, tm
     source = hub.repositories["models", name].commits[taken]["model.safetensors"].data
     assert (out / "model.safetensors").read_bytes() == source
     tokenizer = tmp_path / "tokenizer"
-    done = call("build_tokenizer", "substitute", "--option", f"hub={name}", "--out", tokenizer)
+    done = call(
+        *("build_tokenizer", "--construction", "substitute", "--option", f"hub={name}"),
+        *("--out", tokenizer),
+    )
     assert done.returncode == 0, done.stderr
     assert read_json(tokenizer / "manifest.json")["commit"] == taken
     for arguments, words in {
@@ -197,14 +216,17 @@ def test_a_fetch_that_is_lost_goes_on_and_a_finished_one_is_left_alone(call, hub
 def test_a_task_is_written_and_scored_at_the_commit_of_its_data(
     call, hub, root, repository, tmp_path
 ):
-    template = ("--task", "t", "--template", repository / "config/tasks/itabench_sciq.yaml")
-    data = ("--hub", "sapienzanlp/sciq_italian", "--split", "test")
+    template = ("--task", "t", "--template", "itabench_sciq")
+    data = (
+        *("--templates", repository / "config/tasks"),
+        *("--hub.id", "sapienzanlp/sciq_italian", "--hub.split", "test"),
+    )
     done = call("build_task", *template, *data, "--out", tmp_path / "t.yaml")
     assert done.returncode == 0, done.stderr
     taken = commit(hub, "datasets", "sapienzanlp/sciq_italian")
     assert f"revision: {taken}" in (tmp_path / "t.yaml").read_text()
     model = root / "models/mistralai/Mistral-7B-v0.1/main"
-    scoring = ("--run", "r", "--model", f"0={model}", "--task", tmp_path / "t.yaml")
+    scoring = ("--run", "r", "--models", f"0={model}", "--tasks", tmp_path / "t.yaml")
     out = tmp_path / "results/runs/r/multiple_choice.csv"
     done = call("score_multiple_choice", *scoring, "--out", out)
     assert done.returncode == 0, done.stderr
@@ -212,32 +234,28 @@ def test_a_task_is_written_and_scored_at_the_commit_of_its_data(
         assert {row["data_revision"] for row in csv.DictReader(handle)} == {taken}
 
 
-def test_finished_results_pin_their_experiment(tmp_path):
-    from revocab.config.expand import Run
+def test_finished_results_pin_their_experiment(tmp_path, repository):
+    from revocab.config import Experiment, as_json
     from revocab.errors import RevocabError
     from revocab.report.pins import write_pins
 
-    tasks = {"a": {"harness": "sciq"}, "b": {"harness": "mmlu"}, "c": {"template": "question"}}
-    experiment = {
-        "experiment": "x",
-        "corpora": {"it": {"source": {"hub": {"id": "o/n"}}}, "en": {"source": {"path": "en.txt"}}},
-        "tokenizers": {
-            "own": {"train": {}}, "t": {"hub": "o/m"}, "s": {"substitute": {"hub": "o/m"}},
-        },
-        "models": {"m": {"hub": "o/m"}},
-        "evaluation": {
-            "generation": {"tasks": {}, "comet_model": "o/comet"},
-            "multiple_choice": {"tasks": tasks},
-        },
-        "fertility": {"parallel": {"source": {"hub": {"id": "o/p"}}}},
-    }  # fmt: skip
+    values = yaml.safe_load((repository / "config" / "demo.yaml").read_text(encoding="utf-8"))
+    common = {"family": "sciq", "language": "it"}
+    tasks = {
+        "a": {"harness": "sciq", **common},
+        "b": {"harness": "mmlu", **common},
+        "c": {"template": "question", **common},
+    }
+    english = {"language": "en", "source": {"path": "en.txt"}}
+    values["corpora"] = {"it": {"language": "it", "source": {"hub": {"id": "o/n"}}}, "en": english}
+    values["tokenizers"] |= {"t": {"hub": "o/m"}, "s": {"substitute": {"hub": "o/m"}}}
+    values["models"]["m"] = {"tokenizer": "t", "hub": "o/m"}
+    values["evaluation"]["generation"] |= {"tasks": {}, "comet_model": "o/comet"}
+    values["evaluation"]["multiple_choice"]["tasks"] = tasks
+    parallel = {"source": {"hub": {"id": "o/p"}}, "languages": ["en", "it"]}
+    values["fertility"]["parallel"] = parallel
     results, resources, out = (tmp_path / name for name in ("results", "resources", "pins.yaml"))
-    run = Run(
-        id="r", group="r", name="base", method="base", source="m", source_tokenizer="t", target="t",
-        helper=None, mixture="x", recipe="x", identity="bytes", seed=1, steps=[0], options={},
-        label="R", evaluate=True, trains=False,
-    )  # fmt: skip
-    write_json(results / "experiment.json", {"experiment": experiment, "runs": [asdict(run)]})
+    write_json(results / "experiment.json", as_json(Experiment.model_validate(values)))
     with pytest.raises(RevocabError) as caught:
         write_pins(results, out, resources=resources)
     assert len(caught.value.problems) == 4 and not out.exists()
@@ -246,9 +264,9 @@ def test_finished_results_pin_their_experiment(tmp_path):
         write_json(results / name / "manifest.json", {"commit": "2" * 40})
     rows = [{"task": "a", "data_revision": "3" * 40}]
     rows += [{"task": "b", "data_revision": one * 40} for one in "45"]
-    write_csv(results / "runs/r/multiple_choice.csv", ["task", "data_revision"], rows)
+    write_csv(results / "runs/llama-base/multiple_choice.csv", ["task", "data_revision"], rows)
     scored = [{"metric": "comet22", "model_revision": "6" * 40}]
-    write_csv(results / "runs/r/generation/comet.csv", list(scored[0]), scored)
+    write_csv(results / "runs/llama-base/generation/comet.csv", list(scored[0]), scored)
     parallel, task = write_pins(results, out, resources=resources).loose
     assert "fertility.parallel" in parallel and "tasks.b: its scores name 2 commits" in task
     assert yaml.safe_load(out.read_text()) == {

@@ -71,7 +71,7 @@ def prepare(hub, repository, tmp_path):
         out = tmp_path / "corpus"
         script = repository / "scripts/prepare_corpus.py"
         start = ["-c", IMPATIENT, script] if impatient else [script]
-        given = ("--corpus", "c", "--hub", data_set, "--language", "it", "--out", out)
+        given = ("--corpus", "c", "--source.hub.id", data_set, "--language", "it", "--out", out)
         command = [*start, *given, *arguments]
         return hub_server.run_against(hub, tmp_path / "cache", command), out
 
@@ -83,11 +83,11 @@ def texts(out: Path) -> list[str]:
 
 
 def test_parquet_shards_come_in_order_and_splits_stay_apart(prepare, hub):
-    done, out = prepare("--name", "pages")
+    done, out = prepare("--source.hub.name", "pages")
     assert done.returncode == 0, done.stderr
     assert texts(out) == [row["text"] for n in range(2) for row in rows(f"train{n}", 300)]
     assert next(read_jsonl(out / "train.jsonl.gz"))["id"] == "train0-0"
-    done, out = prepare("--name", "pages", "--split", "validation")
+    done, out = prepare("--source.hub.name", "pages", "--source.hub.split", "validation")
     assert texts(out) == [row["text"] for row in rows("validation", 5)]
     source = read_json(out / "manifest.json")["source"]
     assert (source["name"], source["split"]) == ("pages", "validation")
@@ -98,7 +98,7 @@ def test_parquet_shards_come_in_order_and_splits_stay_apart(prepare, hub):
 @pytest.mark.parametrize(("name", "count"), [("long", 40), ("short", 7)])
 def test_compressed_jsonl_with_a_field_renamed_at_a_pinned_revision(prepare, hub, name, count):
     commit = hub.repositories["datasets", BOOKS].refs["main"]
-    arguments = ("--name", name, "--text-field", "content", "--revision", commit)
+    arguments = ("--source.hub.name", name, "--text-field", "content", "--source.hub.revision", commit)
     done, out = prepare(*arguments, data_set=BOOKS)
     assert done.returncode == 0, done.stderr
     assert "would pin it" not in done.stderr
@@ -109,7 +109,7 @@ def test_compressed_jsonl_with_a_field_renamed_at_a_pinned_revision(prepare, hub
 
 
 def test_a_limit_ends_the_stream_early(prepare, hub):
-    done, out = prepare("--name", "pages", "--limit-documents", "10")
+    done, out = prepare("--source.hub.name", "pages", "--limit-documents", "10")
     assert done.returncode == 0, done.stderr
     assert len(texts(out)) == 10
     second = hub.repositories["datasets", WEB].refs["main"]
@@ -122,15 +122,15 @@ def test_a_limit_ends_the_stream_early(prepare, hub):
     [
         ((), "example/nothing", "'example/nothing' does not exist on the Hub"),
         ((), "example/gated", "'example/gated' is gated"),
-        (("--name", "pages", "--revision", "v9"), WEB, "has no such revision"),
+        (("--source.hub.name", "pages", "--source.hub.revision", "v9"), WEB, "has no such revision"),
         (
-            ("--name", "pages", "--text-field", "body"),
+            ("--source.hub.name", "pages", "--text-field", "body"),
             WEB,
             "no field 'body'; fields found: id, text",
         ),
-        (("--name", "poems"), WEB, "check name, configuration, split and revision"),
+        (("--source.hub.name", "poems"), WEB, "check name, configuration, split and revision"),
         (
-            ("--name", "pages", "--split", "dev"),
+            ("--source.hub.name", "pages", "--source.hub.split", "dev"),
             WEB,
             "check name, configuration, split and revision",
         ),
@@ -146,8 +146,8 @@ def test_what_cannot_be_read_is_said_and_nothing_is_written(prepare, arguments, 
 @pytest.mark.parametrize(
     ("data_set", "path", "arguments"),
     [
-        (WEB, "pages/train-00001-of-00002.parquet", ("--name", "pages")),
-        (BOOKS, "long/1.jsonl.gz", ("--name", "long", "--text-field", "content")),
+        (WEB, "pages/train-00001-of-00002.parquet", ("--source.hub.name", "pages")),
+        (BOOKS, "long/1.jsonl.gz", ("--source.hub.name", "long", "--text-field", "content")),
     ],
 )
 def test_a_connection_lost_half_way_is_said_and_nothing_is_written(

@@ -173,7 +173,7 @@ def test_too_long_prompts_are_refused_unless_cutting_is_allowed(
     tmp_path, workplace, share_contexts
 ):
     _, _, tasks = workplace
-    model = [("0", write_model(tmp_path / "short", context_length=40))]
+    model = {0: write_model(tmp_path / "short", context_length=40)}
     out = tmp_path / "s.csv"
     with pytest.raises(RevocabError) as caught:
         score_checkpoints("r", model, tasks, out, Scoring(share_contexts=share_contexts))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from revocab import io
 from revocab.errors import RevocabError
@@ -133,9 +134,9 @@ def test_stages_have_shares_of_their_own_and_corpora_go_on(tokenizer):
         "en": ((0.25, 0.5), reader(*["d e f"] * 3, "f e d", "d d d")),
         "de": ((0.0, 0.25), reader("g g g")),
     }
-    stages = (("embeddings", 8), ("everything", 4))
+    stages = {"embeddings": 8, "everything": 4}
     array, result = packed(tokenizer, corpora, rows=12, stages=stages)
-    assert [(one.name, one.rows) for one in result.stages] == list(stages)
+    assert [(one.name, one.rows) for one in result.stages] == list(stages.items())
     assert [one.corpora for one in result.stages] == [
         {"it": {"share": 0.75, "rows": 6}, "en": {"share": 0.25, "rows": 2}},
         {"it": {"share": 0.25, "rows": 1}, "en": {"share": 0.5, "rows": 2},
@@ -158,7 +159,7 @@ def test_stages_with_one_mixture_are_laid_out_one_after_the_other(tokenizer):
         "it": ((0.5, 0.5), reader(*["a b c"] * 50)),
         "en": ((0.5, 0.5), reader(*["d e f"] * 50)),
     }
-    array, result = packed(tokenizer, corpora, rows=80, stages=(("a", 40), ("b", 40)))
+    array, result = packed(tokenizer, corpora, rows=80, stages={"a": 40, "b": 40})
     italian = [IDS["a"] in row for row in array.tolist()]
     assert (sum(italian[:40]), sum(italian[40:])) == (20, 20)
     assert italian[:40] != italian[40:]  # an order of its own
@@ -167,15 +168,15 @@ def test_stages_with_one_mixture_are_laid_out_one_after_the_other(tokenizer):
 
 def test_problems_of_all_stages_are_named_at_once(tokenizer):
     corpora = {"it": ((0.5, 0.99, 0), reader("a")), "en": ((0.4, 0.01, 0), reader("b"))}
-    stages = (("one", 4), ("two", 4), ("three", 4))
+    stages = {"one": 4, "two": 4, "three": 4}
     with pytest.raises(RevocabError) as caught:
         packed(tokenizer, corpora, rows=12, stages=stages)
     first, second, third = caught.value.problems
     assert first.startswith("stage one: shares: it=0.5, en=0.4 sum to 0.9")
     assert second.startswith("stage two: share of en: 0.01 of 4 rows is less than one row")
     assert third.startswith("stage three: shares: none sum to 0")
-    with pytest.raises(RevocabError, match="--stage: 4 rows in all, but --rows is 12"):
-        packed(tokenizer, corpora, rows=12, stages=stages[:1])
+    with pytest.raises(ValidationError, match="stages: 4 rows in all, but rows is 12"):
+        packed(tokenizer, corpora, rows=12, stages={"one": 4})
 
 
 def test_blocks_larger_than_one_keep_the_stream(tokenizer, monkeypatch):

@@ -18,6 +18,7 @@ from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import make_tables
 from revocab.report.results import Results
 from revocab.report.scores import collect_scores
+from revocab.report.sections import intersections
 
 
 @pytest.fixture(scope="module")
@@ -92,3 +93,13 @@ def test_comet_scores_count_only_while_the_experiment_names_the_model(root, tmp_
     else:
         assert not found["comet22"]["value"]
         assert found["comet22"]["reason"] == "comet not configured"
+
+
+def test_the_page_shows_no_intersection_that_the_experiment_no_longer_names(root, tmp_path):
+    folder = tmp_path / "demo"
+    shutil.copytree(root, folder)
+    before = intersections(Results(folder))
+    one = next(folder.glob("intersections/*/report.json"))
+    write_json(folder / "intersections" / "source--elsewhere" / "report.json", read_json(one))
+    assert intersections(Results(folder)) == before
+    assert len(before[1]) == len(list(root.glob("intersections/*")))

@@ -335,10 +335,10 @@ def test_script_writes_a_harness_marker_and_reports_errors(repository, tmp_path)
         "num_fewshot": 5,
         "revision": "abc",
     }
-    template = repository / "config" / "tasks" / "arc_easy_it.yaml"
+    template = ["--template", "arc_easy_it", "--templates", repository / "config" / "tasks"]
     data = ["--data", tmp_path / "absent.jsonl"]
     failed = subprocess.run(
-        [*script, "--task", "t", "--template", template, *data, "--out", tmp_path / "t.yaml"],
+        [*script, "--task", "t", *template, *data, "--out", tmp_path / "t.yaml"],
         capture_output=True,
         text=True,
         check=False,

@@ -31,7 +31,8 @@ def test_every_rule_takes_part_in_few_jobs(repository):
     assert len(rules) > 25
     jobs = dry_run(repository, "--configfile", EXPERIMENT)
     assert jobs.keys() == rules - ELSEWHERE
-    assert sum(jobs.values()) - jobs["all"] <= 40
+    # Settings of the report are copied in no time.
+    assert sum(jobs.values()) - jobs["all"] - jobs["write_settings"] <= 40
 
 
 def test_the_whole_dag_runs(small):

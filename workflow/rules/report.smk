@@ -2,13 +2,8 @@
 from revocab.config.reads import READ
 from revocab.plan import report as page
 
-# What the page shows is found at run time; labels, metrics and chance levels are data.
+# What the page shows is found at run time.
 SHOWN = ("report/tables", "report/figures", "report/claims", "initialise/methods")
-FAMILIES = "src/revocab/evaluation/families.yaml"
-LABELS = [
-    FAMILIES,
-    *sorted(map(str, Path("src/revocab/languages").glob("*.yaml"))),
-]
 
 
 localrules:
@@ -46,7 +41,6 @@ use rule write_experiment as write_settings with:
 rule collect_scores:
     input:
         unpack(needs("collect_scores")),
-        families=FAMILIES,
     output:
         parquet=f"{RESULTS}/scores.parquet",
         csv=f"{RESULTS}/scores.csv",
@@ -65,7 +59,6 @@ rule collect_scores:
 rule make_tables:
     input:
         unpack(needs("make_tables")),
-        labels=LABELS,
     output:
         page.tables(PLAN),
     log:
@@ -83,7 +76,6 @@ rule make_tables:
 rule make_figures:
     input:
         unpack(needs("make_figures")),
-        labels=LABELS,
     output:
         page.figures(PLAN),
     log:
@@ -101,7 +93,6 @@ rule make_figures:
 rule check_artefacts:
     input:
         unpack(needs("check_artefacts")),
-        labels=LABELS,
     output:
         f"{RESULTS}/checks.json",
     log:
@@ -120,7 +111,6 @@ rule build_report:
     input:
         unpack(needs("build_report")),
         template="src/revocab/report/templates/report.html.j2",
-        labels=LABELS,
     output:
         report(f"{RESULTS}/report.html", caption="../report/report.rst", category="Report"),
     log:

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError
+from revocab.evaluation.records import Records
 from revocab.evaluation.statistics import SCORE_COLUMNS, bootstrap, mean_items
-from revocab.io import read_json, read_jsonl, sha256, write_csv, write_json, write_jsonl
+from revocab.io import read_jsonl, sha256, write_csv, write_jsonl
 from revocab.output import check_files
 
 COLUMNS = (
@@ -144,8 +145,9 @@ def score_run(
 ) -> None:
     """Score every output of ``folder`` (``step-NNNNNN/<task>.jsonl``) with every (metric, model).
 
-    Only translation tasks are scored. Finished parts are kept until all are there, so that a killed
-    run continues. Writes ``out`` and its item file, ``out`` last.
+    Only translation tasks are scored. Finished parts stay on record, so that a killed run continues
+    and a further task or checkpoint costs itself alone. Writes ``out`` and its item file, ``out``
+    last.
     """
     items = out.with_name(f"{out.stem}_items.jsonl.gz")
     read = [*prompts.values(), *map(Path, models.values())]
@@ -153,7 +155,7 @@ def score_run(
     version = comet_version()
     loaded = [(metric, Comet(name, batch_size, gpus)) for metric, name in models.items()]
     rows, kept = [], []
-    state = out.with_name(f".{out.name}.state")
+    records = Records(out.with_name(f".{out.name}.records"))
     for name, path in prompts.items():
         queries = list(read_jsonl(path))
         if queries[0]["kind"] != "translation":
@@ -162,12 +164,17 @@ def score_run(
             step = int(made.parent.name.removeprefix("step-"))
             pairs = samples(queries, list(read_jsonl(made)), str(made))
             for metric, model in loaded:
-                key = [sha256(path), sha256(made), *model.state(), version]
-                part = state / f"{step:06d}-{name}-{metric}.json"
-                values = finished(part, key)
+                parts = {
+                    "prompts": sha256(path),
+                    "outputs": sha256(made),
+                    "metric": metric,
+                    "model": model.state(),
+                    "version": version,
+                }
+                values = records.read(parts)
                 if values is None:
                     values = [100 * value for value in model.score(pairs)]
-                    write_json(part, {"key": key, "values": values})
+                    records.write(parts, values)
                 where = {"run": run, "step": step, "task": name, "metric": metric}
                 rows.append({**where, **score_row(values, model, version)})
                 kept.append({**where, "parts": [len(values)], "by_part": False, "values": values})
@@ -175,15 +182,6 @@ def score_run(
         raise RevocabError(f"{folder}: no outputs of a translation task; generate first")
     write_jsonl(items, kept)
     write_csv(out, COLUMNS, rows)
-    for part in state.iterdir():
-        part.unlink()
-    state.rmdir()
-
-
-def finished(part: Path, key: list[Any]) -> list[float] | None:
-    """Return stored item scores that were made from the same inputs, or None."""
-    stored = read_json(part) if part.is_file() else {}
-    return stored["values"] if stored.get("key") == key else None
 
 
 def score_row(values: Sequence[float], model: Comet, version: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from revocab.evaluation.engines import (
 from revocab.evaluation.metrics import task_scores
 from revocab.evaluation.options import Generating
 from revocab.evaluation.prompts import render
-from revocab.evaluation.resume import checkpoint_fingerprint, code_fingerprint, digest
+from revocab.evaluation.records import code_hash, model_hash, versions
 from revocab.evaluation.statistics import SCORE_COLUMNS
 from revocab.io import read_json, read_jsonl, sha256, write_csv, write_json, write_jsonl
 from revocab.models.load import loading, quiet_loading
@@ -67,7 +67,7 @@ def generate_checkpoints(
             scores += [{**keys, **row} for row in score_rows(rows, made, options)]
         report(run, step, [row for row in scores if row["step"] == step])
     write_csv(out / "scores.csv", COLUMNS, scores)
-    finished.forget()
+    finished.keep({output_path(Path(), step, task).as_posix() for step in models for task in tasks})
     output.finish()
     write_json(out / "manifest.json", manifest(run, models, prompts, engine, options))
 
@@ -138,8 +138,8 @@ def generate_checkpoint(
     engine: Engine | None = None
     for name, rows in tasks.items():
         path = output_path(finished.out, step, name)
-        key = finished.key(folder, files[name])
-        if finished.has(path, key):
+        parts = finished.made_from(folder, files[name])
+        if finished.has(path, parts):
             continue
         engine = engine or load_engine(folder, finished.engine, finished.options)
         try:
@@ -147,7 +147,7 @@ def generate_checkpoint(
         except RevocabError as error:
             raise RevocabError(f"{name}, {folder}: {one}" for one in error.problems) from error
         write_jsonl(path, made)
-        finished.add(path, key)
+        finished.add(path, parts)
     if engine:
         engine.close()
 
@@ -204,36 +204,47 @@ def fit(engine: Engine, row: dict[str, Any], room: int) -> tuple[str, list[int],
 
 
 class Finished:
-    """Outputs already there, each with a hash of what it was made from."""
+    """Outputs already there, each with its checksum and all that it was made from.
+
+    It outlives the scores: a further task or checkpoint costs itself alone.
+    """
 
     NAME = ".finished.json"
 
     def __init__(self, out: Path, engine: str, options: Generating):
         self.out = out
         self.path = out / self.NAME
-        self.engine, self.options = engine, options
-        self.code = code_fingerprint()
-        self.keys: dict[str, str] = read_json(self.path) if self.path.is_file() else {}
+        libraries = ("vllm", "torch") if engine == "vllm" else ("torch", "transformers")
+        self.shared = {
+            "engine": engine,
+            "max_new_tokens": options.max_new_tokens,
+            "context_length": options.context_length,
+            "code": code_hash(),
+            "libraries": versions(*libraries),
+        }
+        self.outputs: dict[str, Any] = read_json(self.path) if self.path.is_file() else {}
 
-    def key(self, folder: Path, prompts: Path) -> str:
-        """Return the hash for one checkpoint and one prompt file."""
-        options = self.options.model_dump()
-        return digest(
-            checkpoint_fingerprint(folder), sha256(prompts), self.engine, options, self.code
-        )
+    def made_from(self, folder: Path, prompts: Path) -> dict[str, Any]:
+        """Return what the outputs of one checkpoint on one file of prompts are made from."""
+        return {"model": model_hash(folder), "prompts": sha256(prompts), **self.shared}
 
-    def has(self, path: Path, key: str) -> bool:
-        """Return whether ``path`` was written from the same inputs."""
-        return path.is_file() and self.keys.get(str(path)) == key
+    def has(self, path: Path, parts: dict[str, Any]) -> bool:
+        """Return whether ``path`` was made from the same, and is as it was written."""
+        if not path.is_file():
+            return False
+        expected = {"made_from": parts, "sha256": sha256(path)}
+        return self.outputs.get(path.relative_to(self.out).as_posix()) == expected
 
-    def add(self, path: Path, key: str) -> None:
+    def add(self, path: Path, parts: dict[str, Any]) -> None:
         """Record that ``path`` is written."""
-        self.keys[str(path)] = key
-        write_json(self.path, self.keys)
+        entry = {"made_from": parts, "sha256": sha256(path)}
+        self.outputs[path.relative_to(self.out).as_posix()] = entry
+        write_json(self.path, self.outputs)
 
-    def forget(self) -> None:
-        """Remove the record: a later call means that something changed."""
-        self.path.unlink(missing_ok=True)
+    def keep(self, paths: Collection[str]) -> None:
+        """Forget outputs that are not among ``paths``."""
+        self.outputs = {name: one for name, one in self.outputs.items() if name in paths}
+        write_json(self.path, self.outputs)
 
 
 def score_rows(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
+import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -20,17 +20,19 @@ from revocab.evaluation.checkpoint import (
     tokenizer_fingerprint,
 )
 from revocab.evaluation.model import load_model
-from revocab.evaluation.options import Scoring
-from revocab.evaluation.resume import checkpoint_fingerprint, code_fingerprint, digest
+from revocab.evaluation.options import Scoring, ScoringOptions
+from revocab.evaluation.records import Records, code_hash, model_hash, versions
 from revocab.evaluation.statistics import SCORE_COLUMNS, Items, bootstrap, mean_items
 from revocab.evaluation.tasks import read_yaml
-from revocab.io import read_json, sha256, write_csv, write_json, write_jsonl
+from revocab.io import sha256, write_csv, write_jsonl
 from revocab.models.load import quiet_loading
 from revocab.output import check_files
 
 if TYPE_CHECKING:
     from lm_eval.tasks.manager import TaskDict
 
+#: What :func:`digest` gives.
+KEY = re.compile(r"[0-9a-f]{64}")
 METRICS = ("acc", "acc_norm", "pct_stereotype")
 COLUMNS = (
     *SCORE_COLUMNS,
@@ -51,18 +53,19 @@ def score_checkpoints(
     """Score every model, by step, on every task file and write one table to ``out``.
 
     Beside it :func:`items_path` holds every item's score, for comparing runs item by item. Scores
-    of a finished (step, task) are kept beside ``out`` until all are there, so that a killed
-    evaluation continues where it was. Rows are sorted by step, then task order.
+    of every (checkpoint, task) stay on record beside ``out``: a killed evaluation continues where
+    it was, and a further task or checkpoint costs itself alone. Rows are sorted by step, then task
+    order.
     """
     check_files(out, items_path(out), inputs=[*models.values(), *tasks])
     check_arguments(models, tasks)
     quiet_loading()
-    state = State(out, options)
+    made = Made(out, options)
     rows: list[dict[str, Any]] = []
     scorer = Scorer(tasks, options)
     for step, folder in sorted(models.items()):
         start = time.monotonic()
-        step_rows = score_checkpoint(scorer, state, folder)
+        step_rows = score_checkpoint(scorer, made, folder)
         rows += [{"run": run, "step": step, **row} for row in step_rows]
         mean = sum(row["value"] for row in step_rows if row["metric"] != "acc_norm") / len(tasks)
         print(
@@ -86,7 +89,6 @@ def score_checkpoints(
         )
     write_jsonl(items_path(out), [{name: row[name] for name in ITEM_COLUMNS} for row in rows])
     write_csv(out, COLUMNS, [{name: row[name] for name in COLUMNS} for row in rows])
-    state.remove()
 
 
 def items_path(out: Path) -> Path:
@@ -185,17 +187,16 @@ class Scorer:
         return harness.data_revision(self.tasks[name])
 
 
-def score_checkpoint(scorer: Scorer, state: State, folder: Path) -> list[dict[str, Any]]:
-    """Return the rows of every task for one checkpoint; load nothing for what is finished."""
+def score_checkpoint(scorer: Scorer, made: Made, folder: Path) -> list[dict[str, Any]]:
+    """Return the rows of every task for one checkpoint; load nothing for what is on record."""
     rows, model = [], None
-    checkpoint = checkpoint_fingerprint(folder)
     for name, path in scorer.paths.items():
-        key = state.key(checkpoint, path)
-        done = state.read(key)
+        parts = made.of(folder, path)
+        done = made.records.read(parts)
         if done is None:
             model = model or scorer.load(folder)
             done = scorer.score(model, name)
-            state.write(key, done)
+            made.records.write(parts, done)
         rows += done
     scorer.truncated += model.truncated if model else 0
     if hasattr(model, "close"):
@@ -284,31 +285,26 @@ def config_hash(path: Path, loaded: TaskDict, options: Scoring) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-class State:
-    """Finished scores in a folder beside the table, by a hash of all that they depend on."""
+class Made:
+    """What the scores of one checkpoint on one task are made from, and the records of them.
+
+    Devices, batches and dtypes are left out: they move a score by rounding only.
+    """
 
     def __init__(self, out: Path, options: Scoring):
-        self.folder = out.with_name(f".{out.name}.state")
-        self.shared = [options.model_dump(), code_fingerprint(), harness.harness_version()]
-        self._tasks: dict[Path, tuple[str, str | None]] = {}
+        self.records = Records(out.with_name(f".{out.name}.records"))
+        engine = ("vllm",) if options.engine == "vllm" else ()
+        self.shared = {
+            **options.model_dump(include=set(ScoringOptions.model_fields)),
+            "code": code_hash(),
+            "libraries": versions("lm_eval", "datasets", "torch", "transformers", *engine),
+        }
+        self._tasks: dict[Path, dict[str, Any]] = {}
 
-    def key(self, checkpoint: Any, task: Path) -> str:
-        """Return the hash for one checkpoint (its fingerprint) and one task file."""
+    def of(self, folder: Path, task: Path) -> dict[str, Any]:
+        """Return it for one checkpoint and one task file."""
         if task not in self._tasks:  # read once for all checkpoints
             rows = harness.local_rows(read_yaml(task))
             data = sha256(rows) if rows and rows.is_file() else None
-            self._tasks[task] = (task.read_text("utf-8"), data)
-        return digest(checkpoint, *self._tasks[task], self.shared)
-
-    def read(self, key: str) -> list[dict[str, Any]] | None:
-        """Return the rows stored under ``key``, or None."""
-        path = self.folder / f"{key}.json"
-        return read_json(path) if path.is_file() else None
-
-    def write(self, key: str, rows: list[dict[str, Any]]) -> None:
-        """Store the rows of one checkpoint and task."""
-        write_json(self.folder / f"{key}.json", rows)
-
-    def remove(self) -> None:
-        """Forget everything: the table is written."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+            self._tasks[task] = {"task": sha256(task), "data": data}
+        return {"model": model_hash(folder), **self._tasks[task], **self.shared}

@@ -21,6 +21,7 @@ from revocab.evaluation.options import (
 from revocab.evaluation.prompts import PromptJob
 from revocab.evaluation.tasks import TaskJob, TaskOptions
 from revocab.initialise.options import ScaledMethod, ScaleJob, ScaleOptions
+from revocab.plan.paths import MANIFEST
 from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Step
 from revocab.report.kind import table_kinds
@@ -178,7 +179,7 @@ def compare_runs(plan: Plan, group: str) -> Step:
         resamples=plan.experiment.evaluation.significance.resamples,
         seed=plan.experiment.seed,
     )
-    names = ["multiple_choice_items.jsonl.gz", f"generation/{'manifest.json'}"]
+    names = ["multiple_choice_items.jsonl.gz", f"generation/{MANIFEST}"]
     names += ["generation/comet_items.jsonl.gz"] if comet_models(plan) else []
     items = [f"{plan.paths.run(run.id)}/{name}" for run in plan.evaluated(group) for name in names]
     out, inputs = plan.paths.significance(group), plan.results("scores", "scores.parquet")

@@ -172,6 +172,11 @@ class Results:
         """Return the family of a multiple-choice task."""
         return self.experiment.evaluation.multiple_choice.tasks[task].family
 
+    def tokenizer_pairs(self) -> list[tuple[str, str]]:
+        """Return every pair of tokenizers that runs or ``intersections`` name, each once."""
+        pairs = [(r.source_tokenizer, r.target) for r in self.runs if not r.keeps_vocabulary]
+        return list(dict.fromkeys([*pairs, *self.experiment.intersections]))
+
     def trained_on(self, tokenizer: str) -> list[str]:
         """Return the corpora that a tokenizer was trained on here; none for another's."""
         trained = self.experiment.tokenizers[tokenizer].train

@@ -134,10 +134,15 @@ def intersections(results: Results) -> Grid:
     header = ["Source", "Target", "Source size", "Target size", "Overlap", "Missing"]
     header += ["Equal strings", "Identity"]
     keys = ("source_size", "target_size", "overlap", "missing", "raw_overlap")
+    setting = results.experiment.scale
+    at_scale = [(setting.source_tokenizer, setting.target_tokenizer)] if setting else []
+    wanted = {*results.tokenizer_pairs(), *at_scale}
     rows = []
     for path in sorted(results.root.glob("intersections/*/report.json")):
-        report = results.json(*path.relative_to(results.root).parts)
         source, _, target = path.parent.name.partition("--")
+        if (source, target) not in wanted:
+            continue  # of a pair that the experiment no longer names
+        report = results.json(*path.relative_to(results.root).parts)
         shown = [shown_number(report.get(key), 0) for key in keys]
         rows.append([source, target, *shown, str(report.get("identity", MISSING))])
     return header, rows
@@ -145,7 +150,7 @@ def intersections(results: Results) -> Grid:
 
 def scale(results: Results) -> Grid:
     """Return header and rows of initialisation at a real model's size (``scale/scale.csv``)."""
-    rows = results.csv("scale", "scale.csv")
+    rows = results.csv("scale", "scale.csv") if results.experiment.scale else []
     if not rows:
         return [], []
     return list(rows[0]), [[compact(value) for value in row.values()] for row in rows]

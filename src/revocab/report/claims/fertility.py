@@ -20,9 +20,8 @@ def reductions(results: Results) -> list[Record]:
         (row["tokenizer"], row["corpus"]): (number(row["fertility"]), row["language"])
         for row in results.csv("fertility", "fertility.csv")
     }
-    pairs = [(run.source_tokenizer, run.target) for run in results.runs if not run.keeps_vocabulary]
     rows = []
-    for source, target in dict.fromkeys([*pairs, *results.experiment.intersections]):
+    for source, target in results.tokenizer_pairs():
         for corpus in results.experiment.fertility.corpora:
             if (source, corpus) in measured and (target, corpus) in measured:
                 before, language = measured[source, corpus]

@@ -1,0 +1,126 @@
+"""Finished work, each piece stored with all that it was made from.
+
+A record outlives the table that it was made for: another task or checkpoint costs what is new, and
+nothing else. It is read only if everything that it depends on is as it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Mapping
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from revocab.claim import remove_empty
+from revocab.errors import RevocabError
+from revocab.imports import meaning
+from revocab.io import read_json, sha256, write_json
+from revocab.models.folder import OWN_FILES
+
+#: Files of a model folder that decide what it computes and writes.
+DECIDING = (".safetensors", ".json", ".model", ".txt", ".jinja")
+#: Name of a record.
+NAME = re.compile(r"[0-9a-f]{64}\.json")
+
+Parts = Mapping[str, Any]
+
+
+class Records:
+    """The records in one folder."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def path(self, parts: Parts) -> Path:
+        """Return the file of the record made from ``parts`` (JSON values)."""
+        return self.folder / f"{digest(parts)}.json"
+
+    def read(self, parts: Parts) -> Any | None:
+        """Return what was made from ``parts``; None where nothing was, or where it is damaged.
+
+        A record that names other parts, or whose value was changed, is refused with a line on
+        stderr: it is made again.
+        """
+        path = self.path(parts)
+        if not path.is_file():
+            return None
+        try:
+            record = read_json(path)
+            value = record["value"]
+            if record["made_from"] == _plain(parts) and record["checksum"] == digest(value):
+                return value
+            reason = "names other inputs, or was changed"
+        except (RevocabError, KeyError, TypeError) as error:
+            reason = f"cannot be read ({error})"
+        print(f"{path}: refused: {reason}; made again", file=sys.stderr)
+        return None
+
+    def write(self, parts: Parts, value: Any) -> None:
+        """Store what was made from ``parts``."""
+        record = {"made_from": _plain(parts), "checksum": digest(value), "value": value}
+        write_json(self.path(parts), record)
+
+    def remove(self) -> None:
+        """Remove every record; what is not ours in the folder stays."""
+        for path in self.folder.glob("*.json"):
+            if NAME.fullmatch(path.name):
+                path.unlink()
+        remove_empty(self.folder)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON gives it back."""
+    return json.loads(json.dumps(value))
+
+
+def digest(value: Any) -> str:
+    """Return the hash of a JSON value."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def model_hash(folder: Path) -> str:
+    """Return a hash of what a model folder computes: weights, configuration, tokenizer.
+
+    The same model has the same hash wherever it lies. Files are read once per process as long as
+    their size and time stay.
+    """
+    files = sorted(
+        path
+        for path in folder.iterdir()
+        if path.is_file() and path.suffix in DECIDING and path.name not in OWN_FILES
+        if not path.name.startswith(".")
+    )
+    return digest({path.name: _file_hash(path, *_state(path)) for path in files})
+
+
+def _state(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns
+
+
+@cache
+def _file_hash(path: Path, size: int, changed: int) -> str:
+    return sha256(path)
+
+
+@cache
+def code_hash() -> str:
+    """Return a hash of what the modules of the evaluation do: not of their words."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return digest({path.name: hashlib.sha256(meaning(path).encode()).hexdigest() for path in files})
+
+
+def versions(*packages: str) -> dict[str, str | None]:
+    """Return the installed versions of packages; None for one that is not there."""
+    found: dict[str, str | None] = {}
+    for name in packages:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = None
+    return found
