@@ -25,68 +25,9 @@ from revocab.report.names import method_label
 from revocab.report.palette import Palette
 from revocab.report.results import Results
 
-TABLE = '''
-"""How many runs every group has."""
-
-from collections.abc import Iterator
-from typing import Literal
-
-from revocab.closed import Id
-from revocab.report.kind import KindOptions, TableKind
-from revocab.report.references import unknown_groups
-from revocab.report.table import Cell, Row, Table, text
-
-
-class RunsTable(KindOptions):
-    kind: Literal["runs"]
-    groups: list[Id]
-
-
-def build(results, identifier, options) -> Table:
-    rows = [Row([text(one), Cell(len(results.group(one)), digits=0)]) for one in options.groups]
-    return Table(identifier, options.kind, options.title, ["Group", "Runs"], rows)
-
-
-def problems(experiment, key, options) -> Iterator[str]:
-    return unknown_groups(experiment, key, *options.groups)
-
-
-TABLE = TableKind(
-    options=RunsTable, build=build, problems=problems, needs=lambda plan, options: ["a/file.csv"]
-)
-'''
-FIGURE = '''
-"""How many steps every run has."""
-
-from typing import Literal
-
-from revocab.report.kind import FigureKind, KindOptions
-
-
-class StepsFigure(KindOptions):
-    kind: Literal["steps"]
-
-
-def draw(results, options, palette):
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots()
-    axes.plot([run.steps[-1] for run in results.runs])
-    return figure
-
-
-FIGURE = FigureKind(options=StepsFigure, draw=draw, caption="A caption of its own.")
-'''
-CLAIM = '''
-"""There are runs."""
-
-from revocab.report.claim import Claim, ClaimKind
-
-CLAIMS = ClaimKind(
-    "runs", place=9, find=lambda results: [Claim("There are runs", str(len(results.runs)), True)]
-)
-'''
-#: Run with a copy of the package that has the three files more.
+#: Where the files of docs/adding-a-table.md belong, in the page's order.
+PLACES = ("tables/runs.py", "figures/steps.py", "claims/trained.py")
+#: Run with a copy of the package that has three files more.
 SCRIPT = """
 import sys
 from pathlib import Path
@@ -105,7 +46,7 @@ experiment = validate({**values, "tables": tables, "figures": figures})
 
 from revocab.plan import Plan
 
-assert Plan(experiment).step("make_tables").also == ("a/file.csv",)
+assert Plan(experiment).step("make_tables").also == ()
 wrong = {"table01": {**tables["table01"], "groups": ["mistrall"]}}
 try:
     validate({**values, "tables": wrong, "figures": figures})
@@ -125,7 +66,8 @@ make_figures(root, root / "figures")
 build_report(root, root / "report.html")
 assert (root / "tables" / "table01.csv").read_text() == "Group,Runs\\nmistral,7.0\\nllama,4.0\\n"
 page = (root / "report.html").read_text()
-assert "A caption of its own." in page and "data:image/svg+xml" in page and "There are runs" in page
+for shown in ("Steps of training.", "data:image/svg+xml", "Llama stand-in was adapted"):
+    assert shown in page, shown
 """
 
 
@@ -135,11 +77,15 @@ def demo(repository) -> dict:
 
 
 def test_a_kind_is_one_file_and_one_line(repository, tmp_path):
+    """Those of the docs, put into a copy of the package."""
     package = tmp_path / "src" / "revocab"
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(repository / "src" / "revocab", package, ignore=ignored)
-    for folder, content in (("tables", TABLE), ("figures", FIGURE), ("claims", CLAIM)):
-        (package / "report" / folder / "added.py").write_text(content)
+    docs = (repository / "docs" / "adding-a-table.md").read_text(encoding="utf-8")
+    blocks = [part.split("```")[0] for part in docs.split("```python\n")[1:]]
+    for place, content in zip(PLACES, blocks, strict=True):
+        assert f"report/{place}`" in docs
+        (package / "report" / place).write_text(content, encoding="utf-8")
     search = [tmp_path / "src", repository / "tests" / "support"]
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(tmp_path)],
