@@ -23,7 +23,14 @@ OPTIONS = {
     "threads": 1,
 }  # fmt: skip
 STAGES = (
-    Stage(name="embeddings", steps=15, learning_rate=1e-2, train=("embeddings",), weight_decay=0.3, warmup_steps=2),
+    Stage(
+        name="embeddings",
+        steps=15,
+        learning_rate=1e-2,
+        train=("embeddings",),
+        weight_decay=0.3,
+        warmup_steps=2,
+    ),
     Stage(name="everything", steps=25, learning_rate=5e-3, weight_decay=0.1, warmup_steps=2),
 )
 

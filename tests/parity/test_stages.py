@@ -22,9 +22,13 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 MATRICES = {"model.embed_tokens.weight", "lm_head.weight"}
 #: Embeddings alone with a decay that would show, then everything, the embeddings faster.
 STAGES = (
-    Stage(name="embeddings", steps=5, learning_rate=1e-2, train=("embeddings",), weight_decay=0.5, warmup_steps=1),
     Stage(
-        name="everything", steps=4, learning_rate=2e-3, weight_decay=0.1, warmup_steps=1, schedule="constant",
+        name="embeddings", steps=5, learning_rate=1e-2, train=["embeddings"], weight_decay=0.5,
+        warmup_steps=1,
+    ),
+    Stage(
+        name="everything", steps=4, learning_rate=2e-3, weight_decay=0.1, warmup_steps=1,
+        schedule="constant",
         groups={"embeddings": {"learning_rate": 1e-2, "weight_decay": 0.0}},
     ),
 )  # fmt: skip

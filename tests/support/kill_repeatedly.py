@@ -57,8 +57,21 @@ def train_one(folder: Path, name: str) -> None:
     if name == "reference":
         write_inputs(folder / "inputs")
     stages = (
-        Stage(name="embeddings", steps=BORDER, learning_rate=1e-2, train=("embeddings",), weight_decay=0.3, warmup_steps=2),
-        Stage(name="everything", steps=STEPS - BORDER, learning_rate=5e-3, weight_decay=0.1, warmup_steps=3),
+        Stage(
+            name="embeddings",
+            steps=BORDER,
+            learning_rate=1e-2,
+            train=("embeddings",),
+            weight_decay=0.3,
+            warmup_steps=2,
+        ),
+        Stage(
+            name="everything",
+            steps=STEPS - BORDER,
+            learning_rate=5e-3,
+            weight_decay=0.1,
+            warmup_steps=3,
+        ),
     )
     changes = {"steps": STEPS, "checkpoint_every": EVERY, "stages": stages}
     train(run_of(folder / "inputs", folder / name, **changes))

@@ -371,25 +371,3 @@ def test_ids_cannot_hold_what_joins_them(demo, section, name):
     values = copy.deepcopy(demo)
     values[section][name] = next(iter(values[section].values()))
     assert any(line.startswith(f"{section}.{name}") for line in problems(values))
-
-
-@pytest.mark.parametrize(
-    ("path", "key"),
-    [
-        (("corpora", "world-it", "source"), "corpora.world-it.source"),
-        (
-            ("evaluation", "multiple_choice", "tasks", "boolq_it", "data"),
-            "evaluation.multiple_choice.tasks.boolq_it.data",
-        ),
-    ],
-)
-def test_parts_of_a_source_that_nothing_reads_are_refused(demo, path, key):
-    values = copy.deepcopy(demo)
-    place = values
-    for part in path[:-1]:
-        place = place[part]
-    place[path[-1]] = {"lines": {"it": "README.md", "en": "README.md"}}
-    assert [line.split(": ")[0] for line in problems(values)] == [f"{key}.lines"]
-    place[path[-1]] = {"hub": {"id": "o/data", "fields": {"text": "body"}}}
-    (line,) = problems(values)
-    assert line.startswith(f"{key}.hub.fields: ") and line.endswith("remove it")

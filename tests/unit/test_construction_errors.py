@@ -215,7 +215,12 @@ def test_every_construction_says_what_it_is():
 def test_command_line(repository, tmp_path, corpora, bases):
     def call(*arguments):
         return subprocess.run(
-            [sys.executable, repository / "scripts" / "build_tokenizer.py", "--construction", *map(str, arguments)],
+            [
+                sys.executable,
+                repository / "scripts" / "build_tokenizer.py",
+                "--construction",
+                *map(str, arguments),
+            ],
             capture_output=True,
             text=True,
             env={**os.environ, "PYTHONPATH": str(repository / "src")},

@@ -25,8 +25,8 @@ from revocab.vocabulary.counting import (
     share_split,
 )
 from revocab.vocabulary.fertility import (
-    FertilityJob,
     COLUMNS,
+    FertilityJob,
     Text,
     fertility_of_folders,
     fertility_row,

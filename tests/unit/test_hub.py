@@ -123,7 +123,10 @@ def test_a_converted_branch_is_read_by_name_and_by_commit(call, hub, tmp_path):
     for revision in ("refs/convert/parquet", found):
         out = tmp_path / f"{len(rows)}.jsonl"
         at = {**FLORES, "revision": revision}
-        sources = [*flags("pool", {**at, "split": "dev"}), *flags("test", {**at, "split": "devtest"})]
+        sources = [
+            *flags("pool", {**at, "split": "dev"}),
+            *flags("test", {**at, "split": "devtest"}),
+        ]
         numbers = ("--shots", "2", "--seed", "1")
         done = call("build_prompts", *PROMPTS, *numbers, *sources, "--out", out)
         assert done.returncode == 0, done.stderr

@@ -98,7 +98,14 @@ def test_parquet_shards_come_in_order_and_splits_stay_apart(prepare, hub):
 @pytest.mark.parametrize(("name", "count"), [("long", 40), ("short", 7)])
 def test_compressed_jsonl_with_a_field_renamed_at_a_pinned_revision(prepare, hub, name, count):
     commit = hub.repositories["datasets", BOOKS].refs["main"]
-    arguments = ("--source.hub.name", name, "--text-field", "content", "--source.hub.revision", commit)
+    arguments = (
+        "--source.hub.name",
+        name,
+        "--text-field",
+        "content",
+        "--source.hub.revision",
+        commit,
+    )
     done, out = prepare(*arguments, data_set=BOOKS)
     assert done.returncode == 0, done.stderr
     assert "would pin it" not in done.stderr
@@ -122,7 +129,11 @@ def test_a_limit_ends_the_stream_early(prepare, hub):
     [
         ((), "example/nothing", "'example/nothing' does not exist on the Hub"),
         ((), "example/gated", "'example/gated' is gated"),
-        (("--source.hub.name", "pages", "--source.hub.revision", "v9"), WEB, "has no such revision"),
+        (
+            ("--source.hub.name", "pages", "--source.hub.revision", "v9"),
+            WEB,
+            "has no such revision",
+        ),
         (
             ("--source.hub.name", "pages", "--text-field", "body"),
             WEB,

@@ -29,7 +29,12 @@ def test_operations_by_hand(tied):
             num_attention_heads=4, num_key_value_heads=2, tie_word_embeddings=tied,
         )
     )  # fmt: skip
-    plan = Plan([Stage(name="a", steps=1, learning_rate=1.0, train=("embeddings",)), Stage(name="b", steps=3, learning_rate=1.0)])
+    plan = Plan(
+        [
+            Stage(name="a", steps=1, learning_rate=1.0, train=("embeddings",)),
+            Stage(name="b", steps=3, learning_rate=1.0),
+        ]
+    )
     groups = plan.groups(model)
     blocks = 2 * (16 * 16 + 2 * 16 * 8 + 16 * 16 + 3 * 16 * 24)
     head, attention = 30 * 16, 12 * 2 * 16 * 32

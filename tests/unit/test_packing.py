@@ -310,9 +310,9 @@ def test_a_manifest_tells_rows_of_stages(folders):
     italian = (tokens == IDS["a"]).any(axis=1)
     assert (italian[:8].sum(), italian[8:].sum()) == (6, 2)
     uneven = options.model_copy(update={"shares": {"it": [1.0], "en": [0.0, 1.0]}})
-    with pytest.raises(RevocabError, match="shares.it: 1 shares for 2 stages"):
+    with pytest.raises(RevocabError, match=r"shares\.it: 1 shares for 2 stages"):
         pack_folder(folders / "tokenizer", corpora, uneven, folders / "y")
-    with pytest.raises(RevocabError, match="shares.en: no corpus folder of this id"):
+    with pytest.raises(RevocabError, match=r"shares\.en: no corpus folder of this id"):
         pack_folder(folders / "tokenizer", {"it": folders / "it"}, options, folders / "y")
 
 

@@ -57,9 +57,7 @@ def test_english_translation_prompt(files):
 
 def test_question_prompt_reads_as_table_9_on_single_lines(files):
     passages = [files / "passages.jsonl"]
-    job = PromptJob(
-        task="squad_it", kind="question_answering", direction=["it"], shots=1, seed=1
-    )
+    job = PromptJob(task="squad_it", kind="question_answering", direction=["it"], shots=1, seed=1)
     row = build_prompts(job, passages, passages)[2]
     shot = row["shots"][0]
     assert shot["id"] != "s2"

@@ -189,7 +189,9 @@ def test_a_mixture_by_size_needs_room(repository):
 
 
 def test_schedules_start_anew_in_each_stage():
-    first = Stage(name="a", steps=10, learning_rate=1e-3, warmup_steps=2, final_learning_rate_share=0.1)
+    first = Stage(
+        name="a", steps=10, learning_rate=1e-3, warmup_steps=2, final_learning_rate_share=0.1
+    )
     second = Stage(name="b", steps=20, learning_rate=5e-4, schedule="constant", warmup_steps=4)
     plan = Plan([first, second])
     rates = (Rates(1e-3, 0.0), Rates(5e-4, 0.1))
@@ -241,14 +243,12 @@ def test_groups_by_name_by_pattern_and_by_matrix(tied):
 
 def test_a_pattern_that_fits_nothing():
     with pytest.raises(RevocabError, match="stage a: 'embedings' fits no parameter"):
-        Plan([Stage(name="a", steps=1, learning_rate=1e-3, train=("embedings",))]).groups(pico(False))
+        Plan([Stage(name="a", steps=1, learning_rate=1e-3, train=("embedings",))]).groups(
+            pico(False)
+        )
 
 
 def test_stages_that_do_not_make_up_the_run():
     stage = Stage(name="a", steps=2, learning_rate=0.1, train=["embeddings"])
     with pytest.raises(ValidationError, match="2 steps in all, but steps is 3"):
-        Settings(
-            steps=3, batch_size=1, learning_rate=1, checkpoint_every=1, seed=1, stages=[stage]
-        )
-
-
+        Settings(steps=3, batch_size=1, learning_rate=1, checkpoint_every=1, seed=1, stages=[stage])

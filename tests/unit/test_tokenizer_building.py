@@ -122,7 +122,10 @@ def test_frequent_characters():
 def test_shares_are_shares_of_bytes(tmp_path):
     for name, text in {"it": "è" * 50, "en": "a" * 300}.items():
         prepare_corpus(
-            [{"text": text}], {"label": name}, CorpusJob(corpus=name, language=name), tmp_path / name
+            [{"text": text}],
+            {"label": name},
+            CorpusJob(corpus=name, language=name),
+            tmp_path / name,
         )
     mixture = [
         TrainingText("it", 0.5, tmp_path / "it"),

@@ -90,9 +90,7 @@ def test_scores_are_those_of_the_plain_tokenizer(plain, cutting, tmp_path, repos
     written = []
     for folder in (plain, cutting):
         out = tmp_path / f"{folder.name}.csv"
-        multiple_choice.score_checkpoints(
-            "r", {0: folder}, [task], out, Scoring()
-        )
+        multiple_choice.score_checkpoints("r", {0: folder}, [task], out, Scoring())
         written.append(out.read_bytes())
     assert written[0] == written[1]
 

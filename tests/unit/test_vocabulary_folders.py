@@ -83,8 +83,12 @@ def test_unigram_and_wordpiece_end_to_end(folders, tmp_path, source, target):
     sides = [load_tokenizer(folders / name) for name in (source, target)]
     vocabularies = [canonical_vocabulary(one) for one in sides]
     keys = [{token.identity for token in one} - {None} for one in vocabularies]
-    forth = intersect_folders(folders / source, folders / target, IntersectionJob(), tmp_path / "forth")
-    back = intersect_folders(folders / target, folders / source, IntersectionJob(), tmp_path / "back")
+    forth = intersect_folders(
+        folders / source, folders / target, IntersectionJob(), tmp_path / "forth"
+    )
+    back = intersect_folders(
+        folders / target, folders / source, IntersectionJob(), tmp_path / "back"
+    )
     for found, own in ((forth, vocabularies[1]), (back, vocabularies[0])):
         shared = {own[number].identity for number in found.target_ids}
         assert shared == keys[0] & keys[1]
@@ -133,7 +137,9 @@ def test_page_and_command_line(folders, tmp_path, repository):
     )
     for name in ("report.json", "report.md", "pairs.parquet", "manifest.json"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
-    plain = intersect_folders(tmp_path / "source", tmp_path / "target", IntersectionJob(), tmp_path / "c")
+    plain = intersect_folders(
+        tmp_path / "source", tmp_path / "target", IntersectionJob(), tmp_path / "c"
+    )
     assert found.report["overlap"] == plain.report["overlap"] + 1
     report = read_json(tmp_path / "a" / "report.json")
     assert report["unreachable"]["target"]["reasons"]["utf8"] == 13
@@ -211,7 +217,9 @@ def test_a_corpus_of_another_encoding(tmp_path, folders):
     line = json.dumps({"text": "La città è più bella."}, ensure_ascii=False) + "\n"
     (tmp_path / "latin.jsonl").write_bytes(line.encode("latin-1"))
     with pytest.raises(RevocabError, match=r"latin.jsonl, .*line .*: not UTF-8"):
-        prepare([tmp_path / "latin.jsonl"], CorpusJob(corpus="it", language="it"), tmp_path / "corpus")
+        prepare(
+            [tmp_path / "latin.jsonl"], CorpusJob(corpus="it", language="it"), tmp_path / "corpus"
+        )
     assert not (tmp_path / "corpus").exists()
     (tmp_path / "utf8.jsonl").write_text(line, encoding="utf-8")
     prepare([tmp_path / "utf8.jsonl"], CorpusJob(corpus="it", language="it"), tmp_path / "corpus")

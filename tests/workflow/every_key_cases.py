@@ -35,6 +35,13 @@ def each(prefix: str, jobs: list[str], **values: Any) -> list[Case]:
     return [({f"{prefix}.{key}": value}, jobs) for key, value in values.items()]
 
 
+def joined(prefix: str, *jobs: str) -> list[Case]:
+    """Return the cases of several configurations of the Hub in place of one."""
+    names = {f"{prefix}.names.{language}": language for language in ("it", "en")}
+    names[f"{prefix}.name"] = None
+    return [(names, [*jobs]), ({f"{prefix}.join": "key", **names}, [*jobs])]
+
+
 TOP: list[Case] = [
     one("title", "Another"),
     one("paper_values", "corrected", "collect_scores"),
@@ -43,7 +50,7 @@ TOP: list[Case] = [
         "seed", 18, "build_stand_in", "pack_tokens", "train_auxiliary", "init_embeddings:second-*",
         "build_prompts", "measure_similarity", "measure_scale", "compare_runs",
     ),
-    *each("world", ["build_world"], seed=18, documents=90, parallel=44, questions=44, items=9),
+    *each("world", ["build_demoworld"], seed=18, documents=90, parallel=44, questions=44, items=9),
 ]  # fmt: skip
 
 CORPORA: list[Case] = [
@@ -57,6 +64,12 @@ CORPORA: list[Case] = [
         "corpora.web.source.hub", ["prepare_corpus:web"],
         id="o/other", name="it", split="test", revision="v2",
     ),
+    one("corpora.web.source.hub.fields.text", "body", "prepare_corpus:web"),
+    *joined("corpora.web.source.hub", "prepare_corpus:web"),
+    ({"corpora.it.source.pattern": "data/*.jsonl", "corpora.it.source.world": None},
+     ["prepare_corpus:it"]),
+    ({"corpora.it.source.lines.it": "items/it.txt", "corpora.it.source.world": None,
+      "corpora.it.text_field": "it"}, ["prepare_corpus:it"]),
 ]  # fmt: skip
 
 TOKENIZERS: list[Case] = [
@@ -234,6 +247,9 @@ GENERATION: list[Case] = [
                 id="o/other", name="en-it", split="train", revision="v2",
             ),
             one(f"{TEXT}.hub.{part}.hub.fields.it", "text", "build_prompts:hub"),
+            *joined(f"{TEXT}.hub.{part}.hub", "build_prompts:hub"),
+            ({f"{TEXT}.paths.{part}.pattern": "items/*.jsonl", f"{TEXT}.paths.{part}.path": None},
+             ["build_prompts:paths"]),
         ]
     ],
 ]  # fmt: skip
@@ -250,7 +266,9 @@ TOKENIZER_REPORT: list[Case] = [
         id="o/other", name="en-it", split="train", revision="v2",
     ),
     one(f"{PARALLEL}.hub.fields.it", "text", "measure_fertility"),
+    *joined(f"{PARALLEL}.hub", "measure_fertility"),
     ({f"{PARALLEL}.world": "parallel.test", **NO_HUB}, ["measure_fertility"]),
+    ({f"{PARALLEL}.pattern": "items/*.jsonl", **NO_HUB}, ["measure_fertility"]),
     ({f"{PARALLEL}.path": "items/en.jsonl", **NO_HUB}, ["measure_fertility"]),
     ({f"{PARALLEL}.lines.it": "items/it.txt", f"{PARALLEL}.lines.en": "items/en.txt", **NO_HUB},
      ["measure_fertility"]),
@@ -310,8 +328,8 @@ CASES = [
 #: Keys that are no case above, and why.
 WITHOUT_A_CASE = {
     "experiment": "another experiment: test_another_id_is_another_experiment",
-    "corpora.*.source.lines.*": "refused: test_config",
-    "corpora.*.source.hub.fields.*": "refused: test_config",
-    "evaluation.multiple_choice.tasks.*.data.lines.*": "refused: test_config",
-    "evaluation.multiple_choice.tasks.*.data.hub.fields.*": "refused: test_config",
+    **{
+        f"evaluation.multiple_choice.tasks.*.data.{key}": "refused: test_source"
+        for key in ("lines.*", "pattern", "hub.fields.*", "hub.names.*", "hub.join")
+    },
 }

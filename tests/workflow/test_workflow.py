@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -28,7 +30,15 @@ def test_tokenizers_are_built_after_their_bases(repository):
     target = "results/demo-constructions/tokenizers/extended-large/manifest.json"
     files = ("config/demo.yaml", "config/overlays/constructions.yaml")
     jobs = dry_run(repository, "--configfile", *files, "--", target)
-    assert jobs == {"build_world": 1, "prepare_corpus": 2, "build_tokenizer": 3}
+    assert jobs == {"build_demoworld": 1, "prepare_corpus": 2, "build_tokenizer": 3}
+
+
+def arguments_of(script, output):
+    """Return the arguments of the only command of a script in a dry run, JSON as values."""
+    (line,) = re.findall(rf"scripts/{script}.py .*", output)
+    words = shlex.split(line.partition(" 2> ")[0])[1:]
+    given = dict(zip(words[::2], words[1::2], strict=True))
+    return {flag[2:]: json.loads(text) for flag, text in given.items() if flag != "--out"}
 
 
 def test_stages_draw_from_mixtures_of_their_own(repository):
@@ -38,19 +48,18 @@ def test_stages_draw_from_mixtures_of_their_own(repository):
     dry += ("--default-resources", "shard_bytes=1000", "--")
     done = snakemake(repository, *dry, target)
     assert done.returncode == 0, done.stdout + done.stderr
-    (packing,) = re.findall(r"pack_tokens.py .*", done.stdout + done.stderr)
+    packing = arguments_of("pack_tokens", done.stdout)
     corpora = "resources/demo-stages/corpora"
-    for arguments in (
-        f"--corpus world-it=0.9,0.5={corpora}/world-it",
-        f"--corpus world-en=0.1,0.5={corpora}/world-en",
-        "--stage embeddings=192 --stage everything=576 --sequence-length 256 --rows 768",
-        "--shard-bytes 1000",
-    ):
-        assert arguments in packing
-    plain = target.replace("--adapt/", "--pretrain/")
-    done = snakemake(repository, *dry, plain)
-    assert "pack_tokens.py" in done.stdout + done.stderr
-    assert "--stage" not in done.stdout + done.stderr
+    assert packing["inputs"]["corpora"] == {
+        name: f"{corpora}/{name}" for name in ("world-it", "world-en")
+    }
+    job = packing["job"]
+    assert job["shares"] == {"world-it": [0.9, 0.5], "world-en": [0.1, 0.5]}
+    assert job["stages"] == {"embeddings": 192, "everything": 576}
+    assert (job["sequence_length"], job["rows"]) == (256, 768)
+    assert packing["machine"] == {"shard_bytes": 1000}
+    done = snakemake(repository, *dry, target.replace("--adapt/", "--pretrain/"))
+    assert arguments_of("pack_tokens", done.stdout)["job"]["stages"] == {}
 
 
 def test_wrong_config_ends_with_every_problem(repository, tmp_path):
@@ -73,8 +82,8 @@ def test_missing_data_root_is_one_clear_line(repository):
     assert "--config data_root=FOLDER" in done.stderr
 
 
-def test_editing_a_module_reruns_its_stage_and_touching_it_does_not(repository, tmp_path):
-    """The modules behind a rule are its inputs (proved on the cheapest rule)."""
+def test_what_a_module_does_reruns_its_stage_and_its_words_do_not(repository, tmp_path):
+    """What the modules behind a rule do is a param of it (proved on the cheapest rule)."""
     for name in ("config", "envs", "scripts", "src", "workflow", "profiles"):
         source = repository / name
         for file in source.rglob("*"):
@@ -94,7 +103,10 @@ def test_editing_a_module_reruns_its_stage_and_touching_it_does_not(repository, 
     module = next((tmp_path / "src/revocab/models").glob("parameters.py"))
     os.utime(module)
     assert "Nothing to be done" in run("--dry-run")
-    module.write_text(module.read_text() + "\n# changed\n")
+    text = module.read_text()
+    module.write_text(f"# changed\n{text}".replace('    """Count ', '    """Changed: count '))
+    assert "Nothing to be done" in run("--dry-run")
+    module.write_text(f"{text}\nCHANGED = 1\n")
     assert "count_parameters" in run("--dry-run")
 
 
@@ -147,7 +159,7 @@ def test_vllm_runs_in_its_own_environment(repository, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     lines = [line for line in done.stdout.splitlines() if "scripts/" in line and "--out" in line]
     mine = [line for line in lines if str(interpreter) in line]
-    assert all("--engine vllm" in line for line in mine)
+    assert all('"engine":"vllm"' in line for line in mine)
     scripts = ("generate_text", "score_multiple_choice", "measure_efficiency")
     theirs = [line for line in lines if any(f"scripts/{name}.py" in line for name in scripts)]
     assert mine == theirs and {name for name in scripts if any(name in one for one in mine)} == {
