@@ -55,6 +55,12 @@ def near(value: Any, allowed: Collection[str]) -> str:
     return f"; did you mean {found[0]!r}?" if found else ""
 
 
+def unknown(key: str, value: str, allowed: Collection[str], what: str) -> str:
+    """Return the line for an id that is not there, with the nearest ones that are."""
+    known = ", ".join(sorted(allowed)) or "none"
+    return f"{key}: no {what} {value!r} (known: {known}){near(value, allowed)}"
+
+
 def allowed_keys(model: Any, location: tuple[Any, ...]) -> list[str]:
     """Return the keys allowed at ``location`` below ``model``, as far as its types tell."""
     for part in location:

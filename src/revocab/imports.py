@@ -1,6 +1,7 @@
 """Which of our own modules a script stands on, and a hash of what they compute.
 
-The hash changes with what the modules do, and not with their comments, docstrings or layout.
+The hash changes with what the modules and the YAML beside them say, and not with their comments,
+docstrings or layout.
 Modules that only speak or draw are left out, so that another colour trains no model again.
 """
 
@@ -11,6 +12,8 @@ import hashlib
 from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
+
+import yaml
 
 PACKAGE = "revocab"
 #: Modules, relative to the package, on which no number depends: command lines, progress, pictures.
@@ -24,11 +27,23 @@ SPEAKING = frozenset(
         "report/style.py",
     }
 )
+#: What a method (``Method(...)``) is called, and how its lines are drawn: no number depends on it.
+LABELS = frozenset({"label", "summary", "citation", "colour", "dash", "variant_colours"})
+
+
+class Running(ast.NodeTransformer):
+    """Leave out what stands under ``if TYPE_CHECKING:``, which never runs."""
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        """Return a condition's statements that can run."""
+        self.generic_visit(node)
+        types_only = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        return node.orelse if types_only else node
 
 
 def imported_names(source: str) -> Iterator[str]:
-    """Yield the dotted names of ours that a source text imports, lazily or not."""
-    for node in ast.walk(ast.parse(source)):
+    """Yield the dotted names of ours that a source text imports when it runs, lazily or not."""
+    for node in ast.walk(Running().visit(ast.parse(source))):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield node.module
             # ``from revocab.initialise import methods`` may name a module or an attribute.
@@ -82,25 +97,41 @@ def closure(
     return [script, *sorted(found - {script})]
 
 
-def identity(script: Path, root: Path, extra: tuple[str, ...] = (), *, draws: bool = False) -> str:
+def identity(script: Path, root: Path, extra: tuple[str, ...] = (), *, shows: bool = False) -> str:
     """Return a hash of what a script computes: equal for code that differs in words alone.
 
-    ``draws``: pictures are its result, so that the modules which draw count as well.
+    ``shows``: tables, pictures or a page are its result, so that the modules which draw and the
+    labels of methods count as well.
     """
-    files = closure(script, root, extra, () if draws else SPEAKING)
+    files = closure(script, root, extra, () if shows else SPEAKING)
     digest = hashlib.sha256()
     for path in files:
         name = path.relative_to(root) if path.is_relative_to(root) else path.name
-        digest.update(f"{name}\0{meaning(path)}\0".encode())
+        digest.update(f"{name}\0{meaning(path, shows)}\0".encode())
+        for data in data_of(path):
+            digest.update(f"{data.name}\0{yaml.safe_load(data.read_text('utf-8'))!r}\0".encode())
     return digest.hexdigest()[:16]
 
 
+def data_of(path: Path) -> list[Path]:
+    """Return the YAML beside a module that is its data: of its name, or all beside an __init__."""
+    if path.name == "__init__.py":
+        return sorted(path.parent.glob("*.yaml"))
+    return [one for one in (path.with_suffix(".yaml"),) if one.is_file()]
+
+
 @cache
-def meaning(path: Path) -> str:
-    """Return a module's syntax tree as text, without docstrings, comments and places."""
+def meaning(path: Path, labels: bool = False) -> str:
+    """Return a module's syntax tree as text, without docstrings, comments and places.
+
+    The labels and colours of methods are in it only with ``labels``.
+    """
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
         if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
+        method = isinstance(node, ast.Call) and getattr(node.func, "id", None) == "Method"
+        if method and not labels:
+            node.keywords = [one for one in node.keywords if one.arg not in LABELS]
     return ast.dump(tree, annotate_fields=False)

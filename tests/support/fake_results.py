@@ -11,12 +11,14 @@ import math
 import random
 import sys
 from pathlib import Path
+from typing import Any
 
 import yaml
 
-from revocab.config import as_json
+from revocab.config import as_json, expand
 from revocab.config.expand import Run
 from revocab.config.schema import Experiment
+from revocab.config.schema.evaluation import Fertility, GenerationTask
 from revocab.io import read_json, write_json, write_jsonl, write_text
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -41,19 +43,28 @@ def fake_results(root: Path, config: str = "demo.yaml", **overrides) -> Path:
     values["evaluation"]["multiple_choice"]["limit"] = None
     experiment = Experiment.model_validate({**values, **overrides})
     write_json(root / "experiment.json", as_json(experiment))
-    content = read_json(root / "experiment.json")
-    runs = [Run(**row) for row in content["runs"]]
+    runs = expand(experiment)
     draw = random.Random(7)
     for run in runs:
         if run.trains:
             fake_training(root / "runs" / run.id, run, draw)
             fake_initialisation(root / "runs" / run.id / "init", run)
         if run.evaluate:
-            fake_scores(root / "runs" / run.id, run, content["experiment"], draw)
+            fake_scores(root / "runs" / run.id, run, experiment, draw)
     for source in sorted({run.source for run in runs}):
         fake_heldout(root / "models" / source, [300], lambda _: 0.0, draw)
-    fake_shared(root, content["experiment"], runs, draw)
+    fake_shared(root, experiment, runs, draw)
     return root
+
+
+def change_experiment(root: Path, *keys: str, value: Any) -> None:
+    """Set one key of the experiment that a results folder says it is of."""
+    content = read_json(root / "experiment.json")
+    place = content["experiment"]
+    for key in keys[:-1]:
+        place = place[key]
+    place[keys[-1]] = value
+    write_json(root / "experiment.json", content)
 
 
 def fake_initialisation(folder: Path, run: Run) -> None:
@@ -113,21 +124,21 @@ def fake_heldout(folder: Path, steps: list[int], extra, draw: random.Random) -> 
     write_csv(folder / "heldout.csv", rows)
 
 
-def fake_scores(folder: Path, run: Run, experiment: dict, draw: random.Random) -> None:
+def fake_scores(folder: Path, run: Run, experiment: Experiment, draw: random.Random) -> None:
     rows, generated = [], []
-    limit = experiment["evaluation"]["multiple_choice"]["limit"]
+    limit = experiment.evaluation.multiple_choice.limit
     common = {"shots": 0, "task_version": "1.0", "harness_version": "0.4.13", "limit": limit}
     for step in run.scored_steps():
-        for task in experiment["evaluation"]["multiple_choice"]["tasks"]:
+        for task in experiment.evaluation.multiple_choice.tasks:
             for metric in ("acc", "acc_norm"):
                 value = 0.3 + 0.3 * SKILL.get(run.name, 0.4) * (1 - math.exp(-step / 40))
                 value = round(value + draw.gauss(0, 0.03), 4)
                 row = {"run": run.id, "step": step, "task": task, "metric": metric}
                 row |= {"value": value, "stderr": math.sqrt(value * (1 - value) / 150)}
                 rows.append({**row, "items": 150, **common})
-    for step in run.select(experiment["evaluation"]["generation"]["steps"]):
-        for task, entry in experiment["evaluation"]["generation"]["tasks"].items():
-            answering = entry["kind"] == "question_answering"
+    for step in run.select(experiment.evaluation.generation.steps):
+        for task, entry in experiment.evaluation.generation.tasks.items():
+            answering = entry.kind == "question_answering"
             metrics = (
                 ("rougeL", "exact_match", "f1") if answering else ("chrf++", "bleu", "comet22")
             )
@@ -135,45 +146,45 @@ def fake_scores(folder: Path, run: Run, experiment: dict, draw: random.Random) -
                 empty = metric == "comet22"
                 row = {"run": run.id, "step": step, "task": task, "metric": metric}
                 row |= {"value": "" if empty else draw.uniform(5, 40), "stderr": ""}
-                row |= {"items": 40, "shots": entry["shots"], "engine": "transformers"}
+                row |= {"items": 40, "shots": entry.shots, "engine": "transformers"}
                 reason = "comet not configured" if empty else ""
                 generated.append({**row, "limit": 40, "reason": reason})
     write_csv(folder / "multiple_choice.csv", rows)
     write_csv(folder / "generation" / "scores.csv", generated)
 
 
-def fake_shared(root: Path, experiment: dict, runs: list[Run], draw: random.Random) -> None:
+def fake_shared(root: Path, experiment: Experiment, runs: list[Run], draw: random.Random) -> None:
     fake_fertility(root, experiment, draw)
     counts = {32000: 7_241_732_096, 32768: 7_248_023_552, 128256: 8_030_261_248}
     write_csv(
         root / "parameters.csv",
         [
             {
-                "label": one["label"],
-                "vocabulary_size": one["vocabulary_size"],
-                "family": one["architecture"]["family"],
-                "parameters": counts.get(one["vocabulary_size"], 8_100_000),
+                "label": one.label,
+                "vocabulary_size": one.vocabulary_size,
+                "family": one.architecture.family,
+                "parameters": counts.get(one.vocabulary_size, 8_100_000),
             }
-            for one in experiment["parameters"]
+            for one in experiment.parameters
         ],
     )
-    for group, entry in experiment["runs"].items():
+    for group, entry in experiment.runs.items():
         compared = [
             r
             for r in runs
-            if r.group == group and r.evaluate and r.trains and r.target == entry["target"]
+            if r.group == group and r.evaluate and r.trains and r.target == entry.target
         ]
         rows = []
         for run in compared:
             for step in (0, run.steps[-1]):
-                row = {"kind": "helper", "group": group, "run": run.id, "other": entry["helper"]}
+                row = {"kind": "helper", "group": group, "run": run.id, "other": entry.helper}
                 rows.append({**row, "step": step, "similarity": draw.uniform(0.3, 0.5)})
             for other in compared:
                 close = 1.0 if other is run else 0.9 - 0.1 * abs(hash_free(run) - hash_free(other))
                 row = {"kind": "between", "group": group, "run": run.id, "other": other.id}
                 rows.append({**row, "step": run.steps[-1], "similarity": close})
         write_csv(root / "similarity" / group / "similarity.csv", rows)
-    for task, entry in experiment["evaluation"]["generation"]["tasks"].items():
+    for task, entry in experiment.evaluation.generation.tasks.items():
         write_jsonl(root / "prompts" / f"{task}.jsonl", [fake_prompt(task, entry)])
     pairs = sorted({(r.source_tokenizer, r.target) for r in runs if r.source_tokenizer != r.target})
     for source, target in pairs:
@@ -186,14 +197,14 @@ def hash_free(run: Run) -> float:
     return sum(map(ord, run.id)) % 7 / 7
 
 
-def fake_fertility(root: Path, experiment: dict, draw: random.Random) -> None:
+def fake_fertility(root: Path, experiment: Experiment, draw: random.Random) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     table, documents = [], []
-    for index, tokenizer in enumerate(experiment["fertility"]["tokenizers"]):
-        for corpus in experiment["fertility"]["corpora"]:
-            language = experiment["corpora"][corpus]["language"]
+    for index, tokenizer in enumerate(experiment.fertility.tokenizers):
+        for corpus in experiment.fertility.corpora:
+            language = experiment.corpora[corpus].language
             centre = (1.5 if language == "en" else 2.3) - 0.5 * (index == 1)
             values = [max(1.0, draw.gauss(centre, 0.12)) for _ in range(400)]
             documents += [
@@ -206,34 +217,34 @@ def fake_fertility(root: Path, experiment: dict, draw: random.Random) -> None:
             row |= {"words_split": 0.4, "unknown_rate": 0.0, "byte_rate": 0.001}
             table.append({**row, "splitter": "nltk"})
     write_csv(root / "fertility" / "fertility.csv", table)
-    fake_parallel(root, experiment["fertility"])
+    fake_parallel(root, experiment.fertility)
     pq.write_table(pa.Table.from_pylist(documents), root / "fertility" / "documents.parquet")
 
 
-def fake_parallel(root: Path, setting: dict) -> None:
+def fake_parallel(root: Path, setting: Fertility) -> None:
     rows = [
         {"tokenizer": tokenizer, "language": language, "reference": "en", "sentences": 300,
          "tokens": 6000 + 900 * place + 300 * index, "bytes": 24000, "characters": 23000,
          "tokens_per_sentence": 20.0, "characters_per_token": 3.8, "unknown_rate": 0.0,
          "byte_rate": 0.0, "parity": 1 + 0.15 * place}
-        for index, tokenizer in enumerate(setting["tokenizers"])
-        for place, language in enumerate((setting["parallel"] or {"languages": []})["languages"])
+        for index, tokenizer in enumerate(setting.tokenizers)
+        for place, language in enumerate(setting.parallel.languages if setting.parallel else [])
     ]  # fmt: skip
     if rows:
         write_csv(root / "fertility" / "parallel.csv", rows)
 
 
-def fake_prompt(task: str, entry: dict) -> dict:
-    if entry["kind"] == "translation":
+def fake_prompt(task: str, entry: GenerationTask) -> dict:
+    if entry.kind == "translation":
         shot = {"id": "1", "it": "Il gatto beve | il latte.", "en": "The cat drinks | milk."}
         query = {"id": "2", "it": "Il cane dorme.", "en": "The dog sleeps."}
-        references = [query[entry["direction"][1]]]
+        references = [query[entry.direction[1]]]
     else:
         shot = {"id": "1", "context": "Ada vive a Roma.", "question": "Dove vive Ada?"}
         query = {"id": "2", "context": "Ugo vive a Lodi.", "question": "Dove vive Ugo?"}
         shot["answers"], query["answers"] = ["a Roma"], ["a Lodi"]
         references = query["answers"]
-    row = {"id": "2", "kind": entry["kind"], "direction": entry["direction"]}
+    row = {"id": "2", "kind": entry.kind, "direction": entry.direction}
     return {**row, "shots": [shot], "query": query, "references": references, "prompt": "…"}
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from revocab.closed import unknown
 from revocab.config import expand, read, validate
-from revocab.config.checks import unknown
 from revocab.config.expand import checkpoint_steps
 from revocab.config.schema import Recipe
 from revocab.errors import RevocabError

@@ -137,12 +137,12 @@ def test_items_are_well_formed_and_new(world, family, language):
     assert len({json.dumps(row, sort_keys=True) for row in items}) == ITEMS
 
 
-def test_guessers_are_near_chance(world):
+def test_blind_baselines_are_near_chance(world):
     baselines = json.loads((world / "baselines.json").read_text())
     assert len(baselines) == 12
     for name, one in baselines.items():
-        for guesser in ("longest", "shortest", "majority_position"):
-            assert abs(one[guesser] - one["chance"]) <= 0.06, (name, guesser, one)
+        for baseline in ("longest", "shortest", "majority_position"):
+            assert abs(one[baseline] - one["chance"]) <= 0.06, (name, baseline, one)
 
 
 @pytest.mark.parametrize("language", ["it", "en"])

@@ -7,14 +7,16 @@ from fake_results import fake_results
 from hypothesis import given
 from hypothesis import strategies as st
 
+from revocab.initialise.method import methods
 from revocab.io import read_json, write_json
-from revocab.report.figures import make_figures
-from revocab.report.figures_plain import span
-from revocab.report.figures_runs import smooth
+from revocab.report.figures.fertility import span
+from revocab.report.figures.loss import smooth
+from revocab.report.make_figures import make_figures
 from revocab.report.names import headed
+from revocab.report.palette import Palette
 from revocab.report.results import Results
 from revocab.report.scores import collect_scores
-from revocab.report.style import COLOURS, Palette, readable
+from revocab.report.style import readable
 
 
 @pytest.fixture(scope="module")
@@ -32,24 +34,23 @@ def test_every_figure_in_both_endings(folder):
     for path in (folder / "figures").glob("*.png"):
         assert path.read_bytes().startswith(b"\x89PNG")
         assert path.stat().st_size > 5000
-    figures = Results(folder).experiment["figures"]
+    figures = Results(folder).experiment.figures
     for path in (folder / "figures").glob("*.svg"):
         content = path.read_text(encoding="utf-8")
-        title = headed(path.stem, figures[path.stem]["title"])
+        title = headed(path.stem, figures[path.stem].title)
         assert f"<title>{title}" in content
         assert "dc:date" not in content
 
 
 def test_same_bytes_again(folder, tmp_path):
-    figures = Results(folder).experiment["figures"]
-    kept = {one: figures[one] for one in ("figure02", "figure08")}
     results = folder.parent / "again"
     results.mkdir()
     for path in folder.iterdir():
         if path.name != "experiment.json":
             (results / path.name).symlink_to(path)
     content = read_json(folder / "experiment.json")
-    content["experiment"]["figures"] = kept
+    figures = content["experiment"]["figures"]
+    content["experiment"]["figures"] = {one: figures[one] for one in ("figure02", "figure08")}
     write_json(results / "experiment.json", content)
     make_figures(results, tmp_path)
     for path in sorted(tmp_path.glob("[!.]*")):
@@ -72,7 +73,7 @@ def test_no_results_still_draws(tmp_path):
 def test_colours_are_fixed_and_different():
     names = ["random", "sava", "sava-anchors50", "sava-helper1b"]
     palette = Palette(names)
-    assert palette.line("sava")["color"] == COLOURS["sava"]
+    assert palette.line("sava")["color"] == methods()["sava"].colour
     assert len({palette.line(name)["color"] for name in names}) == 4
     assert Palette([*names, "other"]).line("sava-helper1b") == palette.line("sava-helper1b")
     assert readable("#ffffff") == "#cccccc"

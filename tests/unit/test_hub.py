@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import urllib.request
-from dataclasses import asdict
 from pathlib import Path
 
 import hub_content
@@ -238,32 +237,28 @@ def test_a_task_is_written_and_scored_at_the_commit_of_its_data(
         assert {row["data_revision"] for row in csv.DictReader(handle)} == {taken}
 
 
-def test_finished_results_pin_their_experiment(tmp_path):
-    from revocab.config.expand import Run
+def test_finished_results_pin_their_experiment(tmp_path, repository):
+    from revocab.config import Experiment, as_json
     from revocab.errors import RevocabError
     from revocab.report.pins import write_pins
 
-    tasks = {"a": {"harness": "sciq"}, "b": {"harness": "mmlu"}, "c": {"template": "question"}}
-    experiment = {
-        "experiment": "x",
-        "corpora": {"it": {"source": {"hub": {"id": "o/n"}}}, "en": {"source": {"path": "en.txt"}}},
-        "tokenizers": {
-            "own": {"train": {}}, "t": {"hub": "o/m"}, "s": {"substitute": {"hub": "o/m"}},
-        },
-        "models": {"m": {"hub": "o/m"}},
-        "evaluation": {
-            "generation": {"tasks": {}, "comet_model": "o/comet"},
-            "multiple_choice": {"tasks": tasks},
-        },
-        "fertility": {"parallel": {"source": {"hub": {"id": "o/p"}}}},
-    }  # fmt: skip
+    values = yaml.safe_load((repository / "config" / "demo.yaml").read_text(encoding="utf-8"))
+    common = {"family": "sciq", "language": "it"}
+    tasks = {
+        "a": {"harness": "sciq", **common},
+        "b": {"harness": "mmlu", **common},
+        "c": {"template": "question", **common},
+    }
+    english = {"language": "en", "source": {"path": "en.txt"}}
+    values["corpora"] = {"it": {"language": "it", "source": {"hub": {"id": "o/n"}}}, "en": english}
+    values["tokenizers"] |= {"t": {"hub": "o/m"}, "s": {"substitute": {"hub": "o/m"}}}
+    values["models"]["m"] = {"tokenizer": "t", "hub": "o/m"}
+    values["evaluation"]["generation"] |= {"tasks": {}, "comet_model": "o/comet"}
+    values["evaluation"]["multiple_choice"]["tasks"] = tasks
+    parallel = {"source": {"hub": {"id": "o/p"}}, "languages": ["en", "it"]}
+    values["fertility"]["parallel"] = parallel
     results, resources, out = (tmp_path / name for name in ("results", "resources", "pins.yaml"))
-    run = Run(
-        id="r", group="r", name="base", method="base", source="m", source_tokenizer="t", target="t",
-        helper=None, mixture="x", recipe="x", identity="bytes", seed=1, steps=[0], options={},
-        label="R", evaluate=True, trains=False,
-    )  # fmt: skip
-    write_json(results / "experiment.json", {"experiment": experiment, "runs": [asdict(run)]})
+    write_json(results / "experiment.json", as_json(Experiment.model_validate(values)))
     with pytest.raises(RevocabError) as caught:
         write_pins(results, out, resources=resources)
     assert len(caught.value.problems) == 4 and not out.exists()
@@ -272,9 +267,9 @@ def test_finished_results_pin_their_experiment(tmp_path):
         write_json(results / name / "manifest.json", {"commit": "2" * 40})
     rows = [{"task": "a", "data_revision": "3" * 40}]
     rows += [{"task": "b", "data_revision": one * 40} for one in "45"]
-    write_csv(results / "runs/r/multiple_choice.csv", ["task", "data_revision"], rows)
+    write_csv(results / "runs/llama-base/multiple_choice.csv", ["task", "data_revision"], rows)
     scored = [{"metric": "comet22", "model_revision": "6" * 40}]
-    write_csv(results / "runs/r/generation/comet.csv", list(scored[0]), scored)
+    write_csv(results / "runs/llama-base/generation/comet.csv", list(scored[0]), scored)
     parallel, task = write_pins(results, out, resources=resources).loose
     assert "fertility.parallel" in parallel and "tasks.b: its scores name 2 commits" in task
     assert yaml.safe_load(out.read_text()) == {

@@ -1,8 +1,8 @@
-"""Which files a rule depends on: lazy imports count, strangers do not, cycles end."""
+"""Which files a rule depends on: lazy imports count, strangers and types do not, cycles end."""
 
 from __future__ import annotations
 
-from revocab.imports import closure, direct, imported_names
+from revocab.imports import closure, direct, identity, imported_names
 
 
 def test_closure_follows_lazy_imports_and_cycles(tmp_path):
@@ -12,7 +12,8 @@ def test_closure_follows_lazy_imports_and_cycles(tmp_path):
         "src/revocab/__init__.py": "",
         "src/revocab/part/__init__.py": "",
         "src/revocab/part/a.py": "def f():\n    from revocab.part.b import g\n",
-        "src/revocab/part/b.py": "import json\nfrom revocab.part import a\n",
+        "src/revocab/part/b.py": "import json\nfrom revocab.part import a\n"
+        "if TYPE_CHECKING:\n    from revocab.part.unused import T\n",
         "src/revocab/part/unused.py": "",
         "src/revocab/found/one.py": "",
         "script.py": "import os\nfrom revocab.part.a import f\n",
@@ -58,3 +59,20 @@ def test_imports_of_the_evaluation_go_one_way(repository):
     while free := {path for path in modules if not (modules - {path}) & {*direct(path, root)}}:
         modules -= free
     assert not {path.name for path in modules}
+
+
+def test_labels_and_colours_are_no_code_but_of_what_shows_them(tmp_path):
+    """Else another colour would initialise and train every model again."""
+    script = tmp_path / "script.py"
+    script.write_text("import os\n")
+    found = []
+    for number, changes in enumerate(({}, {"colour": "#000000", "label": "B"}, {"seed": 1})):
+        given = {"name": "a", "label": "A", "colour": "#ffffff", **changes}
+        keywords = ", ".join(f"{key}={value!r}" for key, value in given.items())
+        root = tmp_path / str(number)  # what a file means is remembered by its path
+        (root / "revocab/methods").mkdir(parents=True)
+        (root / "revocab/methods/a.py").write_text(f"METHOD = Method({keywords})\n")
+        found.append([identity(script, root, ("methods",), shows=one) for one in (False, True)])
+    plain, coloured, seeded = found
+    assert plain[0] == coloured[0] != seeded[0]
+    assert len({plain[1], coloured[1], seeded[1]}) == 3

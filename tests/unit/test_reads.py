@@ -13,11 +13,12 @@ from revocab.config.reads import READ, read_by
 from revocab.config.schema import Experiment
 from revocab.io import read_json, write_json
 from revocab.report.checks import check_results
-from revocab.report.facts import intersection_table
-from revocab.report.figures import KINDS, make_figures
+from revocab.report.kind import figure_kinds
+from revocab.report.make_figures import make_figures
+from revocab.report.make_tables import make_tables
 from revocab.report.results import Results
 from revocab.report.scores import collect_scores
-from revocab.report.tables import make_tables
+from revocab.report.sections import intersections
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def test_figures(root, tmp_path):
     whole = read_json(root / "experiment.json")
     part = read_json(root / "settings" / "figures.json")
     figures = whole["experiment"]["figures"]
-    ids = [next(one for one in figures if figures[one]["kind"] == kind) for kind in KINDS]
+    ids = [next(one for one in figures if figures[one]["kind"] == kind) for kind in figure_kinds()]
     for name, content in (("whole", whole), ("read", part)):
         content["experiment"]["figures"] = {one: figures[one] for one in ids}
         write_json(tmp_path / f"{name}.json", content)
@@ -97,8 +98,8 @@ def test_comet_scores_count_only_while_the_experiment_names_the_model(root, tmp_
 def test_the_page_shows_no_intersection_that_the_experiment_no_longer_names(root, tmp_path):
     folder = tmp_path / "demo"
     shutil.copytree(root, folder)
-    before = intersection_table(Results(folder))
+    before = intersections(Results(folder))
     one = next(folder.glob("intersections/*/report.json"))
     write_json(folder / "intersections" / "source--elsewhere" / "report.json", read_json(one))
-    assert intersection_table(Results(folder)) == before
+    assert intersections(Results(folder)) == before
     assert len(before[1]) == len(list(root.glob("intersections/*")))

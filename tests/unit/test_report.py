@@ -1,4 +1,4 @@
-"""Facts, checks, the page and the exported results: whole path on made-up numbers."""
+"""Claims, checks, the page and the exported results: whole path on made-up numbers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from fake_results import fake_results, write_csv
 
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json, write_jsonl
-from revocab.report import facts, guessers, initialisation
+from revocab.report import blind_baselines, initialisation
 from revocab.report.checks import check_artefacts, check_results
+from revocab.report.claim import all_claims
+from revocab.report.claims.above_chance import chance
 from revocab.report.export import export_results
 from revocab.report.html import build_report
+from revocab.report.make_tables import make_tables
 from revocab.report.results import Results
 from revocab.report.scores import collect_scores
-from revocab.report.tables import make_tables
 
 SCRIPTS = (
     "collect_scores", "make_tables", "make_figures", "build_report", "check_artefacts",
@@ -29,7 +31,7 @@ SCRIPTS = (
 def fake_figures(root):
     """Put a stroke in place of every figure: drawing is tested elsewhere, and slow."""
     (root / "figures").mkdir()
-    for identifier in Results(root).experiment["figures"]:
+    for identifier in Results(root).experiment.figures:
         for ending in ("svg", "png"):
             content = '<svg xmlns="http://www.w3.org/2000/svg"/>'
             (root / "figures" / f"{identifier}.{ending}").write_text(content)
@@ -132,21 +134,24 @@ def test_wrong_schema_hides_the_rest(broken):
     assert "columns are run; expected experiment, run" in found[0]
 
 
-def test_guessers_far_above_chance_fail(tmp_path):
+def test_blind_baselines_far_above_chance_fail(tmp_path):
     path = tmp_path / "baselines.json"
     row = {"items": 150, "chance": 0.25, "longest": 0.27, "shortest": 0.61}
     write_json(path, {"hellaswag_it": row, "mmlu_it": {**row, "shortest": 0.3}})
-    (found,) = guessers.problems(path)
-    assert "hellaswag_it: guesser shortest reaches 0.610, chance is 0.25 (allowed: 0.36)" in found
-    header, rows = guessers.table(path)
+    (found,) = blind_baselines.problems(path)
+    assert (
+        "hellaswag_it: blind baseline shortest reaches 0.610, chance is 0.25 (allowed: 0.36)"
+        in found
+    )
+    header, rows = blind_baselines.table(path)
     assert header == ["Task", "Items", "Chance", "Longest", "Shortest"]
     assert rows[1] == ["mmlu_it", "150", "25.0", "27.0", "30.0"]
     write_json(path, {"hellaswag_it": {**row, "items": 8}})
-    assert guessers.problems(path) == []  # 0.61 of eight items may be luck
-    assert guessers.problems(tmp_path / "none.json") == []
+    assert blind_baselines.problems(path) == []  # 0.61 of eight items may be luck
+    assert blind_baselines.problems(tmp_path / "none.json") == []
 
 
-def test_facts_by_hand(tmp_path):
+def test_claims_by_hand(tmp_path):
     root = fake_results(tmp_path / "results" / "demo")
     edit(
         root / "fertility/fertility.csv",
@@ -159,24 +164,24 @@ def test_facts_by_hand(tmp_path):
         lambda rows: [{**r, "bits_per_byte": "9.0"} for r in rows],
     )
     collect_scores(root, root / "scores.parquet")
-    found = {fact.claim: fact for fact in facts.all_facts(Results(root))}
+    found = {claim.statement: claim for claim in all_claims(Results(root))}
     fall = found["Italian fertility on world-it falls by at least 20% from source to target"]
     assert fall.holds
     assert fall.numbers == (
         "2.000 → 1.500: falls by 25.0%; target was trained on world-it, so this flatters it"
     )
-    starts = [fact for claim, fact in found.items() if claim.endswith("sava < random")]
-    assert [fact.holds for fact in starts] == [False]
+    starts = [claim for one, claim in found.items() if one.endswith("sava < random")]
+    assert [claim.holds for claim in starts] == [False]
     assert "9.0000 against" in starts[0].numbers
 
 
 def test_chance_counts_choices(tmp_path):
     root = fake_results(tmp_path / "results" / "demo")
     results = Results(root)
-    assert facts.chance(results, "piqa_en") == 0.5  # the items are not here
+    assert chance(results, "piqa_en") == 0.5  # the items are not here
     items = [{"choices": ["a", "b"]}, {"choices": ["a", "b", "c", "d"]}]
     write_jsonl(results.resources / "world" / "piqa.en.jsonl.gz", items)
-    assert facts.chance(results, "piqa_en") == pytest.approx(0.375)
+    assert chance(results, "piqa_en") == pytest.approx(0.375)
 
 
 def test_heldout_of_several_corpora_is_weighted_by_bytes(tmp_path):
@@ -192,7 +197,7 @@ def test_heldout_of_several_corpora_is_weighted_by_bytes(tmp_path):
 
 
 def test_adapted_language(folder):
-    assert facts.adapted_language(Results(folder), "mistral") == "it"
+    assert Results(folder).adapted_language("mistral") == "it"
 
 
 def test_stages_with_mixtures_of_their_own_are_shown(broken):
@@ -200,14 +205,14 @@ def test_stages_with_mixtures_of_their_own_are_shown(broken):
 
     content = read_json(broken / "experiment.json")
     content["experiment"]["recipes"]["adapt"]["stages"] = [
-        {"name": "embeddings", "steps": 10, "mixture": None},
-        {"name": "everything", "steps": 90, "mixture": "english"},
+        {"name": "embeddings", "steps": 10, "learning_rate": 0.001},
+        {"name": "everything", "steps": 90, "learning_rate": 0.001, "mixture": "english"},
     ]
     for run in content["runs"]:
         if run["trains"]:
             run["stage_mixtures"] = {"embeddings": "adaptation", "everything": "english"}
     write_json(broken / "experiment.json", content)
-    assert facts.adapted_language(Results(broken), "mistral") == "en"
+    assert Results(broken).adapted_language("mistral") == "en"
     build_report(broken, broken / "report.html")
     page = (broken / "report.html").read_text(encoding="utf-8")
     assert "<td>embeddings: adaptation, everything: english</td>" in page

@@ -7,7 +7,7 @@ import math
 
 import pyarrow.parquet as pq
 import pytest
-from fake_results import fake_results, write_csv
+from fake_results import change_experiment, fake_results, write_csv
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -111,8 +111,8 @@ def test_uncomputed_metric_is_empty_not_zero(folder):
 def test_published_values_stand_beside(repository, tmp_path):
     config = repository / "config" / "paper"
     root = fake_results(tmp_path / "demo", paper_values=str(config))
+    change_experiment(root, "runs", "mistral", "label", value="Mistral-7B-v0.1")
     results = Results(root)
-    results.experiment["runs"]["mistral"]["label"] = "Mistral-7B-v0.1"
     assert all(
         r["paper_value"] is None for r in collect(results) if r["run"] == "mistral-sava-lstsq"
     )

@@ -7,16 +7,16 @@ import random
 
 import pytest
 import yaml
-from fake_results import REPOSITORY, fake_results, write_csv
+from fake_results import REPOSITORY, change_experiment, fake_results, write_csv
 
-from revocab.config.expand import Run
+from revocab.config import Experiment, Run
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json, write_jsonl
-from revocab.report.figures import make_figures
+from revocab.report.make_figures import make_figures
+from revocab.report.make_tables import build_table, make_tables
 from revocab.report.results import Results
 from revocab.report.scores import collect_scores
 from revocab.report.significance import compare_runs
-from revocab.report.tables import build_table, make_tables
 
 #: How often each run answers right.
 QUALITY = {"base": 0.3, "random": 0.35, "sava": 0.9}
@@ -31,11 +31,11 @@ TABLES = {
 }  # fmt: skip
 
 
-def write_items(root, run: Run, experiment: dict, items: int = 60) -> None:
+def write_items(root, run: Run, experiment: Experiment, items: int = 60) -> None:
     """Write item scores and outputs of a run at its scored steps."""
     rows = []
     for step in run.scored_steps():
-        for task in experiment["evaluation"]["multiple_choice"]["tasks"]:
+        for task in experiment.evaluation.multiple_choice.tasks:
             for metric in ("acc", "acc_norm"):
                 draw = random.Random(f"{run.id}{task}{metric}")
                 right = QUALITY.get(run.name, 0.5)
@@ -44,8 +44,8 @@ def write_items(root, run: Run, experiment: dict, items: int = 60) -> None:
                 rows.append({**row, "parts": [items], "by_part": False, "values": values})
     folder = root / "runs" / run.id
     write_jsonl(folder / "multiple_choice_items.jsonl.gz", rows)
-    for step in run.select(experiment["evaluation"]["generation"]["steps"]):
-        for task, entry in experiment["evaluation"]["generation"]["tasks"].items():
+    for step in run.select(experiment.evaluation.generation.steps):
+        for task, entry in experiment.evaluation.generation.tasks.items():
             made = [
                 {
                     "id": str(i),
@@ -54,7 +54,7 @@ def write_items(root, run: Run, experiment: dict, items: int = 60) -> None:
                 }
                 for i in range(12)
             ]
-            assert entry["kind"] != "copying"
+            assert entry.kind != "copying"
             write_jsonl(folder / "generation" / f"step-{step:06d}" / f"{task}.jsonl", made)
 
 
@@ -65,13 +65,11 @@ def root(tmp_path_factory):
     values = yaml.safe_load((REPOSITORY / "config" / "demo.yaml").read_text(encoding="utf-8"))
     evaluation = values["evaluation"] | {"efficiency": {"corpus": "world-it"}}
     fake_results(folder, tables=values["tables"] | TABLES, evaluation=evaluation)
-    content = read_json(folder / "experiment.json")
-    content["experiment"]["evaluation"]["multiple_choice"]["limit"] = 100
-    write_json(folder / "experiment.json", content)
-    for row in content["runs"]:
-        run = Run(**row)
+    change_experiment(folder, "evaluation", "multiple_choice", "limit", value=100)
+    results = Results(folder)
+    for run in results.runs:
         if run.evaluate:
-            write_items(folder, run, content["experiment"])
+            write_items(folder, run, results.experiment)
     for run, speed in (("mistral-base", 1000.0), ("mistral-random", 1500.0)):
         names = (
             "tokens_per_word", "characters_per_token", "prompt_characters_per_second",
@@ -181,7 +179,7 @@ def test_a_limited_run_is_marked_everywhere(root, tmp_path):
     results = Results(root)
     assert mark in build_table(results, "table03").shown_title()
     make_figures(root, tmp_path / "figures")
-    assert "average" in results.experiment["figures"]["figure02"]["kind"]
+    assert "average" in results.experiment.figures["figure02"].kind
     assert mark in (tmp_path / "figures" / "figure02.svg").read_text(encoding="utf-8")
     limits = {row["limit"] for row in rows_of(root / "scores.csv") if row["task"] == "squad_it"}
     assert limits == {"32"}

@@ -7,28 +7,28 @@ import io
 import re
 
 import pytest
-from fake_results import fake_results
+from fake_results import change_experiment, fake_results
 from hypothesis import given
 from hypothesis import strategies as st
 
 from revocab.config import as_json
 from revocab.config.schema import Experiment
 from revocab.io import write_json
-from revocab.report.layout import Cell, Line, Table, decimal, mark_best, text
+from revocab.report.make_tables import build_table, make_tables
 from revocab.report.names import headed, in_order
 from revocab.report.paper_values import Published
 from revocab.report.render import to_csv, to_html, to_latex, to_markdown
 from revocab.report.results import Results
 from revocab.report.scores import collect_scores
-from revocab.report.tables import build_table, make_tables
+from revocab.report.table import Cell, Row, Table, decimal, mark_best, text
 
 
 def small_table() -> Table:
     rows = [
-        Line([text("base_model"), Cell(0.2, 0.01, scale=100)]),
-        Line(section="200 training steps"),
-        Line([text("FVT"), Cell(0.571, 0.004, Published(0.5634), scale=100, provenance="a.csv")]),
-        Line([text("SAVA"), Cell(published=Published(0.5673), scale=100)]),
+        Row([text("base_model"), Cell(0.2, 0.01, scale=100)]),
+        Row(section="200 training steps"),
+        Row([text("FVT"), Cell(0.571, 0.004, Published(0.5634), scale=100, provenance="a.csv")]),
+        Row([text("SAVA"), Cell(published=Published(0.5673), scale=100)]),
     ]
     return Table("table03", "multiple_choice", "A & B", ["Model", "MMLU"], rows, ["100% made up"])
 
@@ -39,6 +39,16 @@ def folder(tmp_path_factory):
     collect_scores(root, root / "scores.parquet")
     make_tables(root, root / "tables")
     return root
+
+
+@pytest.fixture
+def changed(folder, tmp_path):
+    """The same results, whose experiment may be changed."""
+    for path in folder.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    (tmp_path / "experiment.json").unlink()
+    (tmp_path / "experiment.json").write_bytes((folder / "experiment.json").read_bytes())
+    return tmp_path
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +64,9 @@ def layout(repository, tmp_path_factory):
 
 
 def marks(values):
-    lines = [Line([text("x"), Cell(value)]) for value in values]
-    mark_best(lines)
-    return [line.cells[1].mark for line in lines]
+    rows = [Row([text("x"), Cell(value)]) for value in values]
+    mark_best(rows)
+    return [row.cells[1].mark for row in rows]
 
 
 def test_best_and_second_by_hand():
@@ -127,12 +137,12 @@ def test_blocks_follow_the_paper(folder):
     assert table.header == [
         "Model", "Hellaswag", "MMLU", "Arc Easy", "PIQA", "SciQ", "BoolQ", "AVG"
     ]  # fmt: skip
-    sections = [line.section for line in table.lines if line.section]
+    sections = [line.section for line in table.rows if line.section]
     assert sections == ["25 training steps", "100 training steps"]
-    labels = [line.cells[0].text for line in table.data_lines()]
+    labels = [line.cells[0].text for line in table.data_rows()]
     methods = ["Random", "FVT", "CLP", "SAVA", "SAVA (lstsq)", "LAPT"]
     assert labels == ["Mistral stand-in", *methods, *methods]
-    assert all(cell.mark is None for cell in table.lines[0].cells)
+    assert all(cell.mark is None for cell in table.rows[0].cells)
 
 
 def test_avg_is_the_mean_of_its_row(folder):
@@ -144,12 +154,11 @@ def test_avg_is_the_mean_of_its_row(folder):
                 assert float(row["AVG"]) == pytest.approx(sum(values) / 6, abs=1e-5)
 
 
-def test_columns_can_be_chosen(folder):
-    results = Results(folder)
-    results.experiment["tables"]["table03"]["columns"] = ["boolq", "mmlu"]
-    table = build_table(results, "table03")
+def test_columns_can_be_chosen(changed):
+    change_experiment(changed, "tables", "table03", "columns", value=["boolq", "mmlu"])
+    table = build_table(Results(changed), "table03")
     assert table.header == ["Model", "BoolQ", "MMLU", "AVG"]
-    cells = table.lines[0].cells
+    cells = table.rows[0].cells
     assert cells[3].value == pytest.approx((cells[1].value + cells[2].value) / 2)
 
 
@@ -163,14 +172,18 @@ def test_notes_say_what_a_reader_must_know(folder):
     assert "flatters them: source on world-en; target on world-it, world-en;" in fertility
     generation = " ".join(build_table(results, "table05").notes)
     assert "COMET-22 is empty: comet not configured." in generation
-    limit = results.experiment["evaluation"]["generation"]["tasks"]["flores_en_it"]["limit"]
+    limit = results.experiment.evaluation.generation.tasks["flores_en_it"].limit
     assert f"{limit} queries" in generation
-    results.experiment["evaluation"]["multiple_choice"]["limit"] = 50
-    assert "the first 50 items of each task" in " ".join(build_table(results, "table03").notes)
+
+
+def test_a_limit_of_items_is_told(changed):
+    change_experiment(changed, "evaluation", "multiple_choice", "limit", value=50)
+    table = build_table(Results(changed), "table03")
+    assert "the first 50 items of each task" in " ".join(table.notes)
 
 
 def test_prompts_show_one_shot(folder):
-    lines = build_table(Results(folder), "table08").data_lines()
+    lines = build_table(Results(folder), "table08").data_rows()
     assert lines[0].cells[3].text == (
         "Traduci dall'Inglese all'Italiano\nText: The cat drinks | milk.\n"
         "Translation: Il gatto beve | il latte.\n\nText: The dog sleeps.\nTranslation:"
@@ -180,7 +193,7 @@ def test_prompts_show_one_shot(folder):
 
 def test_layout_without_results_shows_published_values(layout):
     results = Results(layout)
-    lines = build_table(results, "table03").data_lines()
+    lines = build_table(results, "table03").data_rows()
     assert [line.cells[0].text for line in lines[:3]] == ["Mistral-7B-v0.1", "Random", "FVT"]
     markdown = to_markdown(build_table(results, "table03"))
     assert "| FVT | – (56.34) |" in markdown
@@ -196,20 +209,20 @@ def test_tokenizer_report(folder):
     """Every tokenizer on every corpus, and parity against the first language."""
     results = Results(folder)
     table = build_table(results, "tokenizers")
-    assert [line.section for line in table.lines if line.section] == [
+    assert [line.section for line in table.rows if line.section] == [
         "world-it (Italian)",
         "world-en (English)",
     ]
-    assert len(table.data_lines()) == 6
+    assert len(table.data_rows()) == 6
     assert "Words split by nltk." in table.notes
     fertility = {row["tokenizer"]: row for row in results.csv("fertility", "fertility.csv")}
-    last = table.data_lines()[-1].cells
+    last = table.data_rows()[-1].cells
     assert last[1].value == float(fertility["source-large"]["fertility"])
     assert (last[5].value, last[5].number()) == (0.4, "40.0")
     parity = build_table(results, "parity")
     assert parity.over == ["", *["English"] * 3, *["Italian"] * 3]
     assert "divided by those of English" in parity.notes[0]
-    assert [cell.number() for cell in parity.lines[0].cells[1:]] == [
+    assert [cell.number() for cell in parity.rows[0].cells[1:]] == [
         "6000", "3.80", "1.00", "6900", "3.80", "1.15",
     ]  # fmt: skip
 

@@ -84,9 +84,9 @@ wildcard_constraints:
     length=r"\d+",
 
 
-def code(script, *found_at_run_time, draws=False):
+def code(script, *found_at_run_time, shows=False):
     """Return the param that changes with what a script and its modules compute, not with words."""
-    return identity(Path(f"scripts/{script}.py"), Path("src"), found_at_run_time, draws=draws)
+    return identity(Path(f"scripts/{script}.py"), Path("src"), found_at_run_time, shows=shows)
 
 
 def needs(rule):

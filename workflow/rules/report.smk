@@ -2,6 +2,9 @@
 from revocab.config.reads import READ
 from revocab.plan import report as page
 
+# What the page shows is found at run time.
+SHOWN = ("report/tables", "report/figures", "report/claims", "initialise/methods")
+
 
 localrules:
     write_experiment,
@@ -63,7 +66,7 @@ rule make_tables:
     conda:
         "../../envs/core.yaml"
     params:
-        code=code("make_tables"),
+        code=code("make_tables", "report/tables", "initialise/methods", shows=True),
         python=not_recorded(PYTHON),
         job=job("make_tables"),
     shell:
@@ -80,7 +83,7 @@ rule make_figures:
     conda:
         "../../envs/core.yaml"
     params:
-        code=code("make_figures", draws=True),
+        code=code("make_figures", "report/figures", "initialise/methods", shows=True),
         python=not_recorded(PYTHON),
         job=job("make_figures"),
     shell:
@@ -97,7 +100,7 @@ rule check_artefacts:
     conda:
         "../../envs/core.yaml"
     params:
-        code=code("check_artefacts"),
+        code=code("check_artefacts", "report/tables"),
         python=not_recorded(PYTHON),
         job=job("check_artefacts"),
     shell:
@@ -115,7 +118,7 @@ rule build_report:
     conda:
         "../../envs/core.yaml"
     params:
-        code=code("build_report", draws=True),
+        code=code("build_report", *SHOWN, shows=True),
         python=not_recorded(PYTHON),
         job=job("build_report"),
     shell:

@@ -11,7 +11,7 @@ from revocab.report.inputs import ResultsFolder
 
 def run(inputs: ResultsFolder, job: Job, machine: Nothing, out: Path) -> None:
     """Draw the figures."""
-    from revocab.report.figures import make_figures
+    from revocab.report.make_figures import make_figures
 
     make_figures(inputs.results, out, inputs.experiment)
 

@@ -11,7 +11,7 @@ from revocab.report.inputs import ResultsFolder
 
 def run(inputs: ResultsFolder, job: Job, machine: Nothing, out: Path) -> None:
     """Write the tables."""
-    from revocab.report.tables import make_tables
+    from revocab.report.make_tables import make_tables
 
     make_tables(inputs.results, out, inputs.experiment)
 

@@ -5,26 +5,21 @@ Every check yields problems; none raises, so that a user sees all of them at onc
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
-from revocab.closed import near, problems_of
-from revocab.config.check_names import check_names, run_names
+from revocab.closed import problems_of, unknown
+from revocab.config.check_names import check_names
 from revocab.config.check_tokenizers import check_tokenizers, tokenizer_references
 from revocab.config.check_unread import check_unread
-from revocab.config.expand import checkpoint_steps, method_name
-from revocab.config.schema import Experiment, RunGroup, Source, Step
+from revocab.config.expand import method_name
+from revocab.config.schema import Experiment, RunGroup, Source
 from revocab.demoworld.parts import WORLD_PARTS
 from revocab.initialise.method import methods
-
-
-def unknown(key: str, value: str, allowed: Collection[str], what: str) -> str:
-    """Return the line for an id that is not there, with the nearest ones that are."""
-    known = ", ".join(sorted(allowed)) or "none"
-    return f"{key}: no {what} {value!r} (known: {known}){near(value, allowed)}"
+from revocab.report.kind import figure_kinds, table_kinds
+from revocab.report.references import wrong_steps
 
 
 def check_references(experiment: Experiment) -> Iterator[str]:
@@ -182,88 +177,24 @@ def check_recipes(experiment: Experiment) -> Iterator[str]:
                 )
 
 
-def check_steps(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every step asked for that is not a checkpoint."""
-    wanted: list[tuple[str, str, list[Step]]] = [
-        ("evaluation.generation.steps", group, experiment.evaluation.generation.steps)
-        for group in experiment.runs
-    ]
-    generated = experiment.evaluation.generation.steps
-    for name, table in experiment.tables.items():
-        if table.kind in ("multiple_choice", "generation"):
-            wanted.append((f"tables.{name}.steps", table.group, table.steps))
-        if table.kind == "significance":
-            wanted.append((f"tables.{name}.step", table.group, [table.step]))
-        if table.kind == "generation":
-            missing = [step for step in table.steps if step not in generated]
-            if missing:
-                yield (
-                    f"tables.{name}.steps: {missing} not among evaluation.generation.steps "
-                    f"{generated}; add them there"
-                )
-    for key, group, steps in wanted:
-        if group not in experiment.runs:
-            continue
-        recipe = experiment.recipes.get(experiment.runs[group].recipe)
-        if recipe is None:
-            continue
-        allowed = checkpoint_steps(recipe)
-        for step in steps:
-            if isinstance(step, int) and step not in allowed:
-                yield (
-                    f"{key}: step {step} is not a checkpoint of recipe "
-                    f"{experiment.runs[group].recipe!r} (checkpoints: "
-                    f"{', '.join(map(str, allowed))}; or 'first', 'last')"
-                )
+def check_generation_steps(experiment: Experiment) -> Iterator[str]:
+    """Yield a problem for every step at which text is generated that is not a checkpoint."""
+    steps = experiment.evaluation.generation.steps
+    for group in experiment.runs:
+        yield from wrong_steps(experiment, "evaluation.generation.steps", group, steps)
 
 
-def check_layout(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for tables and figures that name groups, runs or tasks which do not exist."""
-    groups = experiment.runs
-    run_ids = {run for run, _ in run_names(experiment)}
-    tasks = experiment.evaluation.generation.tasks
-    for section, items in (("tables", experiment.tables), ("figures", experiment.figures)):
-        for name, item in items.items():
-            key = f"{section}.{name}"
-            named = getattr(item, "groups", None) or [getattr(item, "group", None)]
-            yield from (
-                unknown(key, one, groups, "run group") for one in named if one and one not in groups
-            )
-            for run in getattr(item, "runs", None) or ():
-                if run not in run_ids:
-                    yield unknown(f"{key}.runs", run, run_ids, "run")
-            for task in getattr(item, "tasks", ()):
-                if task not in tasks:
-                    yield unknown(f"{key}.tasks", task, tasks, "generation task")
-            yield from check_extra(experiment, key, item)
-
-
-def check_extra(experiment: Experiment, key: str, item: Any) -> Iterator[str]:
-    """Yield a problem for a table of differences or costs that cannot be made."""
-    group = experiment.runs.get(getattr(item, "group", None))
-    if item.kind == "efficiency" and experiment.evaluation.efficiency is None:
-        yield f"{key}: needs evaluation.efficiency, received none; name its corpus there"
-    if item.kind != "significance" or group is None:
-        return
-    names = ["base", *[name for name, entry in group.methods.items() if entry.evaluate]]
-    if item.against and item.against not in names:
-        yield unknown(f"{key}.against", item.against, names, "scored run of the group")
-    languages = {task.language for task in experiment.evaluation.multiple_choice.tasks.values()}
-    if item.language and item.language not in languages:
-        yield unknown(f"{key}.language", item.language, languages, "language with tasks")
+def check_tables_and_figures(experiment: Experiment) -> Iterator[str]:
+    """Yield what every table and figure lacks; its kind knows."""
+    for section, kinds in (("tables", table_kinds()), ("figures", figure_kinds())):
+        for name, options in getattr(experiment, section).items():
+            yield from kinds[options.kind].problems(experiment, f"{section}.{name}", options)
 
 
 def check_parallel(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for parallel text without the languages asked for, or asked for in vain."""
+    """Yield a problem for languages that repeat, and those that the parallel text lacks."""
     parallel = experiment.fertility.parallel
     if parallel is None:
-        for section in ("tables", "figures"):
-            for name, item in getattr(experiment, section).items():
-                if item.kind in ("parity", "token_counts"):
-                    yield (
-                        f"{section}.{name}: kind {item.kind!r} shows parallel text, and"
-                        " fertility.parallel is not given; add it"
-                    )
         return
     if len(set(parallel.languages)) < len(parallel.languages):
         yield f"fertility.parallel.languages: {parallel.languages} repeats one; name each once"
@@ -341,8 +272,8 @@ def all_problems(experiment: Experiment, tasks_folder: Path) -> list[str]:
         check_mixtures,
         check_methods,
         check_recipes,
-        check_steps,
-        check_layout,
+        check_generation_steps,
+        check_tables_and_figures,
         check_parallel,
         check_unread,
     ):

@@ -9,8 +9,8 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from revocab.closed import problems_of
-from revocab.config.checks import all_problems, unknown
+from revocab.closed import problems_of, unknown
+from revocab.config.checks import all_problems
 from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
 

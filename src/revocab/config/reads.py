@@ -5,10 +5,16 @@ The files made of it hold nothing else: a key missing here is an error and not a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
+from pydantic import BaseModel, create_model
+
+from revocab.closed import Closed, checked
 from revocab.config.expand import as_json
 from revocab.config.schema import Experiment
+from revocab.config.schema.evaluation import Evaluation
 
 _SCORES = (
     "experiment",
@@ -39,3 +45,38 @@ def read_by(part: str, experiment: Experiment) -> dict[str, Any]:
         else:
             found[section] = whole[section]
     return {**content, "experiment": found}
+
+
+def narrowed(model: type[BaseModel], keys: Iterable[str]) -> type[BaseModel]:
+    """Return the closed model of some keys of ``model``; another key is no attribute of it."""
+    fields = {key: (model.model_fields[key].annotation, model.model_fields[key]) for key in keys}
+    return create_model(model.__name__, __base__=Closed, **fields)
+
+
+@cache
+def part_models() -> dict[str, type[BaseModel]]:
+    """Return the model of what each part reads: an experiment without all other keys."""
+    found = {}
+    for part, keys in READ.items():
+        inner = [key.partition(".")[2] for key in keys if key.startswith("evaluation.")]
+        outer = dict.fromkeys(key.partition(".")[0] for key in keys)
+        model = narrowed(Experiment, outer)
+        evaluation = (narrowed(Evaluation, inner), model.model_fields["evaluation"])
+        found[part] = create_model("Experiment", __base__=model, evaluation=evaluation)
+    return found
+
+
+def read_part(values: dict[str, Any], prefix: str) -> Experiment:
+    """Return an experiment, or what :func:`read_by` left of one for a part.
+
+    What was left out is no attribute of the result, so that a part which reads more than it says
+    fails. Raises :class:`RevocabError` naming every key that is wrong, below ``prefix``.
+    """
+    given = {key: value for key, value in values.items() if key != "evaluation"}
+    inner = values.get("evaluation")
+    for model in part_models().values():
+        evaluation = model.model_fields["evaluation"].annotation
+        keys = set(inner) if isinstance(inner, dict) else set()
+        if {*given, "evaluation"} == {*model.model_fields} and keys == {*evaluation.model_fields}:
+            return checked(model, values, prefix)
+    return checked(Experiment, values, prefix)

@@ -1,4 +1,4 @@
-"""From a seed to files: documents, parallel sentences, passages, items, and what guessers score."""
+"""From a seed to files: documents, parallel sentences, passages, items, blind baselines."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def question_rows(
     ]
 
 
-def guessers(rows: list[dict[str, Any]]) -> dict[str, float]:
+def blind_baselines(rows: list[dict[str, Any]]) -> dict[str, float]:
     """Return the accuracy of guessing the longest, the shortest, and the commonest position."""
     total = len(rows)
     longest = sum(
@@ -183,7 +183,7 @@ def write_world(out: Path, options: WorldOptions) -> None:
             for family in FAMILIES:
                 rows = family_items(world, family, language, items, seed, test=True)
                 write_jsonl(folder / f"{family}.{language}.jsonl.gz", rows)
-                baselines[f"{family}_{language}"] = guessers(rows)
+                baselines[f"{family}_{language}"] = blind_baselines(rows)
         for part, share in (("train", 0.75), ("test", 0.25)):
             rows = parallel(world, int(options.parallel * share), seed, part == "test")
             write_jsonl(folder / f"parallel.{part}.jsonl.gz", rows)

@@ -1,4 +1,4 @@
-"""Multiple-choice items of six families, fair to guessers by length and by position."""
+"""Multiple-choice items of six families, fair to guesses by length and by position."""
 
 from __future__ import annotations
 

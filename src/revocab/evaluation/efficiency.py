@@ -207,7 +207,7 @@ def peak_memory(device: str) -> int:
 
 
 def measure(folder: Path, text_file: Path, corpus: str, language: str, options: Timing) -> dict:
-    """Return what one checkpoint costs on a text; see :data:`revocab.report.tables_extra`.
+    """Return what one checkpoint costs on a text; see :mod:`revocab.report.tables.efficiency`.
 
     One process measures one checkpoint, so that its peak memory is its own. Raises
     :class:`RevocabError` for a folder that is no model, weights that are missing or not finite,

@@ -5,9 +5,7 @@ Config validation imports this, so nothing here or at the top of a method's file
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from revocab.errors import RevocabError
+from revocab.registry import found_in
 
 if TYPE_CHECKING:
     import torch
@@ -92,6 +91,8 @@ class Method:
     """
 
     name: str
+    #: What readers of tables and figures see.
+    label: str
     summary: str
     citation: str
     options: type[Options] = Options
@@ -100,6 +101,12 @@ class Method:
     copies_overlap: bool = True
     keeps_vocabulary: bool = False
     trains: bool = True
+    #: Hexadecimal colour of its lines; none: the next one that is free in an experiment.
+    colour: str | None = None
+    #: Dashes of its lines as matplotlib takes them; none: solid.
+    dash: tuple[float, tuple[float, ...]] | None = None
+    #: Colours of runs that are named after the method and a variant of it, ``sava-lstsq``.
+    variant_colours: Mapping[str, str] = field(default_factory=dict)
 
     def needs(self, options: Any) -> Literal["helper", "fasttext"] | None:
         """Return what must be given beside source and target, with these (parsed) options.
@@ -117,8 +124,4 @@ def methods() -> dict[str, Method]:
     """Return every method by name, sorted, as found in ``revocab.initialise.methods``."""
     from revocab.initialise import methods as package
 
-    found = [
-        importlib.import_module(f"{package.__name__}.{module.name}").METHOD
-        for module in pkgutil.iter_modules(package.__path__)
-    ]
-    return {method.name: method for method in sorted(found, key=lambda method: method.name)}
+    return found_in(package, "METHOD")

@@ -52,7 +52,7 @@ def measure_fertility(plan: Plan) -> Step:
         "corpora": plan.corpora(given.corpora),
         "parallel": plan.source(parallel.source) if parallel else [],
     }
-    return Step("measure_fertility", f"{plan.paths.results}/fertility", job, inputs)
+    return Step("measure_fertility", plan.paths.fertility, job, inputs)
 
 
 def intersect_vocabularies(plan: Plan, source: str, target: str) -> Step:

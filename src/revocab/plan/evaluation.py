@@ -24,6 +24,7 @@ from revocab.initialise.options import ScaledMethod, ScaleJob, ScaleOptions
 from revocab.plan.paths import MANIFEST
 from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Step
+from revocab.report.kind import table_kinds
 
 
 def build_task(plan: Plan, task: str) -> Step:
@@ -118,7 +119,7 @@ def count_parameters(plan: Plan) -> Step:
     """Return the job that counts parameters of configurations."""
     return Step(
         "count_parameters",
-        f"{plan.paths.results}/parameters.csv",
+        plan.paths.parameters,
         ParametersJob(models=plan.experiment.parameters),
     )
 
@@ -166,8 +167,12 @@ def measure_scale(plan: Plan) -> Step:
 
 def compare_runs(plan: Plan, group: str) -> Step:
     """Return the job that compares the runs of a group item by item."""
-    tables = plan.experiment.tables.values()
-    steps = {one.step for one in tables if one.kind == "significance" and one.group == group}
+    compared = [
+        pair
+        for one in plan.experiment.tables.values()
+        for pair in table_kinds()[one.kind].compared(one)
+    ]
+    steps = {step for of, step in compared if of == group}
     job = ComparisonJob(
         group=group,
         steps=sorted(steps, key=str),
@@ -181,21 +186,12 @@ def compare_runs(plan: Plan, group: str) -> Step:
     return Step("compare_runs", out, job, inputs, tuple(items))
 
 
-def efficiency_runs(plan: Plan) -> list[Run]:
-    """Return the runs whose cost tables show."""
-    wanted: list[Run] = []
-    for table in plan.experiment.tables.values():
-        if table.kind != "efficiency":
-            continue
-        runs = plan.evaluated(table.group)
-        trained = [run for run in runs if run.trains]
-        chosen = (
-            [run for run in trained if not run.keeps_vocabulary][:1]
-            if table.runs is None
-            else [run for run in trained if run.id in table.runs]
-        )
-        wanted += [run for run in runs if not run.trains] + chosen
-    return list({run.id: run for run in wanted}.values())
+def timed_runs(plan: Plan) -> list[Run]:
+    """Return the runs whose cost tables show, each once."""
+    runs = list(plan.runs.values())
+    tables = plan.experiment.tables.values()
+    found = [run for one in tables for run in table_kinds()[one.kind].timed(runs, one)]
+    return list({run.id: run for run in found}.values())
 
 
 def measure_efficiency(plan: Plan, run: str) -> Step:

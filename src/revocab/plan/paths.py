@@ -47,6 +47,16 @@ class Paths:
         """Return the folder of what two vocabularies share."""
         return f"{self.results}/intersections/{source}--{target}"
 
+    @property
+    def fertility(self) -> str:
+        """Return the folder of the report on tokenizers."""
+        return f"{self.results}/fertility"
+
+    @property
+    def parameters(self) -> str:
+        """Return the table of parameter counts."""
+        return f"{self.results}/parameters.csv"
+
     def auxiliary(self, target: str) -> str:
         """Return the folder of a target vocabulary's fastText vectors."""
         return f"{self.results}/auxiliary/{target}"

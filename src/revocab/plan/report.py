@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from revocab.closed import Job
 from revocab.commands.collect_scores import ScoresJob
 from revocab.commands.write_experiment import ExperimentJob
 from revocab.config.expand import as_json
 from revocab.config.reads import read_by
-from revocab.plan.evaluation import comet_models, efficiency_runs
+from revocab.plan.evaluation import comet_models
 from revocab.plan.paths import MANIFEST
 from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Step
+from revocab.report.kind import (
+    FIGURE_ENDINGS,
+    TABLE_ENDINGS,
+    Kind,
+    KindOptions,
+    figure_kinds,
+    table_kinds,
+)
 
 
 def write_experiment(plan: Plan) -> Step:
@@ -36,24 +46,17 @@ def collect_scores(plan: Plan) -> Step:
 
 
 def make_tables(plan: Plan) -> Step:
-    """Return the job that makes the tables, which show more than scores."""
-    paths, experiment = plan.paths, plan.experiment
-    kinds = [table for table in experiment.tables.values() if table.kind == "significance"]
-    more = [
-        f"{paths.results}/fertility/{MANIFEST}",
-        f"{paths.results}/parameters.csv",
-        *[paths.prompts(task) for task in experiment.evaluation.generation.tasks],
-        *[paths.significance(group) for group in dict.fromkeys(table.group for table in kinds)],
-        *[paths.efficiency(run.id) for run in efficiency_runs(plan)],
-    ]
+    """Return the job that makes the tables."""
     inputs = plan.results("tables", "scores.parquet")
-    return Step("make_tables", f"{paths.results}/tables", Job(), inputs, tuple(more))
+    out, given = f"{plan.paths.results}/tables", plan.experiment.tables.values()
+    return Step("make_tables", out, Job(), inputs, _needed(plan, table_kinds(), given))
 
 
 def make_figures(plan: Plan) -> Step:
     """Return the job that draws the figures."""
-    inputs = plan.results("figures", "scores.parquet", f"fertility/{MANIFEST}")
-    return Step("make_figures", f"{plan.paths.results}/figures", Job(), inputs)
+    inputs = plan.results("figures", "scores.parquet")
+    out, given = f"{plan.paths.results}/figures", plan.experiment.figures.values()
+    return Step("make_figures", out, Job(), inputs, _needed(plan, figure_kinds(), given))
 
 
 def check_artefacts(plan: Plan) -> Step:
@@ -66,31 +69,35 @@ def check_artefacts(plan: Plan) -> Step:
 def build_report(plan: Plan) -> Step:
     """Return the job that builds the page."""
     paths, experiment = plan.paths, plan.experiment
-    scale = [f"{paths.results}/scale/{MANIFEST}"] if experiment.scale else []
+    measured = [paths.fertility, *([f"{paths.results}/scale"] if experiment.scale else [])]
+    more = [f"{folder}/{MANIFEST}" for folder in measured]
     pairs = [f"{paths.intersection(*pair)}/{MANIFEST}" for pair in plan.intersections]
     read = ("experiment.json", "checks.json")
     results = Artefact(paths.results, tuple(f"{paths.results}/{file}" for file in read))
-    also = (*tables(plan), *figures(plan), *pairs, *scale, *_world(plan))
+    also = (*tables(plan), *figures(plan), *pairs, *more, *_world(plan))
     return Step("build_report", f"{paths.results}/report.html", Job(), {"results": results}, also)
 
 
 def tables(plan: Plan) -> list[str]:
     """Return the files of every table."""
     folder = f"{plan.paths.results}/tables"
-    endings = ("csv", "md", "tex")
-    return [f"{folder}/{table}.{one}" for table in plan.experiment.tables for one in endings]
+    return [f"{folder}/{name}.{one}" for name in plan.experiment.tables for one in TABLE_ENDINGS]
 
 
 def figures(plan: Plan) -> list[str]:
     """Return the files of every figure."""
     folder = f"{plan.paths.results}/figures"
-    return [
-        f"{folder}/{figure}.{one}" for figure in plan.experiment.figures for one in ("svg", "png")
-    ]
+    return [f"{folder}/{name}.{one}" for name in plan.experiment.figures for one in FIGURE_ENDINGS]
+
+
+def _needed(plan: Plan, kinds: Mapping[str, Kind], given: Iterable[KindOptions]) -> tuple[str, ...]:
+    """Return the files that tables or figures read beside the scores, each once."""
+    files = [file for one in given for file in kinds[one.kind].needs(plan, one)]
+    return tuple(dict.fromkeys(files))
 
 
 def _world(plan: Plan) -> list[str]:
-    """Return what blind guessers score on the generated world, where there is one."""
+    """Return how blind baselines score on the generated world, where there is one."""
     return [f"{plan.paths.world}/baselines.json"] if plan.experiment.world else []
 
 

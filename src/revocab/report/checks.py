@@ -10,12 +10,11 @@ from pathlib import Path
 from revocab.errors import RevocabError
 from revocab.io import write_json
 from revocab.output import check_files
-from revocab.report import guessers
-from revocab.report.figures import ENDINGS as FIGURE_ENDINGS
+from revocab.report import blind_baselines
+from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS, table_kinds
+from revocab.report.make_tables import build_table
 from revocab.report.results import Results
 from revocab.report.scores import AVERAGE, COLUMNS, average_task
-from revocab.report.tables import ENDINGS as TABLE_ENDINGS
-from revocab.report.tables import build_table
 
 #: Lowest and highest value of each metric (bits per byte of text: a model that knows nothing needs
 #: about eight; a broken one may need more).
@@ -34,12 +33,9 @@ CLOSE = 1e-6
 
 def file_problems(results: Results) -> Iterator[str]:
     """Yield a line for every configured table or figure that is missing or empty."""
-    wanted = [
-        f"{folder}/{identifier}.{ending}"
-        for folder, endings in (("tables", tuple(TABLE_ENDINGS)), ("figures", FIGURE_ENDINGS))
-        for identifier in results.experiment[folder]
-        for ending in endings
-    ]
+    tables, figures = results.experiment.tables, results.experiment.figures
+    wanted = [f"tables/{table}.{ending}" for table in tables for ending in TABLE_ENDINGS]
+    wanted += [f"figures/{figure}.{ending}" for figure in figures for ending in FIGURE_ENDINGS]
     for name in wanted:
         path = results.root / name
         if not path.is_file():
@@ -67,7 +63,7 @@ def value_problems(results: Results) -> Iterator[str]:
         where = f"scores.parquet, {row['run']} step {row['step']} {row['task']} {row['metric']}"
         value, stderr = row["value"], row["stderr"]
         if value is None or math.isnan(value):
-            wanted = results.experiment["evaluation"]["generation"]["comet_model"]
+            wanted = results.experiment.evaluation.generation.comet_model
             if row["metric"] not in MAY_BE_EMPTY or wanted:
                 yield f"{where}: no value (see {row['provenance']})"
             continue
@@ -82,15 +78,15 @@ def value_problems(results: Results) -> Iterator[str]:
 
 def coverage_problems(results: Results) -> Iterator[str]:
     """Yield a line for every evaluated run, checkpoint and task without a score."""
-    evaluation = results.experiment["evaluation"]
+    evaluation = results.experiment.evaluation
     scored = {(row["run"], row["step"], row["task"]) for row in results.scores.rows}
     for run in results.runs:
         if not run.evaluate:
             continue
         wanted = [(step, task) for step in run.scored_steps()
-                  for task in evaluation["multiple_choice"]["tasks"]]  # fmt: skip
-        wanted += [(step, task) for step in run.select(evaluation["generation"]["steps"])
-                   for task in evaluation["generation"]["tasks"]]  # fmt: skip
+                  for task in evaluation.multiple_choice.tasks]  # fmt: skip
+        wanted += [(step, task) for step in run.select(evaluation.generation.steps)
+                   for task in evaluation.generation.tasks]  # fmt: skip
         for step, task in wanted:
             if (run.id, step, task) not in scored:
                 yield f"scores.parquet: {run.id} has no score of {task} at step {step}; score it"
@@ -105,8 +101,8 @@ def coverage_problems(results: Results) -> Iterator[str]:
 
 def average_problems(results: Results) -> Iterator[str]:
     """Yield a line for every average that is missing or not the mean of its tasks."""
-    tasks = results.experiment["evaluation"]["multiple_choice"]["tasks"]
-    languages = sorted({task["language"] for task in tasks.values()})
+    tasks = results.experiment.evaluation.multiple_choice.tasks
+    languages = sorted({task.language for task in tasks.values()})
     for run in results.runs:
         for step in run.scored_steps() if run.evaluate else ():
             for language in languages:
@@ -127,57 +123,33 @@ def average_problems(results: Results) -> Iterator[str]:
 
 
 def table_problems(results: Results) -> Iterator[str]:
-    """Yield a line for every score table whose file is not what the scores say, or has a gap."""
-    for identifier, entry in results.experiment["tables"].items():
+    """Yield a line for every table whose file is not what the scores say, or has a gap."""
+    for identifier, options in results.experiment.tables.items():
         path = results.root / "tables" / f"{identifier}.csv"
         if not path.is_file():
             continue
         table = build_table(results, identifier)
         with path.open(encoding="utf-8", newline="") as handle:
             rows = list(csv.DictReader(handle))
-        if len(rows) != len(table.data_lines()):
-            yield f"{path}: {len(rows)} rows, expected {len(table.data_lines())}; make it again"
+        if len(rows) != len(table.data_rows()):
+            yield f"{path}: {len(rows)} rows, expected {len(table.data_rows())}; make it again"
             continue
-        if entry["kind"] == "multiple_choice":
-            yield from _average_column_problems(path, table.header[1:-1], rows)
-        for line, row in zip(table.data_lines(), rows, strict=True):
+        yield from table_kinds()[options.kind].check(path, table, rows)
+        for wanted, row in zip(table.data_rows(), rows, strict=True):
             names = table.header if table.over is None else []
-            for name, cell in zip(names, line.cells, strict=False):
+            for name, cell in zip(names, wanted.cells, strict=False):
                 if cell.text is None and cell.value is None:
                     yield f"{path}: {row[table.header[0]]}: no {name}"
 
 
-def _average_column_problems(
-    path: Path, columns: list[str], rows: list[dict[str, str]]
-) -> Iterator[str]:
-    for row in rows:
-        values = [row[name] for name in columns]
-        if row["AVG"] == "" or "" in values:
-            continue  # reported as a gap
-        mean = sum(map(float, values)) / len(values)
-        if abs(mean - float(row["AVG"])) > 1e-4:
-            yield f"{path}: {row['Model']}: AVG {row['AVG']} is not the mean of its row, {mean:.6f}"
-
-
-def similarity_problems(results: Results) -> Iterator[str]:
-    """Yield a line for every run that Table 7 needs and that has no similarity."""
-    have = {(row["run"], row["step"]) for row in results.similarities if row["kind"] == "helper"}
-    groups = {
-        group
-        for table in results.experiment["tables"].values()
-        if table["kind"] == "similarity"
-        for group in table["groups"]
-    }
-    for run in results.runs:
-        adapted = run.trains and run.evaluate and run.target != run.source_tokenizer
-        if run.group in groups and adapted and results.experiment["runs"][run.group]["helper"]:
-            for step in (0, run.steps[-1]):
-                if (run.id, step) not in have:
-                    yield f"similarity: {run.id} has none at step {step}; measure it"
+def gap_problems(results: Results) -> Iterator[str]:
+    """Yield a line for everything that results lack for a table; its kind knows."""
+    for options in results.experiment.tables.values():
+        yield from table_kinds()[options.kind].gaps(results, options)
 
 
 def check_results(results: Results, resources: Path | None = None) -> list[str]:
-    """Return every problem found, in the order in which a user would mend them."""
+    """Return every problem found, in the order in which a user would fix them."""
     schema = schema_problems(results)
     if schema:
         return schema
@@ -186,9 +158,9 @@ def check_results(results: Results, resources: Path | None = None) -> list[str]:
         *coverage_problems(results),
         *value_problems(results),
         *average_problems(results),
-        *similarity_problems(results),
+        *gap_problems(results),
         *table_problems(results),
-        *guessers.problems((resources or results.resources) / "world" / "baselines.json"),
+        *blind_baselines.problems((resources or results.resources) / "world" / "baselines.json"),
     ]
 
 
@@ -209,8 +181,8 @@ def check_artefacts(
         raise RevocabError(dict.fromkeys(problems))
     counts = {
         "experiment": results.name,
-        "tables": len(results.experiment["tables"]),
-        "figures": len(results.experiment["figures"]),
+        "tables": len(results.experiment.tables),
+        "figures": len(results.experiment.figures),
         "runs": len(results.runs),
         "scores": len(results.scores.rows),
         "problems": 0,

@@ -1,4 +1,4 @@
-"""One Markdown page of an experiment for ``docs/``: facts, tables and small figures, no data."""
+"""One Markdown page of an experiment for ``docs/``: claims, tables and small figures, no data."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from pathlib import Path
 from revocab.errors import RevocabError
 from revocab.io import write_text
 from revocab.output import OutputFolder, check_files
-from revocab.report import facts, html, notes
+from revocab.report import html, notes, sections
+from revocab.report.claim import all_claims
+from revocab.report.make_figures import caption
+from revocab.report.make_tables import build_table
 from revocab.report.names import headed, in_order
 from revocab.report.render import markdown_escape, row_of, to_markdown
 from revocab.report.results import Results
-from revocab.report.tables import build_table
 
 
 def markdown_table(header: list[str], rows: list[list[str]]) -> list[str]:
@@ -24,16 +26,16 @@ def markdown_table(header: list[str], rows: list[list[str]]) -> list[str]:
     return lines + [row_of([markdown_escape(cell) for cell in row]) for row in rows]
 
 
-def fact_lines(results: Results) -> list[str]:
+def claim_lines(results: Results) -> list[str]:
     """Return what the experiment shows as a Markdown table."""
-    found = facts.all_facts(results)
+    found = all_claims(results)
     if not found:
         return ["No results yet."]
     verdicts = {True: "holds", False: "**does not hold**", None: "no data"}
     lines = ["| Claim | Numbers | |", "| --- | --- | --- |"]
     return lines + [
-        row_of([markdown_escape(fact.claim), markdown_escape(fact.numbers), verdicts[fact.holds]])
-        for fact in found
+        row_of([markdown_escape(one.statement), markdown_escape(one.numbers), verdicts[one.holds]])
+        for one in found
     ]
 
 
@@ -44,33 +46,33 @@ def page(
 
     Tables named in ``without`` are left out by name: the prompts of real data quote that data.
     """
-    lines = [f"# Results: {results.experiment['title']}", ""]
+    lines = [f"# Results: {results.experiment.title}", ""]
     lines += [f"Date: {date}. Command:", "", "```sh", command, "```", ""]
     lines += [f"> {note}\n" for note in notes.synthetic(results)]
     lines += ["This page is written by `scripts/export_results.py` from the results folder.", ""]
-    lines += ["## What it shows", "", *fact_lines(results), ""]
-    sections = [
-        ("Held-out text (bits per byte)", facts.heldout_table(results)),
-        ("Vocabulary intersections", facts.intersection_table(results)),
-        ("Initialisation at full size (random values)", facts.scale_table(results)),
+    lines += ["## What it shows", "", *claim_lines(results), ""]
+    more = [
+        ("Held-out text (bits per byte)", sections.heldout(results)),
+        ("Vocabulary intersections", sections.intersections(results)),
+        ("Initialisation at full size (random values)", sections.scale(results)),
     ]
     lines += ["## Tables", ""]
-    for identifier in in_order(results.experiment["tables"]):
+    for identifier in in_order(results.experiment.tables):
         if identifier in without:
-            title = results.experiment["tables"][identifier]["title"]
+            title = results.experiment.tables[identifier].title
             lines += [f"**{headed(identifier, title)}** is left out: it quotes the data.", ""]
         else:
             lines += [to_markdown(build_table(results, identifier))]
     lines += ["## Figures", ""]
     for identifier in in_order(figures):
-        entry = results.experiment["figures"][identifier]
-        title = headed(identifier, entry["title"])
+        options = results.experiment.figures[identifier]
+        title = headed(identifier, options.title)
         lines += [f"**{title}**", "", f"![{title}]({figures[identifier]})", ""]
-        lines += [html.caption(results, entry), ""]
-    for title, (header, rows) in sections:
+        lines += [caption(results, options), ""]
+    for title, (header, rows) in more:
         if rows:
             lines += [f"## {title}", "", *markdown_table(header, rows), ""]
-    lines += ["## Cost", "", *markdown_table(*facts.training_table(results)), ""]
+    lines += ["## Cost", "", *markdown_table(*sections.trainings(results)), ""]
     lines += ["## Limitations", "", *[f"- {one}" for one in html.limitations(results)], ""]
     listed = ", ".join(f"{name} {version}" for name, version in html.versions())
     lines += ["## Versions", "", listed, ""]
@@ -95,9 +97,7 @@ def export_results(
     out, folder = Path(out), Path(figure_folder)
     check_files(out, inputs=results.inputs)
     output = OutputFolder(folder, "exported figures", around=[results.root])
-    sources = {
-        one: results.root / "figures" / f"{one}.svg" for one in results.experiment["figures"]
-    }
+    sources = {one: results.root / "figures" / f"{one}.svg" for one in results.experiment.figures}
     missing = [str(path) for path in sources.values() if not path.is_file()]
     if missing:
         raise RevocabError(f"{name}: missing; run scripts/make_figures.py" for name in missing)

@@ -52,7 +52,7 @@ def table(results: Results) -> tuple[list[str], list[list[str]]]:
     for run in results.runs:
         described = results.json("runs", run.id, "init", "diagnostics.json") or {}
         matrices = described.get("matrices", {})
-        label = results.experiment["runs"][run.group]["label"]
+        label = results.model_label(run)
         for which, found in matrices.items():
             matrix = MATRICES[which] if len(matrices) > 1 else "embedding and LM head"
             rows.append(_row(f"{label}, {method_label(run)}", matrix, found))

@@ -44,26 +44,26 @@ class Pinned:
 def recorded(results: Results, resources: Path) -> Iterator[Pinned]:
     """Yield every Hub source whose commit stands in a manifest or a task file."""
     experiment, root = results.experiment, results.root
-    for name, corpus in experiment["corpora"].items():
-        if corpus["source"].get("hub"):
+    for name, corpus in experiment.corpora.items():
+        if corpus.source.hub:
             file = resources / "corpora" / name / "manifest.json"
             yield Pinned(("corpora", name, "source", "hub", "revision"), file, ("source", "commit"))
-    for name, tokenizer in experiment["tokenizers"].items():
-        part = ("substitute",) if tokenizer.get("substitute") else ()
-        if tokenizer.get("hub") or (tokenizer.get("substitute") or {}).get("hub"):
+    for name, tokenizer in experiment.tokenizers.items():
+        part = ("substitute",) if tokenizer.substitute else ()
+        if (tokenizer.substitute or tokenizer).hub:
             file = root / "tokenizers" / name / "manifest.json"
             yield Pinned(("tokenizers", name, *part, "revision"), file, ("commit",))
-    for name, model in experiment["models"].items():
-        if model.get("hub"):
+    for name, model in experiment.models.items():
+        if model.hub:
             file = root / "models" / name / "manifest.json"
             yield Pinned(("models", name, "revision"), file, ("commit",))
-    for name, task in experiment["evaluation"]["generation"]["tasks"].items():
-        for part in ("pool", "test"):
-            if task[part].get("hub"):
+    for name, task in experiment.evaluation.generation.tasks.items():
+        for part, source in (("pool", task.pool), ("test", task.test)):
+            if source.hub:
                 keys = ("evaluation", "generation", "tasks", name, part, "hub", "revision")
                 yield Pinned(keys, root / f"prompts/{name}.manifest.json", (part, "commit"))
-    for name, task in experiment["evaluation"]["multiple_choice"]["tasks"].items():
-        if (task.get("data") or {}).get("hub"):
+    for name, task in experiment.evaluation.multiple_choice.tasks.items():
+        if task.data and task.data.hub:
             keys = ("evaluation", "multiple_choice", "tasks", name, "data", "hub", "revision")
             inside = ("dataset_kwargs", "revision")
             yield Pinned(keys, root / f"tasks/{name}.yaml", inside)
@@ -85,8 +85,8 @@ def find_pins(results: Results, resources: Path) -> Pins:
         pins.add(one.keys, found)
     if problems:
         raise RevocabError(problems)
-    parallel = (results.experiment.get("fertility") or {}).get("parallel")
-    if parallel and parallel["source"].get("hub"):
+    parallel = results.experiment.fertility.parallel
+    if parallel and parallel.source.hub:
         pins.loose.append(
             "fertility.parallel.source.hub: its commit is not recorded; give it a revision by hand"
         )
@@ -101,8 +101,8 @@ def pin_harness_tasks(pins: Pins, results: Results) -> None:
     for run in results.runs:
         for row in results.csv("runs", run.id, "multiple_choice.csv"):
             commits.setdefault(row["task"], set()).update(row["data_revision"].split())
-    for name, task in results.experiment["evaluation"]["multiple_choice"]["tasks"].items():
-        if not task.get("harness"):
+    for name, task in results.experiment.evaluation.multiple_choice.tasks.items():
+        if not task.harness:
             continue
         found = sorted(commits.get(name, ()))
         if len(found) == 1:
@@ -124,10 +124,11 @@ def pin_comet(pins: Pins, results: Results) -> None:
         for row in results.csv("runs", run.id, "generation", "comet.csv")
         if row["model_revision"]
     }
-    setting = results.experiment["evaluation"]["generation"]
-    for metric, key in (("comet22", "comet_model"), ("xcomet", "xcomet_model")):
-        if setting.get(key) and metric in commits:
-            repository = setting[key].partition("@")[0]
+    setting = results.experiment.evaluation.generation
+    models = {"comet_model": setting.comet_model, "xcomet_model": setting.xcomet_model}
+    for (key, model), metric in zip(models.items(), ("comet22", "xcomet"), strict=True):
+        if model and metric in commits:
+            repository = model.partition("@")[0]
             pins.add(("evaluation", "generation", key), f"{repository}@{commits[metric]}")
 
 

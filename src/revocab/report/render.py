@@ -7,8 +7,8 @@ import html
 import io
 import itertools
 
-from revocab.report.layout import Cell, Table
 from revocab.report.names import headed
+from revocab.report.table import MISSING, Cell, Table
 
 
 def columns(table: Table) -> list[str]:
@@ -26,12 +26,12 @@ def to_csv(table: Table) -> str:
     says how the scores are limited. Values that are not there are empty.
     """
     names = columns(table)
-    rows = table.data_lines()
+    rows = table.data_rows()
     errors = {i for i, _ in enumerate(names) for r in rows if r.cells[i].stderr is not None}
     ranged = {i for i, _ in enumerate(names) for r in rows if r.cells[i].interval is not None}
     tested = {i for i, _ in enumerate(names) for r in rows if r.cells[i].p_value is not None}
     printed = {i for i, _ in enumerate(names) for r in rows if r.cells[i].published is not None}
-    sections = any(line.section for line in table.lines)
+    sections = any(row.section for row in table.rows)
     header = ["block"] if sections else []
     for i, name in enumerate(names):
         header += [name] + [f"{name} stderr"] * (i in errors)
@@ -42,29 +42,29 @@ def to_csv(table: Table) -> str:
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(header)
     block = ""
-    for line in table.lines:
-        if line.section is not None:
-            block = line.section
+    for row in table.rows:
+        if row.section is not None:
+            block = row.section
             continue
-        row = [block] if sections else []
-        for i, cell in enumerate(line.cells):
-            row.append(plain(cell))
+        values = [block] if sections else []
+        for i, cell in enumerate(row.cells):
+            values.append(plain(cell))
             if i in errors:
-                row.append(scaled(cell.stderr, cell))
+                values.append(scaled(cell.stderr, cell))
             if i in ranged:
-                row += [scaled(one, cell) for one in cell.interval or (None, None)]
+                values += [scaled(one, cell) for one in cell.interval or (None, None)]
             if i in tested:
-                row.append("" if cell.p_value is None else repr(round(cell.p_value, 6)))
+                values.append("" if cell.p_value is None else repr(round(cell.p_value, 6)))
             if i in printed:
-                row.append(scaled(cell.published.value if cell.published else None, cell))
-        writer.writerow([*row, table.limited] if table.limited else row)
+                values.append(scaled(cell.published.value if cell.published else None, cell))
+        writer.writerow([*values, table.limited] if table.limited else values)
     return buffer.getvalue()
 
 
 def plain(cell: Cell) -> str:
     """Return a cell's text or number for CSV."""
     if cell.text is not None:
-        return "" if cell.text == "–" else cell.text
+        return "" if cell.text == MISSING else cell.text
     return scaled(cell.value, cell)
 
 
@@ -83,11 +83,11 @@ def to_markdown(table: Table) -> str:
     names = [markdown_escape(name) for name in columns(table)]
     align = ["---" if i == 0 or table.texts else "---:" for i, _ in enumerate(names)]
     lines = [f"**{caption(table)}**", "", row_of(names), row_of(align)]
-    for line in table.lines:
-        if line.section is not None:
-            lines.append(row_of([f"*{line.section}*"] + [""] * (len(names) - 1)))
+    for row in table.rows:
+        if row.section is not None:
+            lines.append(row_of([f"*{row.section}*"] + [""] * (len(names) - 1)))
         else:
-            lines.append(row_of([markdown_cell(cell) for cell in line.cells]))
+            lines.append(row_of([markdown_cell(cell) for cell in row.cells]))
     lines += ["", *[f"- {note}" for note in table.notes]]
     return "\n".join(lines) + "\n"
 
@@ -170,12 +170,12 @@ def to_latex(table: Table) -> str:
         ]
         lines.append(" & ".join(spans) + r" \\")
     lines += [" & ".join(map(latex_escape, table.header)) + r" \\", rule]
-    for line in table.lines:
-        if line.section is not None:
-            heading = rf"\multicolumn{{{width}}}{{c}}{{{latex_escape(line.section)}}} \\"
+    for row in table.rows:
+        if row.section is not None:
+            heading = rf"\multicolumn{{{width}}}{{c}}{{{latex_escape(row.section)}}} \\"
             lines += [rule, heading, rule]
         else:
-            lines.append(" & ".join(map(latex_cell, line.cells)) + r" \\")
+            lines.append(" & ".join(map(latex_cell, row.cells)) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
     lines += [rf"\par\smallskip{{\footnotesize {latex_escape(note)}}}" for note in table.notes]
     return "\n".join([*lines, r"\end{table*}"]) + "\n"
@@ -217,13 +217,13 @@ def to_html(table: Table) -> str:
         parts.append(f"<tr>{''.join(spans)}</tr>")
     heads = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in table.header)
     parts.append(f"<tr>{heads}</tr></thead><tbody>")
-    for line in table.lines:
-        if line.section is not None:
+    for row in table.rows:
+        if row.section is not None:
             width = len(table.header)
-            section = f'<th colspan="{width}" scope="rowgroup">{html.escape(line.section)}</th>'
+            section = f'<th colspan="{width}" scope="rowgroup">{html.escape(row.section)}</th>'
             parts.append(f'<tr class="section">{section}</tr>')
         else:
-            first, *rest = line.cells
+            first, *rest = row.cells
             cells = html_cell(first, "th")
             cells += "".join(html_cell(one, interval=table.interval_text(one)) for one in rest)
             parts.append(f"<tr>{cells}</tr>")

@@ -6,16 +6,19 @@ import csv
 import math
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from revocab.config.expand import Run
 from revocab.errors import RevocabError
-from revocab.evaluation.metrics import COMET, COMET_APART, NO_COMET
+from revocab.evaluation.families import family_rank, main_metric
 from revocab.io import read_json
-from revocab.report.names import family_rank, main_metric
 from revocab.report.paper_values import PaperValues
 
-Row = dict[str, Any]
+if TYPE_CHECKING:
+    from revocab.config.expand import Run
+    from revocab.config.schema import Experiment
+
+#: One measurement: a row of a file of results, by column.
+Record = dict[str, Any]
 
 
 def number(text: Any) -> float | None:
@@ -34,21 +37,41 @@ def read_csv(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(handle))
 
 
+def read_experiment(path: Path) -> tuple[Experiment, list[Run]]:
+    """Return the validated experiment of ``experiment.json`` and its runs.
+
+    Of a file in ``settings/`` it has only what that part of the report reads. Raises
+    :class:`RevocabError` naming the file and every key that is wrong.
+    """
+    # The schema is made of table kinds, which read results: neither can import the other first.
+    from revocab.config.expand import Run
+    from revocab.config.reads import read_part
+
+    advice = "rebuild it with scripts/write_experiment.py"
+    content = read_json(path)
+    try:
+        experiment, runs = content["experiment"], [Run(**row) for row in content["runs"]]
+    except (KeyError, TypeError) as error:
+        raise RevocabError(
+            f"{path}: not an experiment and its runs ({error!r}); {advice}"
+        ) from None
+    try:
+        return read_part(experiment, f"{path}: experiment"), runs
+    except RevocabError as error:
+        raise RevocabError(f"{problem}; {advice}" for problem in error.problems) from None
+
+
 class Results:
     """One experiment's results folder: its validated configuration, runs and measurements."""
 
     def __init__(self, root: str | Path, experiment: str | Path | None = None):
+        """Read ``experiment`` (none: ``experiment.json`` of the folder).
+
+        Raises :class:`RevocabError` naming the file and every key that is wrong.
+        """
         self.root = Path(root)
         self.experiment_file = Path(experiment) if experiment else self.root / "experiment.json"
-        content = read_json(self.experiment_file)
-        try:
-            self.experiment: Row = content["experiment"]
-            self.runs = [Run(**row) for row in content["runs"]]
-        except (KeyError, TypeError) as error:
-            raise RevocabError(
-                f"{self.experiment_file}: not an experiment and its runs ({error!r}); rebuild it "
-                "with scripts/write_experiment.py"
-            ) from None
+        self.experiment, self.runs = read_experiment(self.experiment_file)
 
     @property
     def inputs(self) -> list[Path]:
@@ -58,7 +81,7 @@ class Results:
     @property
     def name(self) -> str:
         """Return the experiment's id."""
-        return self.experiment["experiment"]
+        return self.experiment.experiment
 
     @property
     def resources(self) -> Path:
@@ -68,7 +91,7 @@ class Results:
     @cached_property
     def paper(self) -> PaperValues:
         """Return the published values; none where the configuration names no folder."""
-        return PaperValues(self.experiment.get("paper_values"))
+        return PaperValues(self.experiment.paper_values)
 
     def csv(self, *parts: str) -> list[dict[str, str]]:
         """Return the rows of a CSV file in the folder (none: no such file)."""
@@ -80,6 +103,8 @@ class Results:
         Each row names the file it stands in (``provenance``). Scores of a COMET model that the
         experiment no longer names are left in their file.
         """
+        from revocab.evaluation.metrics import COMET, COMET_APART, NO_COMET  # imports numpy
+
         path = f"runs/{run.id}/generation"
         rows = [{**row, "provenance": f"{path}/scores.csv"} for row in self.csv(path, "scores.csv")]
         for row in rows:
@@ -97,8 +122,10 @@ class Results:
     @cached_property
     def comet_metrics(self) -> set[str]:
         """Return the COMET metrics that the experiment names a model for."""
-        setting = self.experiment["evaluation"]["generation"]
-        models = {COMET: setting["comet_model"], "xcomet": setting["xcomet_model"]}
+        from revocab.evaluation.metrics import COMET
+
+        setting = self.experiment.evaluation.generation
+        models = {COMET: setting.comet_model, "xcomet": setting.xcomet_model}
         return {metric for metric, model in models.items() if model}
 
     def json(self, *parts: str) -> Any:
@@ -128,22 +155,50 @@ class Results:
 
     def model_label(self, run: Run) -> str:
         """Return the label of a run's group, which names its source model."""
-        return self.experiment["runs"][run.group]["label"]
+        return self.experiment.runs[run.group].label
 
     def choice_tasks(self, language: str, columns: list[str] | None = None) -> list[str]:
         """Return multiple-choice task ids of a language by family, in the paper's order.
 
         ``columns`` (families) selects and orders them instead.
         """
-        tasks = self.experiment["evaluation"]["multiple_choice"]["tasks"]
-        of_language = [task for task, entry in tasks.items() if entry["language"] == language]
+        tasks = self.experiment.evaluation.multiple_choice.tasks
+        of_language = [task for task, entry in tasks.items() if entry.language == language]
         if columns is not None:
-            return [t for one in columns for t in of_language if tasks[t]["family"] == one]
-        return sorted(of_language, key=lambda task: (family_rank(tasks[task]["family"]), task))
+            return [t for one in columns for t in of_language if tasks[t].family == one]
+        return sorted(of_language, key=lambda task: (family_rank(tasks[task].family), task))
 
     def family(self, task: str) -> str:
         """Return the family of a multiple-choice task."""
-        return self.experiment["evaluation"]["multiple_choice"]["tasks"][task]["family"]
+        return self.experiment.evaluation.multiple_choice.tasks[task].family
+
+    def tokenizer_pairs(self) -> list[tuple[str, str]]:
+        """Return every pair of tokenizers that runs or ``intersections`` name, each once."""
+        pairs = [(r.source_tokenizer, r.target) for r in self.runs if not r.keeps_vocabulary]
+        return list(dict.fromkeys([*pairs, *self.experiment.intersections]))
+
+    def trained_on(self, tokenizer: str) -> list[str]:
+        """Return the corpora that a tokenizer was trained on here; none for another's."""
+        trained = self.experiment.tokenizers[tokenizer].train
+        return list(trained.corpora) if trained else []
+
+    def adapted_language(self, group: str) -> str:
+        """Return the language with the largest share of a group's data, over all its stages."""
+        experiment = self.experiment
+        settings = experiment.runs[group]
+        stages = experiment.recipes[settings.recipe].stages
+        parts = [(one.mixture, one.steps) for one in stages] if stages else [(None, 1)]
+        shares: dict[str, float] = {}
+        for named, steps in parts:
+            mixture = experiment.mixtures[named or settings.mixture]
+            by_size = [corpus for corpus, share in mixture.items() if share == "size"]
+            rest = 1 - sum(share for share in mixture.values() if share != "size")
+            for corpus, share in mixture.items():
+                language = experiment.corpora[corpus].language
+                # Sizes are unknown here: what the fixed shares leave is taken as split evenly.
+                known = rest / len(by_size) if share == "size" else share
+                shares[language] = shares.get(language, 0) + known * steps
+        return max(sorted(shares), key=shares.__getitem__)
 
     @cached_property
     def scores(self) -> Scores:
@@ -152,7 +207,7 @@ class Results:
         return Scores.read(path) if path.is_file() else Scores([], {})
 
     @cached_property
-    def similarities(self) -> list[Row]:
+    def similarities(self) -> list[Record]:
         """Return every group's similarity rows, with the file that each was read from."""
         files = sorted(self.root.glob("similarity/**/similarity.csv"))
         return [
@@ -164,10 +219,10 @@ class Results:
 
     def heldout_languages(self) -> list[str]:
         """Return the languages of the held-out corpora, in the experiment's order."""
-        corpora, used = self.experiment["corpora"], self.experiment["evaluation"]["heldout"]
-        return list(dict.fromkeys(corpora[one]["language"] for one in used))
+        corpora, used = self.experiment.corpora, self.experiment.evaluation.heldout
+        return list(dict.fromkeys(corpora[one].language for one in used))
 
-    def heldout(self, run: Run) -> tuple[list[Row], str]:
+    def heldout(self, run: Run) -> tuple[list[Record], str]:
         """Return held-out losses of a run, and the file they stand in.
 
         A base model has those of step 0 of a run in its group that keeps its vocabulary (the same
@@ -176,7 +231,7 @@ class Results:
         if run.trains:
             return self._heldout_rows("runs", run.id)
         for other in self.group(run.group, evaluated=False):
-            if other.trains and other.target == run.source_tokenizer:
+            if other.trains and other.keeps_vocabulary:
                 rows, provenance = self._heldout_rows("runs", other.id)
                 if rows:
                     return [row for row in rows if row["step"] == 0], provenance
@@ -184,7 +239,7 @@ class Results:
         last = max((row["step"] for row in rows), default=0)
         return [{**row, "step": 0} for row in rows if row["step"] == last], provenance
 
-    def _heldout_rows(self, *parts: str) -> tuple[list[Row], str]:
+    def _heldout_rows(self, *parts: str) -> tuple[list[Record], str]:
         provenance = "/".join((*parts, "heldout.csv"))
         rows = [
             {
@@ -213,7 +268,7 @@ class Results:
 class Scores:
     """The long table of scores, and which metric stands for each family in it."""
 
-    def __init__(self, rows: list[Row], metrics: dict[str, str]):
+    def __init__(self, rows: list[Record], metrics: dict[str, str]):
         self.rows = rows
         self.metrics = metrics
         self._by_key = {(r["run"], r["step"], r["task"], r["metric"]): r for r in rows}
@@ -229,11 +284,11 @@ class Scores:
         stored = (table.schema.metadata or {}).get(b"revocab", b"{}")
         return cls(table.to_pylist(), json.loads(stored).get("metric_of_family", {}))
 
-    def get(self, run: str, step: int, task: str, metric: str) -> Row | None:
+    def get(self, run: str, step: int, task: str, metric: str) -> Record | None:
         """Return one row, or None."""
         return self._by_key.get((run, step, task, metric))
 
-    def choice(self, run: str, step: int, task: str, family: str) -> Row | None:
+    def choice(self, run: str, step: int, task: str, family: str) -> Record | None:
         """Return a multiple-choice row in its family's metric, or in ``acc`` if it has no other."""
         wanted = main_metric(family, self.metrics)
         return self.get(run, step, task, wanted) or self.get(run, step, task, "acc")

@@ -10,15 +10,20 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from revocab.config.expand import Run
 from revocab.errors import RevocabError
+from revocab.evaluation.families import metrics_of_families
 from revocab.io import atomic, write_csv
 from revocab.output import check_files
-from revocab.report.names import METRIC_OF_FAMILY
 from revocab.report.paper_values import Published
-from revocab.report.results import Results, Row, Scores, number
+from revocab.report.results import Record, Results, Scores, number
+
+if TYPE_CHECKING:
+    from revocab.config.expand import Run
+
+#: A multiple-choice or a generative task of an experiment.
+AnyTask = TypeVar("AnyTask")
 
 COLUMNS = (
     "experiment", "run", "source", "method", "step", "task", "language", "metric", "value",
@@ -34,7 +39,7 @@ def average_task(language: str) -> str:
     return f"{AVERAGE}_{language}"
 
 
-def mean_score(rows: list[Row | None]) -> tuple[float, float | None] | None:
+def mean_score(rows: list[Record | None]) -> tuple[float, float | None] | None:
     """Return the unweighted mean of scores and its standard error (items independent).
 
     None if there is no score, or if one is missing: an average over fewer tasks cannot be compared.
@@ -48,7 +53,7 @@ def mean_score(rows: list[Row | None]) -> tuple[float, float | None] | None:
     return mean, math.sqrt(math.fsum(error**2 for error in errors)) / len(rows)
 
 
-def score_row(results: Results, run: Run, published: Published | None, **values: Any) -> Row:
+def score_row(results: Results, run: Run, published: Published | None, **values: Any) -> Record:
     """Return one row of the long table; columns not in ``values`` come from the run."""
     row = {
         "experiment": results.name,
@@ -62,7 +67,7 @@ def score_row(results: Results, run: Run, published: Published | None, **values:
     return {column: row[column] for column in COLUMNS}
 
 
-def measured(row: dict[str, str]) -> Row:
+def measured(row: dict[str, str]) -> Record:
     """Return what every score file says of a value beside the value."""
     counts = {name: int(row[name]) if row.get(name) else None for name in ("items", "limit")}
     return {
@@ -74,7 +79,7 @@ def measured(row: dict[str, str]) -> Row:
     }
 
 
-def task_of(row: Row, tasks: dict[str, Any], path: Path, advice: str) -> dict[str, Any]:
+def task_of(row: Record, tasks: dict[str, AnyTask], path: Path, advice: str) -> AnyTask:
     """Return a row's task in the experiment; raise :class:`RevocabError` where it is not there."""
     if row["task"] not in tasks:
         raise RevocabError(
@@ -84,9 +89,9 @@ def task_of(row: Row, tasks: dict[str, Any], path: Path, advice: str) -> dict[st
     return tasks[row["task"]]
 
 
-def multiple_choice_rows(results: Results, run: Run) -> Iterator[Row]:
+def multiple_choice_rows(results: Results, run: Run) -> Iterator[Record]:
     """Yield every metric of every multiple-choice task of a run."""
-    tasks = results.experiment["evaluation"]["multiple_choice"]["tasks"]
+    tasks = results.experiment.evaluation.multiple_choice.tasks
     path = f"runs/{run.id}/multiple_choice.csv"
     for row in results.csv(path):
         task = task_of(row, tasks, results.root / path, "score the run again")
@@ -95,11 +100,11 @@ def multiple_choice_rows(results: Results, run: Run) -> Iterator[Row]:
             results,
             run,
             results.paper.multiple_choice(
-                results.model_label(run), step, run.name, task["family"], task["language"]
+                results.model_label(run), step, run.name, task.family, task.language
             ),
             step=step,
             task=row["task"],
-            language=task["language"],
+            language=task.language,
             metric=row["metric"],
             **measured(row),
             shots=int(row["shots"]),
@@ -111,9 +116,9 @@ def multiple_choice_rows(results: Results, run: Run) -> Iterator[Row]:
         )
 
 
-def generation_rows(results: Results, run: Run) -> Iterator[Row]:
+def generation_rows(results: Results, run: Run) -> Iterator[Record]:
     """Yield every metric of every generative task of a run; one that was not computed is empty."""
-    tasks = results.experiment["evaluation"]["generation"]["tasks"]
+    tasks = results.experiment.evaluation.generation.tasks
     path = f"runs/{run.id}/generation/scores.csv"
     for row in results.generation(run):
         task = task_of(row, tasks, results.root / path, "generate again")
@@ -126,15 +131,15 @@ def generation_rows(results: Results, run: Run) -> Iterator[Row]:
             ),
             step=step,
             task=row["task"],
-            language=task["direction"][-1],
+            language=task.direction[-1],
             metric=row["metric"],
-            **{**measured(row), "limit": task["limit"]},
-            shots=task["shots"],
+            **{**measured(row), "limit": task.limit},
+            shots=task.shots,
             provenance=row["provenance"],
         )
 
 
-def heldout_rows(results: Results, run: Run) -> Iterator[Row]:
+def heldout_rows(results: Results, run: Run) -> Iterator[Record]:
     """Yield held-out loss (nats per token) and bits per byte of a run, by corpus and step."""
     rows, path = results.heldout(run)
     for row in rows:
@@ -152,7 +157,7 @@ def heldout_rows(results: Results, run: Run) -> Iterator[Row]:
             )
 
 
-def similarity_rows(results: Results, run: Run) -> Iterator[Row]:
+def similarity_rows(results: Results, run: Run) -> Iterator[Record]:
     """Yield a run's similarity to its group's helper and, after training, to other runs."""
     for row in results.similarities:
         if row["run"] != run.id:
@@ -173,12 +178,12 @@ def similarity_rows(results: Results, run: Run) -> Iterator[Row]:
 
 
 def average_rows(
-    results: Results, run: Run, rows: list[Row], metrics: Mapping[str, str]
-) -> Iterator[Row]:
+    results: Results, run: Run, rows: list[Record], metrics: Mapping[str, str]
+) -> Iterator[Record]:
     """Yield the mean over all multiple-choice tasks of each language, where all are scored."""
     scores = Scores(rows, dict(metrics))
-    tasks = results.experiment["evaluation"]["multiple_choice"]["tasks"]
-    for language in sorted({task["language"] for task in tasks.values()}):
+    tasks = results.experiment.evaluation.multiple_choice.tasks
+    for language in sorted({task.language for task in tasks.values()}):
         columns = results.choice_tasks(language)
         for step in sorted({row["step"] for row in rows}):
             found = [scores.choice(run.id, step, t, results.family(t)) for t in columns]
@@ -203,12 +208,12 @@ def average_rows(
             )
 
 
-def collect(results: Results, metrics: Mapping[str, str] | None = None) -> list[Row]:
+def collect(results: Results, metrics: Mapping[str, str] | None = None) -> list[Record]:
     """Return every score of every run, runs in the experiment's order.
 
-    ``metrics`` overrides :data:`revocab.report.names.METRIC_OF_FAMILY` for the averages.
+    ``metrics`` overrides the metrics of ``evaluation/families.yaml`` for the averages.
     """
-    rows: list[Row] = []
+    rows: list[Record] = []
     for run in results.runs:
         if run.evaluate:
             choices = list(multiple_choice_rows(results, run))
@@ -220,7 +225,7 @@ def collect(results: Results, metrics: Mapping[str, str] | None = None) -> list[
     return rows
 
 
-def write_scores(rows: list[Row], metrics: Mapping[str, str] | None, out: str | Path) -> None:
+def write_scores(rows: list[Record], metrics: Mapping[str, str] | None, out: str | Path) -> None:
     """Write the long table as Parquet and, beside it, as CSV.
 
     The metric of each family is stored in the Parquet schema, so that tables and figures cannot
@@ -231,7 +236,7 @@ def write_scores(rows: list[Row], metrics: Mapping[str, str] | None, out: str | 
 
     integers = {"step", "shots", "items", "limit"}
     reals = {"value", "stderr", "paper_value", "low", "high"}
-    chosen = {"metric_of_family": {**METRIC_OF_FAMILY, **(metrics or {})}}
+    chosen = {"metric_of_family": metrics_of_families(metrics)}
     schema = pa.schema(
         [
             (

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from revocab.config.expand import Run
 from revocab.errors import RevocabError
+from revocab.evaluation.families import main_metric
 from revocab.evaluation.metrics import task_items
 from revocab.evaluation.statistics import (
     Items,
@@ -23,9 +23,11 @@ from revocab.evaluation.statistics import (
 )
 from revocab.io import read_jsonl, write_csv
 from revocab.output import check_files
-from revocab.report.names import main_metric
 from revocab.report.results import Results
 from revocab.report.scores import AVERAGE, average_task
+
+if TYPE_CHECKING:
+    from revocab.config.expand import Run
 
 COLUMNS = (
     "group", "step", "task", "language", "metric", "run", "other", "difference", "low", "high",
@@ -34,8 +36,6 @@ COLUMNS = (
 #: Where a run's items of multiple-choice tasks and of COMET stand.
 CHOICE_ITEMS = "multiple_choice_items.jsonl.gz"
 COMET_ITEMS = "generation/comet_items.jsonl.gz"
-#: Below this adjusted p-value a difference is called significant.
-LEVEL = 0.05
 
 
 @dataclass
@@ -69,7 +69,7 @@ def choice_items(results: Results, system: System) -> dict[tuple[str, str], Item
         (row["task"], row["metric"]): mean_items(row["values"], row["parts"], row["by_part"])
         for row in stored_items(results, system, CHOICE_ITEMS)
     }
-    tasks = results.experiment["evaluation"]["multiple_choice"]["tasks"]
+    tasks = results.experiment.evaluation.multiple_choice.tasks
     found: dict[tuple[str, str], Items] = {}
     for task in tasks:
         wanted = main_metric(results.family(task), results.scores.metrics)
@@ -77,7 +77,7 @@ def choice_items(results: Results, system: System) -> dict[tuple[str, str], Item
             if (task, metric) in stored:
                 found[task, metric] = stored[task, metric]
                 break
-    for language in sorted({task["language"] for task in tasks.values()}):
+    for language in sorted({task.language for task in tasks.values()}):
         names = results.choice_tasks(language)
         of_language = [items for (task, _), items in found.items() if task in names]
         if of_language and len(of_language) == len(names):
@@ -88,12 +88,12 @@ def choice_items(results: Results, system: System) -> dict[tuple[str, str], Item
 def generation_items(results: Results, system: System) -> dict[tuple[str, str], Items]:
     """Return the items of every generative task and metric, COMET's included."""
     found: dict[tuple[str, str], Items] = {}
-    for task, entry in results.experiment["evaluation"]["generation"]["tasks"].items():
+    for task, entry in results.experiment.evaluation.generation.tasks.items():
         folder = results.root / "runs" / system.run.id / "generation" / f"step-{system.step:06d}"
         path = folder / f"{task}.jsonl"
         if path.is_file():
             rows = list(read_jsonl(path))
-            for metric, items in task_items(entry["kind"], entry["direction"], rows).items():
+            for metric, items in task_items(entry.kind, entry.direction, rows).items():
                 found[task, metric] = items
     for row in stored_items(results, system, COMET_ITEMS):
         if row["metric"] not in results.comet_metrics:
@@ -104,11 +104,11 @@ def generation_items(results: Results, system: System) -> dict[tuple[str, str], 
 
 def language_of(results: Results, task: str) -> str:
     """Return the language that a task is in; that of the output for a generative one."""
-    setting = results.experiment["evaluation"]
-    if task in setting["multiple_choice"]["tasks"]:
-        return setting["multiple_choice"]["tasks"][task]["language"]
-    if task in setting["generation"]["tasks"]:
-        return setting["generation"]["tasks"][task]["direction"][-1]
+    evaluation = results.experiment.evaluation
+    if task in evaluation.multiple_choice.tasks:
+        return evaluation.multiple_choice.tasks[task].language
+    if task in evaluation.generation.tasks:
+        return evaluation.generation.tasks[task].direction[-1]
     return task.removeprefix(f"{AVERAGE}_")
 
 

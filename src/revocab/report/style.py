@@ -1,8 +1,4 @@
-"""How every figure looks: one colour and dash per method name, and files that repeat byte for byte.
-
-Colours are Okabe and Ito's and Tol's, which readers with colour-blindness can tell apart; dashes
-and direct labels say the same once more.
-"""
+"""How every figure looks: fonts, grids, labels, and files that repeat byte for byte."""
 
 from __future__ import annotations
 
@@ -16,23 +12,6 @@ from revocab.io import atomic
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-COLOURS = {
-    "base": "#444444",
-    "random": "#E69F00",
-    "fvt": "#56B4E9",
-    "clp": "#CC79A7",
-    "sava": "#0072B2",
-    "sava-lstsq": "#009E73",
-    "lapt": "#D55E00",
-}
-#: For names that have no colour of their own, in the order of the experiment's runs.
-MORE_COLOURS = ("#882255", "#999933", "#332288", "#44AA99", "#AA4499", "#117733", "#DDAA33")
-DASHES = {"base": (0, (5, 3)), "lapt": (0, (4, 1.5, 1, 1.5)), "random": (0, (1.5, 1))}
-LANGUAGE_COLOURS = {
-    "it": ("#0072B2", "#56B4E9", "#332288"),
-    "en": ("#D55E00", "#E69F00", "#882255"),
-}
 
 SETTINGS: dict[str, Any] = {
     "svg.hashsalt": "revocab",
@@ -77,19 +56,6 @@ def save(figure: Figure, folder: Path, identifier: str, title: str) -> None:
     for ending, metadata in empty.items():
         with atomic(folder / f"{identifier}.{ending}") as temporary:
             figure.savefig(temporary, format=ending, dpi=160, metadata=metadata)
-
-
-class Palette:
-    """Colours of run names: the same name has the same colour in every figure of an experiment."""
-
-    def __init__(self, names: list[str]):
-        others = [name for name in dict.fromkeys(names) if name not in COLOURS]
-        more = {name: MORE_COLOURS[i % len(MORE_COLOURS)] for i, name in enumerate(others)}
-        self._colours = {**COLOURS, **more}
-
-    def line(self, name: str) -> dict[str, Any]:
-        """Return the keywords that draw a run's line."""
-        return {"color": self._colours[name], "linestyle": DASHES.get(name, "solid")}
 
 
 def readable(colour: str) -> str:

@@ -6,8 +6,6 @@ tokenizer libraries.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -18,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from revocab.closed import Job, Line
 from revocab.errors import RevocabError
+from revocab.registry import found_in
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -145,11 +144,7 @@ def constructions() -> dict[str, Construction]:
     """Return every construction by name, sorted, from ``revocab.vocabulary.constructions``."""
     from revocab.vocabulary import constructions as package
 
-    found = [
-        importlib.import_module(f"{package.__name__}.{module.name}").CONSTRUCTION
-        for module in pkgutil.iter_modules(package.__path__)
-    ]
-    return {one.name: one for one in sorted(found, key=lambda one: one.name)}
+    return found_in(package, "CONSTRUCTION")
 
 
 def find_construction(name: str) -> Construction:

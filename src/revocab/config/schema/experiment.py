@@ -9,12 +9,16 @@ from pydantic import Field
 from revocab.closed import Closed, Id, Line
 from revocab.config.schema.data import Corpus, Tokenizer
 from revocab.config.schema.evaluation import Evaluation, Fertility, Similarity
-from revocab.config.schema.layout import Figure, Table
 from revocab.config.schema.models import Model
 from revocab.config.schema.runs import AuxiliaryTraining, RunGroup, Scale
 from revocab.demoworld.build import WorldOptions
 from revocab.models.parameters import ParameterCount
+from revocab.report.kind import any_of, figure_kinds, table_kinds
 from revocab.training.recipe import Recipe
+
+#: What a file says of one table or figure: the options of its kind, of which ``kind`` tells.
+TableOptions = any_of(table_kinds())
+FigureOptions = any_of(figure_kinds())
 
 
 class Experiment(Closed):
@@ -47,5 +51,5 @@ class Experiment(Closed):
     #: Extra pairs of tokenizers to intersect, beside those the runs need.
     intersections: list[tuple[Id, Id]] = Field(default_factory=list)
     scale: Scale | None = None
-    tables: dict[Id, Table]
-    figures: dict[Id, Figure]
+    tables: dict[Id, TableOptions]
+    figures: dict[Id, FigureOptions]

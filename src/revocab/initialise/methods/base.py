@@ -4,6 +4,9 @@ from revocab.initialise.method import Method
 
 METHOD = Method(
     name="base",
+    label="Base model",
+    colour="#444444",
+    dash=(0, (5, 3)),
     summary="the source model as it is",
     citation="",
     keeps_vocabulary=True,

@@ -45,6 +45,8 @@ def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
 
 METHOD = Method(
     name="clp",
+    label="CLP",
+    colour="#CC79A7",
     summary="shared rows copied; new rows are means of shared ones, weighted by helper cosine",
     citation="Ostendorff & Rehm 2023, Efficient Language Model Training through Cross-Lingual and "
     "Progressive Transfer Learning",

@@ -27,6 +27,7 @@ def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
 
 METHOD = Method(
     name="clp-sparsemax",
+    label="CLP+",
     summary="clp with sparsemax weights (CLP+)",
     citation="Yamaguchi et al. 2024, An Empirical Study on Cross-lingual Vocabulary Adaptation",
     options=ClpSparsemaxOptions,

@@ -27,6 +27,7 @@ def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
 
 METHOD = Method(
     name="focus",
+    label="FOCUS",
     summary="shared rows copied; new rows are sparse convex combinations of shared ones",
     citation="Dobler & de Melo 2023, FOCUS: Effective Embedding Initialization for Monolingual "
     "Specialization of Multilingual Models",

@@ -45,6 +45,8 @@ def initialise(inputs: Inputs, options: Options) -> torch.Tensor:
 
 METHOD = Method(
     name="fvt",
+    label="FVT",
+    colour="#56B4E9",
     summary="shared rows copied; a new row is the mean of its source pieces",
     citation="Gee et al. 2022, Fast Vocabulary Transfer for Language Model Compression",
     initialise=initialise,

@@ -18,6 +18,7 @@ def initialise(inputs: Inputs, options: Options) -> torch.Tensor:
 
 METHOD = Method(
     name="fvt-released",
+    label="FVT (released)",
     summary="fvt with the released code's tokenisation, for comparison with published numbers",
     citation="Moroni et al. 2025 (SAVA), released code",
     initialise=initialise,

@@ -19,6 +19,7 @@ def initialise(inputs: Inputs, options: Options) -> torch.Tensor:
 
 METHOD = Method(
     name="mean",
+    label="Mean",
     summary="shared rows copied; every new row is the mean source row",
     citation="Hewitt 2021, Initializing New Word Embeddings for Pretrained Language Models",
     initialise=initialise,

@@ -55,6 +55,7 @@ def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
 
 METHOD = Method(
     name="ofa",
+    label="OFA",
     summary="shared rows copied; new rows as in wechsel, in a low-rank factorisation of the source",
     citation="Liu et al. 2024, OFA: A Framework of Initializing Unseen Subword Embeddings for "
     "Efficient Large-scale Multilingual Continued Pretraining",

@@ -83,6 +83,7 @@ def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
 
 METHOD = Method(
     name="omp",
+    label="OMP",
     summary="shared rows copied; a new row applies the helper row's sparse code over shared rows",
     citation="Goddard & Fernandes Neto 2025, Training-Free Tokenizer Transplantation via "
     "Orthogonal Matching Pursuit",

@@ -50,6 +50,7 @@ def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
 
 METHOD = Method(
     name="projection",
+    label="Projection",
     summary="shared rows copied; new rows are helper rows mapped by least squares on shared tokens",
     citation="Gosal et al. 2024, Bilingual Adaptation of Monolingual Foundation Models",
     options=ProjectionOptions,

@@ -18,6 +18,9 @@ def initialise(inputs: Inputs, options: Options) -> torch.Tensor:
 
 METHOD = Method(
     name="random",
+    label="Random",
+    colour="#E69F00",
+    dash=(0, (1.5, 1)),
     summary="shared rows copied; new rows from a normal distribution fitted to each dimension",
     citation="Moroni et al. 2025 (SAVA), section 3.1",
     initialise=initialise,

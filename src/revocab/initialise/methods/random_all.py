@@ -18,6 +18,7 @@ def initialise(inputs: Inputs, options: Options) -> torch.Tensor:
 
 METHOD = Method(
     name="random-all",
+    label="Random (all rows)",
     summary="every row from a normal distribution fitted to each dimension; copies nothing",
     citation="Moroni et al. 2025 (SAVA), first code release",
     initialise=initialise,

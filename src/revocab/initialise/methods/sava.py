@@ -198,6 +198,9 @@ def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
 
 METHOD = Method(
     name="sava",
+    label="SAVA",
+    colour="#0072B2",
+    variant_colours={"lstsq": "#009E73"},
     summary="shared rows copied; new rows are helper rows mapped by an affine fit on shared tokens",
     citation="Moroni et al. 2025, Optimizing LLMs for Italian: Reducing Token Fertility and "
     "Enhancing Efficiency Through Vocabulary Adaptation",

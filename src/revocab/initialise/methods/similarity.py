@@ -48,6 +48,7 @@ def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
 
 METHOD = Method(
     name="similarity",
+    label="Similarity",
     summary="shared rows copied; a new row is the cosine-weighted mean of its k nearest tokens'",
     citation="Gosal et al. 2024, Bilingual Adaptation of Monolingual Foundation Models",
     options=SimilarityOptions,

@@ -41,6 +41,7 @@ def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
 
 METHOD = Method(
     name="wechsel",
+    label="WECHSEL",
     summary="shared rows copied; a new row is a softmax mean of its nearest tokens' source rows",
     citation="Minixhofer et al. 2022, WECHSEL: Effective initialization of subword embeddings for "
     "cross-lingual transfer of monolingual language models",

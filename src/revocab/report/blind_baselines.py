@@ -1,7 +1,7 @@
-"""Blind guessers on the demo's items: their accuracies must be near chance.
+"""Blind baselines on the demo's items: their accuracies must be near chance.
 
 ``baselines.json`` of the world holds for every task ``items``, ``chance`` and the accuracy of each
-guesser that sees only the lengths or positions of the choices.
+baseline, which sees only the lengths or positions of the choices.
 """
 
 from __future__ import annotations
@@ -11,33 +11,33 @@ from pathlib import Path
 
 from revocab.io import read_json
 
-#: A guesser may be above chance by this, or by three standard errors of so few items.
+#: A baseline may be above chance by this, or by three standard errors of so few items.
 TOLERANCE = 0.06
-NOT_GUESSERS = ("items", "chance")
+NOT_BASELINES = ("items", "chance")
 
 
 def read_baselines(path: Path) -> dict[str, dict[str, float]]:
-    """Return ``baselines.json`` (task to guesser to accuracy); empty if there is no such file."""
+    """Return ``baselines.json`` (task to baseline to accuracy); empty if there is no such file."""
     return read_json(path) if path.is_file() else {}
 
 
 def problems(path: Path) -> list[str]:
-    """Return a line for each guesser that is far above chance on its task."""
+    """Return a line for each baseline that is far above chance on its task."""
     found = []
     for task, row in read_baselines(path).items():
         chance, items = row["chance"], row["items"]
         allowed = chance + max(TOLERANCE, 3 * math.sqrt(chance * (1 - chance) / items))
         found += [
-            f"{path}: {task}: guesser {name} reaches {accuracy:.3f}, chance is {chance:.2f} "
-            f"(allowed: {allowed:.2f}); answers can be read off; mend the generator"
+            f"{path}: {task}: blind baseline {name} reaches {accuracy:.3f}, chance is {chance:.2f} "
+            f"(allowed: {allowed:.2f}); answers can be read off; fix the generator"
             for name, accuracy in row.items()
-            if name not in NOT_GUESSERS and accuracy > allowed
+            if name not in NOT_BASELINES and accuracy > allowed
         ]
     return found
 
 
 def table(path: Path) -> tuple[list[str], list[list[str]]]:
-    """Return header and rows of the guessers' accuracies in per cent."""
+    """Return header and rows of the baselines' accuracies in per cent."""
     rows = read_baselines(path)
     names = list(dict.fromkeys(name for row in rows.values() for name in row if name != "items"))
     header = ["Task", "Items", *[name.replace("_", " ").capitalize() for name in names]]

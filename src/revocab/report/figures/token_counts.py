@@ -1,32 +1,44 @@
-"""Figure of the tokenizer report: tokens for parallel text, and characters per token."""
+"""Tokens for parallel text by language, and characters per token by corpus."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
 
-from revocab.report.names import language_label
+from revocab.languages import language_colours, language_label
+from revocab.report.kind import FigureKind, KindOptions
+from revocab.report.needs import fertility_report
+from revocab.report.palette import SPARE_COLOURS, Palette
+from revocab.report.references import no_parallel_text
 from revocab.report.results import Results, number
-from revocab.report.style import LANGUAGE_COLOURS, MORE_COLOURS, Palette, nothing_yet
+from revocab.report.style import nothing_yet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from revocab.config.schema import Experiment
+
 #: Part of a group's place that its bars fill.
 FILLED = 0.8
 
 
-def token_counts_figure(results: Results, entry: dict[str, Any], palette: Palette) -> Figure:
+class TokenCountsFigure(KindOptions):
+    """Tokens for parallel text, and characters per token, by tokenizer."""
+
+    kind: Literal["token_counts"]
+
+
+def draw(results: Results, options: TokenCountsFigure, palette: Palette) -> Figure:
     """Return two panels: tokens for parallel text by language, characters per token by corpus.
 
     The counts are those of VocADT's Figure 3; characters per token are LEP's symbols per token.
     """
     from matplotlib import pyplot
 
-    setting = results.experiment["fertility"]
-    tokenizers = setting["tokenizers"]
-    languages = (setting["parallel"] or {"languages": []})["languages"]
-    corpora = setting["corpora"]
+    setting = results.experiment.fertility
+    tokenizers, corpora = setting.tokenizers, setting.corpora
+    languages = setting.parallel.languages if setting.parallel else []
     colours = colours_of(results, languages, corpora)
     figure, (left, right) = pyplot.subplots(
         1, 2, figsize=(9.4, 1.6 + 0.3 * len(tokenizers) * max(len(languages), len(corpora), 1))
@@ -51,14 +63,14 @@ def token_counts_figure(results: Results, entry: dict[str, Any], palette: Palett
 def colours_of(results: Results, languages: list[str], corpora: list[str]) -> dict[str, str]:
     """Return a colour for every language and corpus; corpora have shades of their language's."""
     used: dict[str, int] = {}
-    spare = iter(MORE_COLOURS * 9)
-    colours = {
-        language: LANGUAGE_COLOURS[language][0] if language in LANGUAGE_COLOURS else next(spare)
-        for language in languages
-    }
+    spare = iter(SPARE_COLOURS * 9)
+    colours = {}
+    for language in languages:
+        shades = language_colours(language)
+        colours[language] = shades[0] if shades else next(spare)
     for corpus in corpora:
-        language = results.experiment["corpora"][corpus]["language"]
-        shades = LANGUAGE_COLOURS.get(language)
+        language = results.experiment.corpora[corpus].language
+        shades = language_colours(language)
         place = used[language] = used.get(language, -1) + 1
         colours[corpus] = shades[place % len(shades)] if shades else next(spare)
     return colours
@@ -101,3 +113,18 @@ def draw_bars(
         )  # fmt: skip
     else:
         nothing_yet(axes)
+
+
+def problems(experiment: Experiment, key: str, options: TokenCountsFigure) -> Iterator[str]:
+    """Yield a problem if the experiment names no parallel text."""
+    return no_parallel_text(experiment, key, options.kind)
+
+
+FIGURE = FigureKind(
+    options=TokenCountsFigure,
+    draw=draw,
+    problems=problems,
+    needs=fertility_report,
+    caption="Left: tokens for the same sentences in each language. Right: characters per token of "
+    "every corpus measured.",
+)

@@ -1,13 +1,16 @@
-"""Figures without a time axis: fertility by document (1) and similarity between runs (8)."""
+"""Figure 1: fertility over documents, a panel per tokenizer and a ridge per corpus."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from revocab.report.names import language_label, method_label
+from revocab.languages import language_colours, language_label
+from revocab.report.kind import FigureKind, KindOptions
+from revocab.report.needs import fertility_report
+from revocab.report.palette import Palette
 from revocab.report.results import Results, number
-from revocab.report.style import LANGUAGE_COLOURS, Palette, nothing_yet, readable
+from revocab.report.style import nothing_yet, readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,14 +19,22 @@ if TYPE_CHECKING:
 BINS = 60
 #: Height of a ridge's highest point; the next ridge stands at 1.
 PEAK = 0.7
+#: Colours of corpora in a language that has none of its own.
+OTHER_LANGUAGES = ("#117733", "#999933", "#44AA99")
 
 
-def fertility_figure(results: Results, entry: dict[str, Any], palette: Palette) -> Figure:
-    """Return fertility over documents: a panel per tokenizer, a ridge per corpus, means marked."""
+class FertilityFigure(KindOptions):
+    """Distribution of fertility over documents."""
+
+    kind: Literal["fertility"]
+
+
+def draw(results: Results, options: FertilityFigure, palette: Palette) -> Figure:
+    """Return a panel per tokenizer, in it a ridge per corpus with its mean marked."""
     from matplotlib import pyplot
 
-    setting = results.experiment["fertility"]
-    tokenizers, corpora = setting["tokenizers"], setting["corpora"]
+    setting = results.experiment.fertility
+    tokenizers, corpora = setting.tokenizers, setting.corpora
     columns = min(2, len(tokenizers)) if len(tokenizers) in (1, 2, 4) else 3
     rows = math.ceil(len(tokenizers) / columns)
     height = 0.9 + rows * (0.75 + 0.62 * len(corpora))
@@ -45,15 +56,9 @@ def fertility_figure(results: Results, entry: dict[str, Any], palette: Palette) 
     for axes, tokenizer in zip(panels, tokenizers, strict=False):
         axes.set_title(tokenizer)
         for place, corpus in enumerate(reversed(corpora)):
-            colour = corpus_colour(results, corpus)
-            draw_ridge(axes, values.get((tokenizer, corpus)), place, (low, high), colour)
-            mean = means.get((tokenizer, corpus))
-            if mean is not None:
-                axes.plot([mean, mean], [place, place + PEAK], color=colour, linewidth=1.6)
-                axes.annotate(
-                    f"{mean:.2f}", (mean, place + PEAK), (0, 2), textcoords="offset points",
-                    fontsize=8.5, color=readable(colour), va="bottom", ha="center", weight="bold",
-                )  # fmt: skip
+            colour, series = corpus_colour(results, corpus), (tokenizer, corpus)
+            draw_ridge(axes, values.get(series), place, (low, high), colour)
+            draw_mean(axes, means.get(series), place, colour)
         if not values:
             nothing_yet(axes)
         places = [place + 0.3 for place in range(len(corpora))]
@@ -70,21 +75,30 @@ def fertility_figure(results: Results, entry: dict[str, Any], palette: Palette) 
     return figure
 
 
+def draw_mean(axes: Axes, mean: float | None, place: float, colour: str) -> None:
+    """Mark the mean of the ridge that stands on ``place``; nothing without one."""
+    if mean is None:
+        return
+    axes.plot([mean, mean], [place, place + PEAK], color=colour, linewidth=1.6)
+    axes.annotate(
+        f"{mean:.2f}", (mean, place + PEAK), (0, 2), textcoords="offset points",
+        fontsize=8.5, color=readable(colour), va="bottom", ha="center", weight="bold",
+    )  # fmt: skip
+
+
 def corpus_labels(results: Results, corpora: list[str]) -> list[str]:
     """Return the corpora from bottom to top, each with its language."""
-    entries = results.experiment["corpora"]
-    return [f"{one}\n{language_label(entries[one]['language'])}" for one in reversed(corpora)]
+    entries = results.experiment.corpora
+    return [f"{one}\n{language_label(entries[one].language)}" for one in reversed(corpora)]
 
 
 def corpus_colour(results: Results, corpus: str) -> str:
     """Return a corpus's colour: blues for Italian, reds for English, as in the paper's Figure 1."""
-    language = results.experiment["corpora"][corpus]["language"]
-    shades = LANGUAGE_COLOURS.get(language, ("#117733", "#999933", "#44AA99"))
-    same = [
-        one
-        for one in results.experiment["fertility"]["corpora"]
-        if results.experiment["corpora"][one]["language"] == language
-    ]
+    entries = results.experiment.corpora
+    language = entries[corpus].language
+    shades = language_colours(language) or OTHER_LANGUAGES
+    measured = results.experiment.fertility.corpora
+    same = [one for one in measured if entries[one].language == language]
     return shades[same.index(corpus) % len(shades)]
 
 
@@ -135,48 +149,10 @@ def draw_ridge(
     axes.plot(centres, top, color=colour, linewidth=1.1)
 
 
-def similarity_figure(results: Results, entry: dict[str, Any], palette: Palette) -> Figure:
-    """Return similarities between a group's adapted runs after training as a numbered grid."""
-    from matplotlib import pyplot
-
-    values = {
-        (row["run"], row["other"]): row["similarity"]
-        for row in results.similarities
-        if row["kind"] == "between" and row["group"] == entry["group"]
-    }
-    members = {run for pair in values for run in pair}
-    runs = [run for run in results.group(entry["group"]) if run.id in members]
-    size = 1.9 + 0.78 * max(len(runs), 3)
-    figure, axes = pyplot.subplots(figsize=(size + 0.5, size - 0.4))
-    if not runs:
-        nothing_yet(axes)
-        return figure
-    grid = [[100 * values.get((a.id, b.id), math.nan) for b in runs] for a in runs]
-    off = [grid[i][j] for i in range(len(runs)) for j in range(len(runs)) if i != j]
-    finite = [value for value in off if not math.isnan(value)] or [0.0]
-    low, high = min(finite), max(finite)
-    # The diagonal is 100 by definition and would eat the colour range: it stays grey.
-    coloured = [
-        [math.nan if i == j else value for j, value in enumerate(line)]
-        for i, line in enumerate(grid)
-    ]
-    margin = 0.05 * (high - low or 1)
-    axes.set_facecolor("#EEEEEE")
-    image = axes.imshow(coloured, cmap="cividis", vmin=low - margin, vmax=high + margin)
-    for i, line in enumerate(grid):
-        for j, value in enumerate(line):
-            dark = i != j and value < low + 0.55 * (high - low)
-            content = "–" if math.isnan(value) else f"{value:.1f}"
-            axes.text(j, i, content, ha="center", va="center", color="white" if dark else "black")
-    names = [method_label(run) for run in runs]
-    axes.set_xticks(range(len(runs)), names, rotation=30, ha="right", rotation_mode="anchor")
-    axes.set_yticks(range(len(runs)), names)
-    axes.tick_params(length=0)
-    axes.grid(visible=False)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-    last = runs[0].steps[-1]
-    axes.set_title(f"Mean cosine × 100 after {last} steps")
-    figure.colorbar(image, ax=axes, shrink=0.8, label="similarity × 100")
-    figure.tight_layout()
-    return figure
+FIGURE = FigureKind(
+    options=FertilityFigure,
+    draw=draw,
+    needs=fertility_report,
+    caption="Tokens per word of each document, smoothed; bars mark the mean over documents. Lower "
+    "is better. Up to half a per cent of documents lie outside the range.",
+)

@@ -53,7 +53,7 @@ class Cell:
 
 
 @dataclass
-class Line:
+class Row:
     """A row of a table; with ``section`` set, a heading over the rows that follow."""
 
     cells: list[Cell] = field(default_factory=list)
@@ -72,7 +72,7 @@ class Table:
     kind: str
     title: str
     header: list[str]
-    lines: list[Line]
+    rows: list[Row]
     notes: list[str] = field(default_factory=list)
     over: list[str] | None = None
     texts: bool = False
@@ -91,9 +91,9 @@ class Table:
         told = f"95 % interval {low} to {high}"
         return told if cell.p_value is None else f"{told}, p {cell.p_value:.3g}"
 
-    def data_lines(self) -> list[Line]:
+    def data_rows(self) -> list[Row]:
         """Return the rows without headings."""
-        return [line for line in self.lines if line.section is None]
+        return [row for row in self.rows if row.section is None]
 
 
 def decimal(value: float, digits: int) -> str:
@@ -106,14 +106,14 @@ def text(content: str, provenance: str | None = None) -> Cell:
     return Cell(text=content, provenance=provenance)
 
 
-def mark_best(lines: list[Line]) -> None:
+def mark_best(rows: list[Row]) -> None:
     """Mark the best and the second-best value of every column; equal values share their mark.
 
     Columns in which fewer than two different values stand are left alone.
     """
-    width = max((len(line.cells) for line in lines), default=0)
+    width = max((len(row.cells) for row in rows), default=0)
     for column in range(1, width):
-        cells = [line.cells[column] for line in lines if line.cells[column].text is None]
+        cells = [row.cells[column] for row in rows if row.cells[column].text is None]
         values = sorted({c.shown() for c in cells if c.shown() is not None}, reverse=True)
         if len(values) < 2:
             continue

@@ -1,0 +1,68 @@
+"""Families of multiple-choice tasks: how readers know them, and the metric that stands for each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import yaml
+from pydantic import Field
+
+from revocab.closed import Closed, Line, checked
+
+FILE = Path(__file__).parent / "families.yaml"
+#: Of a family that names no metric, or is not in the file.
+DEFAULT_METRIC = "acc"
+
+
+class Family(Closed):
+    """One line of ``families.yaml``, which says what the keys mean."""
+
+    label: Line
+    metric: Line | None = None
+    choices: int | None = Field(default=None, ge=2)
+
+    @property
+    def chance(self) -> float | None:
+        """Return the accuracy of blind guessing, None where items differ too much to say."""
+        return 1 / self.choices if self.choices else None
+
+
+@cache
+def families() -> dict[str, Family]:
+    """Return every family by id, in the order of a table's columns.
+
+    Raises :class:`RevocabError` naming the line of ``families.yaml`` that is wrong.
+    """
+    values = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    return {name: checked(Family, one, f"{FILE}: {name}") for name, one in values.items()}
+
+
+def family_label(family: str) -> str:
+    """Return a family as a column header: its own id where the file does not name it."""
+    found = families().get(family)
+    return found.label if found else family
+
+
+def family_rank(family: str) -> tuple[int, str]:
+    """Return a sort key: the families of the file in its order, then others by name."""
+    order = list(families())
+    return (order.index(family) if family in order else len(order), family)
+
+
+def family_chance(family: str) -> float | None:
+    """Return the accuracy of blind guessing on a family, None where it is not known."""
+    found = families().get(family)
+    return found.chance if found else None
+
+
+def metrics_of_families(overrides: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the metric of every family that names one, or is given one in ``overrides``."""
+    own = {name: one.metric for name, one in families().items() if one.metric}
+    return {**own, **(overrides or {})}
+
+
+def main_metric(family: str, overrides: Mapping[str, str] | None = None) -> str:
+    """Return the metric that stands for a family."""
+    return metrics_of_families(overrides).get(family, DEFAULT_METRIC)

@@ -1,0 +1,17 @@
+"""How kinds of things are found: every module of a package defines one under the same name."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from types import ModuleType
+from typing import Any
+
+
+def found_in(package: ModuleType, attribute: str) -> dict[str, Any]:
+    """Return what every module of a package has under ``attribute``, by its ``name``, sorted."""
+    found = [
+        getattr(importlib.import_module(f"{package.__name__}.{module.name}"), attribute)
+        for module in pkgutil.iter_modules(package.__path__)
+    ]
+    return {one.name: one for one in sorted(found, key=lambda one: one.name)}

@@ -1,0 +1,47 @@
+"""What an experiment shows, computed from its files: each claim with its numbers, true or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from revocab.registry import found_in
+
+if TYPE_CHECKING:
+    from revocab.report.results import Results
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement about results, the numbers behind it, and whether it holds (None: no data)."""
+
+    statement: str
+    numbers: str
+    holds: bool | None
+
+
+@dataclass(frozen=True)
+class ClaimKind:
+    """A kind of claim: one file in ``claims/`` with one object ``CLAIMS``."""
+
+    name: str
+    #: Claims are listed by this, lowest first.
+    place: int
+    #: Yields a claim for everything that the results have data on.
+    find: Callable[[Results], Iterator[Claim]]
+
+
+@cache
+def claim_kinds() -> dict[str, ClaimKind]:
+    """Return every kind of claim by name, as found in ``revocab.report.claims``."""
+    from revocab.report import claims
+
+    return found_in(claims, "CLAIMS")
+
+
+def all_claims(results: Results) -> list[Claim]:
+    """Return every claim that this experiment has the data for."""
+    kinds = sorted(claim_kinds().values(), key=lambda kind: kind.place)
+    return [claim for kind in kinds for claim in kind.find(results)]

@@ -1,0 +1,1 @@
+"""One file per kind of claim; each defines ``CLAIMS``. Dropping a file here adds one."""

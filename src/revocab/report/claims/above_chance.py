@@ -1,0 +1,76 @@
+"""Base models answer better than blind guessing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+from revocab.errors import RevocabError
+from revocab.evaluation.families import family_chance
+from revocab.io import read_jsonl
+from revocab.report.claim import Claim, ClaimKind
+from revocab.report.results import Record, Results
+
+#: A family counts as above chance if it exceeds blind guessing by more than this many errors.
+STANDARD_ERRORS = 2
+#: So many English families must be.
+WANTED = 4
+
+
+def chance(results: Results, task: str) -> float | None:
+    """Return the accuracy of blind guessing: the mean of 1 / choices over the scored items.
+
+    Falls back on the family's usual number of choices where the items are not on this machine.
+    """
+    setting = results.experiment.evaluation.multiple_choice
+    data = setting.tasks[task].data
+    path = Path(data.path) if data and data.path else None
+    if data and data.world:
+        path = results.resources / "world" / f"{data.world}.jsonl.gz"
+    if path is not None:
+        try:
+            choices = [len(row["choices"]) for row in read_jsonl(path)][: setting.limit]
+            return math.fsum(1 / count for count in choices) / len(choices)
+        except (RevocabError, KeyError, ZeroDivisionError):
+            pass  # not here, or of another shape: the usual number of choices is known
+    return family_chance(results.family(task))
+
+
+def scored(results: Results, group: str, language: str) -> list[Record]:
+    """Return, for each task of a language, the base model's score against chance."""
+    base = results.base(group)
+    rows = []
+    for task in results.choice_tasks(language):
+        score = results.scores.choice(base.id, 0, task, results.family(task))
+        guess = chance(results, task)
+        if score is None or guess is None:
+            continue
+        stderr = score["stderr"] or 0.0
+        row = {"task": task, "value": score["value"], "stderr": stderr, "chance": guess}
+        above = score["value"] > guess + STANDARD_ERRORS * stderr
+        rows.append({**row, "metric": score["metric"], "above": above})
+    return rows
+
+
+def find(results: Results) -> Iterator[Claim]:
+    """Yield whether each base model is above chance on :data:`WANTED` English families."""
+    for group in results.experiment.runs:
+        rows = scored(results, group, "en")
+        if not rows:
+            continue
+        found = [row for row in rows if row["above"]]
+        listed = "; ".join(
+            f"{row['task']} {100 * row['value']:.1f}±{100 * row['stderr']:.1f} "
+            f"(chance {100 * row['chance']:.1f})"
+            for row in rows
+        )
+        yield Claim(
+            f"{results.base(group).label}: above chance by more than {STANDARD_ERRORS} standard "
+            f"errors on at least {WANTED} English families",
+            f"{len(found)} of {len(rows)}: {listed}",
+            len(found) >= WANTED,
+        )
+
+
+CLAIMS = ClaimKind("above-chance", place=2, find=find)

@@ -1,0 +1,36 @@
+"""Adapted models end better than the base model in the adapted language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from revocab.languages import language_label
+from revocab.report.claim import Claim, ClaimKind
+from revocab.report.names import method_label
+from revocab.report.results import Results
+from revocab.report.scores import AVERAGE, average_task
+
+
+def find(results: Results) -> Iterator[Claim]:
+    """Yield whether all adapted models of a group beat their base model's average."""
+    for group in results.experiment.runs:
+        language = results.adapted_language(group)
+        task = average_task(language)
+        base = results.base(group)
+        level = results.scores.get(base.id, 0, task, AVERAGE)
+        found = []
+        for run in results.group(group):
+            score = results.scores.get(run.id, run.steps[-1], task, AVERAGE)
+            if run.trains and score:
+                found.append((method_label(run), score["value"]))
+        if level and found:
+            listed = ", ".join(f"{name} {100 * value:.2f}" for name, value in found)
+            yield Claim(
+                f"{base.label}: at the last checkpoint every adapted model beats the base model's "
+                f"{language_label(language)} average",
+                f"base {100 * level['value']:.2f}; {listed}",
+                all(value > level["value"] for _, value in found),
+            )
+
+
+CLAIMS = ClaimKind("beats-base", place=4, find=find)

@@ -1,0 +1,49 @@
+"""Fertility in the adapted language falls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from revocab.languages import language_label
+from revocab.report.claim import Claim, ClaimKind
+from revocab.report.results import Record, Results, number
+
+#: By how much it must fall.
+WANTED = 0.2
+
+
+def reductions(results: Results) -> list[Record]:
+    """Return, for every pair of tokenizers that runs or ``intersections`` name, how much fertility
+    falls on each corpus from the first tokenizer to the second.
+    """
+    measured = {
+        (row["tokenizer"], row["corpus"]): (number(row["fertility"]), row["language"])
+        for row in results.csv("fertility", "fertility.csv")
+    }
+    rows = []
+    for source, target in results.tokenizer_pairs():
+        for corpus in results.experiment.fertility.corpora:
+            if (source, corpus) in measured and (target, corpus) in measured:
+                before, language = measured[source, corpus]
+                after = measured[target, corpus][0]
+                row = {"source": source, "target": target, "corpus": corpus, "language": language}
+                rows.append({**row, "before": before, "after": after, "fall": 1 - after / before})
+    return rows
+
+
+def find(results: Results) -> Iterator[Claim]:
+    """Yield whether fertility in the adapted languages falls by at least :data:`WANTED`."""
+    languages = {results.adapted_language(group) for group in results.experiment.runs}
+    for row in reductions(results):
+        if row["language"] in languages:
+            known = f"; {row['target']} was trained on {row['corpus']}, so this flatters it"
+            yield Claim(
+                f"{language_label(row['language'])} fertility on {row['corpus']} falls by at least "
+                f"{WANTED:.0%} from {row['source']} to {row['target']}",
+                f"{row['before']:.3f} → {row['after']:.3f}: falls by {row['fall']:.1%}"
+                + (known if row["corpus"] in results.trained_on(row["target"]) else ""),
+                row["fall"] >= WANTED,
+            )
+
+
+CLAIMS = ClaimKind("fertility", place=1, find=find)

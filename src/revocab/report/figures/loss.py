@@ -1,0 +1,152 @@
+"""Figures 6, 7, 9 and 10: losses of chosen runs by training step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+from revocab.closed import Id
+from revocab.languages import language_label
+from revocab.report.kind import FigureKind, KindOptions
+from revocab.report.names import method_label
+from revocab.report.palette import Palette
+from revocab.report.references import unknown_runs
+from revocab.report.results import Results, number
+from revocab.report.style import nothing_yet
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from revocab.config.expand import Run
+    from revocab.config.schema import Experiment
+
+LEGEND_COLUMNS = 4
+#: Width of smoothing (sigma) as a share of all steps.
+SMOOTHING = 0.02
+
+
+class LossFigure(KindOptions):
+    """Training loss of chosen runs by step."""
+
+    kind: Literal["loss"]
+    runs: list[Id]
+
+
+def draw(results: Results, options: LossFigure, palette: Palette) -> Figure:
+    """Return training loss per token and per byte, and held-out bits per byte by language."""
+    from matplotlib import pyplot
+
+    runs = [results.run(one) for one in options.runs]
+    languages = results.heldout_languages()
+    columns = max(2, len(languages))
+    figure, grid = pyplot.subplots(2, columns, figsize=(4.6 * columns, 6.8), squeeze=False)
+    top = 0.905 if len(runs) < LEGEND_COLUMNS else 0.875
+    figure.subplots_adjust(left=0.075, right=0.985, bottom=0.075, top=top, hspace=0.34, wspace=0.2)
+    for axes in grid[0][2:]:
+        axes.set_axis_off()
+    same = len({run.target for run in runs}) == 1
+    title = "Training loss per token" + ("" if same else " (tokenizers differ)")
+    draw_losses(results, grid[0][0], runs, palette, "loss")
+    grid[0][0].set(title=title, ylabel="nats per token")
+    draw_losses(results, grid[0][1], runs, palette, "bits_per_byte")
+    grid[0][1].set(title="Training loss per byte of text", ylabel="bits per byte")
+    for axes, language in zip(grid[1], languages, strict=False):
+        draw_heldout(results, axes, runs, palette, language)
+        axes.set(title=f"Held-out {language_label(language)} text", ylabel="bits per byte")
+    for axes in grid[1][len(languages) :]:
+        axes.set_axis_off()
+    for axes in (*grid[0][:2], *grid[1][: len(languages)]):
+        axes.set_xlabel("training steps")
+        axes.set_xlim(left=0)
+    legend(figure, runs, palette)
+    return figure
+
+
+def smooth(values: list[float], width: float = SMOOTHING) -> list[float]:
+    """Return values averaged over their neighbours (Gaussian, sigma ``width`` of their number).
+
+    Neighbours on both sides count, so that the curve does not lag behind a fall.
+    """
+    import numpy as np
+
+    sigma = max(width * len(values), 1e-6)
+    reach = max(1, round(3 * sigma))
+    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / sigma) ** 2)
+    padded = np.pad(np.asarray(values, dtype=float), reach)
+    present = np.pad(np.ones(len(values)), reach)
+    weights = np.convolve(present, kernel, "valid")
+    return (np.convolve(padded, kernel, "valid") / weights).tolist()
+
+
+def draw_losses(
+    results: Results, axes: Axes, runs: list[Run], palette: Palette, column: str
+) -> None:
+    """Draw one column of ``losses.csv``: every step faint, and smoothed."""
+    for run in runs:
+        rows = results.csv("runs", run.id, "losses.csv")
+        points = [(int(row["step"]), number(row[column])) for row in rows]
+        points = [(step, value) for step, value in points if value is not None]
+        if not points:
+            continue
+        steps, values = zip(*points, strict=True)
+        line = palette.line(run.name)
+        axes.plot(steps, values, color=line["color"], alpha=0.22, linewidth=0.8)
+        axes.plot(steps, smooth(list(values)), **line)
+    if not axes.has_data():
+        nothing_yet(axes)
+
+
+def draw_heldout(
+    results: Results, axes: Axes, runs: list[Run], palette: Palette, language: str
+) -> None:
+    """Draw held-out bits per byte by checkpoint, step 0 included, and the base model's level."""
+    base = results.heldout_by_language(results.base(runs[0].group), language)
+    if base and len({run.group for run in runs}) == 1:
+        axes.axhline(base[0], linewidth=1.2, **palette.line("base"))
+    for run in runs:
+        points = results.heldout_by_language(run, language)
+        if points:
+            axes.plot(
+                list(points),
+                list(points.values()),
+                marker="o",
+                markersize=4,
+                clip_on=False,
+                **palette.line(run.name),
+            )
+    if not axes.lines:
+        nothing_yet(axes)
+
+
+def legend(figure: Figure, runs: list[Run], palette: Palette) -> None:
+    """Put one legend for all panels above them."""
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], label=method_label(run), linewidth=2.2, **palette.line(run.name))
+        for run in runs
+    ]
+    if len({run.group for run in runs}) == 1:
+        handles.append(Line2D([], [], label="base model (held-out)", **palette.line("base")))
+    figure.legend(
+        handles=handles,
+        loc="upper center",
+        ncols=min(LEGEND_COLUMNS, len(handles)),
+        handlelength=2.8,
+    )
+
+
+def problems(experiment: Experiment, key: str, options: LossFigure) -> Iterator[str]:
+    """Yield a problem for every run that is not there."""
+    return unknown_runs(experiment, key, options.runs)
+
+
+FIGURE = FigureKind(
+    options=LossFigure,
+    draw=draw,
+    problems=problems,
+    caption="Above: training loss at every step (faint) and smoothed. Loss per token cannot be "
+    "compared between tokenizers; loss per byte can. Below: text held out from training, at "
+    "initialisation and at every checkpoint. Dashed: the base model before any training.",
+)

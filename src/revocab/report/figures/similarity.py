@@ -1,0 +1,97 @@
+"""Figure 8: similarity between a group's adapted runs after training, as a numbered grid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+from revocab.closed import Id
+from revocab.report.kind import FigureKind, KindOptions
+from revocab.report.names import method_label
+from revocab.report.needs import manifest
+from revocab.report.palette import Palette
+from revocab.report.references import unknown_groups
+from revocab.report.results import Results
+from revocab.report.style import nothing_yet
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from revocab.config.schema import Experiment
+    from revocab.plan import Plan
+
+
+class SimilarityFigure(KindOptions):
+    """Similarity between the runs of a group after training."""
+
+    kind: Literal["similarity"]
+    group: Id
+
+
+def draw(results: Results, options: SimilarityFigure, palette: Palette) -> Figure:
+    """Return the grid: runs by runs, the diagonal grey."""
+    from matplotlib import pyplot
+
+    values = {
+        (row["run"], row["other"]): row["similarity"]
+        for row in results.similarities
+        if row["kind"] == "between" and row["group"] == options.group
+    }
+    members = {run for pair in values for run in pair}
+    runs = [run for run in results.group(options.group) if run.id in members]
+    size = 1.9 + 0.78 * max(len(runs), 3)
+    figure, axes = pyplot.subplots(figsize=(size + 0.5, size - 0.4))
+    if not runs:
+        nothing_yet(axes)
+        return figure
+    grid = [[100 * values.get((a.id, b.id), math.nan) for b in runs] for a in runs]
+    off = [grid[i][j] for i in range(len(runs)) for j in range(len(runs)) if i != j]
+    finite = [value for value in off if not math.isnan(value)] or [0.0]
+    low, high = min(finite), max(finite)
+    # The diagonal is 100 by definition and would eat the colour range: it stays grey.
+    coloured = [
+        [math.nan if i == j else value for j, value in enumerate(line)]
+        for i, line in enumerate(grid)
+    ]
+    margin = 0.05 * (high - low or 1)
+    axes.set_facecolor("#EEEEEE")
+    image = axes.imshow(coloured, cmap="cividis", vmin=low - margin, vmax=high + margin)
+    for i, line in enumerate(grid):
+        for j, value in enumerate(line):
+            dark = i != j and value < low + 0.55 * (high - low)
+            content = "–" if math.isnan(value) else f"{value:.1f}"
+            axes.text(j, i, content, ha="center", va="center", color="white" if dark else "black")
+    names = [method_label(run) for run in runs]
+    axes.set_xticks(range(len(runs)), names, rotation=30, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(len(runs)), names)
+    axes.tick_params(length=0)
+    axes.grid(visible=False)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    last = runs[0].steps[-1]
+    axes.set_title(f"Mean cosine × 100 after {last} steps")
+    figure.colorbar(image, ax=axes, shrink=0.8, label="similarity × 100")
+    figure.tight_layout()
+    return figure
+
+
+def problems(experiment: Experiment, key: str, options: SimilarityFigure) -> Iterator[str]:
+    """Yield a problem for a group that is not there."""
+    return unknown_groups(experiment, key, options.group)
+
+
+def needs(plan: Plan, options: SimilarityFigure) -> list[str]:
+    """Return the similarities of its group."""
+    return [manifest(plan.paths.similarity(options.group))]
+
+
+FIGURE = FigureKind(
+    options=SimilarityFigure,
+    draw=draw,
+    problems=problems,
+    needs=needs,
+    caption="Mean cosine of relative representations of the input embeddings after training, runs "
+    "with the target vocabulary.",
+    small=True,
+)

@@ -1,0 +1,122 @@
+"""What a kind of table or figure is, and the registries of those in ``tables/``, ``figures/``.
+
+The schema of an experiment file is made of their options, so nothing here or at the top of a kind's
+file imports matplotlib, numpy, pandas or the schema itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args
+
+from pydantic import Field
+
+from revocab.closed import Closed, Line, Step
+from revocab.registry import found_in
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from revocab.config.expand import Run
+    from revocab.config.schema import Experiment
+    from revocab.plan import Plan
+    from revocab.report.palette import Palette
+    from revocab.report.results import Results
+    from revocab.report.table import Table
+
+TABLE_ENDINGS = ("csv", "md", "tex")
+FIGURE_ENDINGS = ("svg", "png")
+
+
+class KindOptions(Closed):
+    """Base of what an experiment file says of a table or figure: which kind, and its title.
+
+    A kind narrows ``kind`` to its own name: ``kind: Literal["parity"]``.
+    """
+
+    kind: str
+    title: Line
+
+
+def nothing(*given: Any) -> tuple:
+    """Return nothing: what a kind answers where it has nothing to say."""
+    return ()
+
+
+def unlimited(results: Results, options: Any) -> str | None:
+    """Return None: the kind shows nothing that a limit of items or queries changes."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What tables and figures have in common."""
+
+    options: type[KindOptions]
+    #: Yields what an experiment lacks for it; the key is where the experiment names the table.
+    problems: Callable[[Experiment, str, Any], Iterable[str]] = nothing
+    #: How its scores are limited, such as "first 100 items of each task"; None: not at all.
+    limited: Callable[[Results, Any], str | None] = unlimited
+    #: Files that it reads beside the scores, so that they are made first.
+    needs: Callable[[Plan, Any], Iterable[str]] = nothing
+
+    @property
+    def name(self) -> str:
+        """Return the name that an experiment file gives."""
+        (name,) = get_args(self.options.model_fields["kind"].annotation)
+        return name
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableKind(Kind):
+    """A kind of table: one file in ``tables/`` with one object ``TABLE``."""
+
+    #: From results, the table's id and its options to the table; without results, with dashes.
+    build: Callable[[Results, str, Any], Table]
+    #: Groups whose runs are compared item by item for it, each with a step.
+    compared: Callable[[Any], Iterable[tuple[str, Step]]] = nothing
+    #: Those of the experiment's runs whose speed and memory are measured for it.
+    timed: Callable[[Sequence[Run], Any], Iterable[Run]] = nothing
+    #: Yields what finished results lack for it.
+    gaps: Callable[[Results, Any], Iterable[str]] = nothing
+    #: Yields what is wrong with its CSV file, given as its path, the table and the file's rows.
+    check: Callable[[Path, Table, list[dict[str, str]]], Iterable[str]] = nothing
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureKind(Kind):
+    """A kind of figure: one file in ``figures/`` with one object ``FIGURE``."""
+
+    draw: Callable[[Results, Any, Palette], Figure]
+    #: The sentences under it.
+    caption: str
+    #: A sentence more where published values are shown.
+    caption_published: str = ""
+    #: Shown no wider than half a page.
+    small: bool = False
+
+
+@cache
+def table_kinds() -> dict[str, TableKind]:
+    """Return every kind of table by name, as found in ``revocab.report.tables``."""
+    from revocab.report import tables
+
+    return found_in(tables, "TABLE")
+
+
+@cache
+def figure_kinds() -> dict[str, FigureKind]:
+    """Return every kind of figure by name, as found in ``revocab.report.figures``."""
+    from revocab.report import figures
+
+    return found_in(figures, "FIGURE")
+
+
+def any_of(kinds: dict[str, Any]) -> Any:
+    """Return the type of what an experiment file says of one table (or figure) of these kinds."""
+    return Annotated[
+        Union[tuple(one.options for one in kinds.values())],  # noqa: UP007
+        Field(discriminator="kind"),
+    ]

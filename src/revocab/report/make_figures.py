@@ -1,0 +1,50 @@
+"""Every configured figure of an experiment, by kind, and its files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from revocab.output import OutputFolder
+from revocab.report import notes
+from revocab.report.kind import KindOptions, figure_kinds
+from revocab.report.names import headed
+from revocab.report.palette import Palette
+from revocab.report.results import Results
+from revocab.report.style import save, style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Colour of what is written into a figure's lower corners.
+MARK = "#8A5300"
+
+
+def make_figures(root: str | Path, out: str | Path, experiment: str | Path | None = None) -> None:
+    """Draw every configured figure into ``out`` as SVG and PNG, the same bytes each time."""
+    results = Results(root, experiment)
+    palette = Palette([run.name for run in results.runs])
+    with OutputFolder(Path(out), "figures", around=[results.root]).replaced() as folder:
+        for identifier, options in sorted(results.experiment.figures.items()):
+            with style():
+                figure = figure_kinds()[options.kind].draw(results, options, palette)
+                mark(figure, results, options)
+                save(figure, folder, identifier, headed(identifier, options.title))
+
+
+def mark(figure: Figure, results: Results, options: KindOptions) -> None:
+    """Write below a figure that its data are synthetic, or only a part."""
+    if results.experiment.world:
+        figure.text(0.995, 0.008, "synthetic data", ha="right", fontsize=7, color=MARK)
+    limited = notes.limited_run(figure_kinds()[options.kind], results, options)
+    if limited:
+        figure.text(0.005, 0.008, limited, ha="left", fontsize=7, color=MARK)
+
+
+def caption(results: Results, options: KindOptions) -> str:
+    """Return the sentences under a figure."""
+    kind = figure_kinds()[options.kind]
+    published = [kind.caption_published] if results.paper and kind.caption_published else []
+    limited = notes.limited_run(kind, results, options)
+    marks = [f"{limited[0].upper()}{limited[1:]}."] if limited else []
+    return " ".join([kind.caption, *published, *marks, *notes.synthetic(results)])

@@ -1,0 +1,83 @@
+"""Table 2: mean tokens per word, tokenizers by corpora."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from revocab.languages import language_label
+from revocab.report import notes
+from revocab.report.kind import KindOptions, TableKind
+from revocab.report.needs import fertility_report
+from revocab.report.results import Results, number
+from revocab.report.table import Cell, Row, Table, text
+
+FILE = "fertility/fertility.csv"
+
+
+class FertilityTable(KindOptions):
+    """Table of fertility by tokenizer and corpus."""
+
+    kind: Literal["fertility"]
+
+
+def build(results: Results, identifier: str, options: FertilityTable) -> Table:
+    """Return the fertility of every tokenizer on every corpus measured."""
+    setting, corpora = results.experiment.fertility, results.experiment.corpora
+    measured = {(row["tokenizer"], row["corpus"]): row for row in results.csv(FILE)}
+    rows = []
+    for tokenizer in setting.tokenizers:
+        cells = []
+        for corpus in setting.corpora:
+            found = measured.get((tokenizer, corpus))
+            cells.append(
+                Cell(
+                    number(found["fertility"]) if found else None,
+                    published=results.paper.fertility(tokenizer, corpus),
+                    provenance=FILE,
+                )
+            )
+        rows.append(Row([text(tokenizer), *cells]))
+    return Table(
+        identifier,
+        options.kind,
+        options.title,
+        ["Tokenizer", *setting.corpora],
+        rows,
+        [
+            measured_note(measured),
+            *trained_on_note(results),
+            *notes.published(results),
+            *notes.synthetic(results),
+        ],
+        over=["", *[language_label(corpora[one].language) for one in setting.corpora]],
+    )
+
+
+def measured_note(measured: dict[Any, dict[str, str]]) -> str:
+    """Return how fertility was measured, and on how much text."""
+    note = "Mean over documents of tokens per word; lower is better."
+    splitters = sorted({row["splitter"] for row in measured.values()})
+    if splitters:
+        note += f" Words split by {', '.join(splitters)}."
+    sizes = {r["corpus"]: (int(r["documents"]), int(r["bytes"])) for r in measured.values()}
+    parts = [
+        f"{corpus} {n:,} documents, {size / 1e6:.1f} MB" for corpus, (n, size) in sizes.items()
+    ]
+    return f"{note} Text measured: {'; '.join(parts)}." if parts else note
+
+
+def trained_on_note(results: Results) -> list[str]:
+    """Return which tokenizers were trained here on a corpus that they are measured on."""
+    setting = results.experiment.fertility
+    parts = []
+    for tokenizer in setting.tokenizers:
+        trained_on = results.trained_on(tokenizer)
+        seen = [corpus for corpus in setting.corpora if corpus in trained_on]
+        if seen:
+            parts.append(f"{tokenizer} on {', '.join(seen)}")
+    if not parts:
+        return []
+    return [f"Trained on text that is measured here, which flatters them: {'; '.join(parts)}."]
+
+
+TABLE = TableKind(options=FertilityTable, build=build, needs=fertility_report)

@@ -1,0 +1,121 @@
+"""Table 7: similarity to the helper at the beginning and end of training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+from revocab.closed import Id
+from revocab.report import notes
+from revocab.report.kind import KindOptions, TableKind
+from revocab.report.names import method_label
+from revocab.report.needs import manifest
+from revocab.report.references import unknown_groups
+from revocab.report.results import Record, Results
+from revocab.report.table import MISSING, Cell, Row, Table, mark_best, text
+
+if TYPE_CHECKING:
+    from revocab.config.expand import Run
+    from revocab.config.schema import Experiment
+    from revocab.plan import Plan
+
+
+class SimilarityTable(KindOptions):
+    """Similarity to the helper at the beginning and end of training."""
+
+    kind: Literal["similarity"]
+    groups: list[Id]
+
+
+def build(results: Results, identifier: str, options: SimilarityTable) -> Table:
+    """Return a row per name of a run, two columns (beginning and end) per group."""
+    values = {
+        (row["group"], row["run"], row["step"]): row
+        for row in results.similarities
+        if row["kind"] == "helper"
+    }
+    by_name: dict[str, dict[str, Run]] = {}
+    for group in options.groups:
+        for run in results.group(group):
+            if run.trains and not run.keeps_vocabulary:
+                by_name.setdefault(run.name, {})[group] = run
+    rows = []
+    for runs in by_name.values():
+        cells: list[Cell] = []
+        for group in options.groups:
+            found = runs.get(group)
+            cells += cells_of(results, found, values) if found else [text(MISSING), text(MISSING)]
+        rows.append(Row([text(method_label(next(iter(runs.values())))), *cells]))
+    mark_best(rows)
+    header, over = ["Model"], [""]
+    for group in options.groups:
+        steps = sorted({run.steps[-1] for run in results.group(group) if run.trains})
+        header += ["@0", f"@{steps[0]}" if len(steps) == 1 else "@last"]
+        over += [results.experiment.runs[group].label] * 2
+    return Table(
+        identifier,
+        options.kind,
+        options.title,
+        header,
+        rows,
+        [
+            measured_note(results, options.groups),
+            "Best in bold, second underlined.",
+            *notes.published(results),
+            *notes.synthetic(results),
+        ],
+        over=over,
+    )
+
+
+def cells_of(results: Results, run: Run, values: dict[tuple[str, str, int], Record]) -> list[Cell]:
+    """Return a run's similarity to its helper before and after training."""
+    model = results.model_label(run)
+    cells = []
+    for step in (run.steps[0], run.steps[-1]):
+        found = values.get((run.group, run.id, step))
+        cells.append(
+            Cell(
+                found["similarity"] if found else None,
+                published=results.paper.similarity(model, step, run.name),
+                scale=100,
+                provenance=found["provenance"] if found else None,
+            )
+        )
+    return cells
+
+
+def measured_note(results: Results, groups: list[str]) -> str:
+    """Return how similarity was measured, and to which helper."""
+    setting = results.experiment.similarity
+    helpers = sorted({results.experiment.runs[group].helper or "none" for group in groups})
+    kind = "dot products with" if setting.relative == "dot" else "cosines to"
+    return (
+        f"Mean cosine × 100 between relative representations of the input embeddings ({kind} "
+        f"{setting.anchors} word-start and {setting.anchors} continuation anchors). "
+        f"Helper: {', '.join(helpers)}. Runs that keep the source vocabulary have no such value."
+    )
+
+
+def problems(experiment: Experiment, key: str, options: SimilarityTable) -> Iterator[str]:
+    """Yield a problem for every group that is not there."""
+    return unknown_groups(experiment, key, *options.groups)
+
+
+def gaps(results: Results, options: SimilarityTable) -> Iterator[str]:
+    """Yield a line for every run with a new vocabulary and a helper that has no similarity."""
+    have = {(row["run"], row["step"]) for row in results.similarities if row["kind"] == "helper"}
+    for run in results.runs:
+        shown = run.group in options.groups and run.trains and run.evaluate
+        if shown and not run.keeps_vocabulary and results.experiment.runs[run.group].helper:
+            for step in (0, run.steps[-1]):
+                if (run.id, step) not in have:
+                    yield f"similarity: {run.id} has none at step {step}; measure it"
+
+
+def needs(plan: Plan, options: SimilarityTable) -> list[str]:
+    """Return the similarities of its groups."""
+    return [manifest(plan.paths.similarity(group)) for group in options.groups]
+
+
+TABLE = TableKind(options=SimilarityTable, build=build, problems=problems, needs=needs, gaps=gaps)

@@ -1,0 +1,172 @@
+"""Kinds of tables, figures and claims: adding one takes one file; labels stand beside things."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+import yaml
+from fake_results import change_experiment, fake_results
+
+from revocab.config import Experiment, expand, validate
+from revocab.config.reads import read_by, read_part
+from revocab.errors import RevocabError
+from revocab.evaluation.families import families, family_chance, family_label, main_metric
+from revocab.initialise.method import methods
+from revocab.io import read_json
+from revocab.languages import language_label, languages
+from revocab.report.claim import claim_kinds
+from revocab.report.kind import figure_kinds, table_kinds
+from revocab.report.names import method_label
+from revocab.report.palette import Palette
+from revocab.report.results import Results
+
+#: Where the files of docs/adding-a-table.md belong, in the page's order.
+PLACES = ("tables/runs.py", "figures/steps.py", "claims/trained.py")
+#: Run with a copy of the package that has three files more.
+SCRIPT = """
+import sys
+from pathlib import Path
+
+import yaml
+
+from revocab.config import validate
+from revocab.errors import RevocabError
+
+assert not {"matplotlib", "numpy", "pandas", "pyarrow", "torch"} & set(sys.modules)
+folder = Path(sys.argv[1])
+values = yaml.safe_load(Path("config/demo.yaml").read_text())
+tables = {"table01": {"kind": "runs", "title": "Runs", "groups": ["mistral", "llama"]}}
+figures = {"figure01": {"kind": "steps", "title": "Steps"}}
+experiment = validate({**values, "tables": tables, "figures": figures})
+
+from revocab.plan import Plan
+
+assert Plan(experiment).step("make_tables").also == ()
+wrong = {"table01": {**tables["table01"], "groups": ["mistrall"]}}
+try:
+    validate({**values, "tables": wrong, "figures": figures})
+except RevocabError as error:
+    assert error.problems[0].startswith("tables.table01: no run group 'mistrall'"), error
+else:
+    raise AssertionError("an unknown group was accepted")
+
+from fake_results import fake_results
+from revocab.report.html import build_report
+from revocab.report.make_figures import make_figures
+from revocab.report.make_tables import make_tables
+
+root = fake_results(folder / "results" / "demo", tables=tables, figures=figures)
+make_tables(root, root / "tables")
+make_figures(root, root / "figures")
+build_report(root, root / "report.html")
+assert (root / "tables" / "table01.csv").read_text() == "Group,Runs\\nmistral,7.0\\nllama,4.0\\n"
+page = (root / "report.html").read_text()
+for shown in ("Steps of training.", "data:image/svg+xml", "Llama stand-in was adapted"):
+    assert shown in page, shown
+"""
+
+
+@pytest.fixture(scope="module")
+def demo(repository) -> dict:
+    return yaml.safe_load((repository / "config" / "demo.yaml").read_text(encoding="utf-8"))
+
+
+def test_a_kind_is_one_file_and_one_line(repository, tmp_path):
+    """Those of the docs, put into a copy of the package."""
+    package = tmp_path / "src" / "revocab"
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(repository / "src" / "revocab", package, ignore=ignored)
+    docs = (repository / "docs" / "adding-a-table.md").read_text(encoding="utf-8")
+    blocks = [part.split("```")[0] for part in docs.split("```python\n")[1:]]
+    for place, content in zip(PLACES, blocks, strict=True):
+        assert f"report/{place}`" in docs
+        (package / "report" / place).write_text(content, encoding="utf-8")
+    search = [tmp_path / "src", repository / "tests" / "support"]
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path)],
+        cwd=repository,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, search))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_kind_is_found_under_its_own_name():
+    assert set(table_kinds()) >= {"parameters", "multiple_choice", "significance", "efficiency"}
+    assert set(figure_kinds()) >= {"fertility", "average_score", "loss"}
+    for kinds in (table_kinds(), figure_kinds(), claim_kinds()):
+        assert all(name == kind.name for name, kind in kinds.items())
+    assert len({kind.place for kind in claim_kinds().values()}) == len(claim_kinds())
+    assert all(kind.caption.endswith(".") for kind in figure_kinds().values())
+
+
+def test_a_kind_that_there_is_not_is_refused(demo, repository, monkeypatch):
+    monkeypatch.chdir(repository)
+    tables = {"table01": {"kind": "fertillity", "title": "t"}}
+    with pytest.raises(RevocabError, match=r"tables\.table01: .*'fertillity'.*'fertility'"):
+        validate({**demo, "tables": tables})
+
+
+def test_every_method_has_a_label_and_the_shipped_ones_their_colours(demo):
+    labels = [method.label for method in methods().values()]
+    assert len(set(labels)) == len(labels) and all(labels)
+    lines = {name: Palette([]).line(name) for name in ("sava", "sava-lstsq", "lapt")}
+    assert lines["sava"] == {"color": "#0072B2", "linestyle": "solid"}
+    assert lines["sava-lstsq"]["color"] == "#009E73"
+    assert lines["lapt"]["linestyle"] == (0, (4, 1.5, 1, 1.5))
+    run = next(run for run in expand(Experiment.model_validate(demo)) if run.name == "sava")
+    for name, method, shown in (
+        ("sava", "sava", "SAVA"),
+        ("sava-anchors200", "sava", "SAVA (anchors 200)"),
+        ("fvt-released", "fvt-released", "FVT (released)"),
+        ("focus-fasttext", "focus", "FOCUS (fasttext)"),
+        ("mine", "sava", "mine"),
+    ):
+        assert method_label(replace(run, name=name, method=method)) == shown
+
+
+def test_families_and_languages_are_data(demo):
+    assert list(families())[:3] == ["hellaswag", "mmlu", "arc_easy"]
+    assert (family_label("siqa"), family_label("social_iqa")) == ("siqa", "SIQA")
+    assert family_chance("xnli") == 1 / 3
+    assert family_chance("invalsi") is None and family_chance("unheard-of") is None
+    assert (main_metric("piqa"), main_metric("xcopa")) == ("acc_norm", "acc")
+    assert main_metric("piqa", {"piqa": "acc"}) == "acc"
+    assert (language_label("ht"), language_label("xx")) == ("Haitian Creole", "xx")
+    assert languages()["it"].colours[0] == "#0072B2"
+
+
+def test_results_name_the_file_and_every_key_that_is_wrong(tmp_path):
+    root = fake_results(tmp_path / "demo")
+    change_experiment(root, "seed", value="many")
+    change_experiment(root, "colour", value="red")
+    with pytest.raises(RevocabError) as caught:
+        Results(root)
+    for start in ("experiment.seed: Input should be a valid integer", "experiment.colour: unknown"):
+        assert any(
+            problem.startswith(f"{root / 'experiment.json'}: {start}")
+            and problem.endswith("rebuild it with scripts/write_experiment.py")
+            for problem in caught.value.problems
+        ), caught.value.problems
+
+
+def test_a_part_has_no_key_that_it_does_not_read(tmp_path):
+    """A part of the report that reads more than it says fails, whatever the whole file holds."""
+    content = read_json(fake_results(tmp_path / "demo") / "experiment.json")["experiment"]
+    whole = read_part(content, "")
+    part = read_part(read_by("scores", whole)["experiment"], "")
+    assert part.evaluation.multiple_choice == whole.evaluation.multiple_choice
+    with pytest.raises(AttributeError):
+        _ = part.title
+    with pytest.raises(AttributeError):
+        _ = part.evaluation.heldout
+    del content["models"]
+    with pytest.raises(RevocabError, match="models: required and not given"):
+        read_part(content, "")
