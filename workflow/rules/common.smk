@@ -120,3 +120,30 @@ def machine(*names, **fixed):
         return ["--machine", json.dumps(found)] if found else []
 
     return given
+
+
+# What a profile may say of training; losses depend on none of it beyond rounding.
+TRAINING_MACHINE = machine(
+    "micro_batch",
+    "fsdp",
+    "activation_checkpointing",
+    "compile",
+    "tensorboard",
+    "peak_flops",
+    "watts",
+    "carbon_intensity",
+    "threads",
+)
+
+
+def launcher(wildcards, resources):
+    """Return how Python starts: itself, torchrun where the profile gives more than one GPU, or
+    accelerate where it names one of config/accelerate.
+    """
+    gpus = resources.get("gpu", 0)
+    profile = resources.get("accelerate")
+    if profile:
+        file = f"config/accelerate/{profile}.yaml"
+        processes = ["--num_processes", gpus] if gpus else []
+        return ["-m", "accelerate.commands.launch", "--config_file", file, *processes]
+    return ["-m", "torch.distributed.run", "--nproc-per-node", gpus] if gpus > 1 else []

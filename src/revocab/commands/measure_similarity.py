@@ -18,7 +18,7 @@ class Inputs(Closed):
     target_tokenizer: Path = tokenizer_field("tokenizer folder of all of them")
     first: dict[Id, Path] = Field(description="model folders before training, by run")
     last: dict[Id, Path] = Field(description="model folders after training, by run")
-    helper: Path | None = model_field("model folder; none: runs only", default=None)
+    helper_model: Path | None = model_field("model folder; none: runs only", default=None)
 
 
 def run(inputs: Inputs, job: SimilarityJob, machine: Nothing, out: Path) -> None:
@@ -26,7 +26,7 @@ def run(inputs: Inputs, job: SimilarityJob, machine: Nothing, out: Path) -> None
     from revocab.analyse.similarity import RunModels, measure_to
 
     runs = [RunModels(run, first, inputs.last[run]) for run, first in inputs.first.items()]
-    measure_to(out, job, runs, inputs.helper, inputs.target_tokenizer)
+    measure_to(out, job, runs, inputs.helper_model, inputs.target_tokenizer)
 
 
 COMMAND = Command(run, job=SimilarityJob, inputs=Inputs)

@@ -140,7 +140,7 @@ def measure_similarity(plan: Plan, group: str) -> Step:
         "target_tokenizer": plan.tokenizer(given.target),
         "first": {run.id: plan.checkpoint(run, 0) for run in runs},
         "last": {run.id: plan.checkpoint(run, run.steps[-1]) for run in runs},
-        "helper": plan.model(given.helper) if given.helper else None,
+        "helper_model": plan.model(given.helper) if given.helper else None,
     }
     return Step("measure_similarity", plan.paths.similarity(group), job, inputs)
 
