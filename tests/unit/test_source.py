@@ -1,0 +1,391 @@
+"""Every place of text for every reader of it: the same rows, or an error of the experiment file."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import json
+from importlib import import_module
+from pathlib import Path
+
+import hub_content
+import hub_server
+import pytest
+import yaml
+from pydantic import ValidationError
+from toy_models import SOURCE_WORDS, TARGET_WORDS
+
+from revocab import cli
+from revocab.config import validate
+from revocab.corpora.prepare import CorpusJob, prepare
+from revocab.corpora.source import (
+    Form,
+    HubData,
+    Source,
+    aligned_rows,
+    joined,
+    read_rows,
+    renamed,
+)
+from revocab.errors import RevocabError
+from revocab.io import read_json, read_jsonl, write_jsonl
+from revocab.plan import Plan
+
+WORDS = [*SOURCE_WORDS, *TARGET_WORDS]
+#: Rows that every reader can use; their Italian is what all of them are asked for.
+ROWS = [
+    {
+        "id": str(number),
+        "text": f"nothing {number}",
+        "it": " ".join(WORDS[number:] + WORDS[:number]),
+        "en": f"the {WORDS[number]}",
+        "question": "chi?",
+        "choices": ["il gatto", "il cane"],
+        "answer": 0,
+    }
+    for number in range(8)
+]
+SOURCES = {
+    "world": {"world": "parallel.train"},
+    "file": {"path": "data/rows.jsonl"},
+    "folder": {"path": "data"},
+    "pattern": {"pattern": "parts/*.jsonl"},
+    "lines": {"lines": {"it": "it.txt", "en": "en.txt"}},
+    "hub": {"hub": {"id": "o/pairs", "fields": {"it": "italian.text"}}},
+    "joined": {"hub": {"id": "o/parts", "names": {"it": "ita", "en": "eng"}, "join": "key"}},
+}
+HUB = ("hub", "joined")
+OFFLINE = [name for name in SOURCES if name not in HUB]
+TEXT, TASKS = "evaluation.generation.tasks.flores_en_it", "evaluation.multiple_choice.tasks"
+#: Where a source stands in an experiment, and the job that reads it.
+READERS = {
+    "corpus": ("corpora.extra.source", ("prepare_corpus", {"corpus": "extra"})),
+    "pool": (f"{TEXT}.pool", ("build_prompts", {"task": "flores_en_it"})),
+    "test": (f"{TEXT}.test", ("build_prompts", {"task": "flores_en_it"})),
+    "parallel": ("fertility.parallel.source", ("measure_fertility", {})),
+    "task": (f"{TASKS}.arc_easy_en.data", ("build_task", {"task": "arc_easy_en"})),
+}
+#: What the harness does not read for a task, and the line that says so.
+REFUSED = {
+    "folder": ".path: received 'data'; allowed are .jsonl and .jsonl.gz files",
+    "pattern": ": received 'pattern:'; allowed here are world, path, hub",
+    "lines": ": received 'lines:'; allowed here are world, path, hub",
+    "joined": ".hub.names: templates name their fields, received {'it': 'ita', 'en': 'eng'}",
+}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory) -> Path:
+    """The same rows on a Hub: in one configuration, and in one per language."""
+    root = tmp_path_factory.mktemp("hub")
+    pairs = [{**row, "italian": {"text": row["it"]}} for row in ROWS]
+    for row in pairs:
+        del row["it"]
+    hub_content.data_set(root / "datasets/o/pairs/main", {"default": {"train": pairs}})
+    parts = {
+        name: {"train": [{"key": row["id"], "text": row[language]} for row in rows]}
+        for name, language, rows in (("ita", "it", ROWS), ("eng", "en", ROWS[::-1]))
+    }
+    hub_content.data_set(root / "datasets/o/parts/main", parts)
+    return root
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch, repository) -> Path:
+    """A folder with the rows in every form, as the current one."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config").symlink_to(repository / "config")
+    write_jsonl(tmp_path / "resources/small/world/parallel.train.jsonl.gz", ROWS)
+    write_jsonl(tmp_path / "data/rows.jsonl", ROWS)
+    for name, part in (("b", ROWS[5:]), ("a", ROWS[:5])):
+        write_jsonl(tmp_path / f"parts/{name}.jsonl", part)
+    for language in ("it", "en"):
+        lines = "".join(f"{row[language]}\n" for row in ROWS)
+        (tmp_path / f"{language}.txt").write_text(lines, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def values(repository) -> dict:
+    """The small experiment, with a further corpus; every source in question is the file."""
+    values = yaml.safe_load((repository / "tests/experiments/small.yaml").read_text())
+    values["corpora"]["extra"] = {"language": "it", "text_field": "it"}
+    for key, _ in READERS.values():
+        values = laid(values, key, SOURCES["file"])
+    return values
+
+
+def laid(values: dict, key: str, source: dict) -> dict:
+    """Return an experiment with a source in one place."""
+    values = copy.deepcopy(values)
+    *parents, last = key.split(".")
+    place = values
+    for parent in parents:
+        place = place[parent]
+    place[last] = source
+    return values
+
+
+def call_of(values: dict, reader: str, source: dict, folder: Path, toys: Path) -> tuple:
+    """Return the command that reads a source of an experiment, as its rule calls it."""
+    key, (rule, wildcards) = READERS[reader]
+    step = Plan(validate(laid(values, key, source))).step(rule, **wildcards)
+    given = dict(zip(*[iter(step.arguments())] * 2, strict=True))
+    inputs = json.loads(given["--inputs"])
+    if reader == "parallel":  # of these, only the text is in question
+        corpus = folder / "corpus-extra"
+        inputs |= {
+            "tokenizers": {"t": str(toys / "target-tokenizer")},
+            "corpora": {"c": str(corpus)},
+        }
+    out = folder / f"{rule}-{reader}"
+    words = ["--inputs", json.dumps(inputs), "--job", given["--job"], "--out", str(out)]
+    return step.command, words, out
+
+
+def found_by(reader: str, out: Path):
+    """Return what a reader made of the rows."""
+    if reader == "corpus":
+        return [row["text"] for row in read_jsonl(out / "train.jsonl.gz")]
+    if reader == "parallel":
+        with (out / "parallel.csv").open(encoding="utf-8") as handle:
+            return [(row["language"], row["bytes"]) for row in csv.DictReader(handle)]
+    if reader == "task":
+        return yaml.safe_load(out.read_text())["doc_to_text"]
+    rows = list(read_jsonl(out))
+    return [[(one["it"], one["en"]) for one in (row["query"], *row["shots"])] for row in rows]
+
+
+@pytest.fixture
+def expected(place, values, toys):
+    """Return what a reader makes of the plain file."""
+    prepare([place / "data/rows.jsonl"], extra_corpus(), place / "corpus-extra")
+
+    def run(reader: str):
+        command, words, out = call_of(values, reader, SOURCES["file"], place / "expected", toys)
+        if reader == "parallel":
+            words = [
+                word.replace(str(place / "expected/corpus"), str(place / "corpus"))
+                for word in words
+            ]
+        cli.call(import_module(f"revocab.commands.{command}").COMMAND, words, command)
+        return found_by(reader, out)
+
+    return run
+
+
+def extra_corpus(**source) -> CorpusJob:
+    return CorpusJob(corpus="extra", language="it", text_field="it", source=Form(**source))
+
+
+# Every form for every reader ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("form", [name for name in OFFLINE if name != "file"])
+def test_every_local_form_for_every_reader(place, values, toys, expected, reader, form):
+    if reader == "task" and form in REFUSED:
+        with pytest.raises(RevocabError) as caught:
+            validate(laid(values, READERS[reader][0], SOURCES[form]))
+        (line,) = caught.value.problems
+        assert line.startswith(READERS[reader][0] + REFUSED[form]), line
+        return
+    plain = expected(reader)
+    command, words, out = call_of(values, reader, SOURCES[form], place, toys)
+    cli.call(import_module(f"revocab.commands.{command}").COMMAND, words, command)
+    assert found_by(reader, out) == plain
+    if reader == "corpus":
+        assert plain == [row["it"] for row in ROWS]
+
+
+#: Runs several commands in one process: each start of Python with its libraries takes seconds.
+CALLS = """
+import json, sys
+from importlib import import_module
+from revocab import cli
+for command, words in json.loads(sys.argv[1]):
+    cli.call(import_module(f"revocab.commands.{command}").COMMAND, words, command)
+"""
+
+
+def test_both_forms_of_the_hub_for_every_reader(hub, place, values, toys, expected):
+    calls, outs = [], []
+    for form in HUB:
+        for reader in READERS:
+            if reader != "task" or form not in REFUSED:
+                folder = place / form
+                source = SOURCES[form] if reader != "task" else {"hub": {"id": "o/pairs"}}
+                command, words, out = call_of(values, reader, source, folder, toys)
+                words[1] = words[1].replace(str(folder / "corpus"), str(place / "corpus"))
+                calls.append((command, words))
+                outs.append((reader, form, out))
+    plain = {reader: expected(reader) for reader in READERS}
+    done = hub_server.run_against(hub, place / "cache", ["-c", CALLS, json.dumps(calls)])
+    assert done.returncode == 0, done.stderr
+    assert len(outs) == 9
+    for reader, form, out in outs:
+        assert found_by(reader, out) == plain[reader], (reader, form)
+    source = read_json(place / "joined/prepare_corpus-corpus/manifest.json")["source"]
+    assert source["names"] == {"it": "ita", "en": "eng"} and len(source["commit"]) == 40
+    task = yaml.safe_load((place / "hub/build_task-task").read_text())
+    assert task["dataset_path"] == "o/pairs"
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        (SOURCES["joined"], REFUSED["joined"]),
+        ({"hub": {"id": "o/d", "fields": {"text": "body"}}}, ".hub.fields: templates name their"),
+        ({"hub": {"id": "o/d", "join": "key"}}, ".hub"),
+        ({"path": "data/rows.parquet"}, ".path: received 'data/rows.parquet'; allowed are .jsonl"),
+    ],
+)
+def test_what_the_harness_cannot_read_is_an_error_of_the_file(place, values, source, line):
+    (place / "data/rows.parquet").touch()
+    key = READERS["task"][0]
+    with pytest.raises(RevocabError) as caught:
+        validate(laid(values, key, source))
+    (found,) = caught.value.problems
+    assert found.startswith(key + line), found
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ({}, "exactly one of world, path, pattern, lines, hub must be given, received none"),
+        ({"path": "x", "world": "w"}, "must be given, received world, path"),
+        ({"files": "x"}, "files: unknown key (allowed: hub, lines, path, pattern, world)"),
+        ({"lines": {}}, "lines: Dictionary should have at least 1 item"),
+        ({"world": "parallel.trian"}, "did you mean 'parallel.train'?"),
+        ({"path": "absent.jsonl"}, "'absent.jsonl' does not exist; check the path or data_root"),
+        (
+            {"lines": {"it": "absent.txt", "en": "absent.txt"}},
+            "lines.en: 'absent.txt' does not exist",
+        ),
+        ({"pattern": "absent/*.jsonl"}, "'absent/*.jsonl'"),
+        ({"path": "{data_root}/a.jsonl"}, "data_root: this experiment reads files under"),
+        ({"pattern": "{data_root}/*.jsonl"}, "data_root: this experiment reads files under"),
+        ({"hub": {"id": "o/d", "name": "a", "names": {"it": "a", "en": "b"}}}, "give one"),
+        ({"hub": {"id": "o/d", "names": {"it": "a"}}}, "at least 2 items"),
+    ],
+    ids=lambda one: next(iter(one), "nothing") if isinstance(one, dict) else "",
+)
+def test_a_wrong_source_is_an_error_of_the_file(place, values, reader, source, said):
+    key = READERS[reader][0]
+    with pytest.raises(RevocabError) as caught:
+        validate(laid(values, key, source))
+    said = REFUSED["pattern"] if reader == "task" and "pattern" in source else said
+    assert any(said in line for line in caught.value.problems), caught.value
+    assert all(line.startswith((key, "data_root")) for line in caught.value.problems)
+
+
+# By hand -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("files", "source"),
+    [
+        ([], {}),
+        (["it.txt", "en.txt"], {}),
+        (["it.txt"], {"languages": ("it", "en")}),
+        (["data/rows.jsonl"], {"hub": {"id": "o/d"}}),
+        ([], {"kind": "pattern"}),
+    ],
+    ids=["no file", "two files", "a language without a file", "files and a Hub", "no match"],
+)
+def test_files_that_do_not_go_with_a_source_are_said(place, files, source):
+    with pytest.raises(RevocabError, match=r"\bfiles?\b"):
+        prepare([Path(file) for file in files], extra_corpus(**source), place / "out")
+    assert not (place / "out").exists()
+
+
+def test_the_kind_of_a_form_comes_from_what_is_given():
+    assert Form().kind == "path"
+    assert Form(languages=("it",)).kind == "lines"
+    assert Form(hub=HubData(id="o/d")).kind == "hub"
+    for given in SOURCES.values():
+        source = Source(**given)
+        assert Form.model_validate_json(source.form.model_dump_json()) == source.form
+        assert source.form.kind == source.kind
+    with pytest.raises(ValidationError):
+        Form(kind="folder")
+
+
+# Single rows -------------------------------------------------------------------------------------
+
+
+def test_a_pattern_names_files_in_order(place):
+    assert Source(pattern="parts/*.jsonl").files("w") == ["parts/a.jsonl", "parts/b.jsonl"]
+    assert Source(pattern=f"{place}/**/a.jsonl").files("w") == [f"{place}/parts/a.jsonl"]
+    with pytest.raises(RevocabError, match=r"'\*\.csv': no file of this name"):
+        Source(pattern="*.csv").files("w")
+
+
+def test_a_manifest_names_every_file_of_a_pattern(place):
+    write_jsonl(place / "more/a.jsonl", [{"it": "altro"}])
+    files = [Path(one) for one in Source(pattern="*[res]/*.jsonl").files("w")]
+    assert [str(one) for one in files] == ["more/a.jsonl", "parts/a.jsonl", "parts/b.jsonl"]
+    manifest = prepare(files, extra_corpus(kind="pattern"), place / "out")
+    assert len(manifest["source"]["files"]) == 3
+
+
+def test_aligned_text_files(place):
+    (place / "it.txt").write_text("uno\u2028ancora\ndue\n", encoding="utf-8")
+    (place / "en.txt").write_text("one\r\ntwo", encoding="utf-8")
+    form = Source(**SOURCES["lines"]).form
+    assert list(read_rows(form, [Path("it.txt"), Path("en.txt")])) == [
+        {"id": "0", "it": "uno\u2028ancora", "en": "one"},
+        {"id": "1", "it": "due", "en": "two"},
+    ]
+    (place / "en.txt").write_text("one\n", encoding="utf-8")
+    with pytest.raises(RevocabError, match=r"it\.txt: 2, .*en\.txt: 1"):
+        list(aligned_rows({"it": Path("it.txt"), "en": Path("en.txt")}))
+    (place / "en.txt").write_bytes("è\n".encode("latin-1"))
+    with pytest.raises(RevocabError, match=r"en\.txt: not UTF-8"):
+        list(aligned_rows({"it": Path("it.txt"), "en": Path("en.txt")}))
+
+
+def test_a_corpus_of_lines_names_the_languages_that_there_are(place):
+    job = CorpusJob(corpus="c", language="it", source=Form(languages=("it", "en")))
+    with pytest.raises(RevocabError, match="no field 'text'; fields found: en, id, it; name the"):
+        prepare([place / "it.txt", place / "en.txt"], job, place / "out")
+
+
+def test_fields_are_renamed():
+    row = {"sentence_ita_Latn": "ciao", "answers": {"text": ["x"]}}
+    found = renamed(row, {"it": "sentence_ita_Latn", "answers": "answers.text"}, "o/d")
+    assert (found["it"], found["answers"]) == ("ciao", ["x"])
+    with pytest.raises(RevocabError, match=r"o/d: no field 'answers\.start'"):
+        renamed(row, {"answers": "answers.start"}, "o/d")
+
+
+@pytest.mark.parametrize(
+    ("italian", "english", "said"),
+    [
+        ([{"id": 1}], [{"id": 1, "text": "a"}], r"o/d, it: no field 'text' \(a row has: id\)"),
+        ([{"text": "a"}], [{"id": 1, "text": "a"}], "o/d, it: no field 'id'"),
+        (
+            [{"id": 1, "text": "a"}, {"id": 1, "text": "b"}],
+            [{"id": 1, "text": "a"}],
+            "o/d, it: 'id' is not one row's own",
+        ),
+        (
+            [{"id": 1, "text": "a"}, {"id": 2, "text": "b"}],
+            [{"id": 1, "text": "a"}, {"id": 3, "text": "b"}],
+            r"o/d: 2 values of 'id' are in it or in en only \(2, 3\)",
+        ),
+    ],
+)
+def test_configurations_that_cannot_be_joined(italian, english, said):
+    with pytest.raises(RevocabError, match=said):
+        list(joined({"it": italian, "en": english}, "id", "o/d"))
+
+
+def test_configurations_are_joined_by_their_key_in_the_order_of_the_first():
+    italian = [{"id": 2, "text": "due"}, {"id": 1, "text": "uno"}]
+    english = [{"id": 1, "text": "one"}, {"id": 2, "text": "two"}]
+    assert list(joined({"it": italian, "en": english}, "id", "o/d")) == [
+        {"id": "2", "it": "due", "en": "two"},
+        {"id": "1", "it": "uno", "en": "one"},
+    ]
