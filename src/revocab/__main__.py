@@ -71,7 +71,7 @@ def dispatch(verb: str, words: Sequence[str]) -> None:
         print(show_job(words))
         return
     name = VERBS.get(verb, verb)
-    if not (COMMANDS / f"{name}.py").is_file() or name == "__init__":
+    if name not in summaries():
         known = [*VERBS, "job", *sorted(summaries())]
         raise RevocabError(f"{verb!r}: no such verb; see revocab --help{near(verb, known)}")
     call(import_module(f"revocab.commands.{name}").COMMAND, words, f"revocab {verb}")

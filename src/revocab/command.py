@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -56,7 +56,7 @@ class Call:
     machine: Any
     out: Path
     #: Whether a person typed it: models may then be named by their Hub ids.
-    by_hand: bool = False
+    by_hand: bool = field(default=False, compare=False)
 
 
 def read(command: Command, name: str, words: Sequence[str]) -> Call:
@@ -80,10 +80,15 @@ def _of_rule(command: Command, words: Sequence[str]) -> Call:
             f"with --job: give pairs of {', '.join(flags)}, --out among them; received "
             f"{', '.join(unknown) or ' '.join(words[::2])}"
         )
-    found = {
-        name: checked(model, _json(given.get(f"--{name}", "{}")), name)
-        for name, model in command.parts.items()
-    }
+    found: dict[str, Any] = {}
+    problems: list[str] = []
+    for name, model in command.parts.items():
+        try:
+            found[name] = checked(model, _json(given.get(f"--{name}", "{}")), name)
+        except RevocabError as error:
+            problems += error.problems
+    if problems:
+        raise RevocabError(problems)
     return Call(**found, out=Path(given["--out"]))
 
 

@@ -147,6 +147,10 @@ def value_of(key: str, kind: Any, value: Any) -> Any:
         # The value has no "=" of its own more often than the name (a special token) has one.
         cut = "rpartition" if inner is str else "partition"
         pairs = [getattr(word, cut)("=")[::2] for word in value]
+        names = [name for name, _ in pairs]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise RevocabError(f"{flag_of(key)}: {name!r} is given twice" for name in twice)
         return {name: element(inner, text) for name, text in pairs}
     if get_origin(kind) in (list, tuple):
         return [element(get_args(kind)[0], word) for word in value]
@@ -161,7 +165,8 @@ def element(kind: Any, text: str) -> Any:
             return json.loads(text)
         except json.JSONDecodeError as error:
             raise RevocabError(f"{text!r}: not valid JSON ({error})") from None
-    if kind is Any:
+    listed = get_origin(kind) in (list, tuple) and text.lstrip().startswith("[")
+    if kind is Any or listed:
         return yaml.safe_load(text)
     try:
         return kind(text) if kind in (int, float) else text

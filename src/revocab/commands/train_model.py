@@ -28,7 +28,9 @@ class Machine(Closed):
         default=None, ge=1, description="sequences per pass; none: the batch over all processes"
     )
     fsdp: bool = Field(default=False, description="shard over the processes of torchrun")
-    activation_checkpointing: bool = False
+    activation_checkpointing: bool = Field(
+        default=False, description="compute activations twice in place of keeping them"
+    )
     compile: bool = Field(default=False, description="torch.compile")
     tensorboard: bool = Field(default=False, description="event files beside the tables")
     peak_flops: float | None = Field(default=None, description="of one device; none: measured")

@@ -30,7 +30,7 @@ class CorpusOptions(Closed):
     """What to keep of a source. Bytes are UTF-8 bytes of text; limits count kept documents."""
 
     language: Id = Field(description="ISO 639-1 code, such as it")
-    text_field: Line = "text"
+    text_field: Line = Field(default="text", description="field of a row that holds the text")
     limit_documents: int | None = Field(default=None, ge=1, description="the first n documents")
     limit_bytes: int | None = Field(default=None, ge=1, description="the first n bytes of text")
     heldout_bytes: int = Field(

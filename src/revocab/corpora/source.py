@@ -27,7 +27,7 @@ ANY: tuple[Kind, ...] = ("world", "path", "pattern", "lines", "hub")
 class HubData(Closed):
     """A data set on the Hugging Face Hub, pinned by its revision."""
 
-    id: Line
+    id: Line = Field(description="owner/name")
     name: Line | None = Field(default=None, description="configuration")
     names: dict[Id, Line] | None = Field(
         default=None,
@@ -35,10 +35,12 @@ class HubData(Closed):
         description="a configuration per language; rows of equal 'join' become one",
     )
     join: Line = Field(default="id", description="field that joins the rows of 'names'")
-    split: Line = "train"
+    split: Line = Field(default="train", description="of the data set")
     revision: Line | None = Field(default=None, description="commit, tag or branch")
-    #: Our field name to the data set's field name, where they differ; dots go into nested fields.
-    fields: dict[str, Line] = Field(default_factory=dict)
+    fields: dict[str, Line] = Field(
+        default_factory=dict,
+        description="our field name to the data set's, where they differ; dots go into nested ones",
+    )
 
     @model_validator(mode="after")
     def _one_way(self) -> HubData:

@@ -27,7 +27,7 @@ class ScoringOptions(Closed):
 
     shots: int = Field(default=0, ge=0, description="examples in a prompt")
     limit: int | None = Field(default=None, ge=1, description="items per task; none: all")
-    engine: Literal["hf", "vllm"] = "hf"
+    engine: Literal["hf", "vllm"] = Field(default="hf", description="hf: transformers")
     long_prompts: Literal["error", "cut"] = Field(
         default="error",
         description="a prompt longer than the context: stop and say which, or cut its beginning as"
@@ -62,7 +62,7 @@ class GenerationOptions(Closed):
     engine: Engine = Field(
         default="auto", description="auto: vllm where it imports and there is a GPU"
     )
-    max_new_tokens: int = Field(default=512, ge=1)
+    max_new_tokens: int = Field(default=512, ge=1, description="most tokens of an answer")
     context_length: int = Field(default=2048, ge=16, description="prompt and answer")
 
 

@@ -24,7 +24,7 @@ class InitJob(Job):
     identity: Identity = Field(
         default="bytes", description="when two tokens are one (docs/vocabulary.md)"
     )
-    seed: int = 0
+    seed: int = Field(default=0, description="of the random draws")
 
 
 class ScaleOptions(Closed):

@@ -79,7 +79,7 @@ class PackingJob(PackingOptions, Job):
     """What decides packed rows beside tokenizer and corpora."""
 
     rows: int = Field(ge=1, description="steps times batch size")
-    seed: int
+    seed: int = Field(description="of the order in which corpora take turns")
     #: Of every corpus, one for each stage; ``size``: what the others leave, by size.
     shares: dict[Id, Annotated[list[Share], BeforeValidator(_one_or_many)]] = Field(
         default_factory=dict, description="share of rows, or 'size'; with stages one for each"

@@ -120,22 +120,31 @@ class TrainingOptions(Closed):
     """
 
     batch_size: int = Field(ge=1, description="sequences per step, over all devices")
-    steps: int = Field(ge=1)
+    steps: int = Field(ge=1, description="updates of the weights")
     tokens: int | None = Field(default=None, ge=1, description="in place of steps, rounded up")
-    warmup_steps: int = Field(default=0, ge=0)
+    warmup_steps: int = Field(default=0, ge=0, description="of linear warm-up")
     warmup_share: float | None = Field(default=None, ge=0, lt=1, description="rounded up")
-    learning_rate: float = Field(gt=0)
-    schedule: Literal["constant", "cosine"] = "cosine"
-    final_learning_rate_share: float = Field(default=0.1, ge=0, le=1)
-    adam_beta1: float = Field(default=0.9, ge=0, lt=1)
-    adam_beta2: float = Field(default=0.95, ge=0, lt=1)
-    adam_epsilon: float = Field(default=1e-8, gt=0)
-    weight_decay: float = Field(default=0.0, ge=0)
-    gradient_clip: float = Field(default=1.0, gt=0)
-    checkpoint_every: int = Field(ge=1)
-    precision: Literal["float32", "bfloat16"] = "float32"
-    #: None: one stage that trains everything.
-    stages: list[Stage] | None = Field(default=None, min_length=1)
+    learning_rate: float = Field(gt=0, description="at its peak")
+    schedule: Literal["constant", "cosine"] = Field(
+        default="cosine", description="of the learning rate after the warm-up"
+    )
+    final_learning_rate_share: float = Field(
+        default=0.1, ge=0, le=1, description="of the peak, at the end of a cosine"
+    )
+    adam_beta1: float = Field(default=0.9, ge=0, lt=1, description="of AdamW")
+    adam_beta2: float = Field(default=0.95, ge=0, lt=1, description="of AdamW")
+    adam_epsilon: float = Field(default=1e-8, gt=0, description="of AdamW")
+    weight_decay: float = Field(default=0.0, ge=0, description="as in torch's AdamW")
+    gradient_clip: float = Field(default=1.0, gt=0, description="largest norm of the gradient")
+    checkpoint_every: int = Field(ge=1, description="steps between checkpoints")
+    precision: Literal["float32", "bfloat16"] = Field(
+        default="float32", description="of the forward pass; weights are float32"
+    )
+    stages: list[Stage] | None = Field(
+        default=None,
+        min_length=1,
+        description="in order, with parameters and rates of their own; none: one that trains all",
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from revocab.closed import Job
 from revocab.errors import RevocabError
@@ -36,12 +36,15 @@ DESCRIBED = (
 class Settings(TrainingOptions, Job):
     """What decides a training beside its inputs: a recipe's :class:`TrainingOptions` and a seed."""
 
-    seed: int
+    seed: int = Field(description="of dropout and the like")
 
     @model_validator(mode="after")
     def _fits(self) -> Settings:
         if self.warmup_steps > self.steps:
             raise ValueError(f"warmup_steps: {self.warmup_steps}; give 0 to {self.steps} (steps)")
+        total = sum(stage.steps for stage in self.stages or ())
+        if self.stages and total != self.steps:
+            raise ValueError(f"stages: {total} steps in all, but steps is {self.steps}; give equal")
         return self
 
     @property
