@@ -27,7 +27,7 @@ SHAPE = (
 def similarity_inputs(model: str) -> str:
     """Return the inputs of measure_similarity as a rule passes them."""
     runs = {"first": {"a": model}, "last": {"a": model}}
-    return json.dumps({"target_tokenizer": model, "helper": model, **runs})
+    return json.dumps({"target_tokenizer": model, "helper_model": model, **runs})
 
 
 @dataclass(frozen=True)
