@@ -99,6 +99,13 @@ def test_what_a_module_does_reruns_its_stage_and_its_words_do_not(repository, tm
         assert done.returncode == 0, done.stderr
         return done.stdout + done.stderr
 
+    def tree():
+        found = (file.relative_to(tmp_path) for file in tmp_path.rglob("*"))
+        return {file for file in found if not {".snakemake", "__pycache__"} & {*file.parts}}
+
+    before = tree()
+    run("--dry-run")
+    assert tree() == before
     run()
     module = next((tmp_path / "src/revocab/models").glob("parameters.py"))
     os.utime(module)

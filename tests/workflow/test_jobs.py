@@ -1,0 +1,88 @@
+"""Every job that Snakemake plans: its command reads its command line, which fits the rule."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from revocab.command import Call, read
+
+
+@pytest.fixture(scope="module")
+def jobs(finished) -> dict[str, Any]:
+    """The jobs of the experiment that has one thing of every kind, by name."""
+    return finished.plan().jobs
+
+
+def words_of(job: Any) -> tuple[str, list[str]]:
+    """Return a job's script, and what follows it."""
+    words = shlex.split(job.shellcmd.partition(" 2> ")[0])
+    at = next(number for number, word in enumerate(words) if word.startswith("scripts/"))
+    return words[at], words[at + 1 :]
+
+
+def call_of(job: Any) -> Call:
+    """Return what a job's command reads of its command line."""
+    script, words = words_of(job)
+    command = import_module(f"revocab.commands.{Path(script).stem}").COMMAND
+    return read(command, script, words)
+
+
+def paths(value: Any) -> Iterator[Path]:
+    """Yield every path in inputs."""
+    if isinstance(value, Path):
+        yield value
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from paths(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from paths(one)
+
+
+def test_every_command_line_is_read(jobs):
+    assert len({name.partition(":")[0] for name in jobs}) > 25
+    for name, job in jobs.items():
+        assert call_of(job).job is not None, name
+
+
+def test_outputs_lie_where_the_command_writes(jobs):
+    """Below the folder, or beside a file (scores of items, a manifest), and nowhere else."""
+    for name, job in jobs.items():
+        out = call_of(job).out
+        for declared in map(Path, job.output):
+            below = declared.is_relative_to(out)
+            beside = declared.parent == out.parent and (
+                declared.name.startswith(out.stem) or declared.name == "manifest.json"
+            )
+            assert below or beside, f"{name}: {declared} is not of {out}"
+
+
+def test_what_a_job_reads_is_waited_for(jobs):
+    """A folder stands for its manifest, a checkpoint for that of its run."""
+    for name, job in jobs.items():
+        files = [Path(file) for file in job.input]
+        for path in paths(dict(call_of(job).inputs)):
+            if path.parts[0] not in ("results", "resources") or name.startswith("write_"):
+                continue  # it may lie outside the workflow: nothing makes it
+            whole = [one for one in (path, *path.parents) if one / "manifest.json" in files]
+            within = [file for file in files if file == path or file.is_relative_to(path)]
+            assert whole or within, f"{name}: nothing waits for {path}"
+
+
+def test_a_job_is_short_enough_for_a_command_line(jobs):
+    for name, job in jobs.items():
+        longest = max(map(len, words_of(job)[1]))
+        assert longest < 64_000, name
+
+
+def test_no_job_knows_the_machine(jobs, repository):
+    for name, job in jobs.items():
+        text = json.dumps(words_of(job)[1])
+        assert str(repository) not in text and str(Path.home()) not in text, name
