@@ -15,6 +15,8 @@ from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
 
 CLAIM = ".revocab.json"
+#: What the command was asked for, in every folder that a command has written.
+JOB_FILE = "job.json"
 #: Names that :mod:`revocab.io` and :mod:`revocab.output` write under before they rename.
 TEMPORARY = re.compile(r"\.(?P<name>.+?)(\.(?P<process>\d+))?\.(?P<state>part|old)")
 

@@ -56,7 +56,10 @@ def call(command: Command, words: Sequence[str], name: str) -> None:
         from revocab.models.given import brought
 
         inputs = brought(inputs)
-    command.run(inputs, asked.job, asked.machine, asked.out)
+    from revocab.output import asked_for
+
+    with asked_for(command.name, asked.job):
+        command.run(inputs, asked.job, asked.machine, asked.out)
 
 
 def results_parser(

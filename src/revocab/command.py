@@ -42,6 +42,11 @@ class Command:
     writes: Literal["folder", "file"] = "folder"
 
     @property
+    def name(self) -> str:
+        """Return the name of its file, which is that of its script."""
+        return self.run.__module__.rpartition(".")[2]
+
+    @property
     def parts(self) -> dict[str, type[Closed]]:
         """Return the three models by the name of their flag."""
         return {name: getattr(self, name) for name in PARTS}

@@ -11,12 +11,14 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from revocab.claim import (
     CLAIM,
+    JOB_FILE,
     TEMPORARY,
     Claim,
     files_below,
@@ -28,7 +30,14 @@ from revocab.claim import (
     this_process,
 )
 from revocab.errors import RevocabError
+from revocab.io import write_json
 
+if TYPE_CHECKING:
+    from revocab.closed import Job
+
+#: What the command that runs was asked for, kept in every folder that it writes; none: a call from
+#: Python, which keeps no such file.
+ASKED: ContextVar[dict[str, Any] | None] = ContextVar("asked", default=None)
 ALLOWED = "a folder that does not exist, is empty, or was written by this command alone"
 #: Foreign files that an error names.
 SHOWN = 5
@@ -104,13 +113,19 @@ class OutputFolder:
 
     @contextmanager
     def replaced(
-        self, *, job: Any = None, resume: bool = False, varying: tuple[str, ...] = ()
+        self,
+        *,
+        job: Any = None,
+        resume: bool = False,
+        varying: tuple[str, ...] = (),
+        keeps_job: bool = True,
     ) -> Iterator[Path]:
         """Yield an empty folder beside the output; it takes the output's place at the end.
 
         The old folder is there until then, and comes back if the exchange fails. With ``resume``
         what a failed or killed call has written is kept, and yielded to the next one of the same
-        ``job``. ``varying`` names files whose size differs from run to run.
+        ``job``. ``varying`` names files whose size differs from run to run. ``keeps_job``: with the
+        file that says what the command was asked for.
         """
         self.check()
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -123,6 +138,8 @@ class OutputFolder:
         try:
             claim.write(temporary)
             yield temporary
+            if keeps_job:
+                keep_job(temporary)
             Claim(self.kind, sizes_below(temporary, varying), job).write(temporary)
             self._exchange(temporary)
         finally:
@@ -164,7 +181,7 @@ class ResumableFolder(OutputFolder):
     neighbours: Sequence[str] = ()
 
     def _claim(self) -> Claim:
-        return Claim(self.kind, dict.fromkeys(self.names))
+        return Claim(self.kind, dict.fromkeys((*self.names, JOB_FILE)))
 
     def _spares(self, given: Path) -> bool:
         if not same(self.path, given) and given.resolve().is_relative_to(self.path.resolve()):
@@ -196,6 +213,7 @@ class ResumableFolder(OutputFolder):
             claim = replace(claim, files={**earlier.files, **claim.files})
         if claim != earlier:
             claim.write(self.path)
+        keep_job(self.path)
         for one in [*files_below(self.path, claimed=False)]:
             if TEMPORARY.fullmatch(one.name) and claim.owns(one.as_posix()):
                 (self.path / one).unlink()
@@ -223,8 +241,25 @@ class ResumableFolder(OutputFolder):
         """Remove files of an earlier job that this one has not written again; name the rest."""
         earlier = read_claim(self.path)
         if earlier is not None:
-            self.remove(*(earlier.files.keys() - {*self.names}))
+            self.remove(*(earlier.files.keys() - {*self.names, JOB_FILE}))
         self._claim().write(self.path)
+
+
+@contextmanager
+def asked_for(command: str, job: Job) -> Iterator[None]:
+    """Keep ``job`` in every folder that is written meanwhile."""
+    token = ASKED.set({"command": command, "job": job.model_dump(mode="json")})
+    try:
+        yield
+    finally:
+        ASKED.reset(token)
+
+
+def keep_job(folder: Path) -> None:
+    """Write what the command was asked for into ``folder``; nothing in a call from Python."""
+    asked = ASKED.get()
+    if asked is not None:
+        write_json(folder / JOB_FILE, asked)
 
 
 def check_files(*paths: str | Path, inputs: Sequence[str | Path | None] = ()) -> None:

@@ -14,7 +14,7 @@ import pytest
 from output_verbs import tree
 
 from revocab import output
-from revocab.claim import CLAIM, Claim, read_claim, remove_own, sizes_below, strangers
+from revocab.claim import CLAIM, JOB_FILE, Claim, read_claim, remove_own, sizes_below, strangers
 from revocab.errors import RevocabError
 from revocab.output import OutputFolder, ResumableFolder
 
@@ -258,7 +258,7 @@ def test_files_of_an_earlier_job_go_when_the_next_one_is_finished(tmp_path):
     assert (first.path / "b/c").is_file()  # a killed job may still go on from it
     second.finish()
     assert [*tree(first.path)] == [CLAIM, "a"]
-    assert set(read_claim(first.path).files) == {"a", "d"}
+    assert set(read_claim(first.path).files) == {"a", "d", JOB_FILE}
 
 
 def test_parts_are_removed_and_other_jobs_folders_are_not(tmp_path):

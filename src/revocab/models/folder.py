@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab.claim import CLAIM
+from revocab.claim import CLAIM, JOB_FILE
 from revocab.errors import RevocabError
 from revocab.io import read_json
 from revocab.models.links import check_links, copy_present, link_problems
@@ -33,7 +33,14 @@ TOKENIZER_FILES = (
     "vocab.txt",
 )
 #: Files that this project writes beside a model and that describe only that folder.
-OWN_FILES = (CLAIM, "manifest.json", "provenance.json", "diagnostics.json", "trainer_state.json")
+OWN_FILES = (
+    CLAIM,
+    JOB_FILE,
+    "manifest.json",
+    "provenance.json",
+    "diagnostics.json",
+    "trainer_state.json",
+)
 #: Endings of a model folder's small files.
 _DOCUMENTS = (".json", ".md", ".txt", ".jinja", ".model")
 #: Names that nearly every decoder uses; others are looked up in the architecture.

@@ -97,6 +97,6 @@ def export(
         else:
             reason = f"too large for {dtype}, the source's dtype: save the source in float32"
         raise RevocabError(f"{target_folder}: not exported; not finite: {problem}; {reason}")
-    with OutputFolder(target_folder, KIND, [source_folder]).replaced() as temporary:
+    with OutputFolder(target_folder, KIND, [source_folder]).replaced(keeps_job=False) as temporary:
         model.save_pretrained(temporary, state_dict=state)
         copy_present(source_folder, COMPANIONS, temporary)
