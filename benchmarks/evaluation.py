@@ -63,7 +63,7 @@ def write_tasks(folder: Path, items: int) -> list[Path]:
     return paths
 
 
-def write_models(folder: Path, count: int) -> list[tuple[str, Path]]:
+def write_models(folder: Path, count: int) -> dict[int, Path]:
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import MistralConfig, MistralForCausalLM, PreTrainedTokenizerFast
@@ -92,19 +92,19 @@ def write_models(folder: Path, count: int) -> list[tuple[str, Path]]:
         num_key_value_heads=2,
         max_position_embeddings=512,
     )
-    written = []
-    for step in range(count):
+    written = {step: folder / f"step-{step:06d}" for step in range(count)}
+    for step, place in written.items():
         torch.manual_seed(step)
-        written.append((str(step), folder / f"step-{step:06d}"))
-        MistralForCausalLM(config).save_pretrained(written[-1][1])
-        fast.save_pretrained(written[-1][1])
+        MistralForCausalLM(config).save_pretrained(place)
+        fast.save_pretrained(place)
     return written
 
 
 def measure_ours(models, tasks, out: Path, share_contexts: bool | None) -> dict[str, float]:
     """Return seconds: in all, in the model, and what lies beside it per checkpoint."""
     from revocab.evaluation import harness
-    from revocab.evaluation.multiple_choice import Options, score_checkpoints
+    from revocab.evaluation.multiple_choice import score_checkpoints
+    from revocab.evaluation.options import Scoring
     from revocab.evaluation.shared_contexts import SharedContextLM
 
     harness.quiet()
@@ -121,7 +121,7 @@ def measure_ours(models, tasks, out: Path, share_contexts: bool | None) -> dict[
 
     SharedContextLM.loglikelihood = timed
     start = time.process_time()
-    score_checkpoints("benchmark", models, tasks, out, Options(share_contexts=share_contexts))
+    score_checkpoints("benchmark", models, tasks, out, Scoring(share_contexts=share_contexts))
     total = time.process_time() - start
     SharedContextLM.loglikelihood = original
     return {
@@ -140,11 +140,11 @@ def child_seconds(command: list[object]) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def measure_script(models: list[tuple[str, Path]], tasks: list[Path], out: Path) -> float:
+def measure_script(models: dict[int, Path], tasks: list[Path], out: Path) -> float:
     """Return the processor seconds of the rule's script over all checkpoints."""
     script = Path(__file__).resolve().parent.parent / "scripts" / "score_multiple_choice.py"
-    named = [part for step, folder in models for part in ("--model", f"{step}={folder}")]
-    named += [part for task in tasks for part in ("--task", task)]
+    named = ["--models", *(f"{step}={folder}" for step, folder in models.items())]
+    named += ["--tasks", *tasks]
     return child_seconds([script, "--run", "benchmark", "--device", "cpu", "--out", out, *named])
 
 
@@ -184,7 +184,8 @@ def main() -> None:
         found["script_seconds"] = round(whole, 2)
         found["overhead_with_start"] = round(whole / found["ours"]["seconds_in_model"], 3)
         if options.command_line:
-            runs = [measure_command_line(m, tasks) for _, m in models[: options.command_line]]
+            chosen = [*models.values()][: options.command_line]
+            runs = [measure_command_line(model, tasks) for model in chosen]
             found["command_line_runs"] = len(runs)
             found["command_line_seconds"] = round(sum(runs), 2)
             each = sum(runs) / len(runs)

@@ -65,7 +65,7 @@ def main():
 
     from revocab import io
     from revocab.training.packed_folder import pack_folder
-    from revocab.training.packing import PackingOptions
+    from revocab.training.packing import PackingJob
     from revocab.training.tokens import load_tokenizer
 
     texts, size = [], 0
@@ -86,10 +86,11 @@ def main():
 
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "packed")
-        packing = PackingOptions(sequence_length=options.sequence_length, rows=rows, seed=0)
+        shares, length = {"corpus": [1.0]}, options.sequence_length
+        packing = PackingJob(sequence_length=length, rows=rows, seed=0, shares=shares)
 
         def packed():
-            corpora = {"corpus": ((1.0,), options.corpus)}
+            corpora = {"corpus": options.corpus}
             pack_folder(options.tokenizer, corpora, packing, out, [options.corpus])
 
         actions = {
