@@ -47,7 +47,7 @@ def test_what_is_neither_here_nor_there_is_said(revocab, tmp_path):
     words = ["--target-tokenizer", "x", "--method", "fvt", "--out", tmp_path / "out"]
     done = revocab("init", "--source", "toys/none", *words)
     assert done.returncode == 1 and not (tmp_path / "out").exists()
-    assert "toys/none: no such folder here, and 'toys/none' does not exist" in done.stderr
+    assert "toys/none: no such folder here, and model 'toys/none' does not exist" in done.stderr
 
 
 def test_ids_are_told_from_paths():

@@ -17,7 +17,7 @@ from revocab.hub_errors import explain
 
 What = Literal["model", "tokenizer"]
 #: ``owner/name`` or ``owner/name@revision``.
-REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+(@[^@]+)?")
+REPOSITORY = re.compile(r"\w[\w.-]*/\w[\w.-]*(@[^@]+)?")
 #: No pickles, no code. Some repositories hold a second copy of the weights in another layout.
 TOKENIZER_PATTERNS = ("*.json", "*.jinja", "*.txt", "*.model", "*.tiktoken")
 PATTERNS = {
