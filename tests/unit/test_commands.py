@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import types
 from importlib import import_module
 from inspect import get_annotations
@@ -25,7 +27,7 @@ from revocab.errors import RevocabError
 from revocab.evaluation import options
 from revocab.evaluation.prompts import PromptJob
 from revocab.evaluation.tasks import TaskJob, TaskOptions
-from revocab.flags import leaves
+from revocab.flags import flag_of, leaves
 from revocab.initialise.fasttext import AuxiliaryJob, FastTextOptions
 from revocab.initialise.method import methods
 from revocab.initialise.options import InitJob, ScaleJob, ScaleOptions, check_options
@@ -96,6 +98,8 @@ def test_every_module_has_a_command_a_script_and_a_line_of_help(repository):
 def test_every_key_has_a_name_of_its_own(name):
     keys = [key for model in command(name).parts.values() for key, _ in leaves(model)]
     assert len({*keys, "out"}) == len(keys) + 1
+    parts = [key for model in command(name).parts.values() for key in model.model_fields]
+    assert len(set(parts)) == len(parts), "a part and a key of one name"
 
 
 @pytest.mark.parametrize("verb", entry.VERBS)
@@ -323,3 +327,38 @@ def call_time(repository):
         return min(found)
 
     return seconds
+
+
+# The docs ----------------------------------------------------------------------------------------
+
+
+def command_lines(text: str) -> list[str]:
+    """Return the calls of ``revocab`` in a page: in blocks of code, and between backticks."""
+    blocks = re.findall(r"^```\n(.*?)^```", text, re.M | re.S)
+    lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    lines += [part.replace("\n", " ") for part in re.findall(r"(?<!`)`([^`]+)`(?!`)", text)]
+    found = [re.match(r"\s*(?:\S+python -m )?revocab (\w+ --.*)", line) for line in lines]
+    return [one[1] for one in found if one]
+
+
+PAGES = ["README.md", *(f"docs/{name}.md" for name in (
+    "architecture", "methods", "tokenizers", "training", "vllm", "vocabulary", "world"
+))]  # fmt: skip
+
+
+def test_command_lines_of_the_docs_are_read(repository):
+    """Names of files may be made up, flags and choices may not."""
+    seen = 0
+    for page in PAGES:
+        for line in command_lines((repository / page).read_text()):
+            verb, *words = shlex.split(line, comments=True)
+            words = [word for word in words if word != "…"]
+            name = entry.VERBS.get(verb, verb)
+            if "…" in line or verb == "job":
+                parts = [*command(name).parts.values()]
+                known = {flag_of(key) for model in parts for key, _ in leaves(model)} | {"--out"}
+                assert {word for word in words if word.startswith("--")} <= known, f"{page}: {line}"
+            else:
+                assert read(command(name), verb, words).out, f"{page}: {line}"
+            seen += 1
+    assert seen >= 15
