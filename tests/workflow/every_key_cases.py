@@ -224,7 +224,7 @@ GENERATION: list[Case] = [
     one("evaluation.generation.engine", "vllm", "generate_text", "measure_efficiency"),
     one("evaluation.generation.max_new_tokens", 64, "generate_text"),
     # The longest length of the experiment is the context of a stand-in.
-    one("evaluation.generation.context_length", 4096, "generate_text", "build_stand_in"),
+    one("evaluation.generation.context_length", 1024, "generate_text"),
     ({"evaluation.generation.steps": ["last"], "tables.generation.steps": ["last"]},
      ["generate_text:main-sava", "generate_text:main-focus", "generate_text:second-mean"]),
     one("evaluation.generation.comet_model", "o/other", "score_comet"),
