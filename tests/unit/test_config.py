@@ -371,3 +371,15 @@ def test_ids_cannot_hold_what_joins_them(demo, section, name):
     values = copy.deepcopy(demo)
     values[section][name] = next(iter(values[section].values()))
     assert any(line.startswith(f"{section}.{name}") for line in problems(values))
+
+
+def test_a_text_longer_than_a_stand_ins_context(repository):
+    values = yaml.safe_load((repository / "config/demo.yaml").read_text(encoding="utf-8"))
+    values["models"]["mistral"]["pretrain"]["context_length"] = 300
+    values["recipes"]["adapt"]["sequence_length"] = 400
+    with pytest.raises(RevocabError) as caught:
+        validate(values, repository / "config/tasks")
+    key = "models.mistral.pretrain.context_length: 300 tokens, but"
+    for what in ("recipes.adapt.sequence_length is 400", "evaluation.generation.context_length is"):
+        assert any(f"{key} {what}" in one for one in caught.value.problems)
+    assert not any("recipes.pretrain" in one for one in caught.value.problems)

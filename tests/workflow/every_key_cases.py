@@ -161,6 +161,7 @@ MODELS: list[Case] = [
         family="llama", hidden_size=64, intermediate_size=96, layers=2, heads=4, kv_heads=1,
         tied=True,
     ),
+    one("models.built.pretrain.context_length", 4096, "build_stand_in:built"),
     one("models.built.pretrain.mixture", "even", "pack_tokens:source--even--pretrain"),
     one("models.built.pretrain.recipe", "adapt", "pack_tokens:source--sized--adapt",
         "pack_heldout:source--64"),
@@ -223,7 +224,6 @@ EVALUATION: list[Case] = [
 GENERATION: list[Case] = [
     one("evaluation.generation.engine", "vllm", "generate_text", "measure_efficiency"),
     one("evaluation.generation.max_new_tokens", 64, "generate_text"),
-    # The longest length of the experiment is the context of a stand-in.
     one("evaluation.generation.context_length", 1024, "generate_text"),
     ({"evaluation.generation.steps": ["last"], "tables.generation.steps": ["last"]},
      ["generate_text:main-sava", "generate_text:main-focus", "generate_text:second-mean"]),

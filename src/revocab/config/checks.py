@@ -159,6 +159,32 @@ def check_helper(
         )
 
 
+def check_lengths(experiment: Experiment) -> Iterator[str]:
+    """Yield a problem for every text that is longer than a stand-in's context."""
+    e = experiment
+    for name, model in e.models.items():
+        if model.pretrain is None:
+            continue
+        adapted = [group for group in e.runs.values() if group.source == name]
+        recipes = {model.pretrain.recipe, *(group.recipe for group in adapted)}
+        recipes |= {one.recipe for group in adapted for one in group.methods.values() if one.recipe}
+        lengths = {
+            f"recipes.{one}.sequence_length": e.recipes[one].sequence_length
+            for one in sorted(recipes)
+            if one in e.recipes
+        }
+        if adapted:
+            generated = e.evaluation.generation.context_length
+            lengths["evaluation.generation.context_length"] = generated
+        allowed = model.pretrain.context_length
+        for key, length in lengths.items():
+            if length > allowed:
+                yield (
+                    f"models.{name}.pretrain.context_length: {allowed} tokens, but {key} is"
+                    f" {length}; raise the first or lower the second"
+                )
+
+
 def check_recipes(experiment: Experiment) -> Iterator[str]:
     """Yield a problem for every warm-up or checkpoint interval longer than what it is part of."""
     for name, recipe in experiment.recipes.items():
@@ -272,6 +298,7 @@ def all_problems(experiment: Experiment, tasks_folder: Path) -> list[str]:
         check_mixtures,
         check_methods,
         check_recipes,
+        check_lengths,
         check_generation_steps,
         check_tables_and_figures,
         check_parallel,

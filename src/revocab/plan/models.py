@@ -20,13 +20,11 @@ def fetch_model(plan: Plan, model: str) -> Step:
 
 def build_stand_in(plan: Plan, model: str) -> Step:
     """Return the job that makes a random model of a shape."""
-    experiment = plan.experiment
-    given = experiment.models[model]
-    lengths = [recipe.sequence_length for recipe in experiment.recipes.values()]
+    given = plan.experiment.models[model]
     job = StandInJob(
         **given.pretrain.architecture.model_dump(),
-        context_length=max([*lengths, experiment.evaluation.generation.context_length]),
-        seed=experiment.seed,
+        context_length=given.pretrain.context_length,
+        seed=plan.experiment.seed,
     )
     inputs = {"tokenizer": plan.tokenizer(given.tokenizer)}
     return Step("build_stand_in", f"{plan.paths.model(model)}/untrained", job, inputs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Id, Line, exactly_one
 from revocab.models.parameters import Architecture
@@ -14,6 +14,7 @@ class Pretraining(Closed):
     architecture: Architecture
     mixture: Id
     recipe: Id
+    context_length: int = Field(default=2048, ge=16, description="positions of the model, in tokens")
 
 
 class Model(Closed):
