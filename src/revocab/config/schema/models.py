@@ -14,7 +14,7 @@ class Pretraining(Closed):
     architecture: Architecture
     mixture: Id
     recipe: Id
-    context_length: int = Field(default=2048, ge=16, description="positions of the model, in tokens")
+    context_length: int = Field(default=2048, ge=16, description="positions of the model")
 
 
 class Model(Closed):
