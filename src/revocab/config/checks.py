@@ -16,7 +16,9 @@ from revocab.config.check_tokenizers import check_tokenizers, tokenizer_referenc
 from revocab.config.check_unread import check_unread
 from revocab.config.expand import method_name
 from revocab.config.schema import Experiment, RunGroup, Source
+from revocab.corpora.source import matching
 from revocab.demoworld.parts import WORLD_PARTS
+from revocab.errors import RevocabError
 from revocab.initialise.method import methods
 from revocab.report.kind import figure_kinds, table_kinds
 from revocab.report.references import wrong_steps
@@ -266,11 +268,20 @@ def local_paths(experiment: Experiment) -> Iterator[tuple[str, str]]:
 def check_sources(experiment: Experiment, tasks_folder: Path) -> Iterator[str]:
     """Yield a problem for every file that is not there and every part the world does not have."""
     needs_root = False
+    patterns = [(key, one.pattern) for key, one in sources(experiment) if one.pattern]
     for key, path in local_paths(experiment):
         if "{data_root}" in path:
             needs_root = True
         elif not Path(path).exists():
             yield f"{key}: {path!r} does not exist; check the path or data_root"
+    for key, pattern in patterns:
+        if "{data_root}" in pattern:
+            needs_root = True
+            continue
+        try:
+            matching(pattern)
+        except RevocabError as error:
+            yield from (f"{key}.pattern: {one}" for one in error.problems)
     if needs_root:
         yield (
             "data_root: this experiment reads files under {data_root}, received none; "

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id, Job, Line
 from revocab.corpora.formats import checksum, data_files
-from revocab.corpora.source import Form, origin, place, read_rows
+from revocab.corpora.source import Form, check_number, names_of, origin, read_rows
 from revocab.errors import RevocabError
 from revocab.io import sha256, write_json, write_jsonl
 from revocab.output import OutputFolder
@@ -203,10 +203,11 @@ def prepare(files: Sequence[Path], job: CorpusJob, out: str | Path) -> dict[str,
 
 def described(form: Form, files: Sequence[Path]) -> dict[str, Any]:
     """Return what a manifest says of a source: names and checksums of files, or a Hub commit."""
+    check_number(form, files)
     if form.hub is not None:
         return {"label": form.hub.id, **origin(form)}
     if form.kind in ("pattern", "lines"):
-        return {"label": place(form, [Path(path.name) for path in files]), **origin(form, files)}
+        return {"label": ", ".join(names_of(files)), **origin(form, files)}
     (path,) = files
     data_files(path)  # its errors come before the checksum's
     return {"label": path.name, "file": path.name, "sha256": checksum(path)}

@@ -6,6 +6,7 @@ files beside it as inputs; :func:`read_rows` reads both.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -13,11 +14,10 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Id, Line, exactly_one
-from revocab.corpora.formats import file_rows
+from revocab.corpora.formats import checksum, file_rows
 from revocab.errors import RevocabError
 from revocab.hub import dataset_rows, resolve
 from revocab.hub_errors import explain_streamed
-from revocab.io import sha256
 
 Kind = Literal["world", "path", "pattern", "lines", "hub"]
 #: What rows may come from where they are read by :func:`read_rows`.
@@ -46,6 +46,8 @@ class HubData(Closed):
     def _one_way(self) -> HubData:
         if self.names is not None and self.name is not None:
             raise ValueError("name and names are both given; give one")
+        if self.names is None and self.join != "id":
+            raise ValueError(f"join: {self.join!r} joins the rows of 'names', which is not given")
         return self
 
 
@@ -142,6 +144,7 @@ def read_rows(
     ``files`` are the local files in the order of :meth:`Source.files`. Raises :class:`RevocabError`
     naming the place and what is wrong with it.
     """
+    check_number(form, files)
     if form.hub is not None:
         yield from hub_rows(form.hub, streaming=streaming)
     elif form.kind == "lines":
@@ -149,6 +152,21 @@ def read_rows(
     else:
         for file in files:
             yield from file_rows(file)
+
+
+def check_number(form: Form, files: Sequence[Path]) -> None:
+    """Raise :class:`RevocabError` unless there are as many files as a source has."""
+    given = ", ".join(map(str, files)) or "none"
+    if form.kind == "hub":
+        fits, due = not files, "no file, for its rows come from the Hub"
+    elif form.kind == "lines":
+        fits, due = len(files) == len(form.languages), "a file for each language"
+    elif form.kind == "pattern":
+        fits, due = bool(files), "at least one file"
+    else:
+        fits, due = len(files) == 1, "one file or folder"
+    if not fits:
+        raise RevocabError(f"source of kind {form.kind!r}: files received: {given}; give {due}")
 
 
 def read_numbered(form: Form, files: Sequence[Path] = (), limit: int | None = None) -> list[dict]:
@@ -170,10 +188,20 @@ def place(form: Form, files: Sequence[Path] = ()) -> str:
 def origin(form: Form, files: Sequence[Path] = ()) -> dict[str, Any]:
     """Return where a source's rows come from: files with their hashes, or a Hub commit."""
     if form.hub is None:
-        return {"files": {Path(path).name: sha256(path) for path in files}}
+        check_number(form, files)
+        return {"files": dict(zip(names_of(files), map(checksum, files), strict=True))}
     found = resolve(form.hub.id, form.hub.revision, "dataset")
     names = {"names": form.hub.names} if form.hub.names else {"name": form.hub.name}
     return {**found, **names, "split": form.hub.split}
+
+
+def names_of(files: Sequence[Path]) -> list[str]:
+    """Return what files are called: their names or, where two share one, the paths that differ."""
+    names = [Path(file).name for file in files]
+    if len(set(names)) == len(names):
+        return names
+    above = os.path.commonpath([Path(file).parent for file in files])
+    return [Path(file).relative_to(above).as_posix() for file in files]
 
 
 def hub_rows(hub: HubData, *, streaming: bool = False) -> Iterator[dict[str, Any]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from revocab.config import read
 from revocab.errors import RevocabError
+from revocab.flags import Parser
+from revocab.plan.evaluation import comet_models
 from revocab.plan.plan import Plan, steps
 
 
@@ -17,7 +18,7 @@ def show_job(words: Sequence[str]) -> str:
 
     Raises :class:`RevocabError` for a rule or id that the experiment does not have.
     """
-    parser = argparse.ArgumentParser(prog="revocab job", description=__doc__)
+    parser = Parser(prog="revocab job", description=__doc__)
     parser.add_argument("rule", help=f"one of {', '.join(sorted(steps()))}")
     parser.add_argument("wildcards", nargs="*", metavar="NAME=VALUE", help="such as run=demo-sava")
     parser.add_argument("--configfile", type=Path, default=Path("config/demo.yaml"))
@@ -26,8 +27,9 @@ def show_job(words: Sequence[str]) -> str:
     plan = Plan(read(given.configfile, **pairs(given.config)))
     wildcards = pairs(given.wildcards)
     try:
+        check_ids(plan, given.rule, wildcards)
         step = plan.step(given.rule, **wildcards)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         # A missing section is None, a missing id a KeyError, a missing wildcard a TypeError.
         shown = " ".join(f"{name}={value}" for name, value in wildcards.items()) or "nothing"
         raise RevocabError(
@@ -35,6 +37,23 @@ def show_job(words: Sequence[str]) -> str:
             " the ids of the experiment file as NAME=VALUE"
         ) from None
     return shlex.join(["python", f"scripts/{step.command}.py", *step.arguments()])
+
+
+def check_ids(plan: Plan, rule: str, wildcards: Mapping[str, str]) -> None:
+    """Raise ``ValueError`` for an id that is another kind of thing than the rule is for."""
+    made = {
+        "fetch_model": plan.fetched,
+        "build_stand_in": plan.stand_ins,
+        "pretrain_stand_in": plan.stand_ins,
+        "init_embeddings": plan.trained,
+        "adapt_model": plan.trained,
+        "score_comet": [run.id for run in plan.evaluated()] if comet_models(plan) else [],
+    }
+    pairs_of = [f"{source}--{target}" for source, target in plan.intersections]
+    if rule == "intersect_vocabularies" and "--".join(wildcards.values()) not in pairs_of:
+        raise ValueError(f"known: {', '.join(pairs_of)}")
+    if rule in made and not {*wildcards.values()} <= {*made[rule]}:
+        raise ValueError(f"known: {', '.join(made[rule]) or 'none'}")
 
 
 def pairs(words: Sequence[str]) -> dict[str, str]:

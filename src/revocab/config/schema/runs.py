@@ -25,8 +25,8 @@ class RunMethod(BaseModel):
 
     @property
     def options(self) -> dict[str, Any]:
-        """Return the keys that belong to the method itself."""
-        return dict(self.model_extra or {})
+        """Return the keys that belong to the method itself; null stands for the default."""
+        return {key: value for key, value in (self.model_extra or {}).items() if value is not None}
 
 
 class RunGroup(Closed):
