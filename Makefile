@@ -5,7 +5,7 @@ VENV   ?= .venv
 CORES  ?= 2
 BIN    := $(VENV)/bin
 
-# vLLM pins the libraries it stands on, so it lives apart. With a GPU: make vllm VLLM=vllm==0.32.0
+# vLLM pins the libraries it stands on, so it has an environment of its own. With a GPU: make vllm VLLM=vllm==0.32.0
 VENV_VLLM ?= .venv-vllm
 
 # unbabel-comet needs transformers 4 and numpy 1.

@@ -1,4 +1,4 @@
-"""Revocab: swap the vocabulary of a pretrained language model; measure what it costs and wins.
+"""Revocab: swap the vocabulary of a pretrained language model; measure what it gains and costs.
 
 Shape suffixes used in tensor names throughout the package:
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 class RevocabError(Exception):
-    """Something the user can mend: every problem found, each in one line.
+    """Something the user can fix: every problem found, each in one line.
 
     A line names the key or file, the value received, what is allowed, and the next step.
     """

@@ -265,7 +265,7 @@ def keep_job(folder: Path) -> None:
 def check_files(*paths: str | Path, inputs: Sequence[str | Path | None] = ()) -> None:
     """Raise :class:`RevocabError` unless single files may be written to ``paths``.
 
-    A file that is there is written anew, but never an input, a folder, a link, or a file that a
+    A file that is there is written again, but never an input, a folder, a link, or a file that a
     claimed folder counts as its own.
     """
     problems = []

@@ -138,7 +138,7 @@ class TimedVllm:
             temperature=0.0, max_tokens=new_tokens, ignore_eos=True, detokenize=False
         )
         requests = [{"prompt_token_ids": prompt} for prompt in prompts]
-        if not self.engine.model.reset_prefix_cache():  # every repeat reads the prompts anew
+        if not self.engine.model.reset_prefix_cache():  # every repeat reads the prompts again
             raise RuntimeError("vLLM kept what it had read; times would be too good")
         start = time.perf_counter()
         results = self.engine.model.generate(requests, settings, use_tqdm=False)

@@ -14,7 +14,7 @@ so that an answer is one line and the first blank line ends it:
 
 Copying is laid out as translation is, with labels of its own (:mod:`revocab.evaluation.copying`).
 Shots are drawn per item with a seed that depends on the task and the item alone: every checkpoint
-sees the same prompts. (The release drew them anew in each run.)
+sees the same prompts. (The release drew them again in each run.)
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def check_direction(kind: str, direction: Sequence[str]) -> None:
 
 
 def clean_rows(rows: Sequence[Row], kind: Kind, direction: Sequence[str], where: str) -> list[Row]:
-    """Return the rows with only what a prompt needs; rows with an empty field are left out, aloud.
+    """Return the rows with only what a prompt needs; a row with an empty field is left out, and said.
 
     Raises :class:`RevocabError` if a row lacks a field altogether, or if no row is left.
     """

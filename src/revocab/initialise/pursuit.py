@@ -55,16 +55,16 @@ def orthogonal_pursuit(
         chosen_NSK = rows_NX.new_empty(rows, size, len(atoms_KX))
     for step in range(size):
         if gram_KK is None:
-            likeness_NK = residual_NX @ atoms_KX.T
+            similarity_NK = residual_NX @ atoms_KX.T
         else:
             fit_N1S = _solve(factor_NSS[:, :step, :step], shares_NS[:, :step])[:, None]
-            likeness_NK = torch.baddbmm(first_NK[:, None], fit_N1S, chosen_NSK[:, :step], alpha=-1)[
-                :, 0
-            ]
-        likeness_NK = likeness_NK.abs_()
-        if step:  # an atom is taken once; rounding leaves it a little likeness
-            likeness_NK.scatter_(1, index_NS[:, :step], -1.0)
-        best_N = likeness_NK.argmax(dim=1)
+            similarity_NK = torch.baddbmm(
+                first_NK[:, None], fit_N1S, chosen_NSK[:, :step], alpha=-1
+            )[:, 0]
+        similarity_NK = similarity_NK.abs_()
+        if step:  # an atom is taken once; rounding leaves it a little similarity
+            similarity_NK.scatter_(1, index_NS[:, :step], -1.0)
+        best_N = similarity_NK.argmax(dim=1)
         index_NS[:, step] = best_N
         if gram_KK is not None:
             chosen_NSK[:, step] = gram_KK[best_N]

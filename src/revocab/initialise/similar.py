@@ -1,4 +1,4 @@
-"""Rows as weighted means of source rows, weighted by likeness in another space, block by block.
+"""Rows as weighted means of source rows, weighted by similarity in another space, block by block.
 
 The shared ground of clp, wechsel, focus, ofa and similarity. Suffixes: N tokens to fill, K
 candidates whose source rows are combined, A width of the space in which tokens are compared.

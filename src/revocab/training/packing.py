@@ -129,7 +129,7 @@ def token_stream(
 ) -> Iterator[list[int]]:
     """Yield the ids of one document after another until ``count.rows`` rows are full.
 
-    ``read`` opens the corpus anew on each call. ``count`` is filled on the way, and ``starts`` with
+    ``read`` opens the corpus again on each call. ``count`` is filled on the way, and ``starts`` with
     the place in the stream where each document begins. The last document
     is cut at the budget. Raises :class:`RevocabError` if the corpus ends first and may not repeat.
     """

@@ -80,7 +80,7 @@ class Stage(Closed):
                 re.compile(pattern)
             except re.error as error:
                 raise ValueError(
-                    f"{pattern!r} is no regular expression ({error}); name a group or mend it"
+                    f"{pattern!r} is no regular expression ({error}); name a group or correct it"
                 ) from None
         return self
 

@@ -237,7 +237,7 @@ def train(run: Run) -> dict[str, Any]:
             raise
         cause = getattr(error, "strerror", None) or f"a file could not be written ({error})"
         raise RevocabError(
-            f"{run.out}: {cause}; the last good state is kept: mend the cause"
+            f"{run.out}: {cause}; the last good state is kept: fix the cause"
             " and run the same command again to go on from it"
         ) from error
     if tables is None:

@@ -252,7 +252,7 @@ class RecipeTrainer(Trainer):
         return norm
 
     def floating_point_ops(self, inputs: Any) -> int:
-        """Return 0: counting parameters anew at every step costs time and is not used."""
+        """Return 0: counting parameters again at every step costs time and is not used."""
         return 0
 
     def whole_weights(self) -> dict[str, torch.Tensor]:

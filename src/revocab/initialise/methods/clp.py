@@ -1,4 +1,4 @@
-"""CLP: a new row is a weighted mean of shared source rows, weighted by likeness in the helper."""
+"""CLP: a new row is a weighted mean of shared source rows, weighted by similarity in the helper."""
 
 from __future__ import annotations
 
