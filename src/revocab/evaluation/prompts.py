@@ -121,7 +121,7 @@ def check_direction(kind: str, direction: Sequence[str]) -> None:
 
 
 def clean_rows(rows: Sequence[Row], kind: Kind, direction: Sequence[str], where: str) -> list[Row]:
-    """Return the rows with only what a prompt needs; a row with an empty field is left out, and said.
+    """Return the rows with only what a prompt needs, without rows that have an empty field: said.
 
     Raises :class:`RevocabError` if a row lacks a field altogether, or if no row is left.
     """
