@@ -130,7 +130,8 @@ def token_stream(
     """Yield the ids of one document after another until ``count.rows`` rows are full.
 
     ``read`` opens the corpus again on each call. ``count`` is filled on the way, and ``starts``
-    with the place in the stream where each document begins. The last document is cut at the budget. Raises :class:`RevocabError` if the corpus ends first and may not repeat.
+    with the place in the stream where each document begins. The last document is cut at the budget.
+    Raises :class:`RevocabError` if the corpus ends first and may not repeat.
     """
     before, after = _specials(tokenizer, options)
     budget = count.rows * options.sequence_length
