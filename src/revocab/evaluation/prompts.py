@@ -121,7 +121,7 @@ def check_direction(kind: str, direction: Sequence[str]) -> None:
 
 
 def clean_rows(rows: Sequence[Row], kind: Kind, direction: Sequence[str], where: str) -> list[Row]:
-    """Return the rows with what a prompt needs; those with an empty field are left out, and counted.
+    """Return the rows with what a prompt needs; those with an empty field are left out and counted.
 
     Raises :class:`RevocabError` if a row lacks a field altogether, or if no row is left.
     """
