@@ -78,26 +78,3 @@ def results_parser(
         )
     parser.add_argument("--out", type=Path, required=True, help=out)
     return parser
-
-
-def named(convert: Callable[[str], object] = str) -> Callable[[str], tuple[str, object]]:
-    """Return an argparse type for ``NAME=VALUE`` that gives ``(NAME, convert(VALUE))``."""
-
-    def parse(text: str) -> tuple[str, object]:
-        name, mark, value = text.partition("=")
-        if not (name and mark and value):
-            raise argparse.ArgumentTypeError(f"{text!r}: expected NAME=VALUE")
-        return name, convert(value)
-
-    return parse
-
-
-named_path = named(Path)
-
-
-def named_last(text: str) -> tuple[str, str]:
-    """Argparse type for ``TEXT=NAME`` whose text may hold ``=``: ``(TEXT, NAME)``."""
-    content, mark, name = text.rpartition("=")
-    if not (content and mark and name):
-        raise argparse.ArgumentTypeError(f"{text!r}: expected SPELLING=ROLE")
-    return content, name

@@ -334,10 +334,10 @@ def call_time(repository):
 
 def command_lines(text: str) -> list[str]:
     """Return the calls of ``revocab`` in a page: in blocks of code, and between backticks."""
-    blocks = re.findall(r"^```\n(.*?)^```", text, re.M | re.S)
+    blocks = re.split(r"^ *```.*$", text, flags=re.M)[1::2]
     lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
     lines += [part.replace("\n", " ") for part in re.findall(r"(?<!`)`([^`]+)`(?!`)", text)]
-    found = [re.match(r"\s*(?:\S+python -m )?revocab (\w+ --.*)", line) for line in lines]
+    found = [re.match(r"\s*(?:\S+python -m |\S+/)?revocab (\w+ --.*)", line) for line in lines]
     return [one[1] for one in found if one]
 
 
@@ -354,7 +354,7 @@ def test_command_lines_of_the_docs_are_read(repository):
             verb, *words = shlex.split(line, comments=True)
             words = [word for word in words if word != "…"]
             name = entry.VERBS.get(verb, verb)
-            if "…" in line or verb == "job":
+            if "…" in line or "$(" in line or verb == "job":
                 parts = [*command(name).parts.values()]
                 known = {flag_of(key) for model in parts for key, _ in leaves(model)} | {"--out"}
                 assert {word for word in words if word.startswith("--")} <= known, f"{page}: {line}"

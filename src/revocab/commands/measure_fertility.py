@@ -19,7 +19,7 @@ class Inputs(Closed):
     corpora: dict[Id, Path] = Field(
         min_length=1, description="prepared corpora, by id; their train split is measured"
     )
-    parallel: list[Path] = Field(
+    parallel_files: list[Path] = Field(
         default_factory=list, description="files that say the same in several languages"
     )
 
@@ -28,7 +28,7 @@ def run(inputs: Inputs, job: FertilityJob, machine: Nothing, out: Path) -> None:
     """Write the report's folder."""
     from revocab.vocabulary.fertility import fertility_of_folders
 
-    fertility_of_folders(inputs.tokenizers, inputs.corpora, out, job, inputs.parallel)
+    fertility_of_folders(inputs.tokenizers, inputs.corpora, out, job, inputs.parallel_files)
 
 
 COMMAND = Command(run, job=FertilityJob, inputs=Inputs)

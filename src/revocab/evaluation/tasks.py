@@ -210,7 +210,7 @@ def build_task(
             config["dataset_kwargs"] = {"revision": hub.revision}
     elif "dataset_path" not in config and "task" not in config:
         raise RevocabError(
-            f"{template_path}: the template names no data set; give --data FILE or --hub ID"
+            f"{template_path}: the template names no data set; give --data FILE or --hub.id ID"
         )
     return name_task(task, config)
 

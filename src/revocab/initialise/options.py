@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
-import yaml
 from pydantic import Field, ValidationError
 
 from revocab.closed import Closed, Id, Job, Line
@@ -54,14 +52,6 @@ def find_method(name: str) -> Method:
     if name not in methods():
         raise RevocabError(f"method {name!r}: unknown; allowed are {', '.join(methods())}")
     return methods()[name]
-
-
-def parse_options(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Turn ``("anchors", "200")`` into ``{"anchors": 200}``: values are read as YAML scalars.
-
-    YAML 1.1 reads ``1e-3`` as text; pydantic turns it into the number that the option wants.
-    """
-    return {name: yaml.safe_load(value) for name, value in pairs}
 
 
 def check_options(method: Method, given: dict[str, Any]) -> Options:

@@ -50,7 +50,7 @@ def measure_fertility(plan: Plan) -> Step:
     inputs = {
         "tokenizers": {one: plan.tokenizer(one) for one in given.tokenizers},
         "corpora": plan.corpora(given.corpora),
-        "parallel": plan.source(parallel.source) if parallel else [],
+        "parallel_files": plan.source(parallel.source) if parallel else [],
     }
     return Step("measure_fertility", plan.paths.fertility, job, inputs)
 

@@ -141,5 +141,5 @@ def check_stages(manifest: Mapping[str, Any], settings: Settings) -> None:
         )
         raise RevocabError(
             f"packed rows are mixed for the stages {rows} (rows), but the recipe's are {wanted};"
-            " pack again with --stage for each"
+            " pack again with --stages"
         )
