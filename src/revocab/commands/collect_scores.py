@@ -4,20 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import Field
-
-from revocab.closed import Job
 from revocab.command import Command, Nothing
-from revocab.report.inputs import ResultsFolder
-
-
-class ScoresJob(Job):
-    """Which metrics stand for which families."""
-
-    metric: dict[str, str] = Field(
-        default_factory=dict,
-        description="FAMILY=METRIC, acc or acc_norm, in place of the usual one",
-    )
+from revocab.report.inputs import ResultsFolder, ScoresJob
 
 
 def run(inputs: ResultsFolder, job: ScoresJob, machine: Nothing, out: Path) -> None:

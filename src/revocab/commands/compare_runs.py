@@ -4,20 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import Field
-
-from revocab.closed import Id, Job, Step
 from revocab.command import Command, Nothing
-from revocab.evaluation.options import SignificanceOptions
+from revocab.evaluation.options import ComparisonJob
 from revocab.report.inputs import ResultsFolder
-
-
-class ComparisonJob(SignificanceOptions, Job):
-    """Which runs are compared when."""
-
-    group: Id
-    steps: list[Step] = Field(min_length=1, description="first, last or a number")
-    seed: int = 17
 
 
 def run(inputs: ResultsFolder, job: ComparisonJob, machine: Nothing, out: Path) -> None:

@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import Field
-
-from revocab.closed import Job
 from revocab.command import Command, Nothing
-from revocab.models.parameters import ParameterCount
-
-
-class ParametersJob(Job):
-    """The models to count, one row each."""
-
-    models: list[ParameterCount] = Field(default_factory=list, description="label, size, shape")
+from revocab.models.parameters import ParametersJob
 
 
 def run(inputs: Nothing, job: ParametersJob, machine: Nothing, out: Path) -> None:

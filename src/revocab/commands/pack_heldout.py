@@ -6,9 +6,10 @@ from pathlib import Path
 
 from pydantic import Field
 
-from revocab.closed import Closed, Id, Job
+from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
 from revocab.models.given import tokenizer_field
+from revocab.training.heldout import HeldoutJob
 
 
 class Inputs(Closed):
@@ -16,12 +17,6 @@ class Inputs(Closed):
 
     tokenizer: Path = tokenizer_field("tokenizer folder")
     corpora: dict[Id, Path] = Field(min_length=1, description="prepared corpora, by id")
-
-
-class HeldoutJob(Job):
-    """What decides the windows beside their text."""
-
-    sequence_length: int = Field(ge=2, description="tokens in a window")
 
 
 def run(inputs: Inputs, job: HeldoutJob, machine: Nothing, out: Path) -> None:

@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from pydantic import Field
-
-from revocab.closed import Job
 from revocab.command import Command, Nothing
-
-
-class ExperimentJob(Job):
-    """An experiment with every default, and its runs."""
-
-    experiment: dict[str, Any]
-    runs: list[dict[str, Any]] = Field(default_factory=list)
+from revocab.report.inputs import ExperimentJob
 
 
 def run(inputs: Nothing, job: ExperimentJob, machine: Nothing, out: Path) -> None:

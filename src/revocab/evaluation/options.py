@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from revocab.closed import Closed, Id, Job, Line
+from revocab.closed import Closed, Id, Job, Line, Step
 
 Engine = Literal["auto", "transformers", "vllm"]
 
@@ -145,3 +145,11 @@ class SignificanceOptions(Closed):
     """How runs of a group are compared item by item."""
 
     resamples: int = Field(default=1000, ge=100)
+
+
+class ComparisonJob(SignificanceOptions, Job):
+    """Which runs are compared when."""
+
+    group: Id
+    steps: list[Step] = Field(min_length=1, description="first, last or a number")
+    seed: int = 17

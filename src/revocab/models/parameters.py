@@ -56,6 +56,12 @@ class ParameterCount(Closed):
     architecture: Architecture
 
 
+class ParametersJob(Job):
+    """The models to count, one row each."""
+
+    models: list[ParameterCount] = Field(default_factory=list, description="label, size, shape")
+
+
 def model_config(
     architecture: Architecture, vocabulary_size: int, **keys: object
 ) -> PretrainedConfig:

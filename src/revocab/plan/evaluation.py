@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from revocab.analyse.similarity import SimilarityJob, SimilarityOptions
-from revocab.commands.compare_runs import ComparisonJob
-from revocab.commands.count_parameters import ParametersJob
 from revocab.config.expand import Run
 from revocab.evaluation.options import (
     CometJob,
+    ComparisonJob,
     EfficiencyJob,
     EfficiencyOptions,
     GenerationJob,
@@ -21,6 +20,7 @@ from revocab.evaluation.options import (
 from revocab.evaluation.prompts import PromptJob
 from revocab.evaluation.tasks import TaskJob, TaskOptions
 from revocab.initialise.options import ScaledMethod, ScaleJob, ScaleOptions
+from revocab.models.parameters import ParametersJob
 from revocab.plan.paths import MANIFEST
 from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Step

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from revocab.closed import Job
-from revocab.commands.collect_scores import ScoresJob
-from revocab.commands.write_experiment import ExperimentJob
 from revocab.config.expand import as_json
 from revocab.config.reads import read_by
 from revocab.plan.evaluation import comet_models
 from revocab.plan.paths import MANIFEST
 from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Step
+from revocab.report.inputs import ExperimentJob, ScoresJob
 from revocab.report.kind import (
     FIGURE_ENDINGS,
     TABLE_ENDINGS,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from revocab.commands.pack_heldout import HeldoutJob
 from revocab.config.expand import stage_mixtures
 from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Step
+from revocab.training.heldout import HeldoutJob
 from revocab.training.packing import PackingJob
 from revocab.training.recipe import PackingOptions, TrainingOptions
 from revocab.training.settings import Settings

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field
 
-from revocab.closed import Closed
+from revocab.closed import Closed, Job
 
 
 class ResultsFolder(Closed):
@@ -24,3 +25,19 @@ class ResultsAndResources(ResultsFolder):
     resources: Path | None = Field(
         default=None, description="none: resources/EXPERIMENT beside the results"
     )
+
+
+class ScoresJob(Job):
+    """Which metrics stand for which families."""
+
+    metric: dict[str, str] = Field(
+        default_factory=dict,
+        description="FAMILY=METRIC, acc or acc_norm, in place of the usual one",
+    )
+
+
+class ExperimentJob(Job):
+    """An experiment with every default, and its runs."""
+
+    experiment: dict[str, Any]
+    runs: list[dict[str, Any]] = Field(default_factory=list)

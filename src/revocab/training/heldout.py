@@ -7,12 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import Field
+
+from revocab.closed import Job
 from revocab.errors import RevocabError
 from revocab.output import OutputFolder
 from revocab.training.tokens import Document, TextTokenizer, count_bytes, tokenise
 
 if TYPE_CHECKING:
     import numpy as np
+
+
+class HeldoutJob(Job):
+    """What decides the windows beside their text."""
+
+    sequence_length: int = Field(ge=2, description="tokens in a window")
 
 
 @dataclass
