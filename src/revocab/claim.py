@@ -106,6 +106,21 @@ def is_whole(folder: Path) -> bool:
     return claim is not None and all((folder / name).is_file() for name in claim.files)
 
 
+def is_unborn(folder: Path) -> bool:
+    """Return whether a folder was made for a job that was killed before its claim stood there.
+
+    It has a temporary name and holds nothing, or nothing but the claim under a temporary name.
+    """
+    match = TEMPORARY.fullmatch(folder.name)
+    if match is None or match["state"] != "part" or folder.is_symlink() or not folder.is_dir():
+        return False
+    inside = [(TEMPORARY.fullmatch(one.name), one) for one in folder.iterdir()]
+    return all(
+        found is not None and found["name"] == CLAIM and one.is_file() and not one.is_symlink()
+        for found, one in inside
+    )
+
+
 def files_below(folder: Path, *, claimed: bool = True) -> Iterator[Path]:
     """Yield every file and link below ``folder``, in order, relative to it; links are not followed.
 

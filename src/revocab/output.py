@@ -8,6 +8,7 @@ an input, a folder around an input, the current folder or one above it.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -22,6 +23,8 @@ from revocab.claim import (
     TEMPORARY,
     Claim,
     files_below,
+    is_alive,
+    is_unborn,
     read_claim,
     remove_empty,
     remove_own,
@@ -199,7 +202,7 @@ class ResumableFolder(OutputFolder):
             if inner is not None:
                 if inner.kind == self.parts.get(one.parent.as_posix()):
                     found += [f"{name}/{file}" for file in strangers(folder / one, inner)]
-            elif not (own.owns(name) or beside.owns(name)):
+            elif not (own.owns(name) or beside.owns(name) or is_unborn((folder / one).parent)):
                 found.append(name)
         return found
 
@@ -335,12 +338,20 @@ def is_same_job(folder: Path, claim: Claim) -> bool:
 def make_room(temporary: Path) -> None:
     """Make an empty folder; of one that is there nothing but a claim's own files goes."""
     remove_own(temporary)
+    if is_unborn(temporary):
+        shutil.rmtree(temporary)
     free = temporary.is_dir() and not temporary.is_symlink() and not any(temporary.iterdir())
     if os.path.lexists(temporary) and not free:
         raise RevocabError(
             f"{temporary}: in the way, and not known to be left by this command; remove it"
         )
     temporary.mkdir(exist_ok=True)
+
+
+def is_alive_in(match: re.Match[str]) -> bool:
+    """Return whether the process that a temporary name tells of runs here, and is another one."""
+    process = int(match["process"] or 0)
+    return bool(process) and process != os.getpid() and is_alive(process)
 
 
 def clear_leftovers(parent: Path, name: str | None = None) -> None:
@@ -350,6 +361,9 @@ def clear_leftovers(parent: Path, name: str | None = None) -> None:
     """
     for one in sorted(parent.glob(".*")):
         match, claim = TEMPORARY.fullmatch(one.name), read_claim(one)
+        if is_unborn(one) and name in (None, match["name"]) and not is_alive_in(match):
+            shutil.rmtree(one)
+            continue
         if match is None or claim is None or name not in (None, match["name"]):
             continue
         if match["state"] == "part":

@@ -304,3 +304,33 @@ def test_a_disk_that_fills_while_claiming(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space"):
         fill(tmp_path / "out", "a")
     assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("content", [(), ("..revocab.json.17.part",)])
+def test_a_job_killed_before_its_claim_stood_is_no_hindrance(tmp_path, content):
+    """The folder beside the output, and a part of a folder that is written in place."""
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    part = f".step-000007.{dead.pid}.part"
+    folder = held(tmp_path / "out", "a", parts={"parts": "part"})
+    for place in (folder.path / "parts" / part, tmp_path / f".whole.{dead.pid}.part"):
+        place.mkdir(parents=True)
+        for name in content:
+            (place / name).write_text("{")
+    folder.check()
+    folder.hold()
+    assert not (folder.path / "parts" / part).exists()
+    whole = OutputFolder(tmp_path / "whole", "thing")
+    with whole.replaced() as made:
+        (made / "x").write_text("x")
+    assert not (tmp_path / f".whole.{dead.pid}.part").exists()
+
+
+def test_a_folder_of_the_user_with_such_a_name_is_left_alone(tmp_path):
+    folder = held(tmp_path / "out", "a", parts={"parts": "part"})
+    mine = folder.path / "parts" / ".step-000007.17.part"
+    mine.mkdir(parents=True)
+    (mine / "notes.txt").write_text("mine")
+    with pytest.raises(RevocabError, match=r"notes\.txt"):
+        folder.check()
+    assert (mine / "notes.txt").read_text() == "mine"
