@@ -51,7 +51,8 @@ def test_a_model_is_adapted_by_the_wheel_alone(toys, tmp_path):
     assert run("-c", "import revocab; print(revocab.__file__)").startswith(str(contents))
     run(
         *("-m", "revocab", "init", "--source", str(toys / "untied")),
-        *("--target-tokenizer", str(toys / "target-tokenizer"), "--method", "fvt", "--out", "adapted"),
+        *("--target-tokenizer", str(toys / "target-tokenizer")),
+        *("--method", "fvt", "--out", "adapted"),
     )
     assert (elsewhere / "adapted" / "model.safetensors").is_file()
     assert (elsewhere / "adapted" / "diagnostics.png").is_file()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import yaml
 from pydantic import ValidationError
 
+from revocab import yaml_file
 from revocab.closed import problems_of, unknown
 from revocab.config.checks import all_problems
 from revocab.config.schema import Experiment
@@ -36,16 +38,21 @@ def substitute(value: Any, data_root: str) -> Any:
     return value
 
 
-def validate(values: dict[str, Any], tasks_folder: Path = TASKS_FOLDER) -> Experiment:
+def validate(
+    values: dict[str, Any], tasks_folder: Path = TASKS_FOLDER, files: Iterable[str | Path] = ()
+) -> Experiment:
     """Return the experiment that ``values`` describe.
 
+    ``files`` are those that the values were read from; a key that stands twice in one is a problem.
     Raises :class:`RevocabError` with every problem found: unknown keys and wrong types first; where
     the shape is right, also dangling ids, sums, impossible combinations and missing files.
     """
     root = values.get("data_root")
     if root is not None:
         values = substitute(values, str(root))
+    repeated = [problem for file in files for problem in repeated_in(Path(file))]
     values, problems = with_named_recipes(values, tasks_folder.parent / RECIPES)
+    problems = repeated + problems
     try:
         experiment = Experiment.model_validate(values)
     except ValidationError as error:
@@ -56,6 +63,14 @@ def validate(values: dict[str, Any], tasks_folder: Path = TASKS_FOLDER) -> Exper
     if problems:
         raise RevocabError(problems)
     return experiment
+
+
+def repeated_in(file: Path) -> list[str]:
+    """Return a problem for each key that stands twice in a file that Snakemake has read."""
+    try:
+        return yaml_file.read(file)[1]
+    except (FileNotFoundError, UnicodeDecodeError, yaml.YAMLError):
+        return []  # an address, or JSON that is no YAML
 
 
 def with_named_recipes(values: dict[str, Any], folder: Path) -> tuple[dict[str, Any], list[str]]:
@@ -100,9 +115,9 @@ def named_recipe(
         given = {one: value for one, value in rest.items() if one not in ("tokens", "share")}
         checked = laid_over(UNKNOWN_RECIPE, {**given, **UNKNOWN_LENGTH})
         return checked, [f"{key}.from: no recipe {source!r} (known: {known})"]
-    base = yaml.safe_load(file.read_text(encoding="utf-8"))
+    base, problems = yaml_file.read(file)
     known = [stage["name"] for stage in base.get("stages", ())]
-    problems = [
+    problems += [
         unknown(f"{key}.stages", one, known, f"stage in recipe {source!r} named")
         for one in by_name
         if one not in known
@@ -146,11 +161,11 @@ def salvageable_problems(
 def read(path: str | Path, **overrides: Any) -> Experiment:
     """Read and validate an experiment file; ``overrides`` replace top-level keys."""
     try:
-        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        values, _ = yaml_file.read(Path(path))
     except FileNotFoundError:
         raise RevocabError(f"{path}: no such file") from None
     except yaml.YAMLError as error:
         raise RevocabError(f"{path}: not valid YAML ({error})") from None
     if not isinstance(values, dict):
         raise RevocabError(f"{path}: expected a mapping of keys, received {type(values).__name__}")
-    return validate({**values, **overrides})
+    return validate({**values, **overrides}, files=[path])

@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import Field
 
+from revocab import yaml_file
 from revocab.closed import Closed, Id, Job, Line
 from revocab.corpora.source import HubData
 from revocab.errors import RevocabError
@@ -50,7 +51,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     import yaml
 
     try:
-        value = yaml.safe_load(path.read_text(encoding="utf-8"))
+        value, repeated = yaml_file.read(path)
     except FileNotFoundError:
         near = difflib.get_close_matches(path.name, names_beside(path), n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -59,6 +60,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise RevocabError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
     if not isinstance(value, dict):
         raise RevocabError(f"{path}: expected a mapping, received {type(value).__name__}")
+    if repeated:
+        raise RevocabError(repeated)
     return value
 
 

@@ -1,0 +1,47 @@
+"""YAML files whose keys stand once: a repeated key would silently replace what was said before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+
+def read(path: Path) -> tuple[Any, list[str]]:
+    """Return what a YAML file holds, and a problem for each key that stands twice in a mapping.
+
+    Raises the errors of reading and of :mod:`yaml`.
+    """
+    text = path.read_text(encoding="utf-8")
+    return yaml.safe_load(text), [f"{path}: {problem}" for problem in repeated_keys(text)]
+
+
+def repeated_keys(text: str) -> list[str]:
+    """Return a problem for each key that a mapping of the YAML ``text`` has a second time."""
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    return [] if root is None else list(repeated_below(root, "", set()))
+
+
+def repeated_below(node: yaml.Node, path: str, seen: set[int]) -> Iterator[str]:
+    """Yield the problems of ``node``, which stands at ``path``; aliases are looked at once."""
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    if isinstance(node, yaml.SequenceNode):
+        for position, one in enumerate(node.value):
+            yield from repeated_below(one, f"{path}[{position}]", seen)
+    if not isinstance(node, yaml.MappingNode):
+        return
+    lines: dict[str, int] = {}
+    for key, value in node.value:
+        name = f"{path}.{key.value}" if path else str(key.value)
+        line = key.start_mark.line + 1
+        if isinstance(key, yaml.ScalarNode) and key.value in lines:
+            yield (
+                f"{name}: stands in line {lines[key.value]} and again in line {line}, which would"
+                " replace it; keep one of them, or give them different names"
+            )
+        lines[str(key.value)] = line
+        yield from repeated_below(value, name, seen)
