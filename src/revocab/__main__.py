@@ -26,19 +26,20 @@ VERBS = {
 COMMANDS = Path(__file__).parent / "commands"
 
 
-def summaries() -> dict[str, str]:
-    """Return what each command does, by its name: the first line of its file, which is not run."""
-    files = sorted(path for path in COMMANDS.glob("*.py") if path.stem != "__init__")
-    found = {}
-    for path in files:
-        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-        found[path.stem] = text.split("\n", maxsplit=1)[0]
-    return found
+def command_files() -> dict[str, Path]:
+    """Return the file of each command, by its name."""
+    return {path.stem: path for path in sorted(COMMANDS.glob("*.py")) if path.stem != "__init__"}
+
+
+def summary(path: Path) -> str:
+    """Return what a command does: the first line of its file, which is not run."""
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return text.split("\n", maxsplit=1)[0]
 
 
 def overview() -> str:
     """Return the help: verbs, then the other commands."""
-    known = summaries()
+    known = {name: summary(path) for name, path in command_files().items()}
     lines = ["usage: revocab VERB [--help] [flags]", ""]
     lines += [f"  {verb:<12}{known[command]}" for verb, command in VERBS.items()]
     lines += ["", "commands of the workflow's rules, which take flags as well:"]
@@ -71,8 +72,8 @@ def dispatch(verb: str, words: Sequence[str]) -> None:
         print(show_job(words))
         return
     name = VERBS.get(verb, verb)
-    if name not in summaries():
-        known = [*VERBS, "job", *sorted(summaries())]
+    if name not in command_files():
+        known = [*VERBS, "job", *command_files()]
         raise RevocabError(f"{verb!r}: no such verb; see revocab --help{near(verb, known)}")
     call(import_module(f"revocab.commands.{name}").COMMAND, words, f"revocab {verb}")
 

@@ -14,14 +14,19 @@ def read(path: Path) -> tuple[Any, list[str]]:
 
     Raises the errors of reading and of :mod:`yaml`.
     """
-    text = path.read_text(encoding="utf-8")
-    return yaml.safe_load(text), [f"{path}: {problem}" for problem in repeated_keys(text)]
+    value, problems = parse(path.read_text(encoding="utf-8"))
+    return value, [f"{path}: {problem}" for problem in problems]
 
 
-def repeated_keys(text: str) -> list[str]:
-    """Return a problem for each key that a mapping of the YAML ``text`` has a second time."""
-    root = yaml.compose(text, Loader=yaml.SafeLoader)
-    return [] if root is None else list(repeated_below(root, "", set()))
+def parse(text: str) -> tuple[Any, list[str]]:
+    """Return what YAML says, and a problem for each key that a mapping has a second time."""
+    loader = yaml.SafeLoader(text)
+    root = loader.get_single_node()
+    if root is None:
+        return None, []
+    # Before the value is made, which lays merged keys (<<) over the mapping's own.
+    problems = list(repeated_below(root, "", set()))
+    return loader.construct_document(root), problems
 
 
 def repeated_below(node: yaml.Node, path: str, seen: set[int]) -> Iterator[str]:

@@ -9,7 +9,7 @@ import torch
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.training.evaluate import HeldoutCorpus, heldout_loss, heldout_rows, open_heldout
+from revocab.training.evaluate import HeldoutCorpus, heldout_losses, heldout_rows, open_heldout
 from revocab.training.heldout import pack_heldout_folder, windows_of
 from revocab.training.tokens import Document
 
@@ -81,14 +81,14 @@ def test_loss_is_the_sum_over_windows_taken_alone(model):
         with torch.no_grad():
             log_probabilities = model(input_ids=ids).logits.log_softmax(-1)[0]
         expected -= sum(log_probabilities[i, ids[0, i + 1]].item() for i in range(size - 1))
-    assert heldout_loss(model, corpus_of(windows)) == pytest.approx(expected, rel=1e-6)
+    assert heldout_losses(model, [corpus_of(windows)])[0] == pytest.approx(expected, rel=1e-6)
 
 
 def test_loss_does_not_depend_on_batches(model, monkeypatch):
     windows = windows_of(documents(), 1, 6)
-    together = heldout_loss(model, corpus_of(windows))
+    together = heldout_losses(model, [corpus_of(windows)])[0]
     monkeypatch.setattr("revocab.training.evaluate.CPU_BATCH_TOKENS", 1)
-    assert heldout_loss(model, corpus_of(windows)) == pytest.approx(together, rel=1e-6)
+    assert heldout_losses(model, [corpus_of(windows)])[0] == pytest.approx(together, rel=1e-6)
 
 
 def test_bits_per_byte_by_hand():

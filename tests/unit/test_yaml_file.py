@@ -17,16 +17,17 @@ from revocab.evaluation.tasks import read_yaml
 
 def test_the_key_and_both_lines_are_named():
     text = "runs:\n  a: {x: 1, x: 2}\n  b: [{y: 1}, {y: 2}]\n  a: {x: 3}\n"
-    assert [problem.split(", which")[0] for problem in yaml_file.repeated_keys(text)] == [
+    assert [problem.split(", which")[0] for problem in yaml_file.parse(text)[1]] == [
         "runs.a.x: stands in line 2 and again in line 2",
         "runs.a: stands in line 2 and again in line 4",
     ]
 
 
 def test_aliases_are_no_repetition_and_end():
-    assert yaml_file.repeated_keys("a: &one {x: 1}\nb: *one\nc: {<<: *one, x: 2}\n") == []
-    assert len(yaml_file.repeated_keys("a: &one {x: 1, x: 2}\nb: *one\n")) == 1
-    assert yaml_file.repeated_keys("") == []
+    merged = "a: &one {x: 1}\nb: *one\nc: {<<: *one, x: 2}\n"
+    assert yaml_file.parse(merged) == ({"a": {"x": 1}, "b": {"x": 1}, "c": {"x": 2}}, [])
+    assert len(yaml_file.parse("a: &one {x: 1, x: 2}\nb: *one\n")[1]) == 1
+    assert yaml_file.parse("") == (None, [])
 
 
 @given(
@@ -37,7 +38,8 @@ def test_aliases_are_no_repetition_and_end():
     )
 )
 def test_what_yaml_writes_repeats_nothing(value):
-    assert yaml_file.repeated_keys(yaml.safe_dump(value)) == []
+    text = yaml.safe_dump(value)
+    assert yaml_file.parse(text) == (yaml.safe_load(text), [])
 
 
 def test_an_experiment_and_a_task_are_refused(tmp_path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from revocab.errors import RevocabError
 from revocab.models.folder import TOKENIZER_FILES
 
 
@@ -19,12 +18,6 @@ def tokenizer_fingerprint(folder: str | Path) -> str:
             continue
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
-
-
-def check_model_folder(folder: str | Path) -> None:
-    """Raise :class:`RevocabError` unless ``folder`` is a Hugging Face model folder."""
-    if not (Path(folder) / "config.json").is_file():
-        raise RevocabError(f"{folder}: not a model folder (it has no config.json)")
 
 
 def choose_device(device: str) -> str:

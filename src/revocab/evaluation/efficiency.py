@@ -19,7 +19,6 @@ from typing import Any, Protocol
 from revocab.corpora.words import available_splitter, count_words
 from revocab.errors import RevocabError
 from revocab.evaluation.checkpoint import (
-    check_model_folder,
     choose_device,
     choose_dtype,
 )
@@ -28,6 +27,7 @@ from revocab.evaluation.options import Timing
 from revocab.evaluation.overflow import FiniteLogits, refuse_outputs
 from revocab.io import read_jsonl, write_json
 from revocab.models.cache import cache_bytes_per_token
+from revocab.models.folder import check_model_folder
 from revocab.models.load import load_causal_lm, loading, quiet_loading
 from revocab.models.safetensors_files import parameter_bytes
 from revocab.output import check_files

@@ -9,7 +9,6 @@ from typing import Any
 
 from revocab.errors import RevocabError
 from revocab.evaluation.checkpoint import (
-    check_model_folder,
     choose_device,
     choose_dtype,
 )
@@ -26,6 +25,7 @@ from revocab.evaluation.prompts import render
 from revocab.evaluation.records import code_hash, model_hash, versions
 from revocab.evaluation.statistics import SCORE_COLUMNS
 from revocab.io import read_json, read_jsonl, sha256, write_csv, write_json, write_jsonl
+from revocab.models.folder import check_model_folder
 from revocab.models.load import loading, quiet_loading
 from revocab.output import ResumableFolder
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from revocab.evaluation.checkpoint import check_model_folder
+from revocab.models.folder import check_model_folder
 from revocab.models.load import load_causal_lm, loading
 from revocab.vocabulary.load import load_tokenizer
 

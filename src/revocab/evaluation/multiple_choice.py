@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from revocab.errors import RevocabError
 from revocab.evaluation import harness
 from revocab.evaluation.checkpoint import (
-    check_model_folder,
     choose_device,
     choose_dtype,
     tokenizer_fingerprint,
@@ -25,14 +23,13 @@ from revocab.evaluation.records import Records, code_hash, model_hash, versions
 from revocab.evaluation.statistics import SCORE_COLUMNS, Items, bootstrap, mean_items
 from revocab.evaluation.tasks import read_yaml
 from revocab.io import sha256, write_csv, write_jsonl
+from revocab.models.folder import check_model_folder
 from revocab.models.load import quiet_loading
 from revocab.output import check_files
 
 if TYPE_CHECKING:
     from lm_eval.tasks.manager import TaskDict
 
-#: What :func:`digest` gives.
-KEY = re.compile(r"[0-9a-f]{64}")
 METRICS = ("acc", "acc_norm", "pct_stereotype")
 COLUMNS = (
     *SCORE_COLUMNS,

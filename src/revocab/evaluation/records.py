@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import sys
 from collections.abc import Mapping
 from functools import cache
@@ -16,7 +15,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from revocab.claim import remove_empty
 from revocab.errors import RevocabError
 from revocab.imports import meaning
 from revocab.io import read_json, sha256, write_json
@@ -24,8 +22,6 @@ from revocab.models.folder import OWN_FILES
 
 #: Files of a model folder that decide what it computes and writes.
 DECIDING = (".safetensors", ".json", ".model", ".txt", ".jinja")
-#: Name of a record.
-NAME = re.compile(r"[0-9a-f]{64}\.json")
 
 Parts = Mapping[str, Any]
 
@@ -64,13 +60,6 @@ class Records:
         """Store what was made from ``parts``."""
         record = {"made_from": _plain(parts), "checksum": digest(value), "value": value}
         write_json(self.path(parts), record)
-
-    def remove(self) -> None:
-        """Remove every record; what is not ours in the folder stays."""
-        for path in self.folder.glob("*.json"):
-            if NAME.fullmatch(path.name):
-                path.unlink()
-        remove_empty(self.folder)
 
 
 def _plain(value: Any) -> Any:

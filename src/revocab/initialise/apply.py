@@ -13,7 +13,7 @@ from revocab.errors import RevocabError
 from revocab.initialise import diagnostics, diagnostics_figure
 from revocab.initialise.card import model_card
 from revocab.initialise.method import Auxiliary, Inputs, Method, Options
-from revocab.initialise.options import check_options, find_method
+from revocab.initialise.options import check_given, check_options, find_method
 from revocab.initialise.rows import fill
 from revocab.initialise.write import copy_unchanged, write_adapted
 from revocab.io import sha256, write_json, write_text
@@ -263,9 +263,11 @@ def initialise_model(
     read = [source, source_tokenizer, target_tokenizer, pairs, helper, auxiliary]
     output = OutputFolder(out, "adapted model", read)
     check_device(device)
-    say(f"reading {source.name}")
     chosen = find_method(method)
     checked = check_options(chosen, options or {})
+    needed = chosen.needs(checked)
+    check_given(chosen, needed, target_tokenizer, helper, auxiliary)
+    say(f"reading {source.name}")
     model = ModelFolder(source)
     source_tokenizer = source_tokenizer or source
     made_of: dict[str, Any] = {
@@ -282,18 +284,6 @@ def initialise_model(
             _finish(folder, made_of, {"method": method, "matrices": {}, "warnings": []})
         return
 
-    if target_tokenizer is None:
-        raise RevocabError(f"method {method!r} needs --target-tokenizer, the new vocabulary")
-    needed = chosen.needs(checked)
-    if needed == "helper" and helper is None:
-        raise RevocabError(
-            f"method {method!r} needs --helper, a model that was trained with the target tokenizer"
-        )
-    if needed == "fasttext" and auxiliary is None:
-        raise RevocabError(
-            f"method {method!r} with auxiliary=fasttext needs --auxiliary, a folder written by "
-            "train_auxiliary"
-        )
     check_tokenizer_folder(target_tokenizer)
     vocabularies = Vocabularies(source_tokenizer, target_tokenizer, identity, pairs)
     check_other_tables(model, len(vocabularies.source_tokenizer))

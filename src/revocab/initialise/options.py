@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field, ValidationError
 
-from revocab.closed import Closed, Id, Job, Line
+from revocab.closed import Closed, Id, Job, Line, near
 from revocab.errors import RevocabError
 from revocab.initialise.method import Method, Options, methods
 from revocab.vocabulary.match import Identity
@@ -50,7 +51,9 @@ class ScaleJob(ScaleOptions, Job):
 def find_method(name: str) -> Method:
     """Return the method of that name; raise :class:`RevocabError` listing all if there is none."""
     if name not in methods():
-        raise RevocabError(f"method {name!r}: unknown; allowed are {', '.join(methods())}")
+        raise RevocabError(
+            f"method {name!r}: unknown; allowed are {', '.join(methods())}{near(name, methods())}"
+        )
     return methods()[name]
 
 
@@ -65,3 +68,30 @@ def check_options(method: Method, given: dict[str, Any]) -> Options:
             f"{one['input']!r}: {one['msg'].lower()}; options are: {known}"
             for one in error.errors()
         ) from None
+
+
+def check_given(
+    method: Method,
+    needed: str | None,
+    target_tokenizer: Path | None,
+    helper: Path | None,
+    auxiliary: Path | None,
+) -> None:
+    """Raise :class:`RevocabError` naming every input that the method needs and does not have."""
+    if method.keeps_vocabulary:
+        return
+    problems = []
+    if target_tokenizer is None:
+        problems.append(f"method {method.name!r} needs --target-tokenizer, the new vocabulary")
+    if needed == "helper" and helper is None:
+        problems.append(
+            f"method {method.name!r} needs --helper, a model that was trained with the target"
+            " tokenizer"
+        )
+    if needed == "fasttext" and auxiliary is None:
+        problems.append(
+            f"method {method.name!r} with auxiliary=fasttext needs --auxiliary, a folder written"
+            " by train_auxiliary"
+        )
+    if problems:
+        raise RevocabError(problems)

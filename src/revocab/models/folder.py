@@ -81,6 +81,23 @@ def models_below(folder: Path) -> list[Path]:
     return [path.parent for pattern in patterns for path in sorted(folder.glob(pattern))]
 
 
+def check_model_folder(folder: str | Path) -> None:
+    """Raise :class:`RevocabError` unless ``folder`` is there and looks like a model."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise RevocabError(
+            f"{folder}: no such folder; give a Hugging Face model folder, or by hand a Hub id"
+            " (OWNER/NAME)"
+        )
+    if not (folder / "config.json").is_file():
+        below = [str(one) for one in models_below(folder)]
+        named = f", such as {', '.join(below[:5])}" if below else ""
+        raise RevocabError(
+            f"{folder}: not a model folder (it has no config.json); give a Hugging Face model"
+            f" folder{named}"
+        )
+
+
 @dataclass(frozen=True)
 class ModelFolder:
     """A causal language model in safetensors, sharded or not; nothing is loaded until asked.
@@ -93,12 +110,7 @@ class ModelFolder:
     path: Path
 
     def __post_init__(self):
-        if not (self.path / "config.json").is_file():
-            below = [str(one) for one in models_below(self.path)]
-            named = f", such as {', '.join(below[:5])}" if below else ""
-            raise RevocabError(
-                f"{self.path}: no config.json; give a Hugging Face model folder{named}"
-            )
+        check_model_folder(self.path)
         problems = list(link_problems(self.path, self.documents))
         if not problems:  # the index is one of them
             problems = list(link_problems(self.path, self.files))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from revocab.plan.step import Artefact, Step
 
 
 class Plan:
-    """What an experiment computes. Nothing is read or written: only names are put together."""
+    """What an experiment computes. Names are put together; no file is opened or written."""
 
     def __init__(self, experiment: Experiment, tasks_folder: str = "config/tasks"):
         self.experiment = experiment
@@ -126,6 +126,7 @@ class Plan:
         return tuple(sorted(map(str, Path(folder).glob("*.csv")))) if folder else ()
 
 
+@cache
 def steps() -> dict[str, Callable[..., Step]]:
     """Return the functions that plan the jobs of the rules, by the rule's name."""
     from revocab.plan import data, evaluation, models, report, training

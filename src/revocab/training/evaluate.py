@@ -128,11 +128,6 @@ def gathered(values: torch.Tensor, processes: int) -> list[float]:
     return torch.stack(everyone, dim=1).flatten().tolist()
 
 
-def heldout_loss(model: Any, corpus: HeldoutCorpus) -> float:
-    """Return the summed loss of one corpus in nats; see :func:`heldout_losses`."""
-    return heldout_losses(model, [corpus])[0]
-
-
 def check_heldout(rows: list[tuple]) -> None:
     """Raise :class:`RevocabError` if a loss in rows of :func:`heldout_rows` is not finite."""
     broken = [name for _, name, _, loss, *_ in rows if not math.isfinite(loss)]

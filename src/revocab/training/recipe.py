@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from revocab.closed import Closed, Id, Line
-from revocab.training.schedule import learning_rate_factor
+from revocab.training.schedule import Schedule, learning_rate_factor
 
 #: Keys that a stage takes from its recipe where it does not give them itself.
 INHERITED = (
@@ -60,7 +60,7 @@ class Stage(Closed):
     warmup_steps: int = Field(default=0, ge=0)
     warmup_share: float | None = Field(default=None, ge=0, lt=1)
     learning_rate: float = Field(gt=0)
-    schedule: Literal["constant", "cosine"] = "cosine"
+    schedule: Schedule = "cosine"
     final_learning_rate_share: float = Field(default=0.1, ge=0, le=1)
     weight_decay: float = Field(default=0.0, ge=0)
     #: A mixture of data for this stage alone (default: that of the run group or pretraining).
@@ -125,7 +125,7 @@ class TrainingOptions(Closed):
     warmup_steps: int = Field(default=0, ge=0, description="of linear warm-up")
     warmup_share: float | None = Field(default=None, ge=0, lt=1, description="rounded up")
     learning_rate: float = Field(gt=0, description="at its peak")
-    schedule: Literal["constant", "cosine"] = Field(
+    schedule: Schedule = Field(
         default="cosine", description="of the learning rate after the warm-up"
     )
     final_learning_rate_share: float = Field(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
-#: Names accepted by a recipe's ``schedule``.
-SCHEDULES = ("constant", "cosine")
+#: What a recipe or stage may name.
+Schedule = Literal["constant", "cosine"]
 
 
 def learning_rate_factor(
-    step: int, *, schedule: str, steps: int, warmup_steps: int, final_share: float
+    step: int, *, schedule: Schedule, steps: int, warmup_steps: int, final_share: float
 ) -> float:
     """Return the multiple of the peak learning rate used by the update after ``step`` updates.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from revocab.closed import Job, Line
+from revocab.closed import Job, Line, near
 from revocab.errors import RevocabError
 from revocab.registry import found_in
 
@@ -152,5 +152,6 @@ def find_construction(name: str) -> Construction:
     if name not in constructions():
         raise RevocabError(
             f"construction {name!r}: unknown; allowed are {', '.join(constructions())}"
+            f"{near(name, constructions())}"
         )
     return constructions()[name]
