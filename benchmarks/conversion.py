@@ -114,7 +114,7 @@ def random_bytes(rows: int, width: int, seed: int) -> memoryview:
     """Return N(0, 0.02) in bfloat16."""
     import torch
 
-    from revocab.initialise.scale import random_matrix
+    from revocab.initialise.cost_at_scale import random_matrix
 
     matrix_VD = random_matrix(rows, width, seed).bfloat16()
     return memoryview(matrix_VD.flatten().view(torch.uint8).numpy())
@@ -123,7 +123,7 @@ def random_bytes(rows: int, width: int, seed: int) -> memoryview:
 def write_model(folder: Path, tokenizer: Path, shape: dict[str, int], files: int) -> None:
     """Write the checkpoint tensor by tensor; other than vocabulary tensors repeat one block."""
     from revocab.models.folder import copy_tokenizer
-    from revocab.vocabulary.canonical import load_tokenizer
+    from revocab.tokenizers.canonical import load_tokenizer
 
     rows = len(load_tokenizer(tokenizer))
     folder.mkdir(parents=True)
@@ -190,7 +190,7 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true", help="keep source and helper")
     arguments = parser.parse_args()
 
-    from revocab.claim import remove_own
+    from revocab.folder_claim import remove_own
     from revocab.output import ResumableFolder
 
     tokenizers = [arguments.source_tokenizer, arguments.target_tokenizer]

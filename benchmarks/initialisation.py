@@ -53,13 +53,13 @@ METHODS = {
 def make_inputs(shape: Shape, seed: int):
     import torch
 
-    from revocab.initialise.method import Inputs
-    from revocab.initialise.scale import random_matrix
+    from revocab.initialise.cost_at_scale import random_matrix
+    from revocab.initialise.method import MethodInputs
 
     generator = torch.Generator().manual_seed(seed)
     order_V = torch.randperm(shape.target_rows, generator=generator)
     source_V = torch.randperm(shape.source_rows, generator=generator)
-    return Inputs(
+    return MethodInputs(
         source_VD=random_matrix(shape.source_rows, shape.hidden_size, seed),
         target_rows=shape.target_rows,
         overlap_target_N=order_V[: shape.shared].sort().values,
@@ -88,7 +88,7 @@ class Cost:
 
 def timed(call: Callable):
     """Return the call's result and its cost."""
-    from revocab.initialise.scale import PeakMemory
+    from revocab.initialise.cost_at_scale import PeakMemory
 
     started, processor = time.perf_counter(), time.process_time()
     with PeakMemory.watch() as memory:

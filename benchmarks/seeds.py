@@ -45,7 +45,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     arguments = parser.parse_args()
 
-    from revocab.initialise.apply import Vocabularies, initialise_matrices
+    from revocab.initialise.adapted_model import Vocabularies, initialise_matrices
     from revocab.initialise.method import methods
     from revocab.initialise.options import check_options
     from revocab.models.folder import ModelFolder

@@ -60,8 +60,8 @@ def plain_loop(model, tokens, steps, batch):
 
 def our_trainer(model, packed, steps, batch):
     """Train the same steps with our Trainer, tables included; return the same."""
+    from revocab.training.loss_tables import LossTables
     from revocab.training.settings import Settings
-    from revocab.training.tables import Tables
     from revocab.training.trainer import RecipeTrainer, training_arguments
 
     settings = Settings(
@@ -80,7 +80,7 @@ def our_trainer(model, packed, steps, batch):
             training_arguments(settings, batch, 1, Path(folder) / "state"),
             packed=packed,
             settings=settings,
-            tables=Tables(Path(folder), resume_from=None),
+            tables=LossTables(Path(folder), resume_from=None),
             work=lambda trainer, step: None,
         ).train()
     return tuple(
@@ -103,7 +103,7 @@ def main():
     import psutil
     import torch
 
-    from revocab.training.data import PackedRows
+    from revocab.training.packed_rows import PackedRows
 
     torch.set_num_threads(options.threads)
     rows, length = options.steps * options.batch_size, options.sequence_length

@@ -53,7 +53,7 @@ def call(command: Command, words: Sequence[str], name: str) -> None:
     asked = read(command, name, words)
     inputs = asked.inputs
     if asked.by_hand:
-        from revocab.models.given import brought
+        from revocab.models.hub_or_folder import brought
 
         inputs = brought(inputs)
     from revocab.output import asked_for

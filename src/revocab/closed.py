@@ -15,7 +15,7 @@ from revocab.errors import RevocabError
 #: which joins ids in file names.
 Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$")]
 #: Free text on one line.
-Line = Annotated[str, StringConstraints(pattern=r"^[^\n\r\x00]*$", min_length=1)]
+OneLine = Annotated[str, StringConstraints(pattern=r"^[^\n\r\x00]*$", min_length=1)]
 #: A checkpoint, by number or by place.
 Step = Literal["first", "last"] | Annotated[int, Field(ge=0)]
 

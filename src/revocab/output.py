@@ -1,8 +1,8 @@
 """Where a command may write, and how: only what is new, empty or its own is ever replaced.
 
 An output folder is checked before anything is computed. It may be absent, empty, or hold a claim
-(:mod:`revocab.claim`) of the same kind and nothing but that claim's own files. It is never a link,
-an input, a folder around an input, the current folder or one above it.
+(:mod:`revocab.folder_claim`) of the same kind and nothing but that claim's own files. It is never
+a link, an input, a folder around an input, the current folder or one above it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab.claim import (
+from revocab.errors import RevocabError
+from revocab.folder_claim import (
     CLAIM,
     JOB_FILE,
     TEMPORARY,
-    Claim,
+    FolderClaim,
     files_below,
     is_alive,
     is_unborn,
@@ -32,7 +33,6 @@ from revocab.claim import (
     strangers,
     this_process,
 )
-from revocab.errors import RevocabError
 from revocab.io import write_json
 
 if TYPE_CHECKING:
@@ -111,8 +111,8 @@ class OutputFolder:
             f" {ALLOWED}: move them elsewhere, or give another folder"
         ]
 
-    def _strangers(self, folder: Path, claim: Claim | None) -> list[str]:
-        return strangers(folder, claim or Claim(self.kind, {}))
+    def _strangers(self, folder: Path, claim: FolderClaim | None) -> list[str]:
+        return strangers(folder, claim or FolderClaim(self.kind, {}))
 
     @contextmanager
     def replaced(
@@ -135,7 +135,7 @@ class OutputFolder:
         clear_leftovers(self.path.parent, self.path.name)
         number = "" if resume else f".{os.getpid()}"
         temporary = self.path.with_name(f".{self.path.name}{number}.part")
-        claim = Claim(self.kind, {}, job, this_process())
+        claim = FolderClaim(self.kind, {}, job, this_process())
         if not (resume and is_same_job(temporary, claim)):
             make_room(temporary)
         try:
@@ -143,7 +143,7 @@ class OutputFolder:
             yield temporary
             if keeps_job:
                 keep_job(temporary)
-            Claim(self.kind, sizes_below(temporary, varying), job).write(temporary)
+            FolderClaim(self.kind, sizes_below(temporary, varying), job).write(temporary)
             self._exchange(temporary)
         finally:
             if not resume:
@@ -176,15 +176,15 @@ class ResumableFolder(OutputFolder):
     Nothing but ``names`` and ``parts`` is ever removed. Other jobs' claimed folders may lie in it.
     """
 
-    #: What the job writes, as in :class:`revocab.claim.Claim`.
+    #: What the job writes, as in :class:`revocab.folder_claim.FolderClaim`.
     names: Sequence[str] = ()
     #: Folders below it whose folders of one kind are this job's: ``{"checkpoints": "checkpoint"}``.
     parts: Mapping[str, str] = field(default_factory=dict)
     #: Files of other jobs that may stand there, named as in ``names``.
     neighbours: Sequence[str] = ()
 
-    def _claim(self) -> Claim:
-        return Claim(self.kind, dict.fromkeys((*self.names, JOB_FILE)))
+    def _claim(self) -> FolderClaim:
+        return FolderClaim(self.kind, dict.fromkeys((*self.names, JOB_FILE)))
 
     def _spares(self, given: Path) -> bool:
         if not same(self.path, given) and given.resolve().is_relative_to(self.path.resolve()):
@@ -193,10 +193,10 @@ class ResumableFolder(OutputFolder):
             return not (self._claim().owns(name) or f"{name}/".startswith(begins))
         return False
 
-    def _strangers(self, folder: Path, claim: Claim | None) -> list[str]:
+    def _strangers(self, folder: Path, claim: FolderClaim | None) -> list[str]:
         found = []
-        beside = Claim("", dict.fromkeys(self.neighbours))
-        own = claim or Claim(self.kind, {})
+        beside = FolderClaim("", dict.fromkeys(self.neighbours))
+        own = claim or FolderClaim(self.kind, {})
         for one in files_below(folder, claimed=False):
             name, inner = one.as_posix(), read_claim(folder / one)
             if inner is not None:
@@ -233,7 +233,7 @@ class ResumableFolder(OutputFolder):
                     if claim is not None and claim.kind == self.parts[name]:
                         remove_own(one)
                 remove_empty(self.path / name)
-        chosen = Claim(self.kind, dict.fromkeys(set(names) - {*self.parts}))
+        chosen = FolderClaim(self.kind, dict.fromkeys(set(names) - {*self.parts}))
         if self.path.is_dir():
             for one in [*files_below(self.path, claimed=False)]:
                 if one != Path(CLAIM) and chosen.owns(one.as_posix()):
@@ -329,7 +329,7 @@ def holds(folder: Path, place: Path) -> bool:
     return False
 
 
-def is_same_job(folder: Path, claim: Claim) -> bool:
+def is_same_job(folder: Path, claim: FolderClaim) -> bool:
     """Return whether ``folder`` was left by an unfinished job like ``claim``'s."""
     found = read_claim(folder)
     return found is not None and (found.kind, found.job) == (claim.kind, claim.job)

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 import torch
 
-from revocab.initialise.method import Auxiliary, Inputs
+from revocab.initialise.matching_pursuit import orthogonal_pursuit
+from revocab.initialise.method import Auxiliary, MethodInputs
 from revocab.initialise.options import check_options, find_method
-from revocab.initialise.pursuit import orthogonal_pursuit
-from revocab.initialise.similar import unit_rows
+from revocab.initialise.weighted_means import unit_rows
 
 OVERLAP, MISSING, WIDTH, AUXILIARY_WIDTH = 60, 30, 16, 12
 
@@ -26,7 +26,7 @@ def inputs():
     generator = torch.Generator().manual_seed(21)
     target = OVERLAP + MISSING
     order = torch.randperm(target, generator=generator)
-    return Inputs(
+    return MethodInputs(
         source_VD=torch.randn(target, WIDTH, generator=generator),
         target_rows=target,
         overlap_target_N=order[:OVERLAP].sort().values,

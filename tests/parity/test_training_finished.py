@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from training_pico import run_of
 
-from revocab.training import state
+from revocab.training import resume_state
 from revocab.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -36,17 +36,17 @@ def reference(inputs, tmp_path_factory):
     root = tmp_path_factory.mktemp("finished")
     train(run_of(inputs, root / "done"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(state, "discard", lambda root: root.mkdir(parents=True, exist_ok=True))
-        patch.setattr(state, "begin", begin_plainly)
+        patch.setattr(resume_state, "discard", lambda root: root.mkdir(parents=True, exist_ok=True))
+        patch.setattr(resume_state, "begin", begin_plainly)
         train(run_of(inputs, root / "before"))
-    assert [path.name for path in state.states(root / "before/state")] == ["checkpoint-4"]
+    assert [path.name for path in resume_state.states(root / "before/state")] == ["checkpoint-4"]
     return root
 
 
 def begin_plainly(root, mark):
     from revocab import io
 
-    io.write_json(root / state.FINGERPRINT, {"fingerprint": mark})
+    io.write_json(root / resume_state.FINGERPRINT, {"fingerprint": mark})
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_a_kill_at_any_moment_of_deleting_the_state(inputs, reference, tmp_path,
     count = 0
     while True:
         out = copy(reference / "before", tmp_path)
-        came = killed_after(count, lambda root=out / "state": state.discard(root))
+        came = killed_after(count, lambda root=out / "state": resume_state.discard(root))
         train(run_of(inputs, out))
         assert tree(out) == tree(reference / "done")
         assert not (out / "state").exists() and not (out / ".state.discarded").exists()
@@ -122,7 +122,7 @@ def test_without_its_manifest_it_ends_with_the_same_bytes(
 ):
     """Snakemake removes the manifest before it runs a job again."""
     out = copy(reference / "before", tmp_path)
-    assert killed_after(count, lambda: state.discard(out / "state"))
+    assert killed_after(count, lambda: resume_state.discard(out / "state"))
     (out / "manifest.json").unlink()
     train(run_of(inputs, out))
     assert tree(out) == tree(reference / "done")
@@ -170,7 +170,7 @@ import torch
 torch.set_num_threads(1)
 from pathlib import Path
 from training_pico import run_of
-from revocab.training import state
+from revocab.training import resume_state
 from revocab.training.train import train
 plain, removed = os.unlink, []
 def unlink(*arguments, **named):
@@ -178,11 +178,11 @@ def unlink(*arguments, **named):
     removed.append(arguments)
     if len(removed) == 3:
         os.kill(os.getpid(), signal.SIGKILL)
-def armed(root, discard=state.discard):
+def armed(root, discard=resume_state.discard):
     if (root.parent / "manifest.json").is_file():
         os.unlink = unlink
     discard(root)
-state.discard = armed
+resume_state.discard = armed
 train(run_of(Path(sys.argv[2]), Path(sys.argv[3])))
 """
 

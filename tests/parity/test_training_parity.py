@@ -25,8 +25,8 @@ from training_pico import (
 )
 
 from revocab import io
-from revocab.claim import CLAIM
 from revocab.errors import RevocabError
+from revocab.folder_claim import CLAIM
 from revocab.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -10,7 +10,7 @@ from damaged_models import DAMAGES, damaged
 from training_pico import losses, run_of
 
 from revocab.errors import RevocabError
-from revocab.training import state
+from revocab.training import resume_state
 from revocab.training.train import train
 from revocab.training.trainer import RecipeTrainer
 
@@ -68,7 +68,7 @@ def test_a_run_that_diverges_keeps_its_last_good_state(
     assert "Lower learning_rate" in str(caught.value)
     assert [one.name for one in (out / "checkpoints").iterdir()] == ["step-000004"]
     assert not (out / "manifest.json").exists()
-    assert [state.step_of(one) for one in (out / "state").glob("checkpoint-*")] == [4]
+    assert [resume_state.step_of(one) for one in (out / "state").glob("checkpoint-*")] == [4]
     train(run_of(inputs, out))  # goes on from there
     train(run_of(inputs, tmp_path / "whole"))
     assert losses(out) == losses(tmp_path / "whole")

@@ -9,15 +9,15 @@ from pathlib import Path
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.demoworld.build import documents
 from revocab.demoworld.stories import build
-from revocab.vocabulary.build import (
+from revocab.tokenizer_building.build import (
     TrainingText,
     batched,
     build_tokenizer,
     frequent_characters,
     train_tokenizer,
 )
-from revocab.vocabulary.construction import BuildInputs
-from revocab.vocabulary.load import load_tokenizer
+from revocab.tokenizer_building.construction import BuildInputs
+from revocab.tokenizers.load import load_tokenizer
 
 WORLD = build(17)
 ENGLISH = [one["text"] for one in documents(WORLD, "en", 120, 17)] + [

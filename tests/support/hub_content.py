@@ -263,8 +263,8 @@ def generative_benchmarks(root: Path, world: Any, items: int) -> None:
 
 def tokenizers(root: Path, texts: dict[str, list[str]]) -> dict[str, Path]:
     """Train three tokenizers, as different as those of the three families; return their folders."""
-    from revocab.vocabulary.build import batched, frequent_characters, train_tokenizer
-    from revocab.vocabulary.load import write_tokenizer
+    from revocab.tokenizer_building.build import batched, frequent_characters, train_tokenizer
+    from revocab.tokenizers.load import write_tokenizer
 
     both = texts["it"] + texts["en"]
     wanted = {

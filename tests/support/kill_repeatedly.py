@@ -91,9 +91,9 @@ def kill_at(process: BaseProcess, out: Path, step: int, delay: float) -> None:
 
 def damage_newest(out: Path) -> None:
     """Change one bit of the newest whole state's optimizer."""
-    from revocab.training import state
+    from revocab.training import resume_state
 
-    newest = next(one for one in state.states(out / "state") if state.is_whole(one))
+    newest = next(one for one in resume_state.states(out / "state") if resume_state.is_whole(one))
     content = bytearray((newest / "optimizer.pt").read_bytes())
     content[len(content) // 2] ^= 1
     (newest / "optimizer.pt").write_bytes(content)

@@ -1,10 +1,10 @@
-"""Inputs of methods for the tests: small, by hand or random."""
+"""MethodInputs of methods for the tests: small, by hand or random."""
 
 from __future__ import annotations
 
 import torch
 
-from revocab.initialise.method import Inputs
+from revocab.initialise.method import MethodInputs
 from revocab.initialise.options import check_options, find_method
 
 SOURCE = [[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]]
@@ -13,7 +13,7 @@ SOURCE = [[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]]
 def make(source, helper=None, overlap=((0, 1), (1, 0)), missing=(2,), pieces=None, **keys):
     """Return inputs from nested lists; ``overlap`` is (target, source) pairs."""
     table = pieces or {}
-    return Inputs(
+    return MethodInputs(
         source_VD=torch.tensor(source, dtype=torch.float32),
         target_rows=len(overlap) + len(missing),
         overlap_target_N=torch.tensor([pair[0] for pair in overlap], dtype=torch.int64),
@@ -37,7 +37,7 @@ def random_inputs(overlap=40, missing=25, source_width=8, helper_width=6, seed=0
     target = overlap + missing
     order = torch.randperm(target, generator=generator)
     shared = order[:overlap].sort().values
-    return Inputs(
+    return MethodInputs(
         source_VD=torch.randn(target, source_width, generator=generator),
         target_rows=target,
         overlap_target_N=shared,

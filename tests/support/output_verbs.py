@@ -13,7 +13,7 @@ from pathlib import Path
 from fake_results import fake_results
 from toy_models import SOURCE_WORDS, TARGET_WORDS
 
-from revocab.claim import CLAIM
+from revocab.folder_claim import CLAIM
 from revocab.io import read_json, write_json, write_jsonl
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"

@@ -7,7 +7,7 @@ import shutil
 import torch
 from safetensors.torch import load_file, save_file
 
-from revocab.initialise.apply import initialise_model
+from revocab.initialise.adapted_model import initialise_model
 from revocab.initialise.method import methods
 from revocab.io import write_json
 from revocab.models.folder import INDEX
@@ -36,8 +36,8 @@ def load(folder):
 
 
 def shared_pairs(toys):
-    from revocab.vocabulary.canonical import load_tokenizer
-    from revocab.vocabulary.intersection import intersect
+    from revocab.intersection.intersect import intersect
+    from revocab.tokenizers.canonical import load_tokenizer
 
     found = intersect(
         load_tokenizer(toys / "source-tokenizer"), load_tokenizer(toys / "target-tokenizer")

@@ -10,7 +10,7 @@ import numpy as np
 from revocab import io
 from revocab.training.settings import Settings
 from revocab.training.shards import SHARD_BYTES, new_shards
-from revocab.training.train import Run
+from revocab.training.train import TrainingRun
 
 VOCABULARY, LENGTH, BATCH = 64, 16, 4
 RECIPE = {
@@ -68,11 +68,13 @@ def write_packed(folder: Path, tokens: np.ndarray, **changes: object) -> None:
     io.write_json(folder / "manifest.json", {**packed, **shards.described()})
 
 
-def run_of(inputs: Path, out: Path, micro_batch: int | None = None, **changes: object) -> Run:
+def run_of(
+    inputs: Path, out: Path, micro_batch: int | None = None, **changes: object
+) -> TrainingRun:
     """Return a run of the pico recipe, changed where asked."""
     settings = Settings(**{**RECIPE, **changes})
     folders = {name: inputs / name for name in ("model", "packed", "heldout")}
-    return Run(**folders, out=out, settings=settings, micro_batch=micro_batch)
+    return TrainingRun(**folders, out=out, settings=settings, micro_batch=micro_batch)
 
 
 def table(path: Path) -> list[dict[str, str]]:

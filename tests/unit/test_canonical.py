@@ -10,14 +10,14 @@ from toy_vocabularies import byte_level, sentencepiece_bpe, unigram, wordpiece
 from transformers import PreTrainedTokenizerFast
 
 from revocab.errors import RevocabError
-from revocab.vocabulary.canonical import (
+from revocab.initialise.source_pieces import source_pieces, source_pieces_released
+from revocab.tokenizers.canonical import (
     CanonicalToken,
     canonical_vocabulary,
     from_byte_level,
     to_byte_level,
 )
-from revocab.vocabulary.load import tokenizer_style
-from revocab.vocabulary.pieces import source_pieces, source_pieces_released
+from revocab.tokenizers.load import tokenizer_style
 
 
 def by_string(tokenizer):

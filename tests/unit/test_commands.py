@@ -15,7 +15,6 @@ import pytest
 from pydantic import BaseModel
 
 from revocab import __main__ as entry
-from revocab.analyse.similarity import SimilarityJob, SimilarityOptions
 from revocab.closed import Job
 from revocab.command import Command, read
 from revocab.commands.compare_runs import ComparisonJob
@@ -25,20 +24,24 @@ from revocab.corpora.prepare import CorpusJob, CorpusOptions
 from revocab.demoworld.build import WorldJob, WorldOptions
 from revocab.errors import RevocabError
 from revocab.evaluation import options
+from revocab.evaluation.embedding_similarity import (
+    EmbeddingSimilarityJob,
+    EmbeddingSimilarityOptions,
+)
 from revocab.evaluation.prompts import PromptJob
 from revocab.evaluation.tasks import TaskJob, TaskOptions
+from revocab.fertility.measure import FertilityJob, FertilityOptions
 from revocab.flags import flag_of, leaves
 from revocab.initialise.fasttext import AuxiliaryJob, FastTextOptions
 from revocab.initialise.method import methods
 from revocab.initialise.options import InitJob, ScaleJob, ScaleOptions, check_options
+from revocab.intersection.intersect import IntersectionJob
 from revocab.models.parameters import Architecture, StandInJob
+from revocab.tokenizer_building.build import check_construction_options
+from revocab.tokenizer_building.construction import constructions
 from revocab.training.packing import PackingJob
 from revocab.training.recipe import PackingOptions, Recipe, TrainingOptions
 from revocab.training.settings import Settings
-from revocab.vocabulary.build import check_construction_options
-from revocab.vocabulary.construction import constructions
-from revocab.vocabulary.fertility import FertilityJob, FertilityOptions
-from revocab.vocabulary.intersection import IntersectionJob
 
 NAMES = sorted(path.stem for path in entry.COMMANDS.glob("*.py") if path.stem != "__init__")
 #: A component's options, the job that adds what an experiment knows, and the part of its file.
@@ -46,7 +49,7 @@ OPTIONS = [
     (WorldOptions, WorldJob, experiment.Experiment.model_fields["world"].annotation),
     (CorpusOptions, CorpusJob, data.Corpus),
     (FertilityOptions, FertilityJob, evaluation.Fertility),
-    (SimilarityOptions, SimilarityJob, evaluation.Similarity),
+    (EmbeddingSimilarityOptions, EmbeddingSimilarityJob, evaluation.Similarity),
     (options.ScoringOptions, options.ScoringJob, evaluation.MultipleChoice),
     (options.GenerationOptions, options.GenerationJob, evaluation.Generation),
     (options.EfficiencyOptions, options.EfficiencyJob, evaluation.Efficiency),

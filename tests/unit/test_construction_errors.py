@@ -13,9 +13,14 @@ from construction_toys import ENGLISH, base_tokenizers, change, edited, mixture,
 
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json, write_jsonl
-from revocab.vocabulary.build import TrainingText, build_copied, build_tokenizer, build_trained
-from revocab.vocabulary.construction import BuildInputs, constructions
-from revocab.vocabulary.load import load_tokenizer
+from revocab.tokenizer_building.build import (
+    TrainingText,
+    build_copied,
+    build_tokenizer,
+    build_trained,
+)
+from revocab.tokenizer_building.construction import BuildInputs, constructions
+from revocab.tokenizers.load import load_tokenizer
 
 
 @pytest.fixture(scope="module")

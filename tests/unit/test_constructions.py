@@ -25,8 +25,8 @@ from hypothesis import strategies as st
 
 from revocab.corpora.read import texts
 from revocab.io import read_json, sha256
-from revocab.vocabulary.editable import EditableVocabulary
-from revocab.vocabulary.load import load_tokenizer
+from revocab.tokenizer_building.editable import EditableVocabulary
+from revocab.tokenizers.load import load_tokenizer
 
 ADDED = 40
 WAYS = {
@@ -79,7 +79,7 @@ def bases(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def donors(tmp_path_factory, corpora):
-    from revocab.vocabulary.build import build_trained
+    from revocab.tokenizer_building.build import build_trained
 
     folder = tmp_path_factory.mktemp("donors")
     for alphabet in ("byte_fallback", "byte_level"):
@@ -306,7 +306,7 @@ build_some(*map(Path, sys.argv[1:]))
 
 
 def build_some(corpus, mistral, unigram, out):
-    from revocab.vocabulary.build import build_trained
+    from revocab.tokenizer_building.build import build_trained
 
     text = mixture({"el": corpus}, el=1.0)
     change("extend", mistral, {"corpora": text}, out / "extend", add=40)
@@ -334,7 +334,7 @@ def test_processes_give_the_same_bytes(tmp_path, corpora, bases):
 @pytest.mark.shared_data
 def test_real_mistral_grows_by_italian(tmp_path, shared_folder):
     from revocab.corpora.prepare import CorpusJob, prepare
-    from revocab.vocabulary.fertility import fertility_of_folders
+    from revocab.fertility.measure import fertility_of_folders
 
     folder = shared_folder / "data" / "corpora" / "it"
     for name, size in (("europarl", 800_000), ("wikineural", 150_000)):

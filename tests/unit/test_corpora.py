@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from revocab.corpora.prepare import CorpusJob, heldout_documents, prepare, prepare_corpus
 from revocab.corpora.read import corpus_manifest, documents, texts
-from revocab.corpora.words import (
+from revocab.corpora.word_splitters import (
     RULES,
     UNICODE,
     RulesSplitter,
@@ -192,7 +192,7 @@ def test_count_words_by_hand():
 
 
 def test_processes_agree(monkeypatch):
-    monkeypatch.setattr("revocab.corpora.words.PARALLEL_CHARACTERS", 1)
+    monkeypatch.setattr("revocab.corpora.word_splitters.PARALLEL_CHARACTERS", 1)
     values = [f"parola {number}, un'altra." for number in range(20)]
     alone, together = (start_splitting(values, "it", RULES, n)() for n in (1, 2))
     assert together == alone

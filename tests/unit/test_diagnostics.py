@@ -74,7 +74,7 @@ def test_clp_that_blows_up_is_told():
     from method_inputs import make
 
     from revocab.initialise.method import methods
-    from revocab.initialise.rows import fill
+    from revocab.initialise.target_matrix import fill
 
     # Cosines 1 and -0.9999: their sum, by which clp divides, is nearly zero.
     inputs = make([[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]], helper=[[1, 0], [-0.9999, 0.01414], [1, 0]])

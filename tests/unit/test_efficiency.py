@@ -14,7 +14,7 @@ from revocab.errors import RevocabError
 from revocab.evaluation.efficiency import measure, read_text, timings
 from revocab.evaluation.options import Timing
 from revocab.io import read_json, write_jsonl
-from revocab.models.cache import cache_bytes_per_token
+from revocab.models.kv_cache import cache_bytes_per_token
 from revocab.models.safetensors_files import parameter_bytes
 
 SMALL = Timing(

@@ -9,11 +9,11 @@ from tokenizers import AddedToken
 from toy_folders import load
 from toy_models import build_model
 
-from revocab.initialise.apply import initialise_model
+from revocab.initialise.adapted_model import initialise_model
+from revocab.intersection.intersect import IntersectionJob, intersect_folders
 from revocab.io import read_json, write_json
 from revocab.models.counterparts import Counterparts
-from revocab.vocabulary.canonical import load_tokenizer
-from revocab.vocabulary.intersection import IntersectionJob, intersect_folders
+from revocab.tokenizers.canonical import load_tokenizer
 
 
 def extended(folder, out, special=(), plain=(), words=(), **roles):

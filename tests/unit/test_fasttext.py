@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
-from revocab.initialise.apply import initialise_model
+from revocab.initialise.adapted_model import initialise_model
 from revocab.initialise.fasttext import (
     AuxiliaryJob,
     Sentences,
@@ -26,7 +26,7 @@ from revocab.initialise.fasttext import (
 )
 from revocab.initialise.method import methods
 from revocab.io import read_json, write_json, write_jsonl
-from revocab.vocabulary.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
+from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
 
 SMALL = AuxiliaryJob(dimension=12, epochs=2, min_count=3, buckets=500, seed=5)
 COMPARING = [name for name, one in methods().items() if "auxiliary" in one.options.model_fields]

@@ -14,17 +14,9 @@ from toy_vocabularies import byte_level, sentencepiece_bpe, unigram, wordpiece
 
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.corpora.source import Form
-from revocab.corpora.words import RULES, Words, start_splitting
+from revocab.corpora.word_splitters import RULES, Words, start_splitting
 from revocab.errors import RevocabError
-from revocab.io import read_json, sha256
-from revocab.vocabulary.build import batched, save_tokenizer, train_tokenizer
-from revocab.vocabulary.counting import (
-    TokenCounts,
-    count_token_classes,
-    count_tokens,
-    share_split,
-)
-from revocab.vocabulary.fertility import (
+from revocab.fertility.measure import (
     COLUMNS,
     FertilityJob,
     Text,
@@ -32,7 +24,15 @@ from revocab.vocabulary.fertility import (
     fertility_row,
     measure_fertility,
 )
-from revocab.vocabulary.parallel import PARALLEL_COLUMNS, measure_parallel, parallel_lines
+from revocab.fertility.parity import PARALLEL_COLUMNS, measure_parallel, parallel_lines
+from revocab.fertility.token_counts import (
+    TokenCounts,
+    count_token_classes,
+    count_tokens,
+    share_split,
+)
+from revocab.io import read_json, sha256
+from revocab.tokenizer_building.build import batched, save_tokenizer, train_tokenizer
 
 TEXTS = ["Il cane corre.", "La città è bella, e grande.", "Un altro cane dorme qui."]
 
@@ -74,7 +74,7 @@ def test_equals_a_plain_loop(tokenizers, documents):
     words = NLTKWordTokenizer()
     kept = [text for text in documents if words.tokenize(text)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("revocab.vocabulary.counting.BATCH_CHARACTERS", 20)
+        patch.setattr("revocab.fertility.token_counts.BATCH_CHARACTERS", 20)
         if not kept:
             with pytest.raises(RevocabError, match="corpus it: no document with a word"):
                 measure_fertility(tokenizers, [Text("it", "it", documents, RULES)])

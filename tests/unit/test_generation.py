@@ -10,13 +10,13 @@ import types
 import pytest
 from evaluation_toys import write_model
 
-from revocab.claim import CLAIM
 from revocab.errors import RevocabError
 from revocab.evaluation import engines, generate
 from revocab.evaluation.engines import BlankLine, TransformersEngine, cut
 from revocab.evaluation.generate import generate_checkpoints, generate_task
 from revocab.evaluation.options import Generating
 from revocab.evaluation.prompts import prompt_row
+from revocab.folder_claim import CLAIM
 from revocab.io import read_json, read_jsonl, write_jsonl
 
 SHOTS = [{"id": f"p{i}", "en": "the cat sat", "it": "il gatto"} for i in range(3)]

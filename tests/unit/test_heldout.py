@@ -9,9 +9,9 @@ import torch
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.training.evaluate import HeldoutCorpus, heldout_losses, heldout_rows, open_heldout
+from revocab.training.document_tokens import Document
 from revocab.training.heldout import pack_heldout_folder, windows_of
-from revocab.training.tokens import Document
+from revocab.training.heldout_loss import HeldoutCorpus, heldout_losses, heldout_rows, open_heldout
 
 VOCABULARY = 32
 
@@ -87,7 +87,7 @@ def test_loss_is_the_sum_over_windows_taken_alone(model):
 def test_loss_does_not_depend_on_batches(model, monkeypatch):
     windows = windows_of(documents(), 1, 6)
     together = heldout_losses(model, [corpus_of(windows)])[0]
-    monkeypatch.setattr("revocab.training.evaluate.CPU_BATCH_TOKENS", 1)
+    monkeypatch.setattr("revocab.training.heldout_loss.CPU_BATCH_TOKENS", 1)
     assert heldout_losses(model, [corpus_of(windows)])[0] == pytest.approx(together, rel=1e-6)
 
 
@@ -152,18 +152,18 @@ def test_a_corpus_without_heldout_text(folders):
 @pytest.mark.parametrize("processes", [2, 3, 7])
 def test_processes_share_the_batches_and_agree(model, monkeypatch, processes):
     """Each process's part is computed here in turn; more processes than batches work too."""
-    from revocab.training import evaluate
+    from revocab.training import heldout_loss
 
     corpora = [corpus_of(windows_of(documents(), 1, length)) for length in (4, 6)]
-    monkeypatch.setattr(evaluate, "CPU_BATCH_TOKENS", 8)
-    alone = evaluate.heldout_losses(model, corpora)
+    monkeypatch.setattr(heldout_loss, "CPU_BATCH_TOKENS", 8)
+    alone = heldout_loss.heldout_losses(model, corpora)
     parts = []
     for rank in range(processes):
-        monkeypatch.setattr(evaluate, "place_among_processes", lambda r=rank: (r, processes))
-        monkeypatch.setattr(evaluate, "gathered", lambda v, _: parts.append(v) or [0.0] * 99)
-        evaluate.heldout_losses(model, corpora)
+        monkeypatch.setattr(heldout_loss, "place_among_processes", lambda r=rank: (r, processes))
+        monkeypatch.setattr(heldout_loss, "gathered", lambda v, _: parts.append(v) or [0.0] * 99)
+        heldout_loss.heldout_losses(model, corpora)
     assert len({len(part) for part in parts}) == 1  # equally many calls
     monkeypatch.setattr(
-        evaluate, "gathered", lambda _, __: torch.stack(parts, dim=1).flatten().tolist()
+        heldout_loss, "gathered", lambda _, __: torch.stack(parts, dim=1).flatten().tolist()
     )
-    assert evaluate.heldout_losses(model, corpora) == alone
+    assert heldout_loss.heldout_losses(model, corpora) == alone

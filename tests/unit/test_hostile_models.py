@@ -21,7 +21,7 @@ from safetensors.torch import load_file, save_file
 from toy_folders import adapt, load, restore, shard
 
 from revocab.errors import RevocabError
-from revocab.initialise.apply import initialise_model
+from revocab.initialise.adapted_model import initialise_model
 from revocab.io import read_json, write_json
 from revocab.models.fetch import fetch_model
 from revocab.models.folder import INDEX, ModelFolder
@@ -231,9 +231,11 @@ def test_a_shard_that_is_a_link_out_is_refused(toys, tmp_path):
 
 
 def test_a_target_tokenizer_with_a_link_is_refused_before_computing(toys, tmp_path, monkeypatch):
-    from revocab.initialise import apply
+    from revocab.initialise import adapted_model
 
-    monkeypatch.setattr(apply, "initialise_matrices", lambda *_, **__: pytest.fail("computed"))
+    monkeypatch.setattr(
+        adapted_model, "initialise_matrices", lambda *_, **__: pytest.fail("computed")
+    )
     target = shutil.copytree(toys / "target-tokenizer", tmp_path / "target")
     (target / "chat_template.jinja").symlink_to("/etc/hosts")
     with pytest.raises(RevocabError, match=r"chat_template\.jinja: a link out"):

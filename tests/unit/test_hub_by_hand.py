@@ -8,7 +8,7 @@ import hub_server
 import pytest
 
 from revocab.models.folder import ModelFolder
-from revocab.models.given import PATTERNS, REPOSITORY
+from revocab.models.hub_or_folder import PATTERNS, REPOSITORY
 
 
 @pytest.fixture(scope="module")

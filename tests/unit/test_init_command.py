@@ -6,7 +6,7 @@ import pytest
 from toy_folders import adapt, restore, shard
 
 from revocab.errors import RevocabError
-from revocab.initialise.apply import initialise_model
+from revocab.initialise.adapted_model import initialise_model
 from revocab.io import read_json, write_json
 from revocab.models.folder import ModelFolder
 

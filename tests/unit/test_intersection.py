@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from tokenizers import decoders
 
 from revocab.errors import RevocabError
-from revocab.io import read_jsonl, sha256
-from revocab.output import OutputFolder
-from revocab.vocabulary.build import batched, train_tokenizer
-from revocab.vocabulary.canonical import CanonicalToken, load_tokenizer
-from revocab.vocabulary.intersection import (
+from revocab.intersection.intersect import (
     KIND,
     intersect,
     intersect_canonical,
     read_pairs,
     write_intersection,
 )
+from revocab.io import read_jsonl, sha256
+from revocab.output import OutputFolder
+from revocab.tokenizer_building.build import batched, train_tokenizer
+from revocab.tokenizers.canonical import CanonicalToken, load_tokenizer
 
 
 def plain(string):

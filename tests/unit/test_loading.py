@@ -13,15 +13,15 @@ from damaged_models import DAMAGES, DOWN, EMBEDDING, HEAD, UP, damaged, with_val
 from evaluation_toys import IT_ROWS, write_model, write_task
 from toy_folders import shard
 
-from revocab.claim import CLAIM
 from revocab.errors import RevocabError
 from revocab.evaluation import efficiency, generate, harness, multiple_choice
 from revocab.evaluation.options import Generating, Scoring, Timing
 from revocab.evaluation.overflow import cause, refuse_outputs
 from revocab.evaluation.prompts import prompt_row
-from revocab.initialise.apply import initialise_model
+from revocab.folder_claim import CLAIM
+from revocab.initialise.adapted_model import initialise_model
 from revocab.io import read_json, write_json, write_jsonl
-from revocab.models.finite import _BLOCK_BYTES, broken_rows
+from revocab.models.finite_weights import _BLOCK_BYTES, broken_rows
 from revocab.models.load import check_model, load_causal_lm
 from revocab.training import checkpoints
 
@@ -226,7 +226,7 @@ def test_broken_rows_by_hand(dtype):
 def test_rows_are_counted_across_blocks(tmp_path):
     from safetensors.torch import save_file
 
-    from revocab.models.finite import file_problems
+    from revocab.models.finite_weights import file_problems
 
     values = _BLOCK_BYTES // 2
     width = 1000  # rows that lie across the border of two blocks
@@ -316,7 +316,7 @@ def test_the_next_step_depends_on_the_dtype(dtype, step):
 
 
 def test_similarity_refuses_embeddings_that_are_not_finite(place, tmp_path):
-    from revocab.analyse.similarity import RunModels, measure
+    from revocab.evaluation.embedding_similarity import RunModels, measure
 
     folder = damaged(place.sound, tmp_path / "model", with_value(EMBEDDING, 9, torch.nan))
     runs = [

@@ -13,12 +13,12 @@ from method_inputs import SOURCE, make, new_rows, random_inputs
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from revocab.errors import RevocabError
-from revocab.initialise import similar
+from revocab.initialise import weighted_means
 from revocab.initialise.method import methods
 from revocab.initialise.methods import omp
 from revocab.initialise.options import check_options, find_method
-from revocab.initialise.rows import fill
-from revocab.initialise.similar import sparsemax
+from revocab.initialise.target_matrix import fill
+from revocab.initialise.weighted_means import sparsemax
 
 NEEDS_NO_OVERLAP = ["fvt", "fvt-released", "mean", "random", "random-all"]
 CHANGING = [name for name, one in methods().items() if not one.keeps_vocabulary]
@@ -85,7 +85,7 @@ def test_random_all_returns_every_row():
 
 
 def test_clp_equals_the_per_token_weighted_average(monkeypatch):
-    monkeypatch.setattr(similar, "BLOCK_ELEMENTS", 100)  # several blocks
+    monkeypatch.setattr(weighted_means, "BLOCK_ELEMENTS", 100)  # several blocks
     inputs = random_inputs()
     helper, source = inputs.helper_VD.double(), inputs.source_VD.double()
     expected = []
@@ -219,7 +219,7 @@ class Largest(TorchDispatchMode):
 @pytest.mark.parametrize("name", CHANGING)
 def test_no_matrix_of_all_pairs_of_tokens(name, monkeypatch):
     """Memory: nothing is larger than a block, an input or the result, however many tokens."""
-    monkeypatch.setattr(similar, "BLOCK_ELEMENTS", 2000)
+    monkeypatch.setattr(weighted_means, "BLOCK_ELEMENTS", 2000)
     monkeypatch.setattr(omp, "GRAM_ELEMENTS", 0)
     inputs = random_inputs(overlap=300, missing=200, helper_width=6)
     with Largest() as largest:

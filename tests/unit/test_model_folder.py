@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from toy_folders import adapt, assert_equal_logits, load, padded, restore, shard, shared_pairs
 
 from revocab.errors import RevocabError
-from revocab.initialise.apply import initialise_model
+from revocab.initialise.adapted_model import initialise_model
 from revocab.initialise.method import methods
 from revocab.io import read_json, write_json
 from revocab.models.fetch import fetch_model
@@ -207,7 +207,7 @@ def test_missing_arguments_are_named(toys, tmp_path):
 
 
 def test_pairs_of_other_vocabularies_are_refused(toys, tmp_path):
-    from revocab.vocabulary.intersection import IntersectionJob, intersect_folders
+    from revocab.intersection.intersect import IntersectionJob, intersect_folders
 
     target = toys / "target-tokenizer"
     intersect_folders(target, target, IntersectionJob(), tmp_path / "pairs")

@@ -12,10 +12,10 @@ from evaluation_toys import IT_ROWS, write_model, write_task
 
 from revocab.errors import RevocabError
 from revocab.evaluation import harness, multiple_choice, shared_contexts
-from revocab.evaluation.model import load_model
+from revocab.evaluation.harness_model import load_model
 from revocab.evaluation.multiple_choice import Scorer, score_checkpoints
 from revocab.evaluation.options import Scoring
-from revocab.evaluation.shared_contexts import Row, segment_mask
+from revocab.evaluation.shared_contexts import SharedContext, segment_mask
 from revocab.io import read_jsonl
 
 XCOPA = [
@@ -208,7 +208,7 @@ def test_a_sliding_window_is_not_shared(tmp_path, workplace):
 
 
 def test_row_layout():
-    row = Row([7, 8, 9], [(0, [1]), (1, [2]), (2, [3, 4, 5]), (3, [3, 4, 6])])
+    row = SharedContext([7, 8, 9], [(0, [1]), (1, [2]), (2, [3, 4, 5]), (3, [3, 4, 6])])
     tokens, positions, segments, found = row.layout()
     assert tokens == [7, 8, 9, 3, 4]
     assert positions == [0, 1, 2, 3, 4]

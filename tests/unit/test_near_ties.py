@@ -10,7 +10,7 @@ import pytest
 from evaluation_toys import IT_ROWS, TWIN_ROWS, plant_twins, write_model, write_task
 
 from revocab.evaluation import harness, shared_contexts
-from revocab.evaluation.model import load_model
+from revocab.evaluation.harness_model import load_model
 from revocab.evaluation.multiple_choice import Scorer, score_checkpoints
 from revocab.evaluation.near_ties import UNITS, batch_mates, near_ties, undecided
 from revocab.evaluation.options import Scoring

@@ -9,9 +9,9 @@ import torch
 from method_inputs import SOURCE, make, new_rows, random_inputs
 
 from revocab.errors import RevocabError
-from revocab.initialise import similar
+from revocab.initialise import weighted_means
+from revocab.initialise.matching_pursuit import orthogonal_pursuit
 from revocab.initialise.method import Auxiliary, methods
-from revocab.initialise.pursuit import orthogonal_pursuit
 
 COMPARING = [name for name, one in methods().items() if "auxiliary" in one.options.model_fields]
 
@@ -82,7 +82,7 @@ def test_projection_by_hand():
 
 @pytest.fixture(params=[60, 1 << 26], ids=["small-blocks", "one-block"])
 def inputs(request, monkeypatch):
-    monkeypatch.setattr(similar, "BLOCK_ELEMENTS", request.param)
+    monkeypatch.setattr(weighted_means, "BLOCK_ELEMENTS", request.param)
     return random_inputs()
 
 

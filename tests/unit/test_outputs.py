@@ -10,7 +10,7 @@ from importlib import import_module
 import pytest
 from output_verbs import FILES, SCRIPTS, VERBS, architectures, call, tree, write_inputs
 
-from revocab.claim import CLAIM, read_claim, strangers
+from revocab.folder_claim import CLAIM, read_claim, strangers
 from revocab.io import read_json
 
 BY_NAME = {verb.script: verb for verb in VERBS}

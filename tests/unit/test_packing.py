@@ -14,10 +14,10 @@ from pydantic import ValidationError
 
 from revocab import io
 from revocab.errors import RevocabError
+from revocab.training.document_tokens import TextTokenizer
 from revocab.training.mixture import interleave, rows_by_share
 from revocab.training.packed_folder import pack_folder
 from revocab.training.packing import PackingJob, pack
-from revocab.training.tokens import TextTokenizer
 
 WORDS = ["[unk]", "<s>", "</s>", *"abcdefgh", "è", "città"]
 IDS = {word: number for number, word in enumerate(WORDS)}

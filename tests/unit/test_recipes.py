@@ -13,7 +13,7 @@ from revocab.errors import RevocabError
 from revocab.training.recipe import Recipe, Stage
 from revocab.training.schedule import learning_rate_factor
 from revocab.training.settings import Settings
-from revocab.training.stages import Plan, Rates
+from revocab.training.stages import PeakRates, StagePlan
 
 SHAPE = {"sequence_length": 16, "batch_size": 4, "checkpoint_every": 10}
 TWO = [
@@ -193,8 +193,8 @@ def test_schedules_start_anew_in_each_stage():
         name="a", steps=10, learning_rate=1e-3, warmup_steps=2, final_learning_rate_share=0.1
     )
     second = Stage(name="b", steps=20, learning_rate=5e-4, schedule="constant", warmup_steps=4)
-    plan = Plan([first, second])
-    rates = (Rates(1e-3, 0.0), Rates(5e-4, 0.1))
+    plan = StagePlan([first, second])
+    rates = (PeakRates(1e-3, 0.0), PeakRates(5e-4, 0.1))
     for step in range(10):
         factor = learning_rate_factor(
             step, schedule="cosine", steps=10, warmup_steps=2, final_share=0.1
@@ -229,21 +229,21 @@ def test_groups_by_name_by_pattern_and_by_matrix(tied):
         ),
         Stage(name="c", steps=1, learning_rate=1e-4, train=(r"layers\.1\.mlp",)),
     ]  # fmt: skip
-    groups = Plan(stages).groups(pico(tied))
+    groups = StagePlan(stages).groups(pico(tied))
     assert sum(len(group.names) for group in groups) == len(list(pico(tied).parameters()))
     by_name = {name: group.rates for group in groups for name in group.names}
     matrices = ["model.embed_tokens.weight", *([] if tied else ["lm_head.weight"])]
     for name in matrices:
-        assert by_name[name] == (Rates(1e-3, 0.0), Rates(1e-5, 0.1), None)
-    assert by_name["model.norm.weight"] == (None, Rates(1e-4, 0.0), None)
+        assert by_name[name] == (PeakRates(1e-3, 0.0), PeakRates(1e-5, 0.1), None)
+    assert by_name["model.norm.weight"] == (None, PeakRates(1e-4, 0.0), None)
     assert by_name["model.layers.1.mlp.up_proj.weight"] == (
-        None, Rates(1e-4, 0.1), Rates(1e-4, 0.0)
+        None, PeakRates(1e-4, 0.1), PeakRates(1e-4, 0.0)
     )  # fmt: skip
 
 
 def test_a_pattern_that_fits_nothing():
     with pytest.raises(RevocabError, match="stage a: 'embedings' fits no parameter"):
-        Plan([Stage(name="a", steps=1, learning_rate=1e-3, train=("embedings",))]).groups(
+        StagePlan([Stage(name="a", steps=1, learning_rate=1e-3, train=("embedings",))]).groups(
             pico(False)
         )
 

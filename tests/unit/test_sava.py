@@ -7,7 +7,7 @@ import pytest
 import torch
 from test_methods import make, new_rows, random_inputs
 
-from revocab.initialise import alignment, scaling
+from revocab.initialise import alignment, anchor_scaling
 from revocab.initialise.methods.sava import METHOD, choose_anchors
 
 
@@ -82,7 +82,7 @@ def test_gram_form_is_closer_to_the_exact_iterates_than_the_float32_loop():
 def test_gram_is_summed_over_chunks(monkeypatch):
     x, y = data()
     design = torch.cat([x, torch.ones(len(x), 1)], dim=1).double()
-    monkeypatch.setattr(scaling, "CHUNK_ROWS", 7)
+    monkeypatch.setattr(anchor_scaling, "CHUNK_ROWS", 7)
     found = alignment.Normal.of(x, y)
     assert torch.allclose(found.gram_PP, design.T @ design, rtol=1e-12, atol=1e-12)
     assert torch.allclose(found.right_PY, design.T @ y.double(), rtol=1e-12, atol=1e-12)
@@ -147,9 +147,9 @@ def test_scaling_by_hand():
     scaling = alignment.Scaling.fit(rows)
     assert scaling.mean_D.tolist() == [2.0, 5.0]
     assert scaling.scale_D.tolist() == [pytest.approx(2**0.5), 1.0]  # unbiased; constant: 1
-    assert scaling.mean_norm.item() == pytest.approx(2**-0.5)
-    assert scaling.forward(rows).tolist() == [[-1.0, 0.0], [1.0, 0.0]]
-    assert torch.allclose(scaling.backward(scaling.forward(rows)), rows)
+    assert anchor_scaling.mean_norm.item() == pytest.approx(2**-0.5)
+    assert anchor_scaling.forward(rows).tolist() == [[-1.0, 0.0], [1.0, 0.0]]
+    assert torch.allclose(anchor_scaling.backward(anchor_scaling.forward(rows)), rows)
 
 
 def test_sava_by_hand_on_three_tokens():
@@ -193,7 +193,7 @@ def test_left_out_anchors_are_measured_as_if_refitted():
     new_rows("sava", inputs, solver="lstsq", ridge=0.2)
     helper = inputs.helper_VD[inputs.overlap_target_N]
     source = inputs.source_VD[inputs.overlap_source_N]
-    x, y = (scaling.Scaling.fit(rows).forward(rows) for rows in (helper, source))
+    x, y = (anchor_scaling.Scaling.fit(rows).forward(rows) for rows in (helper, source))
     errors = []
     for one in range(len(x)):
         rest = torch.arange(len(x)) != one

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.training.data import open_packed
+from revocab.training.packed_rows import open_packed
 from revocab.training.shards import OPEN_SHARDS, new_shards, open_shards
 
 

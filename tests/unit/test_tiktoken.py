@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from revocab.errors import RevocabError
-from revocab.vocabulary.build import batched, train_tokenizer
-from revocab.vocabulary.canonical import canonical_vocabulary
-from revocab.vocabulary.intersection import IntersectionJob, intersect_folders
-from revocab.vocabulary.load import load_tokenizer, tokenizer_file, write_tokenizer
-from revocab.vocabulary.tiktoken import PATTERNS, rank_merges
+from revocab.intersection.intersect import IntersectionJob, intersect_folders
+from revocab.tokenizer_building.build import batched, train_tokenizer
+from revocab.tokenizers.canonical import canonical_vocabulary
+from revocab.tokenizers.load import load_tokenizer, tokenizer_file, write_tokenizer
+from revocab.tokenizers.tiktoken import PATTERNS, rank_merges
 
 TEXTS = [
     "La città è più bella di sera, perché c'è il mare.",

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.errors import RevocabError
 from revocab.io import sha256
-from revocab.vocabulary.build import (
+from revocab.tokenizer_building.build import (
     TrainingText,
     batched,
     build_copied,
@@ -24,7 +24,7 @@ from revocab.vocabulary.build import (
     training_budgets,
     training_texts,
 )
-from revocab.vocabulary.load import load_tokenizer, tokenizer_style
+from revocab.tokenizers.load import load_tokenizer, tokenizer_style
 
 SENTENCES = [
     "La città è più bella di sera, perché c'è il mare.",
@@ -166,7 +166,7 @@ def test_folder(tmp_path, corpus, alphabet):
 BUILD = """
 import sys
 from pathlib import Path
-from revocab.vocabulary.build import TrainingText, build_trained
+from revocab.tokenizer_building.build import TrainingText, build_trained
 for alphabet in ("byte_fallback", "byte_level"):
     out = Path(sys.argv[2], alphabet)
     build_trained([TrainingText("toy", 1.0, Path(sys.argv[1]))], alphabet, 360, out)

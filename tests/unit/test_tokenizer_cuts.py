@@ -13,11 +13,11 @@ from revocab.evaluation import efficiency, harness, multiple_choice
 from revocab.evaluation.checkpoint import tokenizer_fingerprint
 from revocab.evaluation.engines import TransformersEngine
 from revocab.evaluation.options import Scoring, Timing
+from revocab.fertility.measure import Text, measure_fertility
 from revocab.io import read_json, write_json, write_jsonl
-from revocab.training.tokens import load_tokenizer as load_for_packing
-from revocab.training.tokens import tokenise
-from revocab.vocabulary.fertility import Text, measure_fertility
-from revocab.vocabulary.load import load_tokenizer
+from revocab.tokenizers.load import load_tokenizer
+from revocab.training.document_tokens import load_tokenizer as load_for_packing
+from revocab.training.document_tokens import tokenise
 
 TRUNCATION = {"direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 0}
 PADDING = {
@@ -96,11 +96,11 @@ def test_scores_are_those_of_the_plain_tokenizer(plain, cutting, tmp_path, repos
 
 
 def test_the_harness_scores_with_the_tokenizer_of_the_one_place(plain, monkeypatch):
-    from revocab.evaluation import model
+    from revocab.evaluation import harness_model
 
     made = load_tokenizer(plain)
-    monkeypatch.setattr(model, "load_tokenizer", lambda folder: made)
-    loaded = model.load_model(
+    monkeypatch.setattr(harness_model, "load_tokenizer", lambda folder: made)
+    loaded = harness_model.load_model(
         plain, batch_size=2, device="cpu", dtype="float32", token_cache={}, share_contexts=True
     )
     assert loaded.tokenizer is made

@@ -10,12 +10,12 @@ from torch.nn import functional
 from revocab import io
 from revocab.closed import checked
 from revocab.errors import RevocabError
-from revocab.training import checkpoints, state
-from revocab.training.data import check_fit, open_packed
+from revocab.training import checkpoints, resume_state
 from revocab.training.loss import linear_cross_entropy, next_token_loss
+from revocab.training.loss_tables import HELDOUT, LOSSES, LossTables
+from revocab.training.packed_rows import check_fit, open_packed
 from revocab.training.settings import Settings, fingerprint
 from revocab.training.shards import new_shards
-from revocab.training.tables import HELDOUT, LOSSES, Tables
 
 RECIPE = {"steps": 10, "batch_size": 8, "learning_rate": 1e-3, "checkpoint_every": 5, "seed": 1}
 
@@ -160,18 +160,18 @@ def test_data_that_does_not_fit_the_model(packed_folder):
     assert "hold id 23" in caught.value.problems[0]
 
 
-# Tables and resume state --------------------------------------------------------------------------
+# Tables and resume state ------------------------------------------------------------------------
 
 
 def test_tables_continue_from_the_copies_of_a_state(tmp_path):
-    tables = Tables(tmp_path, resume_from=None)
+    tables = LossTables(tmp_path, resume_from=None)
     tables.append(LOSSES, [(1, 8, 2.5, 1.0, 0.0, 0.5)])
     tables.append(HELDOUT, [(0, "c", "it", 2.0, 1.5, 8, 20)])
     (tmp_path / "kept").mkdir()
     tables.copy_to(tmp_path / "kept")
     tables.append(LOSSES, [(2, 16, 2.4, 1.0, 0.1, 0.5)])
     tables.close()
-    Tables(tmp_path, resume_from=tmp_path / "kept").close()
+    LossTables(tmp_path, resume_from=tmp_path / "kept").close()
     assert (tmp_path / LOSSES).read_text() == (
         "step,tokens,loss,bits_per_byte,learning_rate,gradient_norm\n1,8,2.5,1.0,0.0,0.5\n"
     )
@@ -179,17 +179,17 @@ def test_tables_continue_from_the_copies_of_a_state(tmp_path):
 
 
 def sealed_states(root, *steps):
-    state.begin(root, "mark")
+    resume_state.begin(root, "mark")
     for step in steps:
-        folder = root / f"{state.PREFIX}{step}"
+        folder = root / f"{resume_state.PREFIX}{step}"
         folder.mkdir()
         (folder / "optimizer.pt").write_bytes(b"numbers")
-        state.seal(folder)
+        resume_state.seal(folder)
 
 
 def test_the_newest_whole_state_is_found(tmp_path):
     sealed_states(tmp_path / "s", 5, 10, 100)
-    assert state.find(tmp_path / "s", "mark", print).name == "checkpoint-100"
+    assert resume_state.find(tmp_path / "s", "mark", print).name == "checkpoint-100"
 
 
 @pytest.mark.parametrize("harm", ["damaged", "unfinished", "incomplete"])
@@ -199,9 +199,9 @@ def test_a_bad_state_gives_way_to_the_one_before(tmp_path, harm):
     if harm == "damaged":
         (bad / "optimizer.pt").write_bytes(b"numberz")
     else:
-        (bad / (state.CHECKSUMS if harm == "unfinished" else "optimizer.pt")).unlink()
+        (bad / (resume_state.CHECKSUMS if harm == "unfinished" else "optimizer.pt")).unlink()
     told = []
-    assert state.find(tmp_path / "s", "mark", told.append).name == "checkpoint-5"
+    assert resume_state.find(tmp_path / "s", "mark", told.append).name == "checkpoint-5"
     assert "checkpoint-10: unfinished or damaged" in told[0]
     assert not bad.exists()
 
@@ -209,15 +209,15 @@ def test_a_bad_state_gives_way_to_the_one_before(tmp_path, harm):
 def test_a_state_of_other_settings_is_not_used(tmp_path):
     sealed_states(tmp_path / "s", 5)
     told = []
-    assert state.find(tmp_path / "s", "other", told.append) is None
+    assert resume_state.find(tmp_path / "s", "other", told.append) is None
     assert "other settings" in told[0]
-    assert state.find(tmp_path / "absent", "mark", told.append) is None
+    assert resume_state.find(tmp_path / "absent", "mark", told.append) is None
 
 
 def test_old_states_are_pruned(tmp_path):
     sealed_states(tmp_path / "s", 5, 10, 15)
-    state.prune(tmp_path / "s")
-    assert [folder.name for folder in state.states(tmp_path / "s")] == [
+    resume_state.prune(tmp_path / "s")
+    assert [folder.name for folder in resume_state.states(tmp_path / "s")] == [
         "checkpoint-15", "checkpoint-10"
     ]  # fmt: skip
 

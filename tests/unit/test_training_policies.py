@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from revocab.errors import RevocabError
-from revocab.vocabulary.alphabets import byte_level_words, marked_words
-from revocab.vocabulary.build import batched, frequent_characters, train_tokenizer
-from revocab.vocabulary.canonical import canonical_vocabulary
+from revocab.tokenizer_building.build import batched, frequent_characters, train_tokenizer
+from revocab.tokenizers.alphabets import byte_level_words, marked_words
+from revocab.tokenizers.canonical import canonical_vocabulary
 
 NUMBERS = "In 1984 and 123456 and 1984 again, 1984 123 99.    Four   spaces    here.\n\n"
 TEXTS = [f"{text} {NUMBERS}" for text in ENGLISH[::3]]

@@ -14,7 +14,7 @@ from transformers import LlamaConfig
 
 from revocab.errors import RevocabError
 from revocab.evaluation import vllm_environment, vllm_start
-from revocab.evaluation.compare import compare_outputs
+from revocab.evaluation.engine_agreement import compare_outputs
 from revocab.evaluation.prompts import prompt_row
 from revocab.io import read_json, read_jsonl, write_json, write_jsonl
 from revocab.models.parameters import Architecture

@@ -11,7 +11,7 @@ import pytest
 from evaluation_toys import IT_ROWS, write_model, write_task
 
 from revocab.errors import RevocabError
-from revocab.evaluation.model import load_model
+from revocab.evaluation.harness_model import load_model
 from revocab.io import read_jsonl
 
 SCRIPT = "scripts/score_multiple_choice.py"

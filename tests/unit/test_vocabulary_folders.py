@@ -13,13 +13,13 @@ from toy_vocabularies import sentencepiece_bpe, wrap
 
 from revocab.corpora.prepare import CorpusJob, prepare
 from revocab.errors import RevocabError
+from revocab.fertility.measure import fertility_of_folders
+from revocab.initialise.source_pieces import source_pieces
+from revocab.intersection.intersect import IntersectionJob, intersect_folders
 from revocab.io import read_json
-from revocab.vocabulary.build import batched, train_tokenizer
-from revocab.vocabulary.canonical import canonical_vocabulary
-from revocab.vocabulary.fertility import fertility_of_folders
-from revocab.vocabulary.intersection import IntersectionJob, intersect_folders
-from revocab.vocabulary.load import load_tokenizer, tokenizer_style, write_tokenizer
-from revocab.vocabulary.pieces import source_pieces
+from revocab.tokenizer_building.build import batched, train_tokenizer
+from revocab.tokenizers.canonical import canonical_vocabulary
+from revocab.tokenizers.load import load_tokenizer, tokenizer_style, write_tokenizer
 
 TEXTS = [
     "La città è più bella di sera, perché c'è il mare. Anche la virtù è bella.",

@@ -1,5 +1,5 @@
 # Text: the demo's generated world, and corpora cleaned and split.
-from revocab.demoworld.parts import WORLD_PARTS
+from revocab.demoworld.file_names import WORLD_PARTS
 
 
 rule build_demoworld:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
-from revocab.models.given import tokenizer_field
+from revocab.models.hub_or_folder import tokenizer_field
 from revocab.models.parameters import StandInJob
 
 

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
-from revocab.models.given import tokenizer_field
-from revocab.vocabulary.construction import TokenizerJob
+from revocab.models.hub_or_folder import tokenizer_field
+from revocab.tokenizer_building.construction import TokenizerJob
 
 
 class Inputs(Closed):
@@ -26,7 +26,7 @@ class Inputs(Closed):
 
 def run(inputs: Inputs, job: TokenizerJob, machine: Nothing, out: Path) -> None:
     """Write the tokenizer folder."""
-    from revocab.vocabulary.build import build_from_folders
+    from revocab.tokenizer_building.build import build_from_folders
 
     mixtures = {"corpora": inputs.corpora, "count_corpora": inputs.count_corpora}
     tokenizers = {"path": inputs.path, "base": inputs.base, "donor": inputs.donor}

@@ -9,7 +9,7 @@ from pydantic import Field
 from revocab.closed import Closed
 from revocab.command import Command
 from revocab.initialise.options import InitJob
-from revocab.models.given import model_field, tokenizer_field
+from revocab.models.hub_or_folder import model_field, tokenizer_field
 
 
 class Inputs(Closed):
@@ -38,7 +38,7 @@ class Machine(Closed):
 
 def run(inputs: Inputs, job: InitJob, machine: Machine, out: Path) -> None:
     """Write the adapted model."""
-    from revocab.initialise.apply import initialise_model
+    from revocab.initialise.adapted_model import initialise_model
     from revocab.progress import silent, spoken
 
     initialise_model(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
-from revocab.models.given import tokenizer_field
-from revocab.vocabulary.intersection import IntersectionJob
+from revocab.intersection.intersect import IntersectionJob
+from revocab.models.hub_or_folder import tokenizer_field
 
 
 class Inputs(Closed):
@@ -19,7 +19,7 @@ class Inputs(Closed):
 
 def run(inputs: Inputs, job: IntersectionJob, machine: Nothing, out: Path) -> None:
     """Write the intersection's folder."""
-    from revocab.vocabulary.intersection import intersect_folders
+    from revocab.intersection.intersect import intersect_folders
 
     intersect_folders(inputs.source, inputs.target, job, out)
 

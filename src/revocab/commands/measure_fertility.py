@@ -8,8 +8,8 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
-from revocab.models.given import tokenizer_field
-from revocab.vocabulary.fertility import FertilityJob
+from revocab.fertility.measure import FertilityJob
+from revocab.models.hub_or_folder import tokenizer_field
 
 
 class Inputs(Closed):
@@ -26,7 +26,7 @@ class Inputs(Closed):
 
 def run(inputs: Inputs, job: FertilityJob, machine: Nothing, out: Path) -> None:
     """Write the report's folder."""
-    from revocab.vocabulary.fertility import fertility_of_folders
+    from revocab.fertility.measure import fertility_of_folders
 
     fertility_of_folders(inputs.tokenizers, inputs.corpora, out, job, inputs.parallel_files)
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
 from revocab.initialise.options import ScaleJob
-from revocab.models.given import tokenizer_field
+from revocab.models.hub_or_folder import tokenizer_field
 
 
 class Inputs(Closed):
@@ -24,8 +24,8 @@ class Inputs(Closed):
 
 def run(inputs: Inputs, job: ScaleJob, machine: Nothing, out: Path) -> None:
     """Write the table's folder."""
-    from revocab.initialise.apply import Vocabularies
-    from revocab.initialise.scale import measure_to
+    from revocab.initialise.adapted_model import Vocabularies
+    from revocab.initialise.cost_at_scale import measure_to
 
     vocabularies = Vocabularies(
         inputs.source_tokenizer, inputs.target_tokenizer, job.identity, inputs.pairs

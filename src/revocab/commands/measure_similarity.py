@@ -6,10 +6,10 @@ from pathlib import Path
 
 from pydantic import Field
 
-from revocab.analyse.similarity import SimilarityJob
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
-from revocab.models.given import model_field, tokenizer_field
+from revocab.evaluation.embedding_similarity import EmbeddingSimilarityJob
+from revocab.models.hub_or_folder import model_field, tokenizer_field
 
 
 class Inputs(Closed):
@@ -21,12 +21,12 @@ class Inputs(Closed):
     helper_model: Path | None = model_field("model folder; none: runs only", default=None)
 
 
-def run(inputs: Inputs, job: SimilarityJob, machine: Nothing, out: Path) -> None:
+def run(inputs: Inputs, job: EmbeddingSimilarityJob, machine: Nothing, out: Path) -> None:
     """Write the table's folder."""
-    from revocab.analyse.similarity import RunModels, measure_to
+    from revocab.evaluation.embedding_similarity import RunModels, measure_to
 
     runs = [RunModels(run, first, inputs.last[run]) for run, first in inputs.first.items()]
     measure_to(out, job, runs, inputs.helper_model, inputs.target_tokenizer)
 
 
-COMMAND = Command(run, job=SimilarityJob, inputs=Inputs)
+COMMAND = Command(run, job=EmbeddingSimilarityJob, inputs=Inputs)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
-from revocab.models.given import tokenizer_field
+from revocab.models.hub_or_folder import tokenizer_field
 from revocab.training.heldout import HeldoutJob
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from revocab.closed import Closed
 from revocab.command import Command
 from revocab.evaluation.options import Scoring, ScoringHardware, ScoringJob
-from revocab.models.given import model_field
+from revocab.models.hub_or_folder import model_field
 
 
 class Inputs(Closed):

@@ -9,7 +9,7 @@ from pydantic import Field
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
 from revocab.initialise.fasttext import AuxiliaryJob
-from revocab.models.given import tokenizer_field
+from revocab.models.hub_or_folder import tokenizer_field
 
 
 class Inputs(Closed):

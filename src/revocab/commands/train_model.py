@@ -9,7 +9,7 @@ from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import Command
-from revocab.models.given import model_field
+from revocab.models.hub_or_folder import model_field
 from revocab.training.settings import Settings
 
 
@@ -41,7 +41,7 @@ class Machine(Closed):
     threads: int | None = Field(default=None, ge=1, description="CPU threads; none: torch's own")
 
 
-#: What ``trainer.Engine`` takes of the machine.
+#: What ``trainer.TrainingEngine`` takes of the machine.
 ENGINE = {"fsdp", "activation_checkpointing", "compile"}
 
 
@@ -60,12 +60,12 @@ def run(inputs: Inputs, job: Settings, machine: Machine, out: Path) -> None:
         torch.set_num_threads(machine.threads)
 
     import revocab.training.trainer  # noqa: F401  (the slow one)
-    from revocab.training.measure import Costs
-    from revocab.training.train import Run, train
+    from revocab.training.costs import Costs
+    from revocab.training.train import TrainingRun, train
 
     gc.enable()
     train(
-        Run(
+        TrainingRun(
             model=inputs.model,
             packed=inputs.packed,
             heldout=inputs.heldout,

@@ -17,7 +17,7 @@ from revocab.config.check_unread import check_unread
 from revocab.config.expand import method_name
 from revocab.config.schema import Experiment, RunGroup, Source
 from revocab.corpora.source import matching
-from revocab.demoworld.parts import WORLD_PARTS
+from revocab.demoworld.file_names import WORLD_PARTS
 from revocab.errors import RevocabError
 from revocab.initialise.method import methods
 from revocab.report.kind import figure_kinds, table_kinds

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from pydantic import Field
 
-from revocab.closed import Closed, Id, Job, Line
+from revocab.closed import Closed, Id, Job, OneLine
 from revocab.corpora.formats import checksum, data_files
 from revocab.corpora.source import Form, check_number, names_of, origin, read_rows
 from revocab.errors import RevocabError
@@ -30,7 +30,7 @@ class CorpusOptions(Closed):
     """What to keep of a source. Bytes are UTF-8 bytes of text; limits count kept documents."""
 
     language: Id = Field(description="ISO 639-1 code, such as it")
-    text_field: Line = Field(default="text", description="field of a row that holds the text")
+    text_field: OneLine = Field(default="text", description="field of a row that holds the text")
     limit_documents: int | None = Field(default=None, ge=1, description="the first n documents")
     limit_bytes: int | None = Field(default=None, ge=1, description="the first n bytes of text")
     heldout_bytes: int = Field(

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from revocab.closed import Closed, Id, Line, exactly_one
+from revocab.closed import Closed, Id, OneLine, exactly_one
 from revocab.corpora.formats import checksum, file_rows
 from revocab.errors import RevocabError
 from revocab.hub import dataset_rows, resolve
@@ -27,17 +27,17 @@ ANY: tuple[Kind, ...] = ("world", "path", "pattern", "lines", "hub")
 class HubData(Closed):
     """A data set on the Hugging Face Hub, pinned by its revision."""
 
-    id: Line = Field(description="owner/name")
-    name: Line | None = Field(default=None, description="configuration")
-    names: dict[Id, Line] | None = Field(
+    id: OneLine = Field(description="owner/name")
+    name: OneLine | None = Field(default=None, description="configuration")
+    names: dict[Id, OneLine] | None = Field(
         default=None,
         min_length=2,
         description="a configuration per language; rows of equal 'join' become one",
     )
-    join: Line = Field(default="id", description="field that joins the rows of 'names'")
-    split: Line = Field(default="train", description="of the data set")
-    revision: Line | None = Field(default=None, description="commit, tag or branch")
-    fields: dict[str, Line] = Field(
+    join: OneLine = Field(default="id", description="field that joins the rows of 'names'")
+    split: OneLine = Field(default="train", description="of the data set")
+    revision: OneLine | None = Field(default=None, description="commit, tag or branch")
+    fields: dict[str, OneLine] = Field(
         default_factory=dict,
         description="our field name to the data set's, where they differ; dots go into nested ones",
     )
@@ -80,9 +80,11 @@ class Source(Closed):
     """Where data comes from: the demo's world, files, aligned lines of text, or the Hub."""
 
     world: Id | None = None
-    path: Line | None = Field(default=None, description="a file, or a folder of files")
-    pattern: Line | None = Field(default=None, description="files by name, such as 'data/*.jsonl'")
-    lines: dict[Id, Line] | None = Field(
+    path: OneLine | None = Field(default=None, description="a file, or a folder of files")
+    pattern: OneLine | None = Field(
+        default=None, description="files by name, such as 'data/*.jsonl'"
+    )
+    lines: dict[Id, OneLine] | None = Field(
         default=None, min_length=1, description="a text file per language; line n says the same"
     )
     hub: HubData | None = None

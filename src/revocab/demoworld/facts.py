@@ -41,7 +41,7 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Job:
+class Occupation:
     """A job: its names, workplace, tool, and what is done."""
 
     man: Noun
@@ -56,13 +56,13 @@ class Job:
         return self.woman if person.female else self.man
 
 
-def jobs() -> list[Job]:
+def occupations() -> list[Occupation]:
     """Return the world's jobs."""
     found = []
     for man, woman, place, tool, does, to_do in rows(lexicon.JOBS):
         english = man.partition("=")[2]
         found.append(
-            Job(
+            Occupation(
                 noun(man),
                 noun(f"{woman} = {english}"),
                 noun(place),
@@ -123,7 +123,7 @@ def fact_of(kind: Wording, key: str, meant: Mapping[str, Names]) -> Fact:
 
 def about_jobs() -> Iterator[About]:
     """Yield where each job is done, with what, and what is done."""
-    for job in jobs():
+    for job in occupations():
         parts = {"place": job.place, "tool": job.tool, "does": job.does, "to_do": job.to_do}
         yield job.man.it.word, {"job": job.man, **parts}
 

@@ -109,12 +109,12 @@ def hellaswag(
     """Yield a scene on the way to work and four ways in which it may go on."""
     fair = FairChoices(draw, 4)
     for number in range(count):
-        person, job = draw.choice(people), world.jobs[number % len(world.jobs)]
+        person, job = draw.choice(people), world.occupations[number % len(world.jobs)]
         scene = [
             introduction(person, job, draw.choice(world.towns)),
             to_work(person, job, draw.choice(world.times)),
         ]
-        ending = {one.man.en.word: at_work(person, one)[language] for one in world.jobs}
+        ending = {one.man.en.word: at_work(person, one)[language] for one in world.occupations}
         options = fair(ending[job.man.en.word], list(ending.values()))
         listed, answer = placed(draw, options, number)
         yield {
@@ -156,7 +156,7 @@ def boolq(
     asks = {"it": "{name} è {role}?", "en": "Is {name} {role}?"}
     for number in range(count):
         person = draw.choice(people)
-        job, other = draw.sample(world.jobs, 2)
+        job, other = draw.sample(world.occupations, 2)
         passage = [
             introduction(person, job, draw.choice(world.towns)),
             to_work(person, job, draw.choice(world.times)),
@@ -196,7 +196,9 @@ def passages(
 ) -> dict[str, Any]:
     """Return a passage about someone with a question whose answer stands in it."""
     person = draw.choice(people)
-    job, animal, fruit = (draw.choice(one) for one in (world.jobs, world.animals, world.fruits))
+    job, animal, fruit = (
+        draw.choice(one) for one in (world.occupations, world.animals, world.fruits)
+    )
     home, market = draw.sample(world.towns, 2)
     sentences = [
         introduction(person, job, home),

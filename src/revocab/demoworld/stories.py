@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 
 from revocab.demoworld import lexicon, names
-from revocab.demoworld.facts import Fact, Job, Text, all_facts, both, jobs
+from revocab.demoworld.facts import Fact, Occupation, Text, all_facts, both, occupations
 from revocab.demoworld.grammar import Noun, capitalised, noun
 from revocab.demoworld.lexicon import pair, rows
 
@@ -20,7 +20,7 @@ class World:
     people: list[names.Person]
     test_people: list[names.Person]
     towns: list[str]
-    jobs: list[Job]
+    occupations: list[Occupation]
     facts: list[Fact]
     animals: list
     fruits: list
@@ -40,7 +40,7 @@ def build(seed: int) -> World:
         people=[one for number, one in enumerate(people) if number % 10 < 8],
         test_people=[one for number, one in enumerate(people) if number % 10 >= 8],
         towns=names.towns(seed),
-        jobs=jobs(),
+        occupations=occupations(),
         facts=all_facts(seed),
         animals=[noun(row[0]) for row in rows(lexicon.ANIMALS)],
         fruits=[noun(row[0]) for row in rows(lexicon.FRUITS)],
@@ -50,7 +50,7 @@ def build(seed: int) -> World:
     )
 
 
-def introduction(person: names.Person, job: Job, town: str) -> Text:
+def introduction(person: names.Person, job: Occupation, town: str) -> Text:
     """Return who someone is and where from."""
     role = job.of(person)
     return both(
@@ -58,7 +58,7 @@ def introduction(person: names.Person, job: Job, town: str) -> Text:
     )
 
 
-def to_work(person: names.Person, job: Job, time: Text) -> Text:
+def to_work(person: names.Person, job: Occupation, time: Text) -> Text:
     """Return the way to work."""
     return both(
         f"{capitalised(time['it'])} {person.name} va {job.place.it.al}.",
@@ -66,12 +66,12 @@ def to_work(person: names.Person, job: Job, time: Text) -> Text:
     )
 
 
-def at_work(person: names.Person, job: Job) -> Text:
+def at_work(person: names.Person, job: Occupation) -> Text:
     """Return what someone does at work."""
     return both(f"Lì {person.name} {job.does['it']}.", f"There {person.name} {job.does['en']}.")
 
 
-def with_tool(person: names.Person, job: Job) -> Text:
+def with_tool(person: names.Person, job: Occupation) -> Text:
     """Return the tool someone works with."""
     return both(
         f"Per {job.to_do['it']} usa {job.tool.it.the}.",
@@ -116,7 +116,7 @@ def needs_tool(person: names.Person, tool, use: Text) -> Text:
     )
 
 
-def meets(person: names.Person, other: names.Person, job: Job) -> Text:
+def meets(person: names.Person, other: names.Person, job: Occupation) -> Text:
     """Return whom someone meets."""
     role = job.of(other)
     return both(
@@ -128,7 +128,7 @@ def meets(person: names.Person, other: names.Person, job: Job) -> Text:
 def story(world: World, draw: random.Random, people: list[names.Person]) -> list[Text]:
     """Return the sentences of one story about someone at work and at home."""
     person, other = draw.sample(people, 2)
-    job, others_job = draw.sample(world.jobs, 2)
+    job, others_job = draw.sample(world.occupations, 2)
     home, away = draw.sample(world.towns, 2)
     tool, use = draw.choice(world.tools)
     time, later = draw.sample(world.times, 2)

@@ -14,7 +14,7 @@ from typing import Any
 
 from revocab.errors import RevocabError
 from revocab.evaluation.records import Records
-from revocab.evaluation.statistics import SCORE_COLUMNS, bootstrap, mean_items
+from revocab.evaluation.resampling import SCORE_COLUMNS, bootstrap, mean_items
 from revocab.io import read_jsonl, sha256, write_csv, write_jsonl
 from revocab.output import check_files
 

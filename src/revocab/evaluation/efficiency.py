@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from revocab.corpora.words import available_splitter, count_words
+from revocab.corpora.word_splitters import available_splitter, count_words
 from revocab.errors import RevocabError
 from revocab.evaluation.checkpoint import (
     choose_device,
@@ -26,12 +26,12 @@ from revocab.evaluation.engines import choose_engine
 from revocab.evaluation.options import Timing
 from revocab.evaluation.overflow import FiniteLogits, refuse_outputs
 from revocab.io import read_jsonl, write_json
-from revocab.models.cache import cache_bytes_per_token
 from revocab.models.folder import check_model_folder
+from revocab.models.kv_cache import cache_bytes_per_token
 from revocab.models.load import load_causal_lm, loading, quiet_loading
 from revocab.models.safetensors_files import parameter_bytes
 from revocab.output import check_files
-from revocab.vocabulary.load import load_tokenizer
+from revocab.tokenizers.load import load_tokenizer
 
 
 class Timed(Protocol):

@@ -17,7 +17,7 @@ from revocab.evaluation.checkpoint import choose_device
 from revocab.evaluation.overflow import FiniteLogits
 from revocab.evaluation.vllm_environment import require_vllm
 from revocab.models.load import load_causal_lm
-from revocab.vocabulary.load import load_tokenizer
+from revocab.tokenizers.load import load_tokenizer
 
 Finish = Literal["eos", "blank_line", "length", "prompt_too_long"]
 BLANK_LINE = "\n\n"

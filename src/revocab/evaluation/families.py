@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 from pydantic import Field
 
-from revocab.closed import Closed, Line, checked
+from revocab.closed import Closed, OneLine, checked
 
 FILE = Path(__file__).parent / "families.yaml"
 #: Of a family that names no metric, or is not in the file.
@@ -19,8 +19,8 @@ DEFAULT_METRIC = "acc"
 class Family(Closed):
     """One line of ``families.yaml``, which says what the keys mean."""
 
-    label: Line
-    metric: Line | None = None
+    label: OneLine
+    metric: OneLine | None = None
     choices: int | None = Field(default=None, ge=2)
 
     @property

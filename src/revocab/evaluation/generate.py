@@ -23,7 +23,7 @@ from revocab.evaluation.metrics import task_scores
 from revocab.evaluation.options import Generating
 from revocab.evaluation.prompts import render
 from revocab.evaluation.records import code_hash, model_hash, versions
-from revocab.evaluation.statistics import SCORE_COLUMNS
+from revocab.evaluation.resampling import SCORE_COLUMNS
 from revocab.io import read_json, read_jsonl, sha256, write_csv, write_json, write_jsonl
 from revocab.models.folder import check_model_folder
 from revocab.models.load import loading, quiet_loading

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from revocab.evaluation.copying import COPIED
-from revocab.evaluation.statistics import Items, bootstrap, corpus_items, first_sum, mean_items
+from revocab.evaluation.resampling import Items, bootstrap, corpus_items, first_sum, mean_items
 
 if TYPE_CHECKING:
     import numpy as np

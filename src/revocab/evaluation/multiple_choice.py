@@ -17,10 +17,10 @@ from revocab.evaluation.checkpoint import (
     choose_dtype,
     tokenizer_fingerprint,
 )
-from revocab.evaluation.model import load_model
+from revocab.evaluation.harness_model import load_model
 from revocab.evaluation.options import Scoring, ScoringOptions
 from revocab.evaluation.records import Records, code_hash, model_hash, versions
-from revocab.evaluation.statistics import SCORE_COLUMNS, Items, bootstrap, mean_items
+from revocab.evaluation.resampling import SCORE_COLUMNS, Items, bootstrap, mean_items
 from revocab.evaluation.tasks import read_yaml
 from revocab.io import sha256, write_csv, write_jsonl
 from revocab.models.folder import check_model_folder

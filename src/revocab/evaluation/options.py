@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from revocab.closed import Closed, Id, Job, Line, Step
+from revocab.closed import Closed, Id, Job, OneLine, Step
 
 Engine = Literal["auto", "transformers", "vllm"]
 
@@ -18,8 +18,8 @@ Engine = Literal["auto", "transformers", "vllm"]
 class Hardware(Closed):
     """Where a model runs."""
 
-    device: Line = Field(default="auto", description="auto, cpu, cuda, cuda:1, ...")
-    dtype: Line = Field(default="auto", description="auto: float32 on CPU, else as stored")
+    device: OneLine = Field(default="auto", description="auto, cpu, cuda, cuda:1, ...")
+    dtype: OneLine = Field(default="auto", description="auto: float32 on CPU, else as stored")
 
 
 class ScoringOptions(Closed):
@@ -136,7 +136,7 @@ class CometJob(Job):
     """COMET scores of one run's translations."""
 
     run: Id = Field(description="goes into the table")
-    models: dict[Literal["comet22", "xcomet"], Line] = Field(
+    models: dict[Literal["comet22", "xcomet"], OneLine] = Field(
         min_length=1, description="a .ckpt file, a folder that holds one, or a Hub id"
     )
 

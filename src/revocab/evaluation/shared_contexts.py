@@ -40,7 +40,7 @@ LOGITS = 2**29
 
 
 @dataclass
-class Row:
+class SharedContext:
     """One context with the requests that share it. Choices are stored without their last token."""
 
     context: list[int]
@@ -124,10 +124,10 @@ class SharedContextLM(HFLM):
             for i, answer in self._score_as_harness(requests, long, fitting).items():
                 results[i] = answer
         skip = set(long)
-        rows: dict[tuple[int, ...], Row] = {}
+        rows: dict[tuple[int, ...], SharedContext] = {}
         for i, (_, context, choice) in enumerate(requests):
             if i not in skip:
-                rows.setdefault(tuple(context), Row(context)).requests.append((i, choice))
+                rows.setdefault(tuple(context), SharedContext(context)).requests.append((i, choice))
         for batch in self._batches(list(rows.values())):
             for i, answer in self._score(batch):
                 results[i] = answer
@@ -165,10 +165,10 @@ class SharedContextLM(HFLM):
             self.batch_size_per_gpu = usual
         return dict(zip(indices, answers, strict=True))
 
-    def _batches(self, rows: list[Row]) -> Iterator[list[tuple[Row, tuple]]]:
+    def _batches(self, rows: list[SharedContext]) -> Iterator[list[tuple[SharedContext, tuple]]]:
         """Yield rows with their layouts, longest first, within the batch size and mask limit."""
         laid = sorted(((row, row.layout()) for row in rows), key=lambda one: -len(one[1][0]))
-        batch: list[tuple[Row, tuple]] = []
+        batch: list[tuple[SharedContext, tuple]] = []
         size = 0
         for row, layout in laid:
             length = len(batch[0][1][0]) if batch else len(layout[0])
@@ -183,7 +183,9 @@ class SharedContextLM(HFLM):
             yield batch
 
     @torch.no_grad()
-    def _score(self, batch: list[tuple[Row, tuple]]) -> Iterator[tuple[int, tuple[float, bool]]]:
+    def _score(
+        self, batch: list[tuple[SharedContext, tuple]]
+    ) -> Iterator[tuple[int, tuple[float, bool]]]:
         """Yield (request index, (log-likelihood, greedy)) of a batch of rows."""
         length = len(batch[0][1][0])
 

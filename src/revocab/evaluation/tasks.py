@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import Field
 
 from revocab import yaml_file
-from revocab.closed import Closed, Id, Job, Line
+from revocab.closed import Closed, Id, Job, OneLine
 from revocab.corpora.source import HubData
 from revocab.errors import RevocabError
 from revocab.hub import resolve
@@ -34,8 +34,8 @@ class TaskOptions(Closed):
     language: Id | None = Field(
         default=None, description="words of a template that serves every language"
     )
-    harness: Line | None = Field(default=None, description="task name in lm-evaluation-harness")
-    revision: Line | None = Field(default=None, description="of a harness task's Hub data set")
+    harness: OneLine | None = Field(default=None, description="task name in lm-evaluation-harness")
+    revision: OneLine | None = Field(default=None, description="of a harness task's Hub data set")
     shots: int | None = Field(default=None, ge=0, description="none: as for all tasks")
 
 

@@ -12,7 +12,7 @@ from revocab.evaluation.overflow import refuse_likelihoods
 from revocab.evaluation.vllm_environment import require_vllm
 from revocab.evaluation.vllm_start import context_length, read_config, shut_down, start_settings
 from revocab.models.load import check_model
-from revocab.vocabulary.load import load_tokenizer
+from revocab.tokenizers.load import load_tokenizer
 
 #: Requests that are handed to vLLM at once. With "auto" it gets all, and the harness asks for
 #: vLLM's progress bar, which divides by zero where bars are off (TQDM_DISABLE).

@@ -21,7 +21,7 @@ from revocab.evaluation.engines import (
 from revocab.evaluation.overflow import refuse_outputs
 from revocab.evaluation.vllm_start import context_length, read_config, shut_down, start_settings
 from revocab.models.load import check_model
-from revocab.vocabulary.load import load_tokenizer
+from revocab.tokenizers.load import load_tokenizer
 
 
 def generation_settings(folder: Path, config: Any) -> Any:

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from revocab.models.cache import cache_bytes_per_token, head_width
+from revocab.models.kv_cache import cache_bytes_per_token, head_width
 
 #: Sequences whose keys and values are held at once on a CPU. There vLLM would otherwise take nine
 #: tenths of the machine's memory, and refuse to start where other jobs have some of it.

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from revocab.errors import RevocabError
-from revocab.initialise.method import Auxiliary, Inputs, Options
-from revocab.initialise.similar import unit_rows
-from revocab.initialise.statistics import normal_rows
+from revocab.initialise.method import Auxiliary, MethodInputs, MethodOptions
+from revocab.initialise.row_statistics import normal_rows
+from revocab.initialise.weighted_means import unit_rows
 
 if TYPE_CHECKING:
     import torch
 
 
-class AuxiliaryOptions(Options):
+class AuxiliaryOptions(MethodOptions):
     """Which auxiliary embeddings a method compares tokens in."""
 
     #: helper: the helper's input rows. fasttext: vectors trained on target-tokenised text.
@@ -27,7 +27,7 @@ class AuxiliaryOptions(Options):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparedTokens:
     """Tokens to fill and candidates to fill them from, as unit rows in one space."""
 
     query_NA: torch.Tensor
@@ -39,8 +39,8 @@ class Comparison:
 
 
 def compare(
-    inputs: Inputs, method: str, *, trained_only: bool = False, source_tokens: bool = True
-) -> Comparison:
+    inputs: MethodInputs, method: str, *, trained_only: bool = False, source_tokens: bool = True
+) -> ComparedTokens:
     """Return the missing tokens and the candidates of ``inputs`` in the auxiliary space.
 
     Candidates are all source tokens that have an auxiliary embedding, if ``source_tokens`` and the
@@ -73,12 +73,14 @@ def compare(
     known_M = has_V[inputs.missing_N]
     inputs.notes["candidates"] = len(source_K)
     inputs.notes["tokens_without_auxiliary"] = int((~known_M).sum())
-    return Comparison(
+    return ComparedTokens(
         unit_rows(target_VA[inputs.missing_N[known_M]]), known_M, unit_rows(key_KA), source_K
     )
 
 
-def with_fallback(inputs: Inputs, known_M: torch.Tensor, rows_ND: torch.Tensor) -> torch.Tensor:
+def with_fallback(
+    inputs: MethodInputs, known_M: torch.Tensor, rows_ND: torch.Tensor
+) -> torch.Tensor:
     """Return one row per missing token: ``rows_ND`` where known, else a draw from the source.
 
     The draw is N(mean, deviation) per dimension of the source matrix, seeded, as FOCUS, WECHSEL and

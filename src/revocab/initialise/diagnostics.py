@@ -1,7 +1,7 @@
 """What the new rows of a matrix look like beside the copied ones, and when that is a warning.
 
-Rows are tensors or :class:`~revocab.initialise.scaling.Rows`; matrices of any size are read in
-chunks and in their stored dtype.
+Rows are tensors or :class:`~revocab.initialise.anchor_scaling.Rows`; matrices of any size are read
+in chunks and in their stored dtype.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from revocab.initialise.anchor_scaling import Rows, chunks
 from revocab.initialise.duplicates import near_duplicates
-from revocab.initialise.scaling import Rows, chunks
 
 if TYPE_CHECKING:
     import torch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from revocab.initialise.scaling import Rows, chunks
+from revocab.initialise.anchor_scaling import Rows, chunks
 
 if TYPE_CHECKING:
     import torch

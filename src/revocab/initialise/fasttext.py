@@ -26,7 +26,7 @@ from revocab.errors import RevocabError
 from revocab.initialise.method import Auxiliary
 from revocab.io import read_json, write_json
 from revocab.output import OutputFolder
-from revocab.vocabulary.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
+from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
 
 if TYPE_CHECKING:
     import numpy as np

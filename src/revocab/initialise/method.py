@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import torch
 
 
-class Options(BaseModel):
+class MethodOptions(BaseModel):
     """Base of a method's options: closed, so a misspelt option is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -37,7 +37,7 @@ class Auxiliary:
 
 
 @dataclass(frozen=True)
-class Inputs:
+class MethodInputs:
     """What a method may look at, for one matrix (input embedding or LM head).
 
     All matrices are float32 on one device and hold token rows only: the padding rows that some
@@ -95,8 +95,8 @@ class Method:
     label: str
     summary: str
     citation: str
-    options: type[Options] = Options
-    initialise: Callable[[Inputs, Any], torch.Tensor] | None = None
+    options: type[MethodOptions] = MethodOptions
+    initialise: Callable[[MethodInputs, Any], torch.Tensor] | None = None
     needs_helper: bool = False
     copies_overlap: bool = True
     keeps_vocabulary: bool = False

@@ -7,16 +7,16 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from revocab.closed import Closed, Id, Job, Line, near
+from revocab.closed import Closed, Id, Job, OneLine, near
 from revocab.errors import RevocabError
-from revocab.initialise.method import Method, Options, methods
-from revocab.vocabulary.match import Identity
+from revocab.initialise.method import Method, MethodOptions, methods
+from revocab.intersection.match import Identity
 
 
 class InitJob(Job):
     """A method with its options, and what else decides the new rows."""
 
-    method: Line = Field(description="such as sava; a wrong one lists them all")
+    method: OneLine = Field(description="such as sava; a wrong one lists them all")
     option: dict[str, Any] = Field(
         default_factory=dict, description="KEY=VALUE as in YAML; a wrong one lists them all"
     )
@@ -36,7 +36,7 @@ class ScaleOptions(Closed):
 class ScaledMethod(Closed):
     """A method and its options."""
 
-    method: Line
+    method: OneLine
     option: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -57,7 +57,7 @@ def find_method(name: str) -> Method:
     return methods()[name]
 
 
-def check_options(method: Method, given: dict[str, Any]) -> Options:
+def check_options(method: Method, given: dict[str, Any]) -> MethodOptions:
     """Return the method's options; raise :class:`RevocabError` naming each one that is wrong."""
     try:
         return method.options(**given)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from revocab.closed import Closed, Line, checked
+from revocab.closed import Closed, OneLine, checked
 
 FOLDER = Path(__file__).parent
 
@@ -15,9 +15,9 @@ FOLDER = Path(__file__).parent
 class Language(Closed):
     """What readers and models are told of a language."""
 
-    name: Line
+    name: OneLine
     #: Hexadecimal colours of its corpora in figures, the first also its own; none: any.
-    colours: tuple[Line, ...] = ()
+    colours: tuple[OneLine, ...] = ()
 
 
 @cache

@@ -19,7 +19,7 @@ class _Side:
     """The special and added tokens of one tokenizer, by id and spelling, with their roles."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast, roles: Mapping[str, str]):
-        from revocab.vocabulary.canonical import CHAT_ROLES, token_roles
+        from revocab.tokenizers.canonical import CHAT_ROLES, token_roles
 
         numbers = {*tokenizer.added_tokens_decoder, *tokenizer.all_special_ids}
         self.spellings = {
@@ -65,7 +65,7 @@ class Counterparts:
         Only special and added tokens have counterparts: text that happens to be spelled like one is
         text.
         """
-        from revocab.vocabulary.canonical import ROLE_ORDER
+        from revocab.tokenizers.canonical import ROLE_ORDER
 
         source, target = self._sides
         attribute = f"{role}_token_id"

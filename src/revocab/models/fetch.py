@@ -8,13 +8,13 @@ from typing import Any
 
 from pydantic import Field
 
-from revocab.claim import is_whole, read_claim
-from revocab.closed import Job, Line
+from revocab.closed import Job, OneLine
 from revocab.errors import RevocabError
+from revocab.folder_claim import is_whole, read_claim
 from revocab.hub import resolve
 from revocab.io import sha256, write_json
 from revocab.models.folder import TOKENIZER_FILES, ModelFolder, copy_documents
-from revocab.models.given import snapshot
+from revocab.models.hub_or_folder import snapshot
 from revocab.models.links import link_or_copy
 from revocab.models.shard_index import INDEX
 from revocab.output import OutputFolder, check_files
@@ -23,8 +23,8 @@ from revocab.output import OutputFolder, check_files
 class FetchJob(Job):
     """A model on the Hub; nothing where it is a local folder."""
 
-    hub: Line | None = Field(default=None, description="Hub repository")
-    revision: Line | None = Field(default=None, description="Hub branch, tag or commit")
+    hub: OneLine | None = Field(default=None, description="Hub repository")
+    revision: OneLine | None = Field(default=None, description="Hub branch, tag or commit")
 
 
 #: Where the Hub's client keeps what it knows of a folder's files, times among it.

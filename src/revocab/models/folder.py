@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab.claim import CLAIM, JOB_FILE
 from revocab.errors import RevocabError
+from revocab.folder_claim import CLAIM, JOB_FILE
 from revocab.io import read_json
 from revocab.models.links import check_links, copy_present, link_problems
 from revocab.models.safetensors_files import read_tensor

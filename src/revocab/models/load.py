@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.models.finite import file_problems
+from revocab.models.finite_weights import file_problems
 from revocab.models.folder import ModelFolder, read_settings
 from revocab.models.safetensors_files import equal_tensors
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, model_validator
 
-from revocab.closed import Closed, Job, Line
+from revocab.closed import Closed, Job, OneLine
 from revocab.io import atomic
 from revocab.output import check_files
 
@@ -51,7 +51,7 @@ class StandInJob(Architecture, Job):
 class ParameterCount(Closed):
     """One row of Table 1, counted on the meta device."""
 
-    label: Line
+    label: OneLine
     vocabulary_size: int = Field(ge=1)
     architecture: Architecture
 

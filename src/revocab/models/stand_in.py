@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from revocab.io import write_json
 from revocab.models.folder import copy_tokenizer
-from revocab.models.ids import config_ids, special_ids
 from revocab.models.parameters import model_config
 from revocab.models.provenance import library_versions, tokenizer_hash
+from revocab.models.special_ids import config_ids, special_ids
 from revocab.output import OutputFolder
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def build_stand_in(
     import torch
     from transformers import AutoModelForCausalLM, GenerationConfig
 
-    from revocab.vocabulary.canonical import load_tokenizer
+    from revocab.tokenizers.canonical import load_tokenizer
 
     output = OutputFolder(out, "untrained model", [tokenizer])
     loaded = load_tokenizer(tokenizer)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from revocab.corpora.prepare import CorpusJob, CorpusOptions
 from revocab.demoworld.build import WorldJob
+from revocab.fertility.measure import FertilityJob, FertilityOptions
+from revocab.intersection.intersect import IntersectionJob
 from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Step
-from revocab.vocabulary.construction import TokenizerJob
-from revocab.vocabulary.fertility import FertilityJob, FertilityOptions
-from revocab.vocabulary.intersection import IntersectionJob
+from revocab.tokenizer_building.construction import TokenizerJob
 
 
 def build_demoworld(plan: Plan) -> Step:

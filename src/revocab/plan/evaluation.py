@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from revocab.analyse.similarity import SimilarityJob, SimilarityOptions
 from revocab.config.expand import Run
+from revocab.evaluation.embedding_similarity import (
+    EmbeddingSimilarityJob,
+    EmbeddingSimilarityOptions,
+)
 from revocab.evaluation.options import (
     CometJob,
     ComparisonJob,
@@ -129,12 +132,12 @@ def measure_similarity(plan: Plan, group: str) -> Step:
     experiment = plan.experiment
     given = experiment.runs[group]
     runs = [run for run in plan.evaluated(group) if run.trains and not run.keeps_vocabulary]
-    job = SimilarityJob(
+    job = EmbeddingSimilarityJob(
         group=group,
         helper=given.helper,
         last_step=max((run.steps[-1] for run in runs), default=0),
         seed=experiment.seed,
-        **experiment.similarity.model_dump(include=set(SimilarityOptions.model_fields)),
+        **experiment.similarity.model_dump(include=set(EmbeddingSimilarityOptions.model_fields)),
     )
     inputs = {
         "target_tokenizer": plan.tokenizer(given.target),

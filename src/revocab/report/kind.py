@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Union, get_args
 
 from pydantic import Field
 
-from revocab.closed import Closed, Line, Step
+from revocab.closed import Closed, OneLine, Step
 from revocab.registry import found_in
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class KindOptions(Closed):
     """
 
     kind: str
-    title: Line
+    title: OneLine
 
 
 def nothing(*given: Any) -> tuple:

@@ -13,7 +13,7 @@ import numpy as np
 from revocab.errors import RevocabError
 from revocab.evaluation.families import main_metric
 from revocab.evaluation.metrics import task_items
-from revocab.evaluation.statistics import (
+from revocab.evaluation.resampling import (
     Items,
     bootstrap_scores,
     compare,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.models.finite import tensor_problem
+from revocab.models.finite_weights import tensor_problem
 from revocab.models.folder import ModelFolder
 from revocab.models.links import copy_present
 from revocab.models.safetensors_header import read_header

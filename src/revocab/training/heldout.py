@@ -12,7 +12,7 @@ from pydantic import Field
 from revocab.closed import Job
 from revocab.errors import RevocabError
 from revocab.output import OutputFolder
-from revocab.training.tokens import Document, TextTokenizer, count_bytes, tokenise
+from revocab.training.document_tokens import Document, TextTokenizer, count_bytes, tokenise
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,7 +80,7 @@ def pack_heldout_folder(
     from safetensors.numpy import save_file
 
     from revocab import io
-    from revocab.training.tokens import load_tokenizer
+    from revocab.training.document_tokens import load_tokenizer
 
     if sequence_length < 2:
         raise RevocabError(f"--sequence-length: {sequence_length}; give 2 or more")

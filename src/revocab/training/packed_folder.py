@@ -12,11 +12,11 @@ import numpy as np
 from revocab import io
 from revocab.errors import RevocabError
 from revocab.output import OutputFolder
-from revocab.training.exclusion import heldout_keys, without_heldout
+from revocab.training.document_tokens import TextTokenizer, load_tokenizer
+from revocab.training.heldout_exclusion import heldout_keys, without_heldout
 from revocab.training.mixture import layout, shares_by_size
 from revocab.training.packing import Packed, PackingJob, pack
 from revocab.training.shards import SHARD_BYTES, new_shards
-from revocab.training.tokens import TextTokenizer, load_tokenizer
 
 #: What is summed over the corpora of a language.
 SUMMED = ("rows", "tokens", "bytes", "words", "documents")

@@ -16,16 +16,16 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from revocab.closed import Id, Job
 from revocab.errors import RevocabError
-from revocab.training.mixture import layout
-from revocab.training.recipe import PackingOptions
-from revocab.training.tokens import (
+from revocab.training.document_tokens import (
     Document,
     TextTokenizer,
     count_bytes,
-    count_words,
+    count_spaced_words,
     text_before_token,
     tokenise,
 )
+from revocab.training.mixture import layout
+from revocab.training.recipe import PackingOptions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,7 +60,7 @@ class CorpusCount:
         """Count the text of one document."""
         self.documents += 1
         self.bytes += count_bytes(text)
-        self.words += count_words(text)
+        self.words += count_spaced_words(text)
 
     def described(self) -> dict[str, Any]:
         """Return the counts as plain data; what did not happen is left out."""

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from revocab.closed import Closed, Id, Line
+from revocab.closed import Closed, Id, OneLine
 from revocab.training.schedule import Schedule, learning_rate_factor
 
 #: Keys that a stage takes from its recipe where it does not give them itself.
@@ -40,7 +40,7 @@ BUDGETS = ("steps", "tokens", "share")
 WARMUPS = ("warmup_steps", "warmup_share")
 
 
-class Rates(Closed):
+class GroupRates(Closed):
     """What one group of parameters has of its own within a stage."""
 
     learning_rate: float | None = Field(default=None, gt=0)
@@ -53,7 +53,7 @@ class Stage(Closed):
     name: Id
     #: ``all``, ``embeddings`` (input and head), ``input_embeddings``, ``output_embeddings``,
     #: ``attention``, ``mlp``, ``norms``, or regular expressions searched in parameter names.
-    train: list[Line] = Field(default=["all"], min_length=1)
+    train: list[OneLine] = Field(default=["all"], min_length=1)
     steps: int = Field(ge=1)
     tokens: int | None = Field(default=None, ge=1)
     share: float | None = Field(default=None, gt=0, le=1, description="of the recipe's steps")
@@ -66,7 +66,7 @@ class Stage(Closed):
     #: A mixture of data for this stage alone (default: that of the run group or pretraining).
     mixture: Id | None = None
     #: Rates of groups (names as in ``train``); the first that fits a parameter holds.
-    groups: dict[Line, Rates] = Field(default_factory=dict)
+    groups: dict[OneLine, GroupRates] = Field(default_factory=dict)
 
     @field_validator("train", mode="before")
     @classmethod

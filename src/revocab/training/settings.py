@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from revocab.closed import Job
 from revocab.errors import RevocabError
 from revocab.training.recipe import Stage, TrainingOptions
-from revocab.training.stages import Plan
+from revocab.training.stages import StagePlan
 
 #: The order in which manifests list the settings.
 DESCRIBED = (
@@ -48,7 +48,7 @@ class Settings(TrainingOptions, Job):
         return self
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> StagePlan:
         """The stages, or the one stage that a recipe without stages is."""
         whole = Stage(
             name="everything",
@@ -59,7 +59,7 @@ class Settings(TrainingOptions, Job):
             final_learning_rate_share=self.final_learning_rate_share,
             weight_decay=self.weight_decay,
         )
-        return Plan(self.stages or (whole,))
+        return StagePlan(self.stages or (whole,))
 
     def factor(self, step: int) -> float:
         """Return the learning-rate factor of the update after ``step`` updates."""

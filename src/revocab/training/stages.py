@@ -29,7 +29,7 @@ MATRICES = {
 
 
 @dataclass(frozen=True)
-class Rates:
+class PeakRates:
     """Peak learning rate and weight decay of a parameter in a stage."""
 
     learning_rate: float
@@ -37,15 +37,15 @@ class Rates:
 
 
 @dataclass
-class Group:
+class ParameterGroup:
     """Parameters that share their rates in every stage; ``None`` is a stage that freezes them."""
 
-    rates: tuple[Rates | None, ...]
+    rates: tuple[PeakRates | None, ...]
     names: list[str] = field(default_factory=list)
     parameters: list[torch.nn.Parameter] = field(default_factory=list)
 
 
-class Plan:
+class StagePlan:
     """The stages of a run laid end to end."""
 
     def __init__(self, stages: Iterable[Stage]):
@@ -69,12 +69,12 @@ class Plan:
         number = self.index(step)
         return self.stages[number].factor(step - self.begins[number])
 
-    def learning_rate(self, rates: tuple[Rates | None, ...], step: int) -> float:
+    def learning_rate(self, rates: tuple[PeakRates | None, ...], step: int) -> float:
         """Return the learning rate at ``step`` of a group with these rates; 0 while frozen."""
         current = rates[self.index(step)]
         return 0.0 if current is None else current.learning_rate * self.factor(step)
 
-    def groups(self, model: Any) -> list[Group]:
+    def groups(self, model: Any) -> list[ParameterGroup]:
         """Split the model's parameters by their rates, in the model's order.
 
         What no stage trains is left out. Raises :class:`RevocabError` for a name or pattern that
@@ -85,11 +85,11 @@ class Plan:
         problems = [line for one in members for line in one.problems()]
         if problems:
             raise RevocabError(problems)
-        found: dict[tuple[Rates | None, ...], Group] = {}
+        found: dict[tuple[PeakRates | None, ...], ParameterGroup] = {}
         for name, parameter in named:
             rates = tuple(one.rates(name) for one in members)
             if any(rates):
-                group = found.setdefault(rates, Group(rates))
+                group = found.setdefault(rates, ParameterGroup(rates))
                 group.names.append(name)
                 group.parameters.append(parameter)
         return list(found.values())
@@ -116,7 +116,7 @@ class _Members:
             if not names
         ]
 
-    def rates(self, name: str) -> Rates | None:
+    def rates(self, name: str) -> PeakRates | None:
         """Return the rates of the parameter ``name``, or ``None`` where it is frozen."""
         if not any(name in names for names in self.trained.values()):
             return None
@@ -126,7 +126,7 @@ class _Members:
             getattr(self.stage, key) if getattr(given, key, None) is None else getattr(given, key)
             for key in ("learning_rate", "weight_decay")
         ]
-        return Rates(*chosen)
+        return PeakRates(*chosen)
 
 
 def names_of(model: Any, named: list[tuple[str, Any]], group: str) -> set[str]:

@@ -13,24 +13,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab import io
-from revocab.claim import is_whole
 from revocab.errors import RevocabError
+from revocab.folder_claim import is_whole
 from revocab.models.load import load_causal_lm
 from revocab.output import ResumableFolder
-from revocab.training import checkpoints, state
-from revocab.training.measure import (
+from revocab.training import checkpoints, resume_state
+from revocab.training.costs import (
     Costs,
     EnergyMeter,
     costs_of,
     mean_flops_per_token,
     measured_peak,
 )
+from revocab.training.loss_tables import HELDOUT, LOSSES, LossTables
 from revocab.training.settings import Settings, fingerprint
-from revocab.training.tables import HELDOUT, LOSSES, Tables
 
 if TYPE_CHECKING:
-    from revocab.training.data import PackedRows
-    from revocab.training.evaluate import HeldoutCorpus
+    from revocab.training.heldout_loss import HeldoutCorpus
+    from revocab.training.packed_rows import PackedRows
     from revocab.training.trainer import RecipeTrainer
 
 #: TensorBoard's event files.
@@ -42,7 +42,7 @@ DISK_ERROR = re.compile(r"No space left|File too large|quota|write.*fail|unexpec
 
 
 @dataclass(frozen=True)
-class Run:
+class TrainingRun:
     """Where one training run reads and writes."""
 
     model: Path
@@ -51,7 +51,7 @@ class Run:
     out: Path
     settings: Settings
     micro_batch: int | None = None
-    #: Arguments of ``trainer.Engine``, which is slow to import.
+    #: Arguments of ``trainer.TrainingEngine``, which is slow to import.
     engine: Mapping[str, bool] = field(default_factory=dict)
     costs: Costs = field(default_factory=Costs)
     #: Write TensorBoard event files, too.
@@ -60,7 +60,7 @@ class Run:
     started: float | None = None
 
 
-def input_checksums(run: Run) -> dict[str, Any]:
+def input_checksums(run: TrainingRun) -> dict[str, Any]:
     """Return SHA-256 of the weights, the configuration and the data that ``run`` reads."""
     files = [*checkpoints.weight_files(run.model), run.model / "config.json"]
     packed = io.read_json(run.packed / "manifest.json")
@@ -73,7 +73,7 @@ def input_checksums(run: Run) -> dict[str, Any]:
     }
 
 
-def output_folder(run: Run) -> ResumableFolder:
+def output_folder(run: TrainingRun) -> ResumableFolder:
     """Return the folder of a run, checked: other jobs' folders and scores may stand in it."""
     root = run.out / "state"
     return ResumableFolder(
@@ -81,7 +81,7 @@ def output_folder(run: Run) -> ResumableFolder:
         "training run",
         [run.model, run.packed, run.heldout],
         names=(
-            *(f"{folder.name}/*" for folder in (root, state.discarded(root))),
+            *(f"{folder.name}/*" for folder in (root, resume_state.discarded(root))),
             *("manifest.json", "timing.json", LOSSES, HELDOUT, EVENTS),
         ),
         parts={"checkpoints": checkpoints.KIND},
@@ -89,7 +89,7 @@ def output_folder(run: Run) -> ResumableFolder:
     )
 
 
-def finished_manifest(run: Run) -> dict[str, Any] | None:
+def finished_manifest(run: TrainingRun) -> dict[str, Any] | None:
     """Return the manifest in ``run.out`` if it is of this very run and all it names is there."""
     path = run.out / "manifest.json"
     if not path.is_file():
@@ -105,7 +105,7 @@ def finished_manifest(run: Run) -> dict[str, Any] | None:
 
 
 @dataclass(frozen=True)
-class Inputs:
+class TrainingInputs:
     """What a run reads, loaded and checked: see :func:`load_inputs`."""
 
     model: Any
@@ -115,7 +115,7 @@ class Inputs:
     checksums: dict[str, Any]
 
 
-def load_inputs(run: Run) -> Inputs:
+def load_inputs(run: TrainingRun) -> TrainingInputs:
     """Load data and model (float32 weights whatever the source's dtype); check that they fit.
 
     Raises :class:`RevocabError` for damaged or too little data, for data mixed for other stages,
@@ -125,8 +125,8 @@ def load_inputs(run: Run) -> Inputs:
     import torch
     from transformers import AutoConfig
 
-    from revocab.training.data import check_fit, check_stages, open_packed
-    from revocab.training.evaluate import open_heldout
+    from revocab.training.heldout_loss import open_heldout
+    from revocab.training.packed_rows import check_fit, check_stages, open_packed
 
     packed = open_packed(
         run.packed, run.settings.steps * run.settings.batch_size, run.settings.batch_size
@@ -139,13 +139,13 @@ def load_inputs(run: Run) -> Inputs:
     model = load_causal_lm(
         run.model, dtype=torch.float32, config=config, attn_implementation="sdpa"
     )
-    return Inputs(model, checkpoints.stored_dtype(run.model), packed, heldout, checksums)
+    return TrainingInputs(model, checkpoints.stored_dtype(run.model), packed, heldout, checksums)
 
 
 class CheckpointWork:
     """What is done at a checkpoint: held-out losses, then the weights are exported."""
 
-    def __init__(self, run: Run, inputs: Inputs, tables: Tables | None):
+    def __init__(self, run: TrainingRun, inputs: TrainingInputs, tables: LossTables | None):
         self.run = run
         self.inputs = inputs
         self.tables = tables
@@ -155,7 +155,7 @@ class CheckpointWork:
 
     def evaluate(self, trainer: RecipeTrainer, step: int) -> None:
         """Append the held-out losses of the model as it stands; processes share the batches."""
-        from revocab.training.evaluate import check_heldout, heldout_rows
+        from revocab.training.heldout_loss import check_heldout, heldout_rows
 
         begin = time.perf_counter()
         sharded = trainer.is_fsdp_enabled
@@ -184,7 +184,7 @@ class CheckpointWork:
         self.export_seconds += time.perf_counter() - begin
 
 
-def train(run: Run) -> dict[str, Any]:
+def train(run: TrainingRun) -> dict[str, Any]:
     """Train, resuming from the last good state if there is one; return the manifest.
 
     A run that is finished, with the same settings and inputs, is left as it is.
@@ -200,12 +200,12 @@ def train(run: Run) -> dict[str, Any]:
     if done is not None:
         if output is not None:
             _tell(f"{run.out}: this training is finished; nothing to do")
-            state.discard(run.out / "state")
+            resume_state.discard(run.out / "state")
         return done if writes else {}
     from safetensors import SafetensorError
     from transformers.utils import logging
 
-    from revocab.training.trainer import Engine, RecipeTrainer, training_arguments
+    from revocab.training.trainer import RecipeTrainer, TrainingEngine, training_arguments
 
     logging.set_verbosity_warning()
     logging.disable_progress_bar()
@@ -214,19 +214,21 @@ def train(run: Run) -> dict[str, Any]:
     )
     inputs = load_inputs(run)
     # Makes the process group under torchrun, by which the others wait for the first one's look.
-    args = training_arguments(run.settings, micro, passes, run.out / "state", Engine(**run.engine))
+    args = training_arguments(
+        run.settings, micro, passes, run.out / "state", TrainingEngine(**run.engine)
+    )
     mark = fingerprint(run.settings, inputs.checksums)
     with args.main_process_first(local=False):
-        found = state.find(run.out / "state", mark, _tell if writes else _silent)
+        found = resume_state.find(run.out / "state", mark, _tell if writes else _silent)
     if output is not None:
         _clear(output, mark, keep_state=found is not None)
-    tables = Tables(run.out, resume_from=found, events=run.tensorboard) if writes else None
+    tables = LossTables(run.out, resume_from=found, events=run.tensorboard) if writes else None
     work = CheckpointWork(run, inputs, tables)
     trainer = RecipeTrainer(
         inputs.model, args, packed=inputs.packed, settings=run.settings, tables=tables, work=work
     )
     if found is not None and writes:
-        _tell(f"going on from step {state.step_of(found)} ({found})")
+        _tell(f"going on from step {resume_state.step_of(found)} ({found})")
     meter = EnergyMeter(run.costs.watts)
     meter.start()
     try:
@@ -245,11 +247,11 @@ def train(run: Run) -> dict[str, Any]:
     tables.close()
     timing = _timing(trainer, work, began)
     timing |= _costs(run, trainer, timing["tokens_per_second"], meter.read())
-    timing["resumed_from_step"] = state.step_of(found) if found is not None else 0
+    timing["resumed_from_step"] = resume_state.step_of(found) if found is not None else 0
     io.write_json(run.out / "timing.json", timing)
     manifest = _manifest(run, inputs)
     io.write_json(run.out / "manifest.json", manifest)
-    state.discard(run.out / "state")
+    resume_state.discard(run.out / "state")
     return manifest
 
 
@@ -272,9 +274,9 @@ def _clear(output: ResumableFolder, mark: str, *, keep_state: bool) -> None:
     output.hold()
     output.remove("manifest.json", "timing.json")
     if not keep_state:
-        state.discard(root)
+        resume_state.discard(root)
         output.remove("checkpoints", EVENTS)
-        state.begin(root, mark)
+        resume_state.begin(root, mark)
 
 
 def _timing(trainer: RecipeTrainer, work: CheckpointWork, began: float) -> dict[str, Any]:
@@ -306,7 +308,10 @@ def _timing(trainer: RecipeTrainer, work: CheckpointWork, began: float) -> dict[
 
 
 def _costs(
-    run: Run, trainer: RecipeTrainer, tokens_per_second: float, energy: tuple[float | None, str]
+    run: TrainingRun,
+    trainer: RecipeTrainer,
+    tokens_per_second: float,
+    energy: tuple[float | None, str],
 ) -> dict[str, Any]:
     """Return arithmetic, utilisation, energy and CO2 for ``timing.json``."""
     import torch
@@ -329,7 +334,7 @@ def _costs(
     }
 
 
-def _manifest(run: Run, inputs: Inputs) -> dict[str, Any]:
+def _manifest(run: TrainingRun, inputs: TrainingInputs) -> dict[str, Any]:
     """Describe a finished run: nothing in it depends on time, place or number of processes."""
     import accelerate
     import torch

@@ -19,19 +19,19 @@ from transformers import Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback
 
 from revocab.errors import RevocabError
-from revocab.training import state as resume_state
-from revocab.training.data import PackedRows, as_collated
+from revocab.training import resume_state
 from revocab.training.loss import forward_to_loss
+from revocab.training.loss_tables import LOSSES, LossTables
+from revocab.training.packed_rows import PackedRows, as_collated
+from revocab.training.resume_state import PREFIX
 from revocab.training.settings import Settings
-from revocab.training.state import PREFIX
-from revocab.training.tables import LOSSES, Tables
 
 #: On a GPU, losses are read in groups: reading one makes the CPU wait for the device.
 GPU_STEPS_PER_READING = 10
 
 
 @dataclass(frozen=True)
-class Engine:
+class TrainingEngine:
     """How a machine carries a recipe out: none of it changes what is computed, but for rounding."""
 
     #: Shard weights, gradients and moments over the processes (FSDP2).
@@ -43,10 +43,10 @@ class Engine:
 
 
 def training_arguments(
-    settings: Settings, micro: int, passes: int, root: Path, engine: Engine | None = None
+    settings: Settings, micro: int, passes: int, root: Path, engine: TrainingEngine | None = None
 ) -> TrainingArguments:
     """Return the Trainer's arguments for ``settings``; states go under ``root``."""
-    engine = engine or Engine()
+    engine = engine or TrainingEngine()
     cuda = torch.cuda.is_available()
     distributed = "WORLD_SIZE" in os.environ
     sharded = engine.fsdp and distributed
@@ -121,7 +121,7 @@ class RecipeTrainer(Trainer):
         *,
         packed: PackedRows,
         settings: Settings,
-        tables: Tables | None,
+        tables: LossTables | None,
         work: Callable[[RecipeTrainer, int], None],
     ):
         self.settings = settings

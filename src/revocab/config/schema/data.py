@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import create_model, model_validator
 
-from revocab.closed import Closed, Line, exactly_one
+from revocab.closed import Closed, OneLine, exactly_one
 from revocab.corpora.prepare import CorpusOptions
 from revocab.corpora.source import Source
-from revocab.vocabulary.construction import ConstructionOptions, constructions
+from revocab.tokenizer_building.construction import ConstructionOptions, constructions
 
 
 class Corpus(CorpusOptions):
@@ -19,9 +19,9 @@ class Corpus(CorpusOptions):
 class TokenizerPlace(Closed):
     """A place to take a tokenizer from, the short form of ``substitute``; or one construction."""
 
-    hub: Line | None = None
-    revision: Line | None = None
-    path: Line | None = None
+    hub: OneLine | None = None
+    revision: OneLine | None = None
+    path: OneLine | None = None
 
     @model_validator(mode="after")
     def _one_way(self) -> TokenizerPlace:

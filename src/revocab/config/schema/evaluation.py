@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from revocab.analyse.similarity import SimilarityOptions
-from revocab.closed import Closed, Id, Line, Step, exactly_one
+from revocab.closed import Closed, Id, OneLine, Step, exactly_one
 from revocab.corpora.source import Source
+from revocab.evaluation.embedding_similarity import EmbeddingSimilarityOptions
 from revocab.evaluation.options import (
     EfficiencyOptions,
     GenerationOptions,
@@ -15,7 +15,7 @@ from revocab.evaluation.options import (
     SignificanceOptions,
 )
 from revocab.evaluation.tasks import TaskOptions
-from revocab.vocabulary.fertility import FertilityOptions
+from revocab.fertility.measure import FertilityOptions
 
 
 class Task(TaskOptions):
@@ -59,8 +59,8 @@ class Generation(GenerationOptions):
 
     steps: list[Step] = Field(default=["first", "last"])
     #: A COMET model (Hub id or checkpoint path); none leaves COMET empty, with the reason.
-    comet_model: Line | None = None
-    xcomet_model: Line | None = None
+    comet_model: OneLine | None = None
+    xcomet_model: OneLine | None = None
     tasks: dict[Id, GenerationTask]
 
 
@@ -95,5 +95,5 @@ class Fertility(FertilityOptions):
     parallel: ParallelText | None = None
 
 
-class Similarity(SimilarityOptions):
+class Similarity(EmbeddingSimilarityOptions):
     """Table 7 and Figure 8."""

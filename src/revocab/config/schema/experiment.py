@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from revocab.closed import Closed, Id, Line
+from revocab.closed import Closed, Id, OneLine
 from revocab.config.schema.data import Corpus, Tokenizer
 from revocab.config.schema.evaluation import Evaluation, Fertility, Similarity
 from revocab.config.schema.models import Model
@@ -25,18 +25,18 @@ class Experiment(Closed):
     """One experiment file. ``docs/architecture.md`` walks through it."""
 
     experiment: Id
-    title: Line
+    title: OneLine
     seed: int = 17
     #: Folder that ``{data_root}`` stands for in paths; give it with ``--config data_root=FOLDER``.
-    data_root: Line | None = None
+    data_root: OneLine | None = None
     #: Folder with the published values (CSV files by table), shown beside ours; none: not shown.
-    paper_values: Line | None = None
+    paper_values: OneLine | None = None
     world: WorldOptions | None = None
     corpora: dict[Id, Corpus]
     tokenizers: dict[Id, Tokenizer]
     #: Roles of special tokens by tokenizer and spelling, beside those that tokenizers declare
     #: themselves: tokens of equal role are one token in an intersection.
-    roles: dict[Id, dict[Line, Id]] = Field(default_factory=dict)
+    roles: dict[Id, dict[OneLine, Id]] = Field(default_factory=dict)
     #: Shares of tokens; ``size`` corpora share what is left, by size (``size_exponent``).
     mixtures: dict[Id, dict[Id, Annotated[float, Field(gt=0, le=1)] | Literal["size"]]]
     recipes: dict[Id, Recipe]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from revocab.closed import Closed, Id, Line, exactly_one
+from revocab.closed import Closed, Id, OneLine, exactly_one
 from revocab.models.parameters import Architecture
 
 
@@ -21,9 +21,9 @@ class Model(Closed):
     """A causal language model: from the Hub, from a folder, or pretrained here."""
 
     tokenizer: Id
-    hub: Line | None = None
-    revision: Line | None = None
-    path: Line | None = None
+    hub: OneLine | None = None
+    revision: OneLine | None = None
+    path: OneLine | None = None
     pretrain: Pretraining | None = None
 
     @model_validator(mode="after")

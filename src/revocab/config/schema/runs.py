@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from revocab.closed import Closed, Id, Line
+from revocab.closed import Closed, Id, OneLine
 from revocab.initialise.fasttext import FastTextOptions
 from revocab.initialise.options import ScaleOptions
 
@@ -32,7 +32,7 @@ class RunMethod(BaseModel):
 class RunGroup(Closed):
     """Every method applied to one source model: a grid with ids ``<group>-<name>``."""
 
-    label: Line
+    label: OneLine
     source: Id
     target: Id
     helper: Id | None = None

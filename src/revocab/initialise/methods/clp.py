@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from revocab.initialise.method import Inputs, Method, Options
-from revocab.initialise.similar import combine, share_weights, sparsemax_weights, unit_rows
+from revocab.initialise.method import Method, MethodInputs, MethodOptions
+from revocab.initialise.weighted_means import combine, share_weights, sparsemax_weights, unit_rows
 
 if TYPE_CHECKING:
     import torch
 
 
-class ClpOptions(Options):
+class ClpOptions(MethodOptions):
     """How similarities become weights."""
 
     #: Use only the k most similar shared tokens; none: all, as published.
@@ -21,7 +21,7 @@ class ClpOptions(Options):
     weights: Literal["cosine", "sparsemax"] = "cosine"
 
 
-def weighted_rows(inputs: Inputs, method: str, top_k: int | None, kind: str) -> torch.Tensor:
+def weighted_rows(inputs: MethodInputs, method: str, top_k: int | None, kind: str) -> torch.Tensor:
     """Return ``weights(cos(H_missing, H_overlap)) @ E_source[overlap]``, block by block.
 
     ``H`` are the helper's rows of this matrix. Weights ``cosine``: similarities over their sum, not
@@ -38,7 +38,7 @@ def weighted_rows(inputs: Inputs, method: str, top_k: int | None, kind: str) -> 
     )
 
 
-def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
     """Return one weighted mean of shared source rows per missing token."""
     return weighted_rows(inputs, METHOD.name, options.top_k, options.weights)
 

@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from revocab.initialise.method import Inputs, Method, Options
+from revocab.initialise.method import Method, MethodInputs, MethodOptions
 from revocab.initialise.methods.clp import weighted_rows
 
 if TYPE_CHECKING:
     import torch
 
 
-class ClpSparsemaxOptions(Options):
+class ClpSparsemaxOptions(MethodOptions):
     """How many shared tokens are looked at."""
 
     #: Use only the k most similar shared tokens; none: all, as published.
     top_k: int | None = Field(default=None, ge=1)
 
 
-def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
     """Return one sparse convex combination of shared source rows per missing token."""
     return weighted_rows(inputs, METHOD.name, options.top_k, "sparsemax")
 

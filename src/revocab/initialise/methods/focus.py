@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from revocab.initialise.auxiliary import AuxiliaryOptions, compare, with_fallback
-from revocab.initialise.method import Inputs, Method
-from revocab.initialise.similar import combine, sparsemax_weights
+from revocab.initialise.method import Method, MethodInputs
+from revocab.initialise.weighted_means import combine, sparsemax_weights
 
 if TYPE_CHECKING:
     import torch
 
 
-def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
     """Return ``sparsemax(cos(A_missing, A_overlap)) @ E_source[overlap]``, A auxiliary rows.
 
     Dobler & de Melo 2023. Tokens too rare for a fastText vector of their own are drawn

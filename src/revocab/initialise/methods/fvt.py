@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from revocab.initialise.method import Inputs, Method, Options
-from revocab.initialise.statistics import column_mean
+from revocab.initialise.method import Method, MethodInputs, MethodOptions
+from revocab.initialise.row_statistics import column_mean
 
 if TYPE_CHECKING:
     import torch
 
 
-def piece_means(inputs: Inputs, pieces: Callable[[int], list[int]]) -> torch.Tensor:
+def piece_means(inputs: MethodInputs, pieces: Callable[[int], list[int]]) -> torch.Tensor:
     """Return, per missing token, the mean source row over ``pieces(target id)``.
 
     A token without any piece gets the mean source row and is counted in the notes, where the
@@ -38,7 +38,7 @@ def piece_means(inputs: Inputs, pieces: Callable[[int], list[int]]) -> torch.Ten
     return rows_ND
 
 
-def initialise(inputs: Inputs, options: Options) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: MethodOptions) -> torch.Tensor:
     """Return the mean source row of each missing token's text, as the source tokenizer cuts it."""
     return piece_means(inputs, inputs.pieces)
 

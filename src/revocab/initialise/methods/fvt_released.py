@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from revocab.initialise.method import Inputs, Method, Options
+from revocab.initialise.method import Method, MethodInputs, MethodOptions
 from revocab.initialise.methods.fvt import piece_means
 
 if TYPE_CHECKING:
     import torch
 
 
-def initialise(inputs: Inputs, options: Options) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: MethodOptions) -> torch.Tensor:
     """Return the mean source row of each missing token's marked string, as released."""
     return piece_means(inputs, inputs.pieces_released)
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from revocab.initialise.method import Inputs, Method, Options
-from revocab.initialise.pursuit import orthogonal_pursuit
-from revocab.initialise.similar import blocks
+from revocab.initialise.matching_pursuit import orthogonal_pursuit
+from revocab.initialise.method import Method, MethodInputs, MethodOptions
+from revocab.initialise.weighted_means import blocks
 
 if TYPE_CHECKING:
     import torch
@@ -20,14 +20,14 @@ GRAM_ELEMENTS = 20_480**2
 CHOSEN_ELEMENTS = 1 << 23
 
 
-class OmpOptions(Options):
+class OmpOptions(MethodOptions):
     """How many shared tokens a new token is made of."""
 
     #: tokensurgeon's default.
     k: int = Field(default=64, ge=1)
 
 
-def sparse_codes(inputs: Inputs, size: int) -> tuple[torch.Tensor, torch.Tensor, float]:
+def sparse_codes(inputs: MethodInputs, size: int) -> tuple[torch.Tensor, torch.Tensor, float]:
     """Return each missing token's atoms (positions among the shared tokens), weights, mean error.
 
     Errors are the residual's norm over the row's own. Shapes [N, size]; blocks bound the memory.
@@ -58,7 +58,7 @@ def sparse_codes(inputs: Inputs, size: int) -> tuple[torch.Tensor, torch.Tensor,
     return index_NS, weight_NS, error / max(1, len(index_NS))
 
 
-def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
     """Return, per missing token, its sparse code over shared tokens applied to their source rows.
 
     Goddard & Fernandes Neto 2025: the code is that of the helper's row over the helper's shared

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from revocab.initialise import alignment
-from revocab.initialise.method import Inputs, Method, Options
-from revocab.initialise.scaling import Rows, chunks
+from revocab.initialise.anchor_scaling import Rows, chunks
+from revocab.initialise.method import Method, MethodInputs, MethodOptions
 
 if TYPE_CHECKING:
     import torch
 
 
-class ProjectionOptions(Options):
+class ProjectionOptions(MethodOptions):
     """How the map is fitted."""
 
     #: Penalty on the squared entries of W; 0: plain least squares, as published.
     ridge: float = Field(default=0.0, ge=0)
 
 
-def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
     """Return ``H_missing @ W + b``, with W and b minimising ``|H_overlap W + b - E_overlap|``.
 
     Gosal et al. 2024, section 3.2 (embedding space transformation). Unlike sava, rows are neither

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from revocab.initialise import alignment
-from revocab.initialise.method import Inputs, Method, Options
-from revocab.initialise.scaling import Rows, Scaling, chunks
+from revocab.initialise.anchor_scaling import Rows, Scaling, chunks
+from revocab.initialise.method import Method, MethodInputs, MethodOptions
 
 if TYPE_CHECKING:
     import torch
 
 
-class SavaOptions(Options):
+class SavaOptions(MethodOptions):
     """How the map is fitted. The defaults are the published ones."""
 
     #: sgd: full-batch Adam, as published. lstsq: its exact minimiser. procrustes: orthogonal.
@@ -57,7 +57,7 @@ def count_held_out(anchors: int, options: Any, large: bool) -> int:
 class _Fit:
     """The fit of one matrix: its anchors, and what a second fit can reuse of the first."""
 
-    def __init__(self, inputs: Inputs, options: Any):
+    def __init__(self, inputs: MethodInputs, options: Any):
         import torch
 
         self.options = options
@@ -131,7 +131,7 @@ def _scaled(
     return scaling, Rows(matrix_VD, rows.ids_N, scaling)
 
 
-def _measure(fit: _Fit, affine: alignment.AffineMap, inputs: Inputs) -> dict[str, Any]:
+def _measure(fit: _Fit, affine: alignment.AffineMap, inputs: MethodInputs) -> dict[str, Any]:
     """Return the map's error on (evenly chosen) anchors, and on tokens that it has not seen."""
     chosen = alignment.sample(fit.x_NX)
     x, y = fit.x_NX[chosen], fit.y_NY[chosen]
@@ -147,7 +147,7 @@ def _measure(fit: _Fit, affine: alignment.AffineMap, inputs: Inputs) -> dict[str
 def _held_out(
     fit: _Fit,
     affine: alignment.AffineMap,
-    inputs: Inputs,
+    inputs: MethodInputs,
     measured: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
 ) -> dict[str, Any]:
     """Return the error on unused shared tokens; else (lstsq) leave-one-out; else of a second fit.
@@ -176,7 +176,7 @@ def _held_out(
     return {"held_out": "anchors left out of a second fit", **quality}
 
 
-def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
     """Return the helper rows of the missing tokens, mapped into the source's space.
 
     Anchors, products and new rows are worked on in chunks: beside the matrices themselves, memory

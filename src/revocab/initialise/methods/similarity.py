@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from revocab.initialise.auxiliary import AuxiliaryOptions, compare, with_fallback
-from revocab.initialise.method import Inputs, Method
-from revocab.initialise.similar import combine, share_weights
+from revocab.initialise.method import Method, MethodInputs
+from revocab.initialise.weighted_means import combine, share_weights
 
 if TYPE_CHECKING:
     import torch
@@ -28,7 +28,7 @@ def _weights(scores_NK: torch.Tensor) -> torch.Tensor:
     return share_weights(scores_NK.clamp_(min=0))
 
 
-def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
     """Return the weighted mean of the source rows of each token's most similar candidates.
 
     Gosal et al. 2024, section 3.2. Candidates are all source tokens when the auxiliary is fastText,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from revocab.initialise.auxiliary import AuxiliaryOptions, compare, with_fallback
-from revocab.initialise.method import Inputs, Method
-from revocab.initialise.similar import combine, softmax_weights
+from revocab.initialise.method import Method, MethodInputs
+from revocab.initialise.weighted_means import combine, softmax_weights
 
 if TYPE_CHECKING:
     import torch
@@ -21,7 +21,7 @@ class WechselOptions(AuxiliaryOptions):
     temperature: float = Field(default=0.1, gt=0)
 
 
-def initialise(inputs: Inputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
     """Return ``softmax(cos / temperature) @ E_source`` over each token's nearest candidates.
 
     Minixhofer et al. 2022. Candidates are all source tokens when the auxiliary

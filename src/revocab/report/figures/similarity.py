@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 from revocab.closed import Id
 from revocab.report.kind import FigureKind, KindOptions
 from revocab.report.names import method_label
-from revocab.report.needs import manifest
 from revocab.report.palette import Palette
+from revocab.report.prerequisites import manifest
 from revocab.report.references import unknown_groups
 from revocab.report.results import Results
 from revocab.report.style import nothing_yet

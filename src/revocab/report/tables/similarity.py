@@ -9,7 +9,7 @@ from revocab.closed import Id
 from revocab.report import notes
 from revocab.report.kind import KindOptions, TableKind
 from revocab.report.names import method_label
-from revocab.report.needs import manifest
+from revocab.report.prerequisites import manifest
 from revocab.report.references import unknown_groups
 from revocab.report.results import Record, Results
 from revocab.report.table import MISSING, Cell, Row, Table, mark_best, text

@@ -7,7 +7,7 @@ from typing import Literal
 from revocab.languages import language_label
 from revocab.report import notes
 from revocab.report.kind import KindOptions, TableKind
-from revocab.report.needs import fertility_report
+from revocab.report.prerequisites import fertility_report
 from revocab.report.results import Results, number
 from revocab.report.table import Cell, Row, Table, text
 

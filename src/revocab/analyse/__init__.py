@@ -1,1 +1,0 @@
-"""Measurements over models and runs, tables, figures, and the report."""

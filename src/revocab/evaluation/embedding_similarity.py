@@ -1,0 +1,199 @@
+"""How alike two embedding spaces are: relative representations on shared anchors.
+
+Moroni et al. 2025, section 6 (Table 7, Figure 8), after Moschella et al. 2023: each token is
+described by its projection on anchor tokens, which can be compared across models of any width.
+Suffixes: A anchors, T compared tokens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import permutations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from revocab.closed import Closed, Id, Job
+from revocab.errors import RevocabError
+from revocab.io import write_csv, write_json
+from revocab.models.finite_weights import broken_rows
+from revocab.models.folder import ModelFolder
+from revocab.models.provenance import library_versions
+from revocab.output import OutputFolder
+
+if TYPE_CHECKING:
+    import torch
+
+    from revocab.tokenizers.canonical import CanonicalToken
+
+Relative = Literal["dot", "cosine"]
+ANCHOR_KINDS = ("word_start", "continuation")
+#: What the folder claims to be.
+KIND = "similarities"
+COLUMNS = ("kind", "group", "run", "other", "step", "similarity")
+
+
+class EmbeddingSimilarityOptions(Closed):
+    """Anchors of each kind, and how rows are projected on them."""
+
+    anchors: int = Field(default=128, ge=1, description="of each of the two kinds")
+    relative: Relative = "dot"
+
+
+class EmbeddingSimilarityJob(EmbeddingSimilarityOptions, Job):
+    """One group to compare."""
+
+    group: Id
+    helper: Id | None = Field(default=None, description="its id; none: runs only")
+    first_step: int = Field(default=0, ge=0)
+    last_step: int = Field(ge=0)
+    seed: int
+
+
+@dataclass(frozen=True)
+class Anchors:
+    """Which tokens describe (``anchor_ids``), which are described (``token_ids``); both sorted."""
+
+    anchor_ids: list[int]
+    token_ids: list[int]
+    #: Anchors found per kind: fewer than asked for where the vocabulary has fewer.
+    found: dict[str, int]
+
+
+def choose_anchors(vocabulary: list[CanonicalToken], per_kind: int, seed: int) -> Anchors:
+    """Draw ``per_kind`` word-start and as many continuation tokens; compare all text tokens.
+
+    Byte and special tokens are left out by kind, wherever their ids lie.
+    """
+    import torch
+
+    generator = torch.Generator().manual_seed(seed)
+    anchor_ids, found = [], {}
+    for kind in ANCHOR_KINDS:
+        ids = [number for number, token in enumerate(vocabulary) if token.kind == kind]
+        order = torch.randperm(len(ids), generator=generator)[:per_kind].tolist()
+        anchor_ids += [ids[position] for position in order]
+        found[kind] = len(order)
+    if not anchor_ids:
+        raise RevocabError("similarity: the target vocabulary has no text token to use as anchor")
+    token_ids = [n for n, token in enumerate(vocabulary) if token.kind in ANCHOR_KINDS]
+    return Anchors(sorted(anchor_ids), token_ids, found)
+
+
+def relative_representation(
+    matrix_VD: torch.Tensor, anchors: Anchors, relative: Relative
+) -> torch.Tensor:
+    """Return each compared token's products with the anchors, as unit rows (float32, [T, A]).
+
+    ``dot``: raw products, as the released code; ``cosine``: as Moschella et al. Rows end at norm 1
+    because only cosines between them are asked for. Zero rows stay zero.
+    """
+    import torch
+
+    # The compared rows only: A products each, never a V by V matrix.
+    rows_TD = matrix_VD[anchors.token_ids].float()
+    anchors_AD = matrix_VD[anchors.anchor_ids].float()
+    if relative == "cosine":
+        rows_TD = torch.nn.functional.normalize(rows_TD, dim=1)
+        anchors_AD = torch.nn.functional.normalize(anchors_AD, dim=1)
+    return torch.nn.functional.normalize(rows_TD @ anchors_AD.T, dim=1)
+
+
+def similarity(first_TA: torch.Tensor, second_TA: torch.Tensor) -> float:
+    """Return the mean cosine of two models' relative representations (unit rows), in -1 … 1."""
+    return float((first_TA * second_TA).sum(dim=1).double().mean())
+
+
+@dataclass(frozen=True)
+class RunModels:
+    """A run's id and its model folders before and after training."""
+
+    run: str
+    first: Path
+    last: Path
+
+
+def measure(
+    group: str,
+    helper: tuple[str, Path] | None,
+    runs: list[RunModels],
+    target_tokenizer: Path,
+    *,
+    steps: tuple[int, int],
+    per_kind: int,
+    relative: Relative,
+    seed: int,
+) -> tuple[list[dict[str, Any]], Anchors]:
+    """Return the rows of ``similarity.csv`` for one group, and the anchors.
+
+    Input embeddings are compared: each run with the helper (if there is one) at both steps, then
+    each run with each other one (both orders) at the last step.
+    """
+    from revocab.tokenizers.canonical import canonical_vocabulary, load_tokenizer
+
+    vocabulary = canonical_vocabulary(load_tokenizer(target_tokenizer))
+    anchors = choose_anchors(vocabulary, per_kind, seed)
+
+    def represent(folder: Path) -> torch.Tensor:
+        matrix_VD = ModelFolder(folder).matrix("input", len(vocabulary))
+        if broken := broken_rows(matrix_VD):
+            raise RevocabError(
+                f"{folder}: {len(broken)} embeddings are NaN or infinite (rows"
+                f" {', '.join(map(str, broken[:8]))}); compare another checkpoint"
+            )
+        return relative_representation(matrix_VD, anchors, relative)
+
+    rows, last = [], {run.run: represent(run.last) for run in runs}
+    if helper is not None:
+        helper_TA = represent(helper[1])
+        for run in runs:
+            for step, run_TA in zip(steps, (represent(run.first), last[run.run]), strict=True):
+                row = (helper[0], step, similarity(run_TA, helper_TA))
+                rows.append(("helper", group, run.run, *row))
+    for first, second in permutations(last, 2):
+        row = (second, steps[1], similarity(last[first], last[second]))
+        rows.append(("between", group, first, *row))
+    return [dict(zip(COLUMNS, row, strict=True)) for row in rows], anchors
+
+
+def measure_to(
+    out: Path,
+    job: EmbeddingSimilarityJob,
+    runs: list[RunModels],
+    helper: Path | None,
+    tokenizer: Path,
+) -> None:
+    """Measure a group and write the table's folder."""
+    models = [folder for run in runs for folder in (run.first, run.last)]
+    output = OutputFolder(out, KIND, [tokenizer, helper, *models])
+    rows, anchors = measure(
+        job.group,
+        (job.helper, helper) if job.helper and helper else None,
+        runs,
+        tokenizer,
+        steps=(job.first_step, job.last_step),
+        per_kind=job.anchors,
+        relative=job.relative,
+        seed=job.seed,
+    )
+    described = {
+        "group": job.group,
+        "helper": job.helper,
+        "relative": job.relative,
+        "seed": job.seed,
+        "anchors_wanted": job.anchors,
+        "anchors": anchors.found,
+        "tokens_compared": len(anchors.token_ids),
+        "libraries": library_versions(),
+    }
+    write_similarity(rows, described, output)
+
+
+def write_similarity(
+    rows: list[dict[str, Any]], described: dict[str, Any], out: OutputFolder
+) -> None:
+    """Write ``similarity.csv`` and ``manifest.json``."""
+    with out.replaced() as folder:
+        write_csv(folder / "similarity.csv", COLUMNS, rows)
+        write_json(folder / "manifest.json", described)

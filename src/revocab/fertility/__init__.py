@@ -1,0 +1,1 @@
+"""Measures of tokenizers on text: fertility, words split, unknown tokens, bytes, parity."""

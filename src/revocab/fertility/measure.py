@@ -1,0 +1,207 @@
+"""Report on tokenizers: tokens per word and per character, words split, unknown tokens, bytes.
+
+``fertility`` (the paper's Table 2 and Figure 1) is the mean over documents of tokens / words, as
+the released script defines it; ``fertility_corpus`` is all tokens / all words. No special token is
+counted. Documents without a word are skipped and counted. Words are counted once per corpus, for
+all tokenizers, in processes of their own while threads encode.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field, model_validator
+
+from revocab.closed import Closed, Id, Job
+from revocab.corpora.read import corpus_manifest, texts
+from revocab.corpora.source import Form, place, read_numbered
+from revocab.corpora.word_splitters import Words, choose_splitter, start_splitting
+from revocab.errors import RevocabError
+from revocab.fertility.parity import PARALLEL_COLUMNS, measure_parallel, parallel_lines
+from revocab.fertility.token_counts import TokenCounts, count_token_classes, share_split
+from revocab.io import sha256, write_csv, write_json
+from revocab.output import OutputFolder
+from revocab.tokenizers.load import load_tokenizer, tokenizer_file
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+COLUMNS = (
+    "tokenizer", "corpus", "language", "documents", "skipped_empty", "words", "tokens", "bytes",
+    "characters", "fertility", "fertility_corpus", "characters_per_token", "bytes_per_token",
+    "words_split", "unknown_rate", "byte_rate", "splitter",
+)  # fmt: skip
+
+
+class FertilityOptions(Closed):
+    """How tokenizers are measured."""
+
+    splitter: Literal["nltk", "nltk_rules", "unicode"] = Field(
+        default="nltk",
+        description="what a word is; nltk takes its rules where its sentence data is absent",
+    )
+    limit_documents: int | None = Field(
+        default=None, ge=1, description="first n documents of each corpus"
+    )
+    limit_bytes: int | None = Field(default=None, ge=1, description="first n bytes of each corpus")
+
+
+class FertilityJob(FertilityOptions, Job):
+    """One report on tokenizers."""
+
+    parallel: Form | None = Field(
+        default=None, description="what the parallel files are, or a Hub data set"
+    )
+    languages: list[Id] = Field(
+        default_factory=list, description="fields of the parallel rows, the reference first"
+    )
+
+    @model_validator(mode="after")
+    def _together(self) -> FertilityJob:
+        if (self.parallel is None) != (not self.languages):
+            raise ValueError("parallel and languages belong together; give both or none")
+        return self
+
+
+@dataclass(frozen=True)
+class Text:
+    """A corpus to measure: its documents, and the splitter that counts their words."""
+
+    corpus: str
+    language: str
+    documents: list[str]
+    splitter: str
+
+
+def fertility_row(
+    name: str, text: Text, words: Words, counted: TokenCounts, split: float | None
+) -> tuple[dict[str, Any], list[float]]:
+    """Return the measures of one tokenizer on one corpus, and fertility by document.
+
+    ``split``: the share of words of several tokens. Documents without a word count nowhere.
+    """
+    kept = [number for number, count in enumerate(words.counts) if count]
+    ratios = [int(counted.tokens[number]) / words.counts[number] for number in kept]
+    tokens = int(counted.tokens[kept].sum())
+    size = sum(len(text.documents[number].encode()) for number in kept)
+    characters = sum(len(text.documents[number]) for number in kept)
+    total = sum(words.counts)
+    row = {
+        "tokenizer": name,
+        "corpus": text.corpus,
+        "language": text.language,
+        "documents": len(kept),
+        "skipped_empty": len(words.counts) - len(kept),
+        "words": total,
+        "tokens": tokens,
+        "bytes": size,
+        "characters": characters,
+        "fertility": math.fsum(ratios) / len(ratios),
+        "fertility_corpus": tokens / total,
+        "characters_per_token": characters / tokens,
+        "bytes_per_token": size / tokens,
+        "words_split": split,
+        "unknown_rate": int(counted.unknown[kept].sum()) / tokens,
+        "byte_rate": int(counted.bytes_[kept].sum()) / tokens,
+        "splitter": text.splitter,
+    }
+    return row, ratios
+
+
+def measure_fertility(
+    tokenizers: Mapping[str, PreTrainedTokenizerFast], corpora: list[Text]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Measure every tokenizer on every corpus.
+
+    Returns the table's rows (:data:`COLUMNS`) and the distributions: ``tokenizer``, ``corpus`` and
+    ``fertility``, a list with one value per document. Raises :class:`RevocabError` for a corpus
+    without a word.
+    """
+    rows, distributions = [], []
+    for text in corpora:
+        wait = start_splitting(text.documents, text.language, text.splitter)
+        counted = {
+            name: count_token_classes(tokenizer, text.documents)
+            for name, tokenizer in tokenizers.items()
+        }
+        words = wait()
+        if not any(words.counts):
+            raise RevocabError(
+                f"corpus {text.corpus}: no document with a word; give a corpus with text"
+            )
+        for name, tokenizer in tokenizers.items():
+            split = share_split(tokenizer, words.frequencies)
+            row, ratios = fertility_row(name, text, words, counted[name], split)
+            rows.append(row)
+            distributions.append({"tokenizer": name, "corpus": text.corpus, "fertility": ratios})
+    return rows, distributions
+
+
+def write_fertility(
+    rows: list[dict[str, Any]],
+    distributions: list[dict[str, Any]],
+    manifest: dict[str, Any],
+    out: OutputFolder,
+    parallel: list[dict[str, Any]] | None = None,
+) -> None:
+    """Write ``fertility.csv``, ``documents.parquet``, ``parallel.csv`` and ``manifest.json``."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns: dict[str, list[Any]] = {"tokenizer": [], "corpus": [], "fertility": []}
+    for entry in distributions:
+        columns["tokenizer"] += [entry["tokenizer"]] * len(entry["fertility"])
+        columns["corpus"] += [entry["corpus"]] * len(entry["fertility"])
+        columns["fertility"] += entry["fertility"]
+    with out.replaced() as folder:
+        write_csv(folder / "fertility.csv", COLUMNS, rows)
+        write_csv(folder / "parallel.csv", PARALLEL_COLUMNS, parallel or [])
+        pq.write_table(pa.table(columns), folder / "documents.parquet")
+        write_json(folder / "manifest.json", manifest)
+
+
+def fertility_of_folders(
+    tokenizers: Mapping[str, Path],
+    corpora: Mapping[str, Path],
+    out: str | Path,
+    job: FertilityJob | None = None,
+    parallel: Sequence[Path] = (),
+) -> list[dict[str, Any]]:
+    """Measure tokenizer folders on the first documents of corpora's train splits; write ``out``.
+
+    ``parallel`` are the files behind the job's parallel text.
+    """
+    import nltk
+
+    read = [*tokenizers.values(), *corpora.values(), *parallel]
+    output = OutputFolder(Path(out), "fertility measurement", read)
+    job = job or FertilityJob()
+    loaded = {name: load_tokenizer(folder) for name, folder in tokenizers.items()}
+    measured = []
+    for name, folder in corpora.items():
+        language = corpus_manifest(folder)["language"]
+        documents = list(texts(folder, "train", job.limit_documents, job.limit_bytes))
+        measured.append(Text(name, language, documents, choose_splitter(job.splitter, language)))
+    rows, distributions = measure_fertility(loaded, measured)
+    side_by_side = None
+    if job.parallel is not None:
+        rows_of_both = read_numbered(job.parallel, parallel)
+        lines = parallel_lines(rows_of_both, job.languages, place(job.parallel, parallel))
+        side_by_side = measure_parallel(loaded, lines)
+    manifest = {
+        "tokenizers": {name: sha256(tokenizer_file(path)) for name, path in tokenizers.items()},
+        "corpora": {
+            name: corpus_manifest(path)["sha256"]["train"] for name, path in corpora.items()
+        },
+        "limit_documents": job.limit_documents,
+        "limit_bytes": job.limit_bytes,
+        "splitters": {text.corpus: text.splitter for text in measured},
+        "languages": job.languages or None,
+        "versions": {"nltk": nltk.__version__},
+    }
+    write_fertility(rows, distributions, manifest, output, side_by_side)
+    return rows

@@ -1,0 +1,138 @@
+"""Count the tokens of texts: how many, how many of them unknown, how many only bytes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from revocab.errors import RevocabError
+from revocab.tokenizers.byte_level import from_byte_level
+from revocab.tokenizers.canonical import BYTE_TOKEN
+from revocab.tokenizers.load import tokenizer_style
+
+if TYPE_CHECKING:
+    import numpy as np
+    from transformers import PreTrainedTokenizerFast
+
+#: Characters encoded at a time: encodings are some forty times larger than their text.
+BATCH_CHARACTERS = 1_000_000
+UNKNOWN, BYTE = 1, 2
+
+
+@dataclass(frozen=True)
+class TokenCounts:
+    """Tokens of each text, int64 [texts]; of them the unknown token, and byte tokens."""
+
+    tokens: np.ndarray
+    unknown: np.ndarray
+    bytes_: np.ndarray
+
+
+def token_classes(tokenizer: PreTrainedTokenizerFast) -> np.ndarray:
+    """Return each id's class, uint8 [largest id + 1]: :data:`UNKNOWN`, :data:`BYTE`, or 0.
+
+    A byte token is ``<0xNN>``, or a byte-level token that ends inside a character.
+    """
+    import numpy as np
+
+    vocabulary = tokenizer.get_vocab()
+    try:
+        style = tokenizer_style(tokenizer)
+    except RevocabError:  # a family without byte tokens, such as whole words
+        style = None
+    classes = np.zeros(max(vocabulary.values(), default=-1) + 1, np.uint8)
+    added = tokenizer.added_tokens_decoder
+    for token, number in vocabulary.items():
+        if style == "byte_level":
+            data = None if number in added else from_byte_level(token)
+            try:
+                if data is not None:
+                    data.decode()
+            except UnicodeDecodeError:
+                classes[number] = BYTE
+        elif BYTE_TOKEN.fullmatch(token):
+            classes[number] = BYTE
+    if tokenizer.unk_token_id is not None:
+        classes[tokenizer.unk_token_id] = UNKNOWN
+    return classes
+
+
+def _batches(documents: list[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    size = 0
+    for text in documents:
+        batch.append(text)
+        size += len(text)
+        if size >= BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _encoded(tokenizer: PreTrainedTokenizerFast, documents: list[str]) -> Iterator[list[Any]]:
+    """Yield the encodings of a batch after another; the next one is encoded meanwhile."""
+    backend = tokenizer.backend_tokenizer
+    # The fast call skips offsets, which nobody reads here.
+    encode = getattr(backend, "encode_batch_fast", backend.encode_batch)
+    with ThreadPoolExecutor(1) as thread:
+        waiting = None
+        for batch in _batches(documents):
+            started = thread.submit(encode, batch, add_special_tokens=False)
+            if waiting is not None:
+                yield waiting.result()
+            waiting = started
+        if waiting is not None:
+            yield waiting.result()
+
+
+def count_tokens(tokenizer: PreTrainedTokenizerFast, documents: list[str]) -> list[int]:
+    """Return the number of tokens of each text, special tokens not added; uses every core."""
+    return [len(one) for batch in _encoded(tokenizer, documents) for one in batch]
+
+
+def count_token_classes(tokenizer: PreTrainedTokenizerFast, documents: list[str]) -> TokenCounts:
+    """Return the tokens of each text, and how many are unknown or bytes; uses every core."""
+    import numpy as np
+
+    classes = token_classes(tokenizer)
+    parts: dict[str, list[np.ndarray]] = {"tokens": [], "unknown": [], "bytes_": []}
+    for batch in _encoded(tokenizer, documents):
+        lengths = np.fromiter(map(len, batch), np.int64, len(batch))
+        ids = chain.from_iterable(one.ids for one in batch)
+        found = classes[np.fromiter(ids, np.int32, int(lengths.sum()))]
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        parts["tokens"].append(lengths)
+        for name, kind in (("unknown", UNKNOWN), ("bytes_", BYTE)):
+            before = np.concatenate([[0], np.cumsum(found == kind)])
+            parts[name].append(np.diff(before[ends]))
+    joined = {
+        name: np.concatenate(arrays) if arrays else np.zeros(0, np.int64)
+        for name, arrays in parts.items()
+    }
+    return TokenCounts(**joined)
+
+
+def share_split(tokenizer: PreTrainedTokenizerFast, frequencies: Counter[str]) -> float | None:
+    """Return the share of running words of more than one token; None where there is no word.
+
+    Words without a letter are left out. Each stands after a space, as inside a sentence.
+    """
+    words = [word for word in frequencies if any(map(str.isalpha, word))]
+    total = sum(frequencies[word] for word in words)
+    if not total:
+        return None
+    start = tokenizer.backend_tokenizer.encode("a", add_special_tokens=False).tokens[:1]
+    spaced = "" if not start or start[0].startswith(("▁", "Ġ")) or _whole_words(tokenizer) else " "
+    counts = count_tokens(tokenizer, [spaced + word for word in words])
+    split = sum(frequencies[word] for word, count in zip(words, counts, strict=True) if count > 1)
+    return split / total
+
+
+def _whole_words(tokenizer: PreTrainedTokenizerFast) -> bool:
+    """Return whether the tokenizer drops spaces, so that every text begins a word."""
+    return type(tokenizer.backend_tokenizer.model).__name__ in ("WordPiece", "WordLevel")

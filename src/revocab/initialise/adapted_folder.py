@@ -1,0 +1,109 @@
+"""Write an adapted model folder: two tensors changed, everything else copied or linked."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from revocab.io import write_json
+from revocab.models.folder import (
+    TOKENIZER_FILES,
+    ModelFolder,
+    copy_documents,
+    copy_tokenizer,
+    read_settings,
+)
+from revocab.models.links import link_or_copy
+from revocab.models.safetensors_files import rewrite
+from revocab.models.shard_index import INDEX
+from revocab.models.special_ids import new_config, new_generation_config, special_ids
+
+if TYPE_CHECKING:
+    import torch
+
+    from revocab.models.counterparts import Counterparts
+
+
+def copy_unchanged(source: ModelFolder, tokenizer: Path, out: Path) -> None:
+    """Give ``out`` the source's weights (linked where possible), configuration and tokenizer."""
+    copy_documents(source, out, TOKENIZER_FILES)
+    copy_tokenizer(tokenizer, out)
+    for file in source.files:
+        link_or_copy(source.path / file, out / file)
+    if source.index is not None:
+        link_or_copy(source.path / INDEX, out / INDEX)
+
+
+def _write_index(source: ModelFolder, out: Path, replace: dict[str, torch.Tensor | None]) -> None:
+    """Rewrite the shard index: names that are gone, and the totals, which depend on the rows."""
+    import torch
+
+    index = copy.deepcopy(source.index)
+    for name, tensor in replace.items():
+        old = source.read(name)
+        new = torch.empty(0, dtype=old.dtype) if tensor is None else tensor
+        for key, size in (("total_size", old.element_size()), ("total_parameters", 1)):
+            if key in index.get("metadata", {}):
+                index["metadata"][key] += (new.numel() - old.numel()) * size
+        if tensor is None:
+            del index["weight_map"][name]
+    write_json(out / INDEX, index)
+
+
+def write_adapted(
+    source: ModelFolder,
+    matrices: dict[str, torch.Tensor],
+    tokenizer: Path,
+    counterparts: Counterparts,
+    out: Path,
+    *,
+    progress: bool = False,
+) -> list[str]:
+    """Write the adapted model into the folder ``out``; return the settings that were dropped.
+
+    They are named on stderr, too: what a model does without them may surprise.
+
+    ``matrices`` holds the new ``input`` matrix and, for an untied model, the ``output`` matrix;
+    ``counterparts`` finds special tokens again in the tokenizer of the folder ``tokenizer``.
+    """
+    from tqdm import tqdm
+
+    names = source.vocabulary_tensors
+    replace: dict[str, torch.Tensor | None] = {names[which]: matrices[which] for which in names}
+    replace |= dict.fromkeys(source.tied_copies)  # dropped: a copy of the old matrix would be stale
+    copy_documents(source, out, (*TOKENIZER_FILES, "config.json", "generation_config.json"))
+    copy_tokenizer(tokenizer, out)
+    changed_files = {source.tensors[name][0] for name in replace}
+    size = sum((source.path / file).stat().st_size for file in changed_files)
+    with tqdm(
+        total=size, unit="B", unit_scale=True, desc="writing", disable=None if progress else True
+    ) as bar:
+        for file in source.files:
+            if file in changed_files:
+                here = {name: replace[name] for name in replace if source.tensors[name][0] == file}
+                rewrite(source.path / file, out / file, here, bar.update)
+            else:
+                link_or_copy(source.path / file, out / file)
+    if source.index is not None:
+        _write_index(source, out, replace)
+    ids = special_ids(counterparts.target)
+    config, dropped = new_config(source.config, len(matrices["input"]), ids, counterparts)
+    write_json(out / "config.json", config)
+    old = source.path / "generation_config.json"
+    generation, more = new_generation_config(
+        read_settings(old) if old.is_file() else None,
+        {**source.config, **source.text_config},
+        ids,
+        counterparts,
+    )
+    write_json(out / "generation_config.json", generation)
+    dropped = sorted({*dropped, *more})
+    if dropped:
+        print(
+            f"warning: settings for tokens of the old vocabulary were dropped: "
+            f"{', '.join(dropped)}; set what matters in the new generation_config.json",
+            file=sys.stderr,
+        )
+    return dropped

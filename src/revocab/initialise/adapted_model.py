@@ -1,0 +1,382 @@
+"""Initialise a model for a new vocabulary: source folder in, folder out that loads everywhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from revocab.errors import RevocabError
+from revocab.initialise import diagnostics, diagnostics_figure
+from revocab.initialise.adapted_folder import copy_unchanged, write_adapted
+from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions
+from revocab.initialise.model_card import model_card
+from revocab.initialise.options import check_given, check_options, find_method
+from revocab.initialise.target_matrix import fill
+from revocab.io import sha256, write_json, write_text
+from revocab.models import provenance
+from revocab.models.counterparts import Counterparts
+from revocab.models.folder import ModelFolder, check_tokenizer_folder
+from revocab.models.load import check_model
+from revocab.models.per_token_tensors import check_other_tables
+from revocab.models.special_ids import special_ids
+from revocab.output import OutputFolder
+from revocab.progress import Say, silent
+
+if TYPE_CHECKING:
+    import torch
+
+    from revocab.intersection.intersect import Intersection
+
+
+@dataclass(frozen=True)
+class Vocabularies:
+    """Source and target tokenizer folders and what they share."""
+
+    source: Path
+    target: Path
+    identity: Literal["bytes", "marker"] = "bytes"
+    #: A folder written by intersect_vocabularies; none: computed here.
+    pairs: Path | None = None
+
+    @cached_property
+    def source_tokenizer(self) -> Any:
+        """Return the source tokenizer."""
+        from revocab.tokenizers.canonical import load_tokenizer
+
+        return load_tokenizer(self.source)
+
+    @cached_property
+    def target_tokenizer(self) -> Any:
+        """Return the target tokenizer."""
+        from revocab.tokenizers.canonical import load_tokenizer
+
+        return load_tokenizer(self.target)
+
+    @cached_property
+    def intersection(self) -> Intersection:
+        """Return the shared tokens; a stored intersection must be of these two vocabularies."""
+        from revocab.intersection.intersect import intersect, read_pairs
+
+        if self.pairs is None:
+            return intersect(self.source_tokenizer, self.target_tokenizer, self.identity)
+        found = read_pairs(self.pairs)
+        for side, tokenizer in (
+            ("source", self.source_tokenizer),
+            ("target", self.target_tokenizer),
+        ):
+            size = found.report[f"{side}_size"]
+            if size != len(tokenizer):
+                raise RevocabError(
+                    f"{self.pairs}: made for a {side} vocabulary of {size} tokens, but the {side} "
+                    f"tokenizer here has {len(tokenizer)}; run intersect_vocabularies again"
+                )
+        if found.report["identity"] != self.identity:
+            raise RevocabError(
+                f"{self.pairs}: made with identity {found.report['identity']!r}, asked for "
+                f"{self.identity!r}; run intersect_vocabularies again, or change --identity"
+            )
+        return found
+
+    @property
+    def counterparts(self) -> Counterparts:
+        """Return how special tokens are found again, with the roles of the intersection."""
+        roles = self._roles
+        return Counterparts(
+            self.source_tokenizer, self.target_tokenizer, roles["source"], roles["target"]
+        )
+
+    @property
+    def _roles(self) -> dict[str, dict[str, str]]:
+        """Return the roles that the intersection declares for each side, by spelling."""
+        return self.intersection.report.get("roles", {"source": {}, "target": {}})
+
+    def pieces(self, released: bool) -> Callable[[int], list[int]]:
+        """Return the function from a missing target id to source ids; computed at first use."""
+        from revocab.initialise.source_pieces import source_pieces, source_pieces_released
+        from revocab.tokenizers.canonical import canonical_vocabulary
+
+        cut = source_pieces_released if released else source_pieces
+        known: dict[int, list[int]] = {}
+
+        def lookup(token: int) -> list[int]:
+            if not known:
+                missing = self.intersection.missing.tolist()
+                roles = self._roles
+                canonical = canonical_vocabulary(self.target_tokenizer, roles["target"])
+                tokens = [canonical[one] for one in missing]
+                lists = cut(self.source_tokenizer, tokens, roles["source"])
+                known.update(zip(missing, lists, strict=True))
+            return known[token]
+
+        return lookup
+
+
+def _check_helper(helper: ModelFolder, target_tokenizer: Any) -> None:
+    """Raise unless the helper uses the target tokenizer: equal tokens at equal ids."""
+    from revocab.tokenizers.canonical import load_tokenizer
+
+    own, target = load_tokenizer(helper.path).get_vocab(), target_tokenizer.get_vocab()
+    if own == target:
+        return
+    different = sum(own.get(token) != number for token, number in target.items())
+    raise RevocabError(
+        f"{helper.path}: the helper's tokenizer is not the target tokenizer: {different} of "
+        f"{len(target)} target tokens are absent or have another id; take a helper that was "
+        "trained with the target tokenizer"
+    )
+
+
+def make_inputs(
+    which: Literal["input", "output"],
+    source_VD: torch.Tensor,
+    helper_VD: torch.Tensor | None,
+    vocabularies: Vocabularies,
+    *,
+    seed: int,
+    auxiliary: Auxiliary | None = None,
+    device: str = "cpu",
+    shared: dict[str, Any] | None = None,
+) -> MethodInputs:
+    """Return a method's inputs for one matrix; matrices go to float32 on ``device``."""
+    import torch
+
+    pairs = vocabularies.intersection
+
+    def ids(values: Any) -> torch.Tensor:
+        return torch.as_tensor(values.copy(), dtype=torch.int64, device=device)
+
+    return MethodInputs(
+        source_VD=source_VD.to(device=device, dtype=torch.float32),
+        target_rows=len(vocabularies.target_tokenizer),
+        overlap_target_N=ids(pairs.target_ids),
+        overlap_source_N=ids(pairs.source_ids),
+        missing_N=ids(pairs.missing),
+        seed=seed,
+        pieces=vocabularies.pieces(released=False),
+        pieces_released=vocabularies.pieces(released=True),
+        helper_VD=None if helper_VD is None else helper_VD.to(device=device, dtype=torch.float32),
+        auxiliary=auxiliary,
+        matrix=which,
+        shared={} if shared is None else shared,
+    )
+
+
+def _auxiliary(
+    method: Method,
+    options: MethodOptions,
+    vocabularies: Vocabularies,
+    helper: ModelFolder | None,
+    folder: Path | None,
+    device: str,
+) -> Auxiliary | None:
+    """Return where the method compares tokens: the same for both matrices; none: it does not."""
+    if method.needs(options) == "fasttext":
+        from revocab.initialise.fasttext import load_auxiliary
+
+        tokenizers = vocabularies.source_tokenizer, vocabularies.target_tokenizer
+        return load_auxiliary(folder, *tokenizers, device)
+    if "auxiliary" not in type(options).model_fields:
+        return None
+    import torch
+
+    rows_VA = helper.matrix("input", len(vocabularies.target_tokenizer))
+    return Auxiliary(rows_VA.to(device=device, dtype=torch.float32))
+
+
+def initialise_matrices(
+    source: ModelFolder,
+    vocabularies: Vocabularies,
+    method: Method,
+    options: MethodOptions,
+    *,
+    helper: ModelFolder | None = None,
+    auxiliary: Path | None = None,
+    seed: int,
+    device: str = "cpu",
+    say: Say = silent,
+) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    """Return the new matrices (``input``, and ``output`` if untied) and their diagnostics."""
+    import torch
+
+    matrices, described = {}, {}
+    # A tied helper has one matrix for both: what a method takes from it alone is computed once.
+    shared: dict[str, Any] = {}
+    tokens = len(vocabularies.source_tokenizer)
+    rows = len(vocabularies.target_tokenizer)
+    comparing = _auxiliary(method, options, vocabularies, helper, auxiliary, device)
+    for which, name in source.vocabulary_tensors.items():
+        say(f"{name}: {method.name}")
+        source_VD = source.matrix(which, tokens)
+        helper_VD = None if helper is None else helper.matrix(which, rows)
+        inputs = make_inputs(
+            which,
+            source_VD,
+            helper_VD,
+            vocabularies,
+            seed=seed,
+            auxiliary=comparing,
+            device=device,
+            shared=shared if helper is not None and helper.tied else None,
+        )
+        matrices[which] = fill(source_VD, inputs, method, options)
+        say(f"{name}: diagnostics")
+        new_N, copied_N = inputs.missing_N.cpu(), inputs.overlap_target_N.cpu()
+        if not method.copies_overlap:
+            new_N, copied_N = torch.arange(rows), copied_N[:0]
+        found = diagnostics.describe(source_VD, matrices[which], copied_N, new_N)
+        for example in found["near_duplicates"]["examples"]:
+            ids = [example["token"], example["other"]]
+            example["texts"] = vocabularies.target_tokenizer.convert_ids_to_tokens(ids)
+        described[which] = {**found, "method": inputs.notes}
+    return matrices, described
+
+
+def initialise_model(
+    source: Path,
+    out: Path,
+    method: str,
+    options: dict[str, Any] | None = None,
+    *,
+    target_tokenizer: Path | None = None,
+    source_tokenizer: Path | None = None,
+    pairs: Path | None = None,
+    identity: Literal["bytes", "marker"] = "bytes",
+    helper: Path | None = None,
+    auxiliary: Path | None = None,
+    seed: int = 0,
+    device: str = "cpu",
+    say: Say = silent,
+    figure: bool = True,
+) -> None:
+    """Write ``out``: the source model with a new vocabulary (or, for lapt, as it is).
+
+    The source tokenizer is taken from the source folder unless given. Writes, beside the model,
+    ``provenance.json``, ``diagnostics.json`` with its figure, a model card and, last,
+    ``manifest.json``; all at once, at the end. ``say`` is told what is being done. Raises
+    :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses, in source or
+    helper, and for options and folders that do not fit.
+    """
+    read = [source, source_tokenizer, target_tokenizer, pairs, helper, auxiliary]
+    output = OutputFolder(out, "adapted model", read)
+    check_device(device)
+    chosen = find_method(method)
+    checked = check_options(chosen, options or {})
+    needed = chosen.needs(checked)
+    check_given(chosen, needed, target_tokenizer, helper, auxiliary)
+    say(f"reading {source.name}")
+    model = ModelFolder(source)
+    source_tokenizer = source_tokenizer or source
+    made_of: dict[str, Any] = {
+        "method": method,
+        "options": checked.model_dump(),
+        "seed": seed,
+        "source": fingerprint_all(model, source_tokenizer),
+        "libraries": provenance.library_versions(),
+    }
+    if chosen.keeps_vocabulary:
+        check_model(source)
+        with output.replaced() as folder:
+            copy_unchanged(model, source_tokenizer, folder)
+            _finish(folder, made_of, {"method": method, "matrices": {}, "warnings": []})
+        return
+
+    check_tokenizer_folder(target_tokenizer)
+    vocabularies = Vocabularies(source_tokenizer, target_tokenizer, identity, pairs)
+    check_other_tables(model, len(vocabularies.source_tokenizer))
+    check_model(source)
+    helper_folder = ModelFolder(helper) if needed == "helper" else None
+    if helper_folder:
+        check_model(helper)
+        _check_helper(helper_folder, vocabularies.target_tokenizer)
+        made_of["helper"] = fingerprint_all(helper_folder, helper_folder.path)
+    found = vocabularies.intersection
+    say(f"{len(found.target_ids):,} tokens shared, {len(found.missing):,} new")
+    matrices, described = initialise_matrices(
+        model,
+        vocabularies,
+        chosen,
+        checked,
+        helper=helper_folder,
+        auxiliary=auxiliary,
+        seed=seed,
+        device=device,
+        say=say,
+    )
+    if needed == "fasttext":
+        made_of["auxiliary"] = sha256(auxiliary / "vectors.safetensors")
+    warnings = [
+        warning
+        for which, statistics in described.items()
+        for warning in diagnostics.warnings(method, which, statistics)
+    ]
+    for warning in warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    made_of |= {
+        "target_tokenizer": provenance.tokenizer_hash(target_tokenizer),
+        "identity": identity,
+        "counts": {
+            "source_tokens": len(vocabularies.source_tokenizer),
+            "target_tokens": len(vocabularies.target_tokenizer),
+            "overlap": len(found.target_ids),
+            "missing": len(found.missing),
+        },
+        "tied": model.tied,
+        "dtype": str(matrices["input"].dtype).removeprefix("torch."),
+        "norms": {
+            which: {
+                "source": found["source"],
+                "copied": found["norm_copied"],
+                "new": found["norm_new"],
+            }
+            for which, found in described.items()
+        },
+    }
+    report = {"method": method, "matrices": described, "warnings": warnings}
+    say("writing the model folder")
+    with output.replaced() as folder:
+        made_of["special_token_ids"] = special_ids(vocabularies.target_tokenizer)
+        made_of["dropped_settings"] = write_adapted(
+            model,
+            matrices,
+            target_tokenizer,
+            vocabularies.counterparts,
+            folder,
+            progress=say is not silent,
+        )
+        write_text(folder / "README.md", model_card(model, made_of, report, chosen.citation))
+        if figure:
+            diagnostics_figure.draw(report, folder)
+        _finish(folder, made_of, report)
+    say("done")
+
+
+def check_device(device: str) -> None:
+    """Raise unless torch can compute on ``device``."""
+    import torch
+
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:  # torch without CUDA asserts
+        present = "cpu, cuda" if torch.cuda.is_available() else "cpu"
+        reason = str(error).split("\n", maxsplit=1)[0]
+        raise RevocabError(
+            f"--device {device}: not available here ({reason}); present: {present}"
+        ) from None
+
+
+def fingerprint_all(model: ModelFolder, tokenizer: Path) -> dict[str, Any]:
+    """Return a model's fingerprint with its tokenizer's hash."""
+    return {
+        **provenance.fingerprint(model),
+        "tokenizer.json": provenance.tokenizer_hash(tokenizer),
+    }
+
+
+def _finish(folder: Path, made_of: dict[str, Any], described: dict[str, Any]) -> None:
+    write_json(folder / "provenance.json", made_of)
+    write_json(folder / "diagnostics.json", described)
+    write_json(folder / "manifest.json", made_of)

@@ -1,0 +1,1 @@
+"""Which tokens two vocabularies share, and the report on it."""

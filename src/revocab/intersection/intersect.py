@@ -1,0 +1,228 @@
+"""Which tokens of a target vocabulary a source vocabulary holds too.
+
+``identity: bytes`` compares what tokens stand for (:mod:`revocab.tokenizers.canonical`).
+``identity: marker`` compares spellings after ``Ġ`` → ``▁`` and the two pairs of bos and eos, as the
+released SAVA code does, so that the paper's overlaps can be reproduced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from revocab.closed import Job
+from revocab.errors import RevocabError
+from revocab.intersection.match import Identity, choose, match
+from revocab.intersection.report import EXAMPLES, report_of, report_page
+from revocab.io import read_json, sha256, write_json, write_text
+from revocab.output import OutputFolder
+from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
+from revocab.tokenizers.load import tokenizer_file
+from revocab.tokenizers.unreachable import describe_unreachable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from transformers import PreTrainedTokenizerFast
+
+#: What the folder claims to be.
+KIND = "intersection"
+
+
+@dataclass(frozen=True)
+class Intersection:
+    """Shared tokens, sorted by target id.
+
+    ``target_ids``, ``source_ids``, ``candidates`` (how many source tokens matched): int64,
+    [overlap]. ``kinds``: the target token's kind, [overlap]. ``missing``: target ids without a
+    source row, int64, [missing].
+    """
+
+    target_ids: np.ndarray
+    source_ids: np.ndarray
+    kinds: list[str]
+    candidates: np.ndarray
+    missing: np.ndarray
+    report: dict[str, Any]
+
+
+def intersect_canonical(
+    source: list[CanonicalToken], target: list[CanonicalToken], identity: Identity = "bytes"
+) -> Intersection:
+    """Intersect two canonical vocabularies; see :func:`intersect`."""
+    import numpy as np
+
+    matches = match(source, target, identity)
+    chosen = {
+        number: candidates[0]
+        if len(candidates) == 1
+        else choose(target[number], candidates, source)
+        for number, candidates in enumerate(matches)
+        if candidates
+    }
+    missing = [number for number, candidates in enumerate(matches) if not candidates]
+    return Intersection(
+        target_ids=np.fromiter(chosen.keys(), np.int64, len(chosen)),
+        source_ids=np.fromiter(chosen.values(), np.int64, len(chosen)),
+        kinds=[target[number].kind for number in chosen],
+        candidates=np.array([len(matches[number]) for number in chosen], np.int64),
+        missing=np.array(missing, np.int64),
+        report=report_of(source, target, matches, chosen, identity),
+    )
+
+
+def declared_roles(
+    source: PreTrainedTokenizerFast,
+    target: PreTrainedTokenizerFast,
+    roles: Mapping[str, str],
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return ``roles`` (spelling to role) for each side, as far as it holds the spelling.
+
+    Raises :class:`RevocabError` naming every spelling that neither vocabulary holds.
+    """
+    if not roles:
+        return {}, {}
+    sides = [side.get_vocab() for side in (source, target)]
+    unknown = [spelling for spelling in roles if not any(spelling in side for side in sides)]
+    if unknown:
+        raise RevocabError(
+            f"role {roles[spelling]!r}: neither vocabulary has a token {spelling!r}; give its exact"
+            " spelling"
+            for spelling in unknown
+        )
+    first, second = (
+        {spelling: role for spelling, role in roles.items() if spelling in side} for side in sides
+    )
+    return first, second
+
+
+def intersect(
+    source: PreTrainedTokenizerFast,
+    target: PreTrainedTokenizerFast,
+    identity: Identity = "bytes",
+    roles: Mapping[str, str] | None = None,
+    source_roles: Mapping[str, str] | None = None,
+    target_roles: Mapping[str, str] | None = None,
+) -> Intersection:
+    """Return the tokens that two tokenizers share, sorted by target id.
+
+    ``roles`` declares roles of special tokens by spelling, for whichever side holds them;
+    ``source_roles`` and ``target_roles`` declare them for one side. A target token that matches
+    several source tokens gets one of them by a fixed rule; all are counted. Raises
+    :class:`RevocabError` for spellings that are not there and for broken vocabularies.
+    """
+    shared = declared_roles(source, target, roles or {})
+    declared = (
+        {**shared[0], **(source_roles or {})},
+        {**shared[1], **(target_roles or {})},
+    )
+    found = intersect_canonical(
+        canonical_vocabulary(source, declared[0]),
+        canonical_vocabulary(target, declared[1]),
+        identity,
+    )
+    roles_used = {"source": declared[0], "target": declared[1]}
+    return replace(found, report={**found.report, "roles": roles_used})
+
+
+def write_intersection(
+    intersection: Intersection,
+    inputs: dict[str, Any],
+    out: OutputFolder,
+    names: tuple[str, str] = ("source", "target"),
+) -> None:
+    """Write ``pairs.parquet``, ``report.json``, ``report.md`` and ``manifest.json``.
+
+    ``inputs`` go into the manifest; ``names`` are what the page calls the two vocabularies.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.table(
+        {
+            "target_id": pa.array(intersection.target_ids, pa.int64()),
+            "source_id": pa.array(intersection.source_ids, pa.int64()),
+            "kind": pa.array(intersection.kinds, pa.string()),
+            "candidates": pa.array(intersection.candidates, pa.int64()),
+        }
+    )
+    counts = ("identity", "source_size", "target_size", "overlap", "missing", "ambiguous")
+    manifest = {**inputs, **{name: intersection.report[name] for name in counts}}
+    with out.replaced() as folder:
+        pq.write_table(table, folder / "pairs.parquet")
+        write_json(folder / "report.json", intersection.report)
+        write_text(folder / "report.md", report_page(intersection.report, *names))
+        write_json(folder / "manifest.json", manifest)
+
+
+def read_pairs(folder: str | Path) -> Intersection:
+    """Read an intersection folder back."""
+    import numpy as np
+    import pyarrow.parquet as pq
+
+    folder = Path(folder)
+    if not (folder / "manifest.json").is_file():
+        raise RevocabError(
+            f"{folder}: no intersection (no manifest.json); run intersect_vocabularies"
+        )
+    report = read_json(folder / "report.json")
+    table = pq.read_table(folder / "pairs.parquet")
+    target_ids = table["target_id"].to_numpy()
+    return Intersection(
+        target_ids=target_ids,
+        source_ids=table["source_id"].to_numpy(),
+        kinds=table["kind"].to_pylist(),
+        candidates=table["candidates"].to_numpy(),
+        missing=np.setdiff1d(np.arange(report["target_size"], dtype=np.int64), target_ids),
+        report=report,
+    )
+
+
+class IntersectionJob(Job):
+    """What decides which tokens are one."""
+
+    identity: Identity = Field(
+        default="bytes",
+        description="compare what tokens stand for, or spellings as the SAVA release does",
+    )
+    roles: dict[str, str] = Field(
+        default_factory=dict,
+        description="SPELLING=ROLE of special tokens in either vocabulary; equal roles are one",
+    )
+    source_roles: dict[str, str] = Field(default_factory=dict, description="of the source alone")
+    target_roles: dict[str, str] = Field(default_factory=dict, description="of the target alone")
+
+
+def intersect_folders(
+    source: Path, target: Path, job: IntersectionJob, out: str | Path
+) -> Intersection:
+    """Intersect two tokenizer folders, look for unreachable tokens, and write it all to ``out``.
+
+    A folder may also be a ``.tiktoken`` file.
+    """
+    output = OutputFolder(Path(out), KIND, [source, target])
+    tokenizers = {"source": load_tokenizer(source), "target": load_tokenizer(target)}
+    found = intersect(
+        tokenizers["source"],
+        tokenizers["target"],
+        job.identity,
+        job.roles,
+        job.source_roles,
+        job.target_roles,
+    )
+    reach = {
+        side: describe_unreachable(
+            tokenizer, canonical_vocabulary(tokenizer, found.report["roles"][side]), EXAMPLES
+        )
+        for side, tokenizer in tokenizers.items()
+    }
+    found = replace(found, report={**found.report, "unreachable": reach})
+    inputs = {
+        "source_sha256": sha256(tokenizer_file(source)),
+        "target_sha256": sha256(tokenizer_file(target)),
+    }
+    write_intersection(found, inputs, output, (Path(source).name, Path(target).name))
+    return found

@@ -1,0 +1,206 @@
+"""What an intersection found: a report to compute with, and a page to read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from revocab.intersection.match import Identity, marker_keys
+from revocab.tokenizers.canonical import CanonicalToken
+
+KINDS = ("word_start", "continuation", "byte", "special")
+#: Examples kept of each sort in ``report.json``; the page shows the first :data:`SHOWN`.
+EXAMPLES = 50
+SHOWN = 25
+REASONS = {
+    "utf8": "bytes that no valid UTF-8 text holds",
+    "segmentation": "merges or scores cut the token's own text into other tokens",
+    "text": "no text tried gives it: another token stands for its text, or words are cut elsewhere",
+}
+
+
+def _describe(token: CanonicalToken) -> str:
+    return token.data.decode(errors="backslashreplace")
+
+
+def report_of(
+    source: list[CanonicalToken],
+    target: list[CanonicalToken],
+    matches: list[list[int]],
+    chosen: dict[int, int],
+    identity: Identity,
+) -> dict[str, Any]:
+    """Return what an intersection found, counted and by example, as plain data.
+
+    ``matches``: source ids by target id; ``chosen``: the one source id of each shared target id.
+    """
+    source_strings = {token.string for token in source}
+    found_by_bytes = [
+        {
+            "target_id": number,
+            "target": target[number].string,
+            "source_id": chosen[number],
+            "source": source[chosen[number]].string,
+            "text": _describe(target[number]),
+        }
+        for number in chosen
+        if target[number].string not in source_strings
+    ]
+    by_marker = set(marker_keys(source))
+    missed_by_marker = {
+        number for number, key in enumerate(marker_keys(target)) if key not in by_marker
+    }
+    # What even the marker rule misses first, and words before bytes: that is what a reader checks.
+    found_by_bytes.sort(
+        key=lambda row: (
+            row["target_id"] not in missed_by_marker,
+            target[row["target_id"]].kind in ("byte", "special"),
+        )
+    )
+    overlap_kinds = Counter(target[number].kind for number in chosen)
+    missing_kinds = Counter(token.kind for token in target) - overlap_kinds
+    return {
+        "identity": identity,
+        "source_size": len(source),
+        "target_size": len(target),
+        "overlap": len(chosen),
+        "missing": len(target) - len(chosen),
+        "kinds": {kind: overlap_kinds[kind] for kind in KINDS},
+        "missing_kinds": {kind: missing_kinds[kind] for kind in KINDS},
+        "raw_overlap": sum(token.string in source_strings for token in target),
+        "ambiguous": sum(len(candidates) > 1 for candidates in matches),
+        "missed_by_strings": len(found_by_bytes),
+        "missed_by_marker": len(missed_by_marker & chosen.keys()),
+        "shared_source_rows": sum(count > 1 for count in Counter(chosen.values()).values()),
+        "special_without_role": {
+            "source": [token.string for token in source if _roleless(token)],
+            "target": [token.string for token in target if _roleless(token)],
+        },
+        "examples": found_by_bytes[:EXAMPLES],
+        "many_to_one": [
+            {
+                "target_id": number,
+                "target": target[number].string,
+                "text": _describe(target[number]),
+                "source_id": chosen[number],
+                "source": source[chosen[number]].string,
+                "others": {
+                    str(other): source[other].string
+                    for other in matches[number]
+                    if other != chosen[number]
+                },
+            }
+            for number in chosen
+            if len(matches[number]) > 1
+        ][:EXAMPLES],
+    }
+
+
+def _roleless(token: CanonicalToken) -> bool:
+    return token.kind == "special" and token.role is None
+
+
+def code(text: str) -> str:
+    """Return text as Markdown code that survives a table: no pipe, back-tick or control mark."""
+    shown = "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
+    )
+    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "&#124;")):
+        shown = shown.replace(character, entity)
+    return f"<code>{shown.replace(' ', '&nbsp;')}</code>"
+
+
+def _rows(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterator[str]:
+    names = list(header)
+    yield "| " + " | ".join(names) + " |"
+    yield "|" + " --- |" * len(names)
+    for row in rows:
+        cells = [f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row]
+        yield "| " + " | ".join(cells) + " |"
+    yield ""
+
+
+def report_page(report: dict[str, Any], source: str, target: str) -> str:
+    """Return the report as Markdown; ``source`` and ``target`` name the two vocabularies."""
+    lines = [
+        f"# Tokens of {target} that {source} holds",
+        "",
+        f"Identity: {report['identity']}. Overlap {report['overlap']:,} of"
+        f" {report['target_size']:,} target tokens"
+        f" ({report['overlap'] / report['target_size']:.1%}); {report['missing']:,} are missing"
+        f" from the source's {report['source_size']:,}. Equal strings alone:"
+        f" {report['raw_overlap']:,}.",
+        "",
+        *_rows(
+            ["kind", "overlap", "missing"],
+            [(kind, report["kinds"][kind], report["missing_kinds"][kind]) for kind in KINDS],
+        ),
+        "## What equal strings miss",
+        "",
+        f"{report['missed_by_strings']:,} shared tokens are spelt differently;"
+        f" {report['missed_by_marker']:,} of them also differ once `Ġ` reads `▁` and bos and"
+        " eos are matched.",
+        "",
+        *_rows(
+            ["text", "target", "source"],
+            [
+                (code(one["text"]), code(one["target"]), code(one["source"]))
+                for one in report["examples"][:SHOWN]
+            ],
+        ),
+        "## Several source tokens for one target token",
+        "",
+        f"{report['ambiguous']:,} target tokens match several source tokens. Taken is the token of"
+        " the target's own sort, else a plain piece before a byte token, then the lowest id."
+        f" {report['shared_source_rows']:,} source tokens serve several target tokens.",
+        "",
+        *_rows(
+            ["text", "target", "taken", "others"],
+            [
+                (
+                    code(one["text"]),
+                    code(one["target"]),
+                    f"{code(one['source'])} ({one['source_id']})",
+                    ", ".join(f"{code(s)} ({number})" for number, s in one["others"].items()),
+                )
+                for one in report["many_to_one"][:SHOWN]
+            ],
+        ),
+        *_specials(report),
+        *_unreachable(report, {"source": source, "target": target}),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _specials(report: dict[str, Any]) -> Iterator[str]:
+    """Yield declared roles, and the special tokens that have none and so never match."""
+    declared = report.get("roles", {"source": {}, "target": {}})
+    yield from ("## Special tokens", "")
+    for side in ("source", "target"):
+        roles = ", ".join(f"{code(s)} is {role}" for s, role in declared[side].items())
+        without = report["special_without_role"][side]
+        listed = ", ".join(map(code, without[:SHOWN])) + (" …" if len(without) > SHOWN else "")
+        yield f"- {side}: declared: {roles or 'none'}; without a role: {listed or 'none'}"
+    yield ""
+
+
+def _unreachable(report: dict[str, Any], names: dict[str, str]) -> Iterator[str]:
+    """Yield the tokens that their own tokenizer never produces."""
+    if "unreachable" not in report:
+        return
+    yield from ("## Tokens that no text is encoded to", "")
+    for side, found in report["unreachable"].items():
+        yield f"{names[side]} ({side}): {found['count']:,}"
+        yield ""
+        yield from (
+            f"- {found['reasons'][reason]:,}: {meaning}"
+            for reason, meaning in REASONS.items()
+            if found["reasons"][reason]
+        )
+        examples = found["examples"][:SHOWN]
+        if examples:
+            listed = ", ".join(f"{code(one['token'])} ({one['reason']})" for one in examples)
+            yield f"- such as {listed}"
+        yield ""

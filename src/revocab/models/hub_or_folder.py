@@ -1,0 +1,103 @@
+"""Models and tokenizers as people name them: a folder here, or a repository on the Hub."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+from pydantic.fields import FieldInfo
+
+from revocab.closed import Closed
+from revocab.errors import RevocabError
+from revocab.folder_claim import CLAIM
+from revocab.hub import resolve
+from revocab.hub_errors import explain
+
+What = Literal["model", "tokenizer"]
+#: ``owner/name`` or ``owner/name@revision``.
+REPOSITORY = re.compile(r"\w[\w.-]*/\w[\w.-]*(@[^@]+)?")
+#: No pickles, no code. Some repositories hold a second copy of the weights in another layout.
+TOKENIZER_PATTERNS = ("*.json", "*.jinja", "*.txt", "*.model", "*.tiktoken")
+PATTERNS = {
+    "model": (*TOKENIZER_PATTERNS, "*.safetensors", "README.md", "LICENSE*"),
+    "tokenizer": TOKENIZER_PATTERNS,
+}
+#: A repository that was filled from here holds a claim, which is not that of the copy.
+IGNORED = ("consolidated*", "original/*", "*/*", CLAIM)
+
+
+def model_field(description: str, **options: Any) -> Any:
+    """Return the field of an input that is a model: a folder or, by hand, a Hub id."""
+    return _field("model", description, options)
+
+
+def tokenizer_field(description: str, **options: Any) -> Any:
+    """Return the field of an input that is a tokenizer: a folder or, by hand, a Hub id."""
+    return _field("tokenizer", description, options)
+
+
+def _field(what: What, description: str, options: dict[str, Any]) -> Any:
+    return Field(description=description, json_schema_extra={"hub": what}, **options)
+
+
+def what_of(field: FieldInfo) -> What | None:
+    """Return what may be taken from the Hub for a field, if anything."""
+    extra = field.json_schema_extra
+    return extra.get("hub") if isinstance(extra, dict) else None
+
+
+def brought(inputs: Closed) -> Closed:
+    """Return a command's inputs with every Hub id replaced by the folder of its snapshot.
+
+    Raises :class:`RevocabError` for what is neither a folder here nor a repository there.
+    """
+    found = {}
+    for name, field in type(inputs).model_fields.items():
+        what, value = what_of(field), getattr(inputs, name)
+        if what is None or value is None:
+            continue
+        if isinstance(value, dict):
+            found[name] = {key: local(one, what) for key, one in value.items()}
+        elif isinstance(value, list):
+            found[name] = [local(one, what) for one in value]
+        else:
+            found[name] = local(value, what)
+    return inputs.model_copy(update=found)
+
+
+def local(given: Path, what: What) -> Path:
+    """Return a folder: the one given or, where there is none, the snapshot of a Hub repository."""
+    text = given.as_posix()
+    if given.exists() or not REPOSITORY.fullmatch(text):
+        return given
+    name, _, revision = text.partition("@")
+    try:
+        commit = resolve(name, revision or None, "model")["commit"]
+    except RevocabError as error:
+        raise RevocabError(
+            f"{given}: no such folder here, and {one}" for one in error.problems
+        ) from None
+    return Path(snapshot(name, commit, what))
+
+
+def snapshot(name: str, commit: str, what: What, folder: Path | None = None) -> str:
+    """Download a repository at a commit into ``folder`` or the Hub's cache; return where it is.
+
+    What has arrived of it stays, and is not fetched again.
+    """
+    from huggingface_hub import snapshot_download
+
+    try:
+        return snapshot_download(
+            name,
+            revision=commit,
+            local_dir=folder,
+            allow_patterns=list(PATTERNS[what]),
+            ignore_patterns=list(IGNORED),
+        )
+    # The client raises many unrelated types: all mean that the files did not all arrive.
+    except Exception as error:
+        reason = explain(error, name, "model")
+        raise RevocabError(f"{reason}; run again: what has arrived is kept") from error

@@ -1,0 +1,203 @@
+"""Build a tokenizer folder by any construction: one interface, one manifest, one way to fail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from revocab.errors import RevocabError
+from revocab.io import sha256, write_json
+from revocab.output import OutputFolder
+from revocab.tokenizer_building.construction import (
+    BuildInputs,
+    Construction,
+    ConstructionOptions,
+    find_construction,
+)
+from revocab.tokenizer_building.trainers import train_tokenizer
+from revocab.tokenizer_building.training_text import (
+    TrainingText,
+    batched,
+    training_budgets,
+    training_texts,
+)
+from revocab.tokenizers.alphabets import LLAMA3_WORDS, Alphabet, frequent_characters
+from revocab.tokenizers.load import load_tokenizer, write_tokenizer
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+    from revocab.tokenizer_building.construction import TokenizerJob
+
+__all__ = [
+    "LLAMA3_WORDS",
+    "TrainingText",
+    "batched",
+    "build_copied",
+    "build_from_folders",
+    "build_tokenizer",
+    "build_trained",
+    "check_construction_options",
+    "frequent_characters",
+    "save_tokenizer",
+    "train_tokenizer",
+    "training_budgets",
+    "training_texts",
+]
+
+#: What the folder claims to be.
+KIND = "tokenizer"
+#: Text that shows whether a saved tokenizer is the one that was built.
+PROBE = "Perché l'é così? naïve\n\t  12 — ▁ 日本 🙂 <0x0A> fine."
+
+
+def check_construction_options(
+    construction: Construction, given: dict[str, Any]
+) -> ConstructionOptions:
+    """Return a construction's options; raise :class:`RevocabError` naming each that is wrong."""
+    try:
+        return construction.options(**given)
+    except ValidationError as error:
+        known = ", ".join(construction.options.model_fields)
+        problems = []
+        for one in error.errors():
+            option = ".".join(map(str, one["loc"]))
+            received = f", option {option} = {one['input']!r}" if option else ""
+            message = one["msg"].removeprefix("Value error, ")
+            problems.append(
+                f"construction {construction.name!r}{received}: {message.lower()};"
+                f" options are: {known}"
+            )
+        raise RevocabError(problems) from None
+
+
+def save_tokenizer(
+    tokenizer: PreTrainedTokenizerFast,
+    manifest: dict[str, Any],
+    out: str | Path,
+    changes: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Write a tokenizer folder and its manifest; check that it loads to the same tokenizer."""
+    import tokenizers
+    import transformers
+
+    with OutputFolder(Path(out), KIND).replaced() as folder:
+        write_tokenizer(tokenizer, folder)
+        again = load_tokenizer(folder)
+        if again.get_vocab() != tokenizer.get_vocab() or again(PROBE) != tokenizer(PROBE):
+            raise RevocabError(
+                f"{out}: the saved tokenizer differs from the one given (transformers"
+                f" {transformers.__version__}); it cannot be used as it is"
+            )
+        if changes is not None:
+            write_json(folder / "changes.json", changes)
+        manifest = {
+            "vocabulary_size": len(again),
+            **manifest,
+            "special_ids": {
+                name: getattr(again, f"{name}_token_id") for name in ("bos", "eos", "unk", "pad")
+            },
+            "sha256": sha256(folder / "tokenizer.json"),
+            "versions": {
+                "tokenizers": tokenizers.__version__,
+                "transformers": transformers.__version__,
+            },
+        }
+        write_json(folder / "manifest.json", manifest)
+    return manifest
+
+
+def build_tokenizer(
+    name: str, given: dict[str, Any], inputs: BuildInputs, out: str | Path
+) -> dict[str, Any]:
+    """Build by the construction ``name`` with options ``given``; return the manifest of ``out``.
+
+    ``inputs`` holds the corpora and tokenizers that the options name. Raises :class:`RevocabError`
+    before anything is written.
+    """
+    construction = find_construction(name)
+    options = check_construction_options(construction, given)
+    OutputFolder(Path(out), KIND, [*inputs.folders, *local_folders(options)])
+    built = construction.build(inputs, options)
+    manifest = {"construction": name, **built.facts}
+    return save_tokenizer(built.tokenizer, manifest, out, built.changes)
+
+
+def build_from_folders(
+    job: TokenizerJob,
+    mixtures: Mapping[str, Mapping[str, Path]],
+    folders: Mapping[str, Path],
+    out: str | Path,
+) -> dict[str, Any]:
+    """Build a tokenizer from a job and the folders behind its options; return the manifest.
+
+    ``mixtures`` are corpora by id, by option; ``folders`` tokenizers, by option. Raises
+    :class:`RevocabError` naming every folder that the construction does not take or lacks.
+    """
+    allowed = find_construction(job.construction).options
+    taken = (*allowed.mixtures, *allowed.tokenizers, *allowed.folders)
+    problems = [
+        f"construction {job.construction!r} takes no {name}"
+        for name in (*mixtures, *folders)
+        if name not in taken
+    ]
+    given = dict(job.option)
+    texts: dict[str, list[TrainingText]] = {}
+    for name, corpora in mixtures.items():
+        shares = given.setdefault(name, {one: 1.0 for one in corpora} if len(corpora) == 1 else {})
+        problems += [
+            f"{name}: share of {one!r} and its folder belong together; give both, as"
+            f" --option '{name}={{ID: SHARE}}' and --{name.replace('_', '-')} ID=FOLDER"
+            for one in sorted(shares.keys() ^ corpora.keys())
+        ]
+        texts[name] = [
+            TrainingText(one, share, corpora[one])
+            for one, share in shares.items()
+            if one in corpora
+        ]
+    if problems:
+        raise RevocabError(problems)
+    for name in allowed.folders:
+        if name in folders:
+            given[name] = str(folders[name])
+    built_from = {name: folders[name] for name in allowed.tokenizers if name in folders}
+    for name, folder in built_from.items():
+        given.setdefault(name, folder.resolve().name)
+    loaded = {name: load_tokenizer(folder) for name, folder in built_from.items()}
+    inputs = BuildInputs(texts, loaded, tuple(built_from.values()))
+    return build_tokenizer(job.construction, given, inputs, out)
+
+
+def local_folders(options: ConstructionOptions) -> list[Path]:
+    """Return the folder that the options name themselves (``path``), if any."""
+    path = getattr(options, "path", None)
+    return [Path(path)] if path is not None else []
+
+
+def build_trained(
+    mixture: list[TrainingText],
+    alphabet: Alphabet,
+    vocabulary_size: int,
+    out: str | Path,
+    limit_bytes: int | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Train a tokenizer on a mixture of prepared corpora, write its folder, return its manifest."""
+    given = {
+        "corpora": {part.corpus: part.share for part in mixture},
+        "alphabet": alphabet,
+        "vocabulary_size": vocabulary_size,
+        "limit_bytes": limit_bytes,
+        **options,
+    }
+    return build_tokenizer("train", given, BuildInputs(mixtures={"corpora": mixture}), out)
+
+
+def build_copied(name: str | Path, out: str | Path, revision: str | None = None) -> dict[str, Any]:
+    """Copy a tokenizer from a folder or the Hub, write its folder, return its manifest."""
+    local = isinstance(name, Path) or Path(name).is_dir()
+    given = {"path": str(name)} if local else {"hub": name, "revision": revision}
+    return build_tokenizer("substitute", given, BuildInputs(), out)

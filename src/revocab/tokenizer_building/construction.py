@@ -1,0 +1,157 @@
+"""What a way of building a tokenizer is, and the registry that finds those in ``constructions/``.
+
+Config validation imports this, so nothing here or at the top of a construction's file imports the
+tokenizer libraries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from revocab.closed import Job, OneLine, near
+from revocab.errors import RevocabError
+from revocab.registry import found_in
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+    from revocab.tokenizer_building.training_text import TrainingText
+
+
+class ConstructionOptions(BaseModel):
+    """Base of a construction's options: closed, so a misspelt option is an error.
+
+    ``mixtures`` names the options that hold corpora with their shares of bytes, ``tokenizers``
+    those that hold the id of another tokenizer, ``folders`` those that hold a path; all are inputs
+    of the build, None where not given.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    mixtures: ClassVar[tuple[str, ...]] = ()
+    tokenizers: ClassVar[tuple[str, ...]] = ()
+    folders: ClassVar[tuple[str, ...]] = ()
+
+    def given_mixtures(self) -> Iterator[tuple[str, dict[str, float]]]:
+        """Yield name and value of every option given that holds corpora with shares."""
+        for name in self.mixtures:
+            if getattr(self, name) is not None:
+                yield name, getattr(self, name)
+
+    def given_tokenizers(self) -> Iterator[tuple[str, str]]:
+        """Yield name and value of every option given that holds a tokenizer."""
+        for name in self.tokenizers:
+            if getattr(self, name) is not None:
+                yield name, getattr(self, name)
+
+    def given_folders(self) -> Iterator[tuple[str, str]]:
+        """Yield name and value of every option given that holds a path."""
+        for name in self.folders:
+            if getattr(self, name) is not None:
+                yield name, getattr(self, name)
+
+    def given(self) -> dict[str, Any]:
+        """Return the options that are given, without paths: what a job holds."""
+        return self.model_dump(mode="json", exclude=set(self.folders), exclude_none=True)
+
+
+class ChangeOptions(ConstructionOptions):
+    """What every construction that changes a base has: the base, and where new tokens come from."""
+
+    mixtures: ClassVar[tuple[str, ...]] = ("corpora",)
+    tokenizers: ClassVar[tuple[str, ...]] = ("base", "donor")
+
+    base: str
+    #: Text that new tokens are learned from or, with a donor, counted in; shares of bytes.
+    corpora: dict[str, float]
+    #: Use at most this much text of each mixture.
+    limit_bytes: int | None = Field(default=None, ge=1)
+    #: A tokenizer whose most frequent tokens are added; none: they are learned on top of the base.
+    donor: str | None = None
+    #: Look only at this many of the donor's tokens, the most frequent ones.
+    donor_top: int | None = Field(default=None, ge=1)
+
+    @model_validator(mode="after")
+    def _top_of_a_donor(self) -> ChangeOptions:
+        if self.donor is None and self.donor_top is not None:
+            raise ValueError("donor_top needs a donor")
+        return self
+
+
+class DropOptions(ChangeOptions):
+    """Those of a construction that drops tokens of the base as well."""
+
+    mixtures: ClassVar[tuple[str, ...]] = ("corpora", "count_corpora")
+
+    #: Text in which the base's tokens are counted; none given: ``corpora``.
+    count_corpora: dict[str, float] | None = None
+
+
+class TokenizerJob(Job):
+    """A construction and its options."""
+
+    construction: OneLine = Field(description="train, substitute, extend, replace or optimise")
+    option: dict[str, Any] = Field(
+        default_factory=dict, description="NAME=VALUE as in YAML; a wrong one lists them all"
+    )
+
+
+@dataclass(frozen=True)
+class BuildInputs:
+    """The files behind a construction's options, by option name."""
+
+    mixtures: dict[str, list[TrainingText]] = field(default_factory=dict)
+    tokenizers: dict[str, PreTrainedTokenizerFast] = field(default_factory=dict)
+    #: Where the tokenizers were loaded from.
+    tokenizer_folders: tuple[Path, ...] = ()
+
+    @property
+    def folders(self) -> list[Path]:
+        """Return every folder that is read."""
+        corpora = [part.folder for mixture in self.mixtures.values() for part in mixture]
+        return [*corpora, *self.tokenizer_folders]
+
+
+@dataclass(frozen=True)
+class Built:
+    """A tokenizer, what its manifest says of how it came about, and lists too long for that."""
+
+    tokenizer: PreTrainedTokenizerFast
+    facts: dict[str, Any]
+    #: Written beside the tokenizer as ``changes.json``: tokens added and dropped.
+    changes: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Construction:
+    """One way to build a tokenizer: ``build(inputs, options)`` returns a :class:`Built`."""
+
+    name: str
+    summary: str
+    citation: str
+    options: type[ConstructionOptions]
+    build: Callable[[BuildInputs, Any], Built]
+
+
+@cache
+def constructions() -> dict[str, Construction]:
+    """Return every construction in ``constructions/`` by name, sorted."""
+    from revocab.tokenizer_building import constructions as package
+
+    return found_in(package, "CONSTRUCTION")
+
+
+def find_construction(name: str) -> Construction:
+    """Return the construction of that name; raise :class:`RevocabError` listing all if none."""
+    if name not in constructions():
+        raise RevocabError(
+            f"construction {name!r}: unknown; allowed are {', '.join(constructions())}"
+            f"{near(name, constructions())}"
+        )
+    return constructions()[name]

@@ -1,0 +1,66 @@
+"""Optimise: the base's tokens that cover the corpus best, then new ones up to a size."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from revocab.tokenizer_building.construction import BuildInputs, Built, Construction, DropOptions
+
+
+class OptimiseOptions(DropOptions):
+    """How much of the base is kept, and the size of the result."""
+
+    #: How much of the base is kept, special and byte tokens included: a share of its tokens (below
+    #: 1), or their number.
+    keep: float = Field(default=0.5, gt=0)
+    #: Size of the result; none given: the base's; all: everything that the donor has; kept:
+    #: nothing is added, the base is only shrunk.
+    size: int | Literal["all", "kept"] | None = None
+
+    @model_validator(mode="after")
+    def _fitting(self) -> OptimiseOptions:
+        if self.keep >= 1 and self.keep != int(self.keep):
+            raise ValueError(f"keep is a share below 1 or a whole number, received {self.keep}")
+        if self.donor is None and self.size == "all":
+            raise ValueError("size: all needs a donor; without one give a number")
+        return self
+
+
+def build(inputs: BuildInputs, options: Any) -> Built:
+    """Return a tokenizer whose ids are the kept tokens in the base's order, then the new ones."""
+    from revocab.errors import RevocabError
+    from revocab.tokenizer_building.expansion import Change
+
+    change = Change.read(inputs, options)
+    base = change.base
+    keep = int(options.keep) if options.keep >= 1 else round(options.keep * len(base))
+    size = {None: len(base), "kept": keep}.get(options.size, options.size)
+    problems = []
+    if keep > len(base):
+        problems.append(f"option keep = {keep}: the base has {len(base)} tokens; keep fewer")
+    if size != "all" and size < keep:
+        problems.append(f"option size = {size}: {keep} tokens are kept; raise size or lower keep")
+    dropped = list(islice(base.dropping_order(change.base_counts), max(0, len(base) - keep)))
+    if len(dropped) < len(base) - keep:
+        problems.append(
+            f"option keep = {options.keep:g}: {keep} tokens, but at least"
+            f" {len(base) - len(dropped)} must stay (special and byte tokens); keep more"
+        )
+    if problems:
+        raise RevocabError(f"construction 'optimise', {one}" for one in problems)
+    kept = base.without(dropped).renumbered()
+    wanted = None if size == "all" else size - keep
+    return change.built(change.expand(kept, wanted, frozenset(dropped)), dropped)
+
+
+CONSTRUCTION = Construction(
+    name="optimise",
+    summary="the base's tokens that cover the corpus best, renumbered in order, then new ones",
+    citation="Tikhomirov & Chernyshev 2024, Facilitating Large Language Model Russian Adaptation "
+    "with Learned Embedding Propagation (Optimized: the 50 % most common tokens, then extension)",
+    options=OptimiseOptions,
+    build=build,
+)

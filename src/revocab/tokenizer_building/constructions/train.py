@@ -1,0 +1,91 @@
+"""Train: a new BPE or Unigram tokenizer on a mixture of corpora."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from revocab.tokenizer_building.construction import (
+    BuildInputs,
+    Built,
+    Construction,
+    ConstructionOptions,
+)
+from revocab.tokenizer_building.training_text import (
+    TrainingText,
+    batched,
+    describe_training_text,
+    training_budgets,
+    training_texts,
+)
+
+
+class TrainOptions(ConstructionOptions):
+    """What is trained. Shares are shares of training bytes."""
+
+    mixtures: ClassVar[tuple[str, ...]] = ("corpora",)
+
+    corpora: dict[str, float]
+    alphabet: Literal["byte_fallback", "byte_level"]
+    vocabulary_size: int = Field(ge=300)
+    limit_bytes: int | None = Field(default=None, ge=1)
+    model: Literal["bpe", "unigram"] = "bpe"
+    #: How numbers are split; none given: into digits (byte_fallback), groups of three (byte_level).
+    digits: Literal["individual", "groups_of_three", "none"] | None = None
+    #: Whether spaces in a row may become one token.
+    whitespace: Literal["grouped", "single"] = "grouped"
+
+
+def _sample(mixture: list[TrainingText], budgets: dict[str, int], size: int) -> Iterator[str]:
+    """Yield about ``size`` bytes for counting characters, every corpus by its share."""
+    shrink = min(1.0, size / max(sum(budgets.values()), 1))
+    yield from training_texts(mixture, {name: int(size * shrink) for name, size in budgets.items()})
+
+
+def build(inputs: BuildInputs, options: Any) -> Built:
+    """Return a tokenizer of exactly ``vocabulary_size`` tokens."""
+    from revocab.tokenizer_building.trainers import train_tokenizer
+    from revocab.tokenizers.alphabets import (
+        ALPHABET_SHARE,
+        COUNTED_CHARACTERS,
+        USUAL_DIGITS,
+        frequent_characters,
+    )
+
+    mixture = inputs.mixtures["corpora"]
+    budgets = training_budgets(mixture, options.limit_bytes)
+    characters = None
+    if options.alphabet == "byte_fallback":
+        limit = max(64, int(options.vocabulary_size * ALPHABET_SHARE))
+        characters = frequent_characters(_sample(mixture, budgets, COUNTED_CHARACTERS), limit)
+    tokenizer = train_tokenizer(
+        batched(training_texts(mixture, budgets)),
+        options.alphabet,
+        options.vocabulary_size,
+        characters,
+        model=options.model,
+        digits=options.digits,
+        whitespace=options.whitespace,
+    )
+    facts = {
+        "alphabet": options.alphabet,
+        "model": options.model,
+        "digits": options.digits or USUAL_DIGITS[options.alphabet],
+        "whitespace": options.whitespace,
+        "train": describe_training_text(mixture, budgets),
+        "limit_bytes": options.limit_bytes,
+        "characters": None if characters is None else len(characters),
+    }
+    return Built(tokenizer, facts)
+
+
+CONSTRUCTION = Construction(
+    name="train",
+    summary="a new tokenizer, trained on a mixture of corpora",
+    citation="Sennrich et al. 2016 (BPE); Kudo 2018 (Unigram); Kudo & Richardson 2018 "
+    "(SentencePiece: marker, byte fallback)",
+    options=TrainOptions,
+    build=build,
+)

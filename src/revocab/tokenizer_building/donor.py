@@ -1,0 +1,148 @@
+"""New tokens from another tokenizer, its most frequent ones first, made reachable in the base.
+
+Cui et al. 2023 merge a second vocabulary into Llama's; LEP's Extended and Optimized and Gosal et
+al.'s extend and replace do so too. Concatenating merge lists leaves tokens that nothing produces:
+here each token is built from what the base makes of its text, by merges after all others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import TYPE_CHECKING
+
+from revocab.tokenizer_building.editable import EditableVocabulary, Merge, merge_pieces
+from revocab.tokenizer_building.pretokens import count_pretokens, cut_pretokens
+from revocab.tokenizers.canonical import canonical_vocabulary, to_byte_level
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+
+def spelling_in(base: EditableVocabulary, data: bytes) -> str | None:
+    """Return how ``base`` would spell a token for ``data``; None if it cannot have one."""
+    if base.style == "byte_level":
+        return to_byte_level(data)
+    try:
+        return data.decode().replace(" ", "▁")
+    except UnicodeDecodeError:
+        return None
+
+
+def is_one_word(base: EditableVocabulary, token: str, data: bytes) -> bool:
+    """Return whether the base's word splitter leaves a token's text in one piece."""
+    splitter = base.base.backend_tokenizer.pre_tokenizer
+    if splitter is None:
+        return True
+    try:
+        text = data.decode() if base.style == "byte_level" else token
+    except UnicodeDecodeError:
+        return True  # part of a character: splitters work on whole ones
+    words = [word for word, _ in splitter.pre_tokenize_str(text)]
+    return words in ([token], ["▁" + token])
+
+
+def donor_candidates(
+    base: EditableVocabulary,
+    donor: PreTrainedTokenizerFast,
+    texts: Iterable[str],
+    allowed: Callable[[str], bool],
+    top: int | None = None,
+) -> Counter[str]:
+    """Return the donor's usable tokens in the base's spelling, with counts, most frequent first.
+
+    Frequency is that in ``texts`` as the donor encodes them. ``top`` looks at the donor's most
+    frequent tokens only, before those that the base has are taken out. Equal counts: donor's order.
+    """
+    view = EditableVocabulary.read(donor, "donor")
+    used = cut_pretokens(donor.backend_tokenizer, count_pretokens(view, texts)).token_counts()
+    tokens = [one for one in canonical_vocabulary(donor) if one.kind != "special"]
+    tokens = [one for one in tokens if one.string not in view.protected or len(one.data) > 1]
+    order = sorted(tokens, key=lambda one: (-used[one.string], view.ids[one.string]))
+    found: dict[str, int] = {}
+    for one in order[:top]:
+        spelling = spelling_in(base, one.data)
+        if not spelling or spelling in found:
+            continue
+        if allowed(spelling) and is_one_word(base, spelling, one.data):
+            found[spelling] = used[one.string]
+    return Counter(found)
+
+
+def joining_tree(
+    pieces: list[str], wanted: Callable[[str], bool], forbidden: Callable[[str], bool]
+) -> list[Merge] | None:
+    """Return merges that make one token of ``pieces``, through as few unwanted tokens as can be.
+
+    Merges come inner before outer, left before right. None if every way leads through a forbidden
+    token.
+    """
+
+    @cache
+    def best(start: int, end: int) -> tuple[int, tuple[Merge, ...]] | None:
+        if end - start == 1:
+            return 0, ()
+        found = None
+        for middle in range(start + 1, end):
+            left, right = best(start, middle), best(middle, end)
+            if left is None or right is None:
+                continue
+            cost = left[0] + right[0]
+            if found is None or cost < found[0]:
+                pair = ("".join(pieces[start:middle]), "".join(pieces[middle:end]))
+                found = cost, (*left[1], *right[1], pair)
+        if found is None:
+            return None
+        joined = "".join(pieces[start:end])
+        if end - start < len(pieces) and forbidden(joined):
+            return None
+        return found[0] + (not wanted(joined)), found[1]
+
+    tree = best(0, len(pieces))
+    return None if tree is None else list(tree[1])
+
+
+def take_bpe(
+    base: EditableVocabulary,
+    candidates: Iterable[str],
+    wanted: int | None,
+    allowed: Callable[[str], bool],
+) -> tuple[list[str], list[Merge], list[str]]:
+    """Return new tokens in order, their merges, and those of them that no candidate is.
+
+    Candidates are taken in order; the tokens that one is made of are taken with it and count, and a
+    candidate that no longer fits is passed over. ``wanted`` None takes all.
+    """
+    ordered = list(candidates)
+    is_candidate = set(ordered).__contains__
+    ranks = dict(base.ranks)
+    tokens: dict[str, None] = {}
+    merges: list[Merge] = []
+
+    def forbidden(one: str) -> bool:
+        return one not in tokens and not allowed(one)
+
+    for candidate in ordered:
+        if candidate in tokens:
+            continue
+        pieces, _ = merge_pieces(candidate, ranks)
+        tree = joining_tree(pieces, is_candidate, forbidden)
+        if tree is None:
+            continue
+        new = [pair for pair in tree if pair not in ranks]
+        made = dict.fromkeys(one for pair in new if (one := "".join(pair)) not in tokens)
+        if wanted is not None and len(tokens) + len(made) > wanted:
+            continue
+        for pair in dict.fromkeys(new):
+            ranks[pair] = len(ranks)
+        # Repeated pieces may be joined elsewhere than the tree says; then the token stays out.
+        if any(merge_pieces(one, ranks)[0] != [one] for one in made):
+            for pair in dict.fromkeys(new):
+                del ranks[pair]
+            continue
+        merges += dict.fromkeys(new)
+        tokens.update(made)
+        if wanted is not None and len(tokens) == wanted:
+            break
+    return list(tokens), merges, [one for one in tokens if not is_candidate(one)]

@@ -1,0 +1,288 @@
+"""A tokenizer's vocabulary as plain data: drop tokens, add tokens, give back a tokenizer.
+
+What a BPE vocabulary must keep. Encoding a token's own text performs the merges of that token's
+derivation, a binary tree over characters. As long as every token of the tree and its merges stay,
+the same merges are performed: taking other merges away never puts one before them, and new merges
+come after all old ones. So a set of tokens that is closed under derivation stays reachable, and
+text whose tokens are all kept is encoded as before. Unigram has no such trees: a token's best path
+only gains when others go.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from revocab.errors import RevocabError
+from revocab.io import read_json, write_json
+from revocab.tokenizers.alphabets import BYTE_TOKENS, MARKER
+from revocab.tokenizers.canonical import from_byte_level, strings_by_id
+from revocab.tokenizers.load import Style, load_tokenizer, tokenizer_style
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedTokenizerFast
+
+Merge = tuple[str, str]
+ALLOWED = (
+    "allowed are BPE (byte-level, or SentencePiece's with byte fallback) and Unigram; substitute"
+    " or train a tokenizer instead"
+)
+#: Files of older tokenizer formats, which a loader might prefer to ``tokenizer.json``.
+OTHER_FORMATS = ("vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "added_tokens.json")
+
+
+def merge_pieces(text: str, ranks: Mapping[Merge, int]) -> tuple[list[str], list[Merge]]:
+    """Return what BPE makes of ``text`` (one word), and the merges performed, in order."""
+    pieces, done = list(text), []
+    while len(pieces) > 1:
+        ranked = [
+            (ranks[pair], place) for place, pair in enumerate(pairwise(pieces)) if pair in ranks
+        ]
+        if not ranked:
+            break
+        place = min(ranked)[1]
+        done.append((pieces[place], pieces[place + 1]))
+        pieces[place : place + 2] = [pieces[place] + pieces[place + 1]]
+    return pieces, done
+
+
+@dataclass(frozen=True)
+class EditableVocabulary:
+    """The vocabulary of one fast tokenizer. Edits return a new one; ``base`` stays as it is."""
+
+    base: PreTrainedTokenizerFast
+    style: Style
+    model: Literal["BPE", "Unigram"]
+    #: ``tokenizer.json`` without tokens and merges.
+    state: dict[str, Any]
+    #: Every token, added tokens included.
+    ids: dict[str, int]
+    #: BPE only: merges by rank.
+    merges: tuple[Merge, ...] = ()
+    #: Unigram only: log probabilities.
+    scores: dict[str, float] = field(default_factory=dict)
+    #: The token for what cannot be spelt, if there is one.
+    unknown: str | None = None
+
+    @classmethod
+    def read(cls, tokenizer: PreTrainedTokenizerFast, role: str = "base") -> EditableVocabulary:
+        """Read a tokenizer; raise :class:`RevocabError` for one that cannot be edited."""
+        name = f"{role} {tokenizer.name_or_path or 'tokenizer'}"
+        state = json.loads(tokenizer.backend_tokenizer.to_str())
+        model = state["model"]["type"]
+        if model not in ("BPE", "Unigram"):
+            raise RevocabError(f"{name}: a {model} vocabulary cannot be changed; {ALLOWED}")
+        marks = ("continuing_subword_prefix", "end_of_word_suffix")
+        marked = [mark for mark in marks if state["model"].get(mark)]
+        if marked:
+            raise RevocabError(
+                f"{name}: a BPE vocabulary with {' and '.join(marked)} cannot be changed; {ALLOWED}"
+            )
+        style = tokenizer_style(tokenizer)
+        ids = {string: number for number, string in enumerate(strings_by_id(tokenizer))}
+        pieces = state["model"].pop("vocab")
+        if model == "Unigram":
+            number = state["model"].get("unk_id")
+            unknown = None if number is None else pieces[number][0]
+            scores = {piece: score for piece, score in pieces}
+            lowest = min(scores.values())
+            # Added tokens are cut out of the text before; as pieces they only hold their ids.
+            scores = {string: scores.get(string, lowest) for string in ids}
+            return cls(tokenizer, style, model, state, ids, scores=scores, unknown=unknown)
+        merges = tuple(
+            tuple(merge if isinstance(merge, list) else merge.split(" ", 1))
+            for merge in state["model"].pop("merges")
+        )
+        unknown = state["model"].get("unk_token")
+        return cls(tokenizer, style, model, state, ids, merges=merges, unknown=unknown)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def ranks(self) -> dict[Merge, int]:
+        """Return the rank of every merge (BPE)."""
+        return {merge: rank for rank, merge in enumerate(self.merges)}
+
+    @cached_property
+    def protected(self) -> frozenset[str]:
+        """Return the tokens that are never dropped: special and added ones, and bytes.
+
+        The marker alone too (spelt in bytes it would come back as itself, not as a space), and
+        single characters where there are no bytes to spell them in.
+        """
+        from tokenizers import pre_tokenizers
+
+        kept = {token["content"] for token in self.state["added_tokens"]}
+        kept |= {self.base.convert_ids_to_tokens(number) for number in self.base.all_special_ids}
+        if self.style == "byte_level":
+            kept |= set(pre_tokenizers.ByteLevel.alphabet())
+        else:
+            kept |= {MARKER, *BYTE_TOKENS, *(lower.lower() for lower in BYTE_TOKENS)}
+            if not self.state["model"].get("byte_fallback"):
+                kept |= {token for token in self.ids if len(token) == 1}
+        return frozenset(kept | {self.unknown}) & self.ids.keys()
+
+    def text(self, token: str) -> bytes:
+        """Return the bytes that a plain token stands for, its word-start space included."""
+        if self.style == "byte_level":
+            data = from_byte_level(token)
+            return token.encode() if data is None else data
+        return token.replace(MARKER, " ").encode()
+
+    def parents(self, token: str) -> Merge | None:
+        """Return the two tokens whose merge gives ``token`` when its own text is encoded (BPE).
+
+        None where there is no such merge: characters, added tokens, and tokens that their own text
+        never gives.
+        """
+        if len(token) < 2:
+            return None
+        pieces, done = merge_pieces(token, self.ranks)
+        return done[-1] if pieces == [token] else None
+
+    def dropping_order(self, counts: Mapping[str, int]) -> Iterator[str]:
+        """Yield tokens from the least worth keeping on, never one that a kept token is made of.
+
+        Least used first; of equally often used ones the higher id. A token that others are made of
+        waits until all of them are gone.
+        """
+        made_of = {} if self.model == "Unigram" else {one: self.parents(one) for one in self.ids}
+        needed = dict.fromkeys(self.ids, 0)
+        for parents in made_of.values():
+            for one in set(parents or ()):
+                needed[one] += 1
+        waiting = [
+            (counts.get(one, 0), -number, one)
+            for one, number in self.ids.items()
+            if not needed[one] and one not in self.protected
+        ]
+        heapq.heapify(waiting)
+        while waiting:
+            token = heapq.heappop(waiting)[2]
+            yield token
+            for one in set(made_of.get(token) or ()):
+                needed[one] -= 1
+                if not needed[one] and one not in self.protected:
+                    heapq.heappush(waiting, (counts.get(one, 0), -self.ids[one], one))
+
+    def without(self, dropped: Iterable[str]) -> EditableVocabulary:
+        """Return the vocabulary without tokens, and without every merge that names one of them.
+
+        Ids of kept tokens stay, so there are holes; see :meth:`renumbered` and :meth:`plus`.
+        """
+        gone = set(dropped)
+        return replace(
+            self,
+            ids={token: number for token, number in self.ids.items() if token not in gone},
+            merges=tuple(
+                (left, right)
+                for left, right in self.merges
+                if not {left, right, left + right} & gone
+            ),
+            scores={token: score for token, score in self.scores.items() if token not in gone},
+        )
+
+    def renumbered(self) -> EditableVocabulary:
+        """Return the vocabulary with ids 0, 1, 2 …, in the order that its tokens had."""
+        ordered = sorted(self.ids, key=self.ids.__getitem__)
+        return replace(self, ids={token: number for number, token in enumerate(ordered)})
+
+    def plus(
+        self,
+        tokens: Iterable[str],
+        merges: Iterable[Merge] = (),
+        scores: Mapping[str, float] | None = None,
+    ) -> EditableVocabulary:
+        """Return the vocabulary with more tokens: on free ids first, ascending, then at the end.
+
+        New merges come after all others.
+        """
+        ids = dict(self.ids)
+        taken, number = set(ids.values()), 0
+        for token in tokens:
+            while number in taken:
+                number += 1
+            ids[token] = number
+            number += 1
+        return replace(
+            self,
+            ids=ids,
+            merges=(*self.merges, *merges),
+            scores={**self.scores, **(scores or {})},
+        )
+
+    def _state(self) -> dict[str, Any]:
+        state = json.loads(json.dumps(self.state))
+        ordered = sorted(self.ids, key=self.ids.__getitem__)
+        model = state["model"]
+        if self.model == "BPE":
+            # Added tokens stand in the model too: a loader numbers those that do not from its end.
+            model["vocab"] = {token: self.ids[token] for token in ordered}
+            model["merges"] = [list(merge) for merge in self.merges]
+        else:
+            model["unk_id"] = None if self.unknown is None else ordered.index(self.unknown)
+            model["vocab"] = [[token, self.scores[token]] for token in ordered]
+        for token in state["added_tokens"]:
+            token["id"] = self.ids[token["content"]]
+        state["added_tokens"].sort(key=lambda token: token["id"])
+        _renumber(state.get("post_processor"), self.ids)
+        if state.get("padding"):
+            state["padding"]["pad_id"] = self.ids[state["padding"]["pad_token"]]
+        return state
+
+    @cached_property
+    def backend(self) -> Tokenizer:
+        """Return the vocabulary as it is now as a bare tokenizer (holes in the ids are allowed)."""
+        from tokenizers import Tokenizer
+
+        return Tokenizer.from_str(json.dumps(self._state()))
+
+    def tokenizer(self) -> PreTrainedTokenizerFast:
+        """Return a tokenizer with this vocabulary; all else as in the base.
+
+        Raises :class:`RevocabError` where ids have holes.
+        """
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = Path(temporary)
+            self.base.save_pretrained(temporary)
+            for name in OTHER_FORMATS:
+                (folder / name).unlink(missing_ok=True)
+            write_json(folder / "tokenizer.json", self._state())
+            config = read_json(folder / "tokenizer_config.json")
+            # Classes of one model family may build their own pipeline; this one reads the file.
+            config["tokenizer_class"] = "PreTrainedTokenizerFast"
+            config["model_input_names"] = list(self.base.model_input_names)
+            config.pop("added_tokens_decoder", None)
+            write_json(folder / "tokenizer_config.json", config)
+            made = load_tokenizer(folder)
+        made.name_or_path = self.base.name_or_path
+        if made.get_vocab() != self.ids:
+            wrong = sorted(set(made.get_vocab().items()) ^ set(self.ids.items()))[:5]
+            raise RevocabError(
+                f"{self.base.name_or_path}: the changed vocabulary loads differently ({wrong});"
+                " this base cannot be changed here"
+            )
+        strings_by_id(made)
+        return made
+
+
+def _renumber(part: Any, ids: Mapping[str, int]) -> None:
+    """Put new ids into a post-processor, in place, wherever it names a token with its id."""
+    if not part:
+        return
+    for inner in part.get("processors", ()):
+        _renumber(inner, ids)
+    for named in (part.get("special_tokens") or {}).values():
+        named["ids"] = [ids[token] for token in named["tokens"]]
+    for name in ("sep", "cls"):  # BERT's and RoBERTa's
+        if name in part:
+            part[name] = [part[name][0], ids[part[name][0]]]

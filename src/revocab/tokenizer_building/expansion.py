@@ -1,0 +1,288 @@
+"""Expand a vocabulary by new tokens, learned from a corpus or taken from a donor."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from revocab.errors import RevocabError
+from revocab.tokenizer_building.construction import BuildInputs, Built, ChangeOptions
+from revocab.tokenizer_building.continued_bpe import learn
+from revocab.tokenizer_building.donor import donor_candidates, take_bpe
+from revocab.tokenizer_building.editable import EditableVocabulary, Merge
+from revocab.tokenizer_building.pretokens import (
+    character_class,
+    count_pretokens,
+    cut_pretokens,
+    is_word_part,
+)
+from revocab.tokenizer_building.training_text import (
+    TrainingText,
+    describe_training_text,
+    training_budgets,
+    training_texts,
+)
+from revocab.tokenizer_building.unigram_scores import new_scores
+from revocab.tokenizers.alphabets import ALPHABET_SHARE, covering_characters
+from revocab.tokenizers.canonical import from_byte_level
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+#: A new token must have been seen as often as this.
+MINIMUM_COUNT = 2
+
+
+@dataclass(frozen=True)
+class ExpansionCorpus:
+    """A mixture's words as one vocabulary sees them, and what a manifest says of the text."""
+
+    mixture: list[TrainingText]
+    budgets: dict[str, int]
+    words: Counter[str]
+
+    @classmethod
+    def read(
+        cls,
+        vocabulary: EditableVocabulary,
+        mixture: list[TrainingText],
+        limit_bytes: int | None,
+    ) -> ExpansionCorpus:
+        """Read a mixture; raise :class:`RevocabError` where it holds no words."""
+        budgets = training_budgets(mixture, limit_bytes)
+        words = count_pretokens(vocabulary, training_texts(mixture, budgets))
+        if not words:
+            names = ", ".join(part.corpus for part in mixture)
+            raise RevocabError(f"corpora {names}: no words in the text; give more text")
+        return cls(mixture, budgets, words)
+
+    def texts(self) -> Iterator[str]:
+        """Return the texts once more, in order."""
+        return training_texts(self.mixture, self.budgets)
+
+    def manifest(self) -> dict[str, Any]:
+        """Return what a manifest says of the text."""
+        return describe_training_text(self.mixture, self.budgets)
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """A grown vocabulary and what was added, in the order of adding."""
+
+    vocabulary: EditableVocabulary
+    tokens: list[str]
+    #: How often each new token is used in the corpus by the grown vocabulary.
+    uses: Counter[str]
+    characters: int
+    #: Tokens that no donor has: steps on the way to one that a donor has.
+    steps: list[str] = field(default_factory=list)
+
+
+def _new_characters(
+    vocabulary: EditableVocabulary, corpus: ExpansionCorpus, limit: int
+) -> list[str]:
+    """Return frequent characters that the vocabulary spells in bytes or not at all, best first."""
+    if vocabulary.style == "byte_level":
+        return []
+    counts: Counter[str] = Counter()
+    for word, count in corpus.words.items():
+        for character in word:
+            counts[character] += count
+    found = [one for one in covering_characters(counts, len(counts)) if one not in vocabulary.ids]
+    found = [one for one in found if character_class(one) != "other" and counts[one] > 1]
+    return found[::-1][:limit]
+
+
+def _scores(
+    vocabulary: EditableVocabulary, tokens: list[str], uses: Counter[str], total: int
+) -> dict[str, float]:
+    return (
+        new_scores(vocabulary.scores, uses, total, tokens) if vocabulary.model == "Unigram" else {}
+    )
+
+
+def _allowed(vocabulary: EditableVocabulary, forbidden: frozenset[str]) -> Callable[[str], bool]:
+    """Return whether a string may become a new token: none that is one or was one."""
+
+    def allowed(token: str) -> bool:
+        if token in vocabulary.ids or token in forbidden:
+            return False
+        if vocabulary.style == "byte_level" and from_byte_level(token) is None:
+            return False
+        return is_word_part(vocabulary.text(token))
+
+    return allowed
+
+
+def _learned(
+    vocabulary: EditableVocabulary,
+    corpus: ExpansionCorpus,
+    wanted: int,
+    forbidden: frozenset[str],
+) -> Expansion:
+    letters = _new_characters(vocabulary, corpus, int(wanted * ALPHABET_SHARE))
+    letters = [one for one in letters if one not in forbidden]
+    total = corpus.words.total()
+    with_letters = vocabulary.plus(letters, scores=_scores(vocabulary, letters, Counter(), total))
+    words = cut_pretokens(with_letters.backend, corpus.words)
+    learned = learn(words, wanted - len(letters), _allowed(with_letters, forbidden), MINIMUM_COUNT)
+    grown = with_letters.plus(
+        learned.tokens,
+        learned.merges if vocabulary.model == "BPE" else (),
+        _scores(with_letters, learned.tokens, learned.uses, total),
+    )
+    return Expansion(grown, [*letters, *learned.tokens], learned.uses, len(letters))
+
+
+def _donated(
+    vocabulary: EditableVocabulary,
+    corpus: ExpansionCorpus,
+    wanted: int | None,
+    forbidden: frozenset[str],
+    donor: PreTrainedTokenizerFast,
+    top: int | None,
+) -> Expansion:
+    allowed = _allowed(vocabulary, forbidden)
+    counts = donor_candidates(vocabulary, donor, corpus.texts(), allowed, top)
+    # Characters before what is made of them: a merge needs its characters in the vocabulary.
+    limit = None if wanted is None else int(wanted * ALPHABET_SHARE)
+    letters = [one for one in counts if len(one) == 1][:limit]
+    spelt = vocabulary.ids.keys() | set(letters)
+    longer = [one for one in counts if len(one) > 1 and set(one) <= spelt]
+    room = None if wanted is None else wanted - len(letters)
+    merges: list[Merge] = []
+    steps: list[str] = []
+    if vocabulary.model == "BPE":
+        longer, merges, steps = take_bpe(vocabulary.plus(letters), longer, room, allowed)
+    tokens = [*letters, *longer[:room]]
+    total = corpus.words.total()
+    grown = vocabulary.plus(tokens, merges, _scores(vocabulary, tokens, counts, total))
+    return Expansion(grown, tokens, counts, len(letters), steps)
+
+
+def expand(
+    vocabulary: EditableVocabulary,
+    corpus: ExpansionCorpus,
+    wanted: int | None,
+    *,
+    forbidden: frozenset[str] = frozenset(),
+    donor: PreTrainedTokenizerFast | None = None,
+    top: int | None = None,
+) -> Expansion:
+    """Return the vocabulary with ``wanted`` new tokens (None: all that the donor has).
+
+    Without a donor new tokens are learned from the corpus (:mod:`.continued_bpe`), after frequent
+    characters that the vocabulary lacks; with one they are the donor's most frequent
+    (:mod:`.donor`). Raises :class:`RevocabError` where there are too few, and where a new token
+    cannot be reached.
+    """
+    if wanted == 0:
+        return Expansion(vocabulary, [], Counter(), 0)
+    if donor is None:
+        expansion = _learned(vocabulary, corpus, wanted, forbidden)
+    else:
+        expansion = _donated(vocabulary, corpus, wanted, forbidden, donor, top)
+    if wanted is not None and len(expansion.tokens) < wanted:
+        where = (
+            f"the donor has {len(expansion.tokens)} that the base can take"
+            if donor is not None
+            else f"the corpora give {len(expansion.tokens)} (pairs of pieces seen at least"
+            f" {MINIMUM_COUNT} times)"
+        )
+        raise RevocabError(
+            f"{wanted} new tokens are wanted, but {where}; ask for fewer or give more text"
+        )
+    tokenize = expansion.vocabulary.backend.model.tokenize
+    missed = [one for one in expansion.tokens if [p.value for p in tokenize(one)] != [one]]
+    if missed:
+        raise RevocabError(
+            f"{len(missed)} new tokens are not what their own text gives, such as {missed[:5]};"
+            f" this base ({vocabulary.base.name_or_path}) cannot be grown here"
+        )
+    uses = cut_pretokens(expansion.vocabulary.backend, corpus.words).token_counts()
+    used = Counter({one: uses[one] for one in expansion.tokens})
+    return Expansion(
+        expansion.vocabulary, expansion.tokens, used, expansion.characters, expansion.steps
+    )
+
+
+@dataclass(frozen=True)
+class Change:
+    """The base of a construction, the text it is changed for, and the options."""
+
+    base: EditableVocabulary
+    corpus: ExpansionCorpus
+    counted: ExpansionCorpus
+    donor: PreTrainedTokenizerFast | None
+    options: ChangeOptions
+
+    @classmethod
+    def read(cls, inputs: BuildInputs, options: ChangeOptions) -> Change:
+        """Read the base and count the words of the text."""
+        base = EditableVocabulary.read(inputs.tokenizers["base"])
+        corpus = ExpansionCorpus.read(base, inputs.mixtures["corpora"], options.limit_bytes)
+        counted = corpus
+        if "count_corpora" in inputs.mixtures:
+            counted = ExpansionCorpus.read(
+                base, inputs.mixtures["count_corpora"], options.limit_bytes
+            )
+        return cls(base, corpus, counted, inputs.tokenizers.get("donor"), options)
+
+    @cached_property
+    def base_counts(self) -> Counter[str]:
+        """Return how often the base uses each of its tokens."""
+        return cut_pretokens(self.base.base.backend_tokenizer, self.counted.words).token_counts()
+
+    def expand(
+        self,
+        vocabulary: EditableVocabulary,
+        wanted: int | None,
+        forbidden: frozenset[str] = frozenset(),
+    ) -> Expansion:
+        """Return ``vocabulary`` with new tokens, none of them ``forbidden``; see :func:`expand`."""
+        top = self.options.donor_top
+        return expand(
+            vocabulary, self.corpus, wanted, forbidden=forbidden, donor=self.donor, top=top
+        )
+
+    def built(self, expansion: Expansion, dropped: list[str]) -> Built:
+        """Return the tokenizer, with what was kept, dropped and added."""
+        base, grown = self.base, expansion.vocabulary
+
+        def readable(token: str) -> str:
+            return base.text(token).decode(errors="backslashreplace")
+
+        facts = {
+            "alphabet": base.style,
+            "options": self.options.model_dump(mode="json"),
+            "base_size": len(base),
+            "kept": len(base) - len(dropped),
+            "dropped": len(dropped),
+            "added": len(expansion.tokens),
+            "added_characters": expansion.characters,
+            "added_steps": len(expansion.steps),
+            "added_unused": sum(expansion.uses[one] == 0 for one in expansion.tokens),
+            "ids_kept": all(
+                grown.ids.get(one, number) == number for one, number in base.ids.items()
+            ),
+            "corpora": self.corpus.manifest(),
+        }
+        if self.counted is not self.corpus:
+            facts["count_corpora"] = self.counted.manifest()
+        added = [
+            {"id": grown.ids[one], "token": one, "text": readable(one), "uses": expansion.uses[one]}
+            for one in expansion.tokens
+        ]
+        gone = [
+            {
+                "id": base.ids[one],
+                "token": one,
+                "text": readable(one),
+                "uses": self.base_counts[one],
+            }
+            for one in dropped
+        ]
+        return Built(grown.tokenizer(), facts, {"added": added, "dropped": gone})

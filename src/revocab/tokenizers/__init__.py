@@ -1,0 +1,1 @@
+"""Tokenizers as they are: loading them, and what each of their tokens stands for."""

@@ -1,0 +1,212 @@
+"""Token identity: what each token of a vocabulary stands for, whatever its spelling.
+
+``▁città`` (SentencePiece), ``ĠcittÃł`` (byte-level) and ``città`` (WordPiece, word-initial) all
+stand for the bytes of " città": a word start is a leading space byte. ``<0x0A>`` and ``Ċ`` are one
+newline byte. Special tokens are told by their role, never by their spelling.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from revocab.errors import RevocabError
+from revocab.tokenizers.byte_level import from_byte_level, to_byte_level
+from revocab.tokenizers.load import Style, load_tokenizer, tokenizer_style
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+__all__ = [
+    "CHAT_ROLES",
+    "CanonicalToken",
+    "canonical_vocabulary",
+    "from_byte_level",
+    "load_tokenizer",
+    "to_byte_level",
+]
+
+TokenKind = Literal["word_start", "continuation", "byte", "special"]
+
+#: Roles of well-known chat tokens, beside those that the tokenizer's own configuration declares.
+CHAT_ROLES: Mapping[str, str] = {
+    "<|im_start|>": "turn_start",
+    "<start_of_turn>": "turn_start",
+    "<|im_end|>": "turn_end",
+    "<end_of_turn>": "turn_end",
+    "<|eot_id|>": "turn_end",
+    "<|eom_id|>": "message_end",
+    "<|start_header_id|>": "header_start",
+    "<|end_header_id|>": "header_end",
+    "[INST]": "instruction_start",
+    "[/INST]": "instruction_end",
+    "[TOOL_CALLS]": "tool_call_start",
+    "<tool_call>": "tool_call_start",
+    "<|python_tag|>": "tool_call_start",
+    "<|fim_prefix|>": "fim_prefix",
+    "<fim_prefix>": "fim_prefix",
+    "<|fim_middle|>": "fim_middle",
+    "<fim_middle>": "fim_middle",
+    "<|fim_suffix|>": "fim_suffix",
+    "<fim_suffix>": "fim_suffix",
+}
+#: A token that plays several roles is known by the first of these.
+ROLE_ORDER = ("bos", "eos", "unk", "pad", "cls", "sep", "mask")
+BYTE_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+
+
+@dataclass(frozen=True, slots=True)
+class CanonicalToken:
+    """One token: its kind, the bytes it stands for, its role if special, its own spelling.
+
+    ``byte``: a ``<0xNN>`` token, or a byte-level token that is no text by itself (part of a
+    character, or a control character). ``word_start``: data begins with a space. A special token's
+    ``data`` is its spelling, and no part of its identity; ``role`` is None where none is declared.
+    """
+
+    kind: TokenKind
+    data: bytes
+    role: str | None
+    string: str
+
+    @property
+    def identity(self) -> tuple[str, bytes | str] | None:
+        """What must be equal for two tokens to be one; None for a special token without a role."""
+        if self.kind == "special":
+            return None if self.role is None else ("role", self.role)
+        return ("bytes", self.data)
+
+
+def token_roles(
+    tokenizer: PreTrainedTokenizerFast, roles: Mapping[str, str] | None = None
+) -> dict[int, str | None]:
+    """Return the special tokens by id, each with its role or None.
+
+    Roles come from ``roles`` (spelling to role) first, then from the tokenizer's own configuration
+    (bos, eos, unk, pad, cls, sep, mask), then from :data:`CHAT_ROLES`.
+    """
+    found: dict[int, str | None] = {}
+    for number, token in tokenizer.added_tokens_decoder.items():
+        if token.special:
+            found[number] = CHAT_ROLES.get(token.content)
+    for number in tokenizer.all_special_ids:
+        found.setdefault(number, None)
+    for role in reversed(ROLE_ORDER):
+        number = getattr(tokenizer, f"{role}_token_id", None)
+        if number is not None:
+            found[number] = role
+    for string, role in (roles or {}).items():
+        number = tokenizer.get_vocab().get(string)
+        if number is None:
+            raise RevocabError(
+                f"role {role!r}: tokenizer {tokenizer.name_or_path} has no token {string!r}"
+            )
+        found[number] = role
+    return found
+
+
+def strings_by_id(tokenizer: PreTrainedTokenizerFast) -> list[str]:
+    """Return every token's spelling, indexed by id.
+
+    Raises :class:`RevocabError` unless the ids are 0, 1, 2 … with one token each: otherwise rows of
+    an embedding matrix would have no token, or two.
+    """
+    vocabulary = tokenizer.get_vocab()
+    strings: list[str | None] = [None] * (max(vocabulary.values(), default=-1) + 1)
+    double = []
+    for string, number in vocabulary.items():
+        if strings[number] is not None:
+            double.append(number)
+        strings[number] = string
+    holes = [number for number, string in enumerate(strings) if string is None]
+    name = tokenizer.name_or_path or "tokenizer"
+    problems = []
+    if double:
+        problems.append(f"{name}: ids with two tokens: {_some(double)}; give each token its own id")
+    if holes:
+        problems.append(
+            f"{name}: {len(vocabulary)} tokens but ids up to {len(strings) - 1}; ids without a"
+            f" token: {_some(holes)}; add tokens for them, or renumber"
+        )
+    if not vocabulary:
+        problems.append(f"{name}: the vocabulary is empty")
+    if problems:
+        raise RevocabError(problems)
+    return strings
+
+
+def _some(numbers: Iterable[int]) -> str:
+    ordered = sorted(set(numbers))
+    return ", ".join(map(str, ordered[:10])) + (" …" if len(ordered) > 10 else "")
+
+
+def _text_token(data: bytes, string: str) -> CanonicalToken:
+    kind: TokenKind = "word_start" if data.startswith(b" ") else "continuation"
+    return CanonicalToken(kind, data, None, string)
+
+
+def _byte_level_token(string: str) -> CanonicalToken:
+    data = from_byte_level(string)
+    if data is None:
+        return _text_token(string.encode(), string)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return CanonicalToken("byte", data, None, string)
+    if len(data) == 1 and not text.isprintable():
+        return CanonicalToken("byte", data, None, string)
+    return _text_token(data, string)
+
+
+def _marker_token(string: str) -> CanonicalToken:
+    return _text_token(string.replace("▁", " ").encode(), string)
+
+
+def _byte_fallback_token(string: str) -> CanonicalToken:
+    match = BYTE_TOKEN.fullmatch(string)
+    if match:
+        return CanonicalToken("byte", bytes([int(match.group(1), 16)]), None, string)
+    return _marker_token(string)
+
+
+def _wordpiece_token(string: str, prefix: str) -> CanonicalToken:
+    if prefix and string.startswith(prefix) and string != prefix:
+        return _text_token(string.removeprefix(prefix).encode(), string)
+    return _text_token(b" " + string.encode(), string)
+
+
+def _canonical(style: Style, string: str, prefix: str) -> CanonicalToken:
+    if style == "byte_level":
+        return _byte_level_token(string)
+    if style == "byte_fallback":
+        return _byte_fallback_token(string)
+    if style == "marker":
+        return _marker_token(string)
+    return _wordpiece_token(string, prefix)
+
+
+def canonical_vocabulary(
+    tokenizer: PreTrainedTokenizerFast, roles: Mapping[str, str] | None = None
+) -> list[CanonicalToken]:
+    """Return the canonical form of every token, indexed by id; as long as ``len(tokenizer)``.
+
+    ``roles`` maps spellings of further special tokens to roles (see :func:`token_roles`). Raises
+    :class:`RevocabError` for vocabularies with holes, two tokens on an id, or of another family.
+    """
+    style = tokenizer_style(tokenizer)
+    strings = strings_by_id(tokenizer)
+    special = token_roles(tokenizer, roles)
+    added = tokenizer.added_tokens_decoder
+    prefix = getattr(tokenizer.backend_tokenizer.model, "continuing_subword_prefix", None) or ""
+    tokens = []
+    for number, string in enumerate(strings):
+        if number in special:
+            tokens.append(CanonicalToken("special", string.encode(), special[number], string))
+        elif number in added and not BYTE_TOKEN.fullmatch(string):
+            # Added tokens are matched in the text itself, so their spelling is their text.
+            tokens.append(_text_token(string.encode(), string))
+        else:
+            tokens.append(_canonical(style, string, prefix))
+    return tokens

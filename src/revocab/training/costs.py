@@ -1,0 +1,199 @@
+"""What training costs: arithmetic, share of the hardware's peak, energy, CO2.
+
+Everything here is a measurement or a statement of where a number comes from; it goes into
+``timing.json``, never into a manifest.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+    from revocab.training.stages import ParameterGroup, StagePlan
+
+POWERCAP = Path("/sys/class/powercap")
+JOULES_PER_KWH = 3.6e6
+#: Side of the square matrices that measure a device's peak, and how often.
+CPU_MATRIX, GPU_MATRIX, REPEATS = 768, 8192, 5
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What a machine's owner states; ``None``: measured, or not reported."""
+
+    #: Peak floating-point operations per second of one process's device.
+    peak_flops: float | None = None
+    #: Power of the whole machine under load, where its energy cannot be read.
+    watts: float | None = None
+    #: Grams of CO2 per kilowatt-hour of the local grid.
+    carbon_intensity: float | None = None
+
+
+# Arithmetic ---------------------------------------------------------------------------------------
+
+
+def flops_per_token(model: Any, groups: list[ParameterGroup], stage: int, length: int) -> float:
+    """Return the model's floating-point operations per token of training in ``stage``.
+
+    2 for each weight of a matrix in the forward pass, 2 for gradients of its inputs, 2 for its own
+    gradient where it is trained; attention as PaLM counts it (Chowdhery et al., appendix B:
+    ``12 x layers x width x length`` for all passes, causal or not). The lookup of input embeddings
+    is free, and activations computed again do not count.
+    """
+    lookup = model.get_input_embeddings().weight
+    head = model.get_output_embeddings()
+    tied = head is not None and head.weight is lookup
+    trained = {id(p) for g in groups if g.rates[stage] is not None for p in g.parameters}
+    forward = own = 0
+    for parameter in model.parameters():
+        if parameter.dim() != 2 or (parameter is lookup and not tied):
+            continue
+        forward += parameter.numel()
+        own += parameter.numel() if id(parameter) in trained else 0
+    config = model.config
+    heads = config.num_attention_heads
+    width = heads * (getattr(config, "head_dim", None) or config.hidden_size // heads)
+    return 4.0 * forward + 2.0 * own + 12.0 * config.num_hidden_layers * width * length
+
+
+def mean_flops_per_token(
+    model: Any, groups: list[ParameterGroup], plan: StagePlan, length: int
+) -> float:
+    """Return :func:`flops_per_token` as a mean over the plan's steps."""
+    total = sum(
+        stage.steps * flops_per_token(model, groups, number, length)
+        for number, stage in enumerate(plan.stages)
+    )
+    return total / plan.ends[-1]
+
+
+def measured_peak(device: torch.device, dtype: torch.dtype) -> tuple[float, str]:
+    """Return (operations per second, what was measured): the best of some square products.
+
+    Not a data sheet's number: what this device, at this many threads, does at its best now.
+    """
+    import torch
+
+    side = CPU_MATRIX if device.type == "cpu" else GPU_MATRIX
+    left = torch.ones(side, side, device=device, dtype=dtype)
+    best = float("inf")
+    for _ in range(REPEATS):
+        begin = time.perf_counter()
+        product = left @ left
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        best = min(best, time.perf_counter() - begin)
+    del product
+    name = str(dtype).removeprefix("torch.")
+    return 2.0 * side**3 / best, f"measured: best of {REPEATS} {name} products of {side} x {side}"
+
+
+# Energy -------------------------------------------------------------------------------------------
+
+
+def rapl_counters(root: Path = POWERCAP) -> dict[Path, int]:
+    """Return the readable energy counters of whole CPU packages, in microjoules."""
+    found = {}
+    for folder in sorted(root.glob("intel-rapl:*")):
+        if folder.name.count(":") > 1:  # a part of a package: it is in the package's number
+            continue
+        try:
+            found[folder] = int((folder / "energy_uj").read_text())
+        except OSError:
+            return {}
+    return found
+
+
+def rapl_joules(before: dict[Path, int], after: dict[Path, int]) -> float:
+    """Return the joules between two readings; a counter that began anew has wrapped once."""
+    total = 0
+    for folder, begin in before.items():
+        passed = after[folder] - begin
+        if passed < 0:
+            passed += int((folder / "max_energy_range_uj").read_text())
+        total += passed
+    return total / 1e6
+
+
+def nvml_joules() -> float | None:
+    """Return the energy counter of all visible GPUs since their driver was loaded, if readable."""
+    import torch
+
+    if not torch.cuda.is_available():
+        return None
+    try:
+        import pynvml
+
+        pynvml.nvmlInit()
+        handles = [
+            pynvml.nvmlDeviceGetHandleByUUID(f"GPU-{torch.cuda.get_device_properties(i).uuid}")
+            for i in range(torch.cuda.device_count())
+        ]
+        return sum(map(pynvml.nvmlDeviceGetTotalEnergyConsumption, handles)) / 1e3
+    except Exception:  # no library, no right, or a device without the counter: all mean the same
+        return None
+
+
+@dataclass
+class EnergyMeter:
+    """Energy from :meth:`start` to :meth:`read`, by the best source this machine has."""
+
+    watts: float | None = None
+    root: Path = POWERCAP
+    _began: float = field(default=0.0, repr=False)
+    _rapl: dict[Path, int] = field(default_factory=dict, repr=False)
+    _nvml: float | None = field(default=None, repr=False)
+
+    def start(self) -> None:
+        """Note the counters."""
+        self._began = time.perf_counter()
+        self._rapl = rapl_counters(self.root)
+        self._nvml = nvml_joules()
+
+    def read(self) -> tuple[float | None, str]:
+        """Return (joules, where from); counters see the whole machine, not this process alone."""
+        parts, names = [], []
+        if self._rapl and (after := rapl_counters(self.root)):
+            parts.append(rapl_joules(self._rapl, after))
+            names.append("RAPL (CPU packages)")
+        if self._nvml is not None and (now := nvml_joules()) is not None:
+            parts.append(now - self._nvml)
+            names.append("NVML (all visible GPUs)")
+        if parts:
+            return sum(parts), "read: " + " and ".join(names)
+        if self.watts is not None:
+            seconds = time.perf_counter() - self._began
+            return self.watts * seconds, f"stated power of {self.watts:g} W x time"
+        return None, "not readable here and no power stated (--watts)"
+
+
+def costs_of(
+    costs: Costs,
+    *,
+    flops: float,
+    tokens_per_second: float,
+    peak: tuple[float, str],
+    processes: int,
+    energy: tuple[float | None, str],
+) -> dict[str, Any]:
+    """Return the cost part of ``timing.json``. ``peak`` is used where none is stated."""
+    peak_flops, source = (costs.peak_flops, "stated") if costs.peak_flops else peak
+    joules, energy_source = energy
+    intensity = costs.carbon_intensity
+    known = joules is not None and intensity is not None
+    return {
+        "flops_per_token": flops,
+        "model_flops_per_second": flops * tokens_per_second,
+        "peak_flops_per_second": peak_flops,
+        "peak_flops_source": source,
+        "model_flops_utilisation": flops * tokens_per_second / (peak_flops * processes),
+        "energy_joules": joules,
+        "energy_source": energy_source,
+        "carbon_intensity_grams_per_kwh": intensity,
+        "co2_grams": joules / JOULES_PER_KWH * intensity if known else None,
+    }

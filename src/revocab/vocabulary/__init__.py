@@ -1,1 +1,0 @@
-"""Vocabularies: what a token stands for, which tokens two vocabularies share, how one is built."""
