@@ -147,9 +147,9 @@ def test_scaling_by_hand():
     scaling = alignment.Scaling.fit(rows)
     assert scaling.mean_D.tolist() == [2.0, 5.0]
     assert scaling.scale_D.tolist() == [pytest.approx(2**0.5), 1.0]  # unbiased; constant: 1
-    assert anchor_scaling.mean_norm.item() == pytest.approx(2**-0.5)
-    assert anchor_scaling.forward(rows).tolist() == [[-1.0, 0.0], [1.0, 0.0]]
-    assert torch.allclose(anchor_scaling.backward(anchor_scaling.forward(rows)), rows)
+    assert scaling.mean_norm.item() == pytest.approx(2**-0.5)
+    assert scaling.forward(rows).tolist() == [[-1.0, 0.0], [1.0, 0.0]]
+    assert torch.allclose(scaling.backward(scaling.forward(rows)), rows)
 
 
 def test_sava_by_hand_on_three_tokens():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from construction_toys import ENGLISH
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from revocab.errors import RevocabError
@@ -32,6 +32,7 @@ def trained():
 @given(text=st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("▁Ġ \n<0xA>è")))
 def test_round_trip(trained, which, text):
     tokenizer = trained[which]
+    assume(not any(special in text for special in tokenizer.all_special_tokens))
     assert tokenizer.decode(tokenizer(text).input_ids, skip_special_tokens=True) == text
 
 

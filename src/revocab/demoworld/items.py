@@ -109,7 +109,7 @@ def hellaswag(
     """Yield a scene on the way to work and four ways in which it may go on."""
     fair = FairChoices(draw, 4)
     for number in range(count):
-        person, job = draw.choice(people), world.occupations[number % len(world.jobs)]
+        person, job = draw.choice(people), world.occupations[number % len(world.occupations)]
         scene = [
             introduction(person, job, draw.choice(world.towns)),
             to_work(person, job, draw.choice(world.times)),
