@@ -1,4 +1,4 @@
-"""MethodInputs of methods for the tests: small, by hand or random."""
+"""Inputs of methods for the tests: small, by hand or random."""
 
 from __future__ import annotations
 
