@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Collection, Iterator
-from typing import Annotated, Any, Literal, get_args
+from collections.abc import Collection, Iterable, Iterator
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -49,6 +50,17 @@ def exactly_one(value: Any, keys: tuple[str, ...]) -> Any:
     return value
 
 
+def kind_of(model: type[BaseModel]) -> str:
+    """Return the kind that a model is of: ``kind: Literal["parity"]``."""
+    (kind,) = get_args(model.model_fields["kind"].annotation)
+    return kind
+
+
+def any_of(models: Iterable[type[BaseModel]]) -> Any:
+    """Return the type of one of several closed models, which its ``kind`` tells."""
+    return Annotated[Union[tuple(models)], Field(discriminator="kind")]  # noqa: UP007
+
+
 def near(value: Any, allowed: Collection[str]) -> str:
     """Return the hint at the nearest allowed name, or nothing."""
     found = difflib.get_close_matches(str(value), sorted(allowed), n=1)
@@ -61,27 +73,52 @@ def unknown(key: str, value: str, allowed: Collection[str], what: str) -> str:
     return f"{key}: no {what} {value!r} (known: {known}){near(value, allowed)}"
 
 
-def allowed_keys(model: Any, location: tuple[Any, ...]) -> list[str]:
-    """Return the keys allowed at ``location`` below ``model``, as far as its types tell."""
+def plain(annotation: Any) -> Any:
+    """Return a type without ``None`` and without what ``Annotated`` adds."""
+    if get_origin(annotation) is Annotated:
+        return plain(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        members = [one for one in get_args(annotation) if one is not NoneType]
+        return plain(members[0]) if len(members) == 1 else annotation
+    return annotation
+
+
+def is_model(annotation: Any) -> bool:
+    """Return whether a type is a model itself."""
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
+def located(model: Any, location: Iterable[Any]) -> tuple[list[str], Any]:
+    """Return the keys of a file at ``location`` below ``model``, and the type that is there.
+
+    Of several kinds, the one that is meant is part of a location and no key. The type is None
+    where types do not tell.
+    """
+    keys: list[str] = []
     for part in location:
-        if isinstance(model, type) and issubclass(model, BaseModel):
+        several = get_origin(model) in (Union, UnionType) and all(map(is_model, get_args(model)))
+        kinds = {kind_of(one): one for one in get_args(model)} if several else {}
+        if part in kinds:
+            model = kinds[part]
+            continue
+        keys.append(str(part))
+        if is_model(model):
             field = model.model_fields.get(str(part))
-            model = field.annotation if field else None
+            model = plain(field.annotation) if field else None
         else:
             # dict[Id, X] and list[X]: the part is a name or an index, X says what is allowed there.
-            model = (get_args(model) or (None,))[-1]
-        members = [one for one in get_args(model) if one is not type(None)]
-        if type(None) in get_args(model) and len(members) == 1:
-            model = members[0]
-    return sorted(getattr(model, "model_fields", ()))
+            model = plain((get_args(model) or (None,))[-1])
+    return keys, model
 
 
 def problems_of(error: ValidationError, model: Any, prefix: str = "") -> Iterator[str]:
     """Yield the problems of a pydantic error on ``model``: key, what is wrong, value received."""
     for one in error.errors(include_url=False):
-        key = ".".join(str(part) for part in (prefix, *one["loc"]) if part != "")
+        keys, _ = located(model, one["loc"])
+        key = ".".join(part for part in (prefix, *keys) if part != "")
         if one["type"] == "extra_forbidden":
-            allowed = allowed_keys(model, one["loc"][:-1])
+            _, there = located(model, one["loc"][:-1])
+            allowed = sorted(getattr(there, "model_fields", ()))
             listed = f" (allowed: {', '.join(allowed)})" if allowed else ""
             yield f"{key}: unknown key{listed}{near(one['loc'][-1], allowed)}"
         elif one["type"] == "missing":

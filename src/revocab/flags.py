@@ -9,14 +9,13 @@ import argparse
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origin
+from typing import Any, Literal, NoReturn, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from revocab.closed import near
+from revocab.closed import near, plain
 from revocab.errors import RevocabError
 
 #: What the help says of models.
@@ -51,16 +50,6 @@ def leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Fiel
             yield from leaves(inner, f"{prefix}{name}.")
         else:
             yield prefix + name, field
-
-
-def plain(annotation: Any) -> Any:
-    """Return a type without ``None`` and without what ``Annotated`` adds."""
-    if get_origin(annotation) is Annotated:
-        return plain(get_args(annotation)[0])
-    if get_origin(annotation) in (Union, UnionType):
-        members = [one for one in get_args(annotation) if one is not NoneType]
-        return plain(members[0]) if len(members) == 1 else annotation
-    return annotation
 
 
 def flag_of(key: str) -> str:

@@ -10,11 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Union, get_args
+from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
-
-from revocab.closed import Closed, OneLine, Step
+from revocab.closed import Closed, OneLine, Step, kind_of
 from revocab.registry import found_in
 
 if TYPE_CHECKING:
@@ -65,8 +63,7 @@ class Kind:
     @property
     def name(self) -> str:
         """Return the name that an experiment file gives."""
-        (name,) = get_args(self.options.model_fields["kind"].annotation)
-        return name
+        return kind_of(self.options)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,11 +109,3 @@ def figure_kinds() -> dict[str, FigureKind]:
     from revocab.report import figures
 
     return found_in(figures, "FIGURE")
-
-
-def any_of(kinds: dict[str, Any]) -> Any:
-    """Return the type of what an experiment file says of one table (or figure) of these kinds."""
-    return Annotated[
-        Union[tuple(one.options for one in kinds.values())],  # noqa: UP007
-        Field(discriminator="kind"),
-    ]

@@ -6,19 +6,19 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from revocab.closed import Closed, Id, OneLine
+from revocab.closed import Closed, Id, OneLine, any_of
 from revocab.config.schema.data import Corpus, Tokenizer
 from revocab.config.schema.evaluation import Evaluation, Fertility, Similarity
 from revocab.config.schema.models import Model
 from revocab.config.schema.runs import AuxiliaryTraining, RunGroup, Scale
 from revocab.demoworld.build import WorldOptions
 from revocab.models.parameters import ParameterCount
-from revocab.report.kind import any_of, figure_kinds, table_kinds
+from revocab.report.kind import figure_kinds, table_kinds
 from revocab.training.recipe import Recipe
 
 #: What a file says of one table or figure: the options of its kind, of which ``kind`` tells.
-TableOptions = any_of(table_kinds())
-FigureOptions = any_of(figure_kinds())
+TableOptions = any_of(one.options for one in table_kinds().values())
+FigureOptions = any_of(one.options for one in figure_kinds().values())
 
 
 class Experiment(Closed):
