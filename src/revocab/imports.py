@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -27,8 +28,15 @@ SPEAKING = frozenset(
         "report/style.py",
     }
 )
-#: What a method (``Method(...)``) is called, and how its lines are drawn: no number depends on it.
-LABELS = frozenset({"label", "summary", "citation", "colour", "dash", "variant_colours"})
+#: What readers see of things and no number depends on, by the class that they are made with: what
+#: they are called, how their lines are drawn, what is written under tables.
+LABELS = {
+    "Method": frozenset({"label", "summary", "citation", "colour", "dash", "variant_colours"}),
+    "Metric": frozenset({"label"}),
+    "GenerationKind": frozenset({"caption", "header", "place", "shown"}),
+}
+#: The same of YAML beside a module.
+DRAWN = frozenset({"colours"})
 
 
 class Running(ast.NodeTransformer):
@@ -100,8 +108,8 @@ def closure(
 def identity(script: Path, root: Path, extra: tuple[str, ...] = (), *, shows: bool = False) -> str:
     """Return a hash of what a script computes: equal for code that differs in words alone.
 
-    ``shows``: tables, pictures or a page are its result, so that the modules which draw and the
-    labels of methods count as well.
+    ``shows``: tables, pictures or a page are its result, so that the modules which draw, labels
+    and colours count as well.
     """
     files = closure(script, root, extra, () if shows else SPEAKING)
     digest = hashlib.sha256()
@@ -109,7 +117,7 @@ def identity(script: Path, root: Path, extra: tuple[str, ...] = (), *, shows: bo
         name = path.relative_to(root) if path.is_relative_to(root) else path.name
         digest.update(f"{name}\0{meaning(path, shows)}\0".encode())
         for data in data_of(path):
-            digest.update(f"{data.name}\0{yaml.safe_load(data.read_text('utf-8'))!r}\0".encode())
+            digest.update(f"{data.name}\0{content(data, shows)!r}\0".encode())
     return digest.hexdigest()[:16]
 
 
@@ -120,18 +128,26 @@ def data_of(path: Path) -> list[Path]:
     return [one for one in (path.with_suffix(".yaml"),) if one.is_file()]
 
 
+def content(data: Path, shows: bool) -> Any:
+    """Return what a YAML file says, with what is only drawn if that ``shows``."""
+    found = yaml.safe_load(data.read_text(encoding="utf-8"))
+    if shows or not isinstance(found, dict):
+        return found
+    return {key: value for key, value in found.items() if key not in DRAWN}
+
+
 @cache
 def meaning(path: Path, labels: bool = False) -> str:
     """Return a module's syntax tree as text, without docstrings, comments and places.
 
-    The labels and colours of methods are in it only with ``labels``.
+    What only readers see (:data:`LABELS`) is in it only with ``labels``.
     """
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
         if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
-        method = isinstance(node, ast.Call) and getattr(node.func, "id", None) == "Method"
-        if method and not labels:
-            node.keywords = [one for one in node.keywords if one.arg not in LABELS]
+        if isinstance(node, ast.Call) and not labels:
+            shown = LABELS.get(getattr(node.func, "id", ""), ())
+            node.keywords = [one for one in node.keywords if one.arg not in shown]
     return ast.dump(tree, annotate_fields=False)

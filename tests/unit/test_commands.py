@@ -28,6 +28,7 @@ from revocab.evaluation.embedding_similarity import (
     EmbeddingSimilarityJob,
     EmbeddingSimilarityOptions,
 )
+from revocab.evaluation.generation_kind import PromptOptions, generation_kinds
 from revocab.evaluation.prompts import PromptJob
 from revocab.evaluation.tasks import TaskJob, TaskOptions
 from revocab.fertility.measure import FertilityJob, FertilityOptions
@@ -53,7 +54,10 @@ OPTIONS = [
     (options.ScoringOptions, options.ScoringJob, evaluation.MultipleChoice),
     (options.GenerationOptions, options.GenerationJob, evaluation.Generation),
     (options.EfficiencyOptions, options.EfficiencyJob, evaluation.Efficiency),
-    (options.PromptOptions, PromptJob, evaluation.GenerationTask),
+    *(
+        (PromptOptions, PromptJob, evaluation.with_sources(one.options))
+        for one in generation_kinds().values()
+    ),
     (options.SignificanceOptions, ComparisonJob, options.SignificanceOptions),
     (TaskOptions, TaskJob, evaluation.Task),
     (Architecture, StandInJob, models.Pretraining.model_fields["architecture"].annotation),

@@ -316,9 +316,33 @@ def test_extra_tables_are_checked(demo):
 
 
 def test_copying_needs_its_unit(demo):
-    task = copy.deepcopy(demo["evaluation"]["generation"]["tasks"]["flores_en_it"])
-    demo["evaluation"]["generation"]["tasks"]["copy_it"] = {**task, "kind": "copying"}
-    assert "unit (sentence or paragraph)" in problems(demo)[0]
+    tasks = demo["evaluation"]["generation"]["tasks"]
+    tasks["copy_it"] = {**tasks["squad_it"], "kind": "copying"}
+    assert problems(demo) == ["evaluation.generation.tasks.copy_it.unit: required and not given"]
+
+
+def test_an_option_of_another_kind_of_task_is_unknown(demo):
+    demo["evaluation"]["generation"]["tasks"]["squad_it"]["unit"] = "sentence"
+    (line,) = problems(demo)
+    assert line.startswith("evaluation.generation.tasks.squad_it.unit: unknown key (allowed: ")
+    assert "direction" in line and "unit" not in line.partition("(")[2]
+
+
+def test_a_language_without_the_words_of_a_prompt(demo):
+    tasks = demo["evaluation"]["generation"]["tasks"]
+    tasks["flores_en_fr"] = {**tasks["flores_en_it"], "direction": ["en", "fr"]}
+    tasks["flores_fr_it"] = {**tasks["flores_en_it"], "direction": ["fr", "it"]}
+    choices = demo["evaluation"]["multiple_choice"]["tasks"]
+    choices["xcopa_ru"] = {**choices["piqa_it"], "language": "ru", "template": "xcopa"}
+    from_english, from_french, xcopa = problems(demo)
+    key = "evaluation.generation.tasks"
+    assert from_english.startswith(f"{key}.flores_en_fr.direction ['en', 'fr']: ")
+    assert "languages/fr.yaml lacks the words translate (" in from_english
+    assert "needs: ar, bg, el, en, et, ht, id, it, kk, ko, ru, sw, uk); add them" in from_english
+    assert "languages/it.yaml lacks the words from_fr (" in from_french
+    assert from_french.endswith("; add them, or to fr.yaml as 'called: {it: …}'")
+    assert xcopa.startswith("evaluation.multiple_choice.tasks.xcopa_ru: config/tasks/xcopa.yaml: ")
+    assert "ru.yaml lacks the words cause, effect (" in xcopa and "et, ht, id, it, sw)" in xcopa
 
 
 def with_group(values: dict, name: str, methods: dict) -> dict:

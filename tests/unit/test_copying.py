@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from revocab.errors import RevocabError
-from revocab.evaluation.copying import common_length, sentences, units
 from revocab.evaluation.engines import TransformersEngine
 from revocab.evaluation.generate import generate_task
+from revocab.evaluation.generation_kinds.copying import common_length, sentences, units
 from revocab.evaluation.options import Generating
 from revocab.evaluation.prompts import PromptJob, build_prompts
+from revocab.evaluation.task_scores import task_scores
 from revocab.io import write_jsonl
 
 DOCUMENT = (
@@ -74,9 +75,11 @@ def files(tmp_path):
     return tmp_path / "texts.jsonl"
 
 
-def prompts(files, **changes):
-    values = {"shots": 1, "seed": 17, "limit": 3, "unit": "sentence", **changes}
-    job = PromptJob(task="copy_it", kind="copying", direction=["it"], **values)
+def prompts(files, unit="sentence"):
+    values = {"shots": 1, "seed": 17, "limit": 3}
+    job = PromptJob(
+        task="copy_it", kind="copying", direction=["it"], option={"unit": unit}, **values
+    )
     return build_prompts(job, [files], [files])
 
 
@@ -113,8 +116,6 @@ class Parrot(TransformersEngine):
 
 
 def test_a_perfect_copy_and_a_short_one(files, tmp_path):
-    from revocab.evaluation.metrics import task_scores
-
     folder = write_model(tmp_path / "model", context_length=512)
     engine = Parrot(folder, batch_size=4, device="cpu", dtype="float32")
     options = Generating(max_new_tokens=64, context_length=512)

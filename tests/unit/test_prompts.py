@@ -126,7 +126,9 @@ def test_squad_answers_as_the_hub_has_them(files):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"direction": ["en", "fr"]}, "--direction en fr: no translation prompt"),
+        ({"direction": ["en"]}, "kind 'translation': direction: List should have at least 2"),
+        ({"direction": ["en", "en"]}, "direction: a translation is from one language into another"),
+        ({"option": {"unit": "sentence"}}, "--option unit: kind 'translation' has no such option"),
         ({"shots": 30}, "only 20 other"),
     ],
 )

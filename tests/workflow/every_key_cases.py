@@ -232,8 +232,10 @@ GENERATION: list[Case] = [
     one("evaluation.generation.xcomet_model", "o/other", "score_comet"),
     *each(
         f"{TEXT}.world", ["build_prompts:world"],
-        kind="question_answering", direction=["it", "en"], shots=2, limit=9, pool_limit=9,
+        direction=["it", "en"], shots=2, limit=9, pool_limit=9,
     ),
+    ({f"{TEXT}.world.kind": "question_answering", f"{TEXT}.world.direction": ["it"]},
+     ["build_prompts:world"]),
     one(f"{TEXT}.copying.unit", "paragraph", "build_prompts:copying"),
     *[
         case

@@ -34,10 +34,14 @@ def is_model(kind: Any) -> bool:
 
 
 def schema_keys(annotation: Any, prefix: str = "") -> Iterator[str]:
-    """Yield every key of the schema; ``*`` is an id or a place in a list, ``[kind]`` a table's."""
+    """Yield every key of the schema; ``*`` is an id or a place in a list, ``[kind]`` a table's.
+
+    Kinds of generation tasks feed the same rules: what they share is one key.
+    """
     for kind in members(annotation):
         if is_model(kind):
-            tag = kind.model_fields.get("kind") if len(members(annotation)) > 1 else None
+            shown = prefix.startswith(("tables", "figures"))
+            tag = kind.model_fields.get("kind") if shown else None
             place = f"{prefix}[{get_args(tag.annotation)[0]}]" if tag else prefix
             for name, field in kind.model_fields.items():
                 if not (tag and name == "kind"):

@@ -62,7 +62,7 @@ rule compare_runs:
     conda:
         "../../envs/core.yaml"
     params:
-        code=code("compare_runs"),
+        code=code("compare_runs", GENERATION_KINDS),
         python=not_recorded(PYTHON),
         job=job("compare_runs"),
     shell:

@@ -86,6 +86,10 @@ wildcard_constraints:
     length=r"\d+",
 
 
+#: Modules that are found at run time, by their folder.
+GENERATION_KINDS = "evaluation/generation_kinds"
+
+
 def code(script, *found_at_run_time, shows=False):
     """Return the param that changes with what a script and its modules compute, not with words."""
     return identity(Path(f"scripts/{script}.py"), Path("src"), found_at_run_time, shows=shows)

@@ -3,7 +3,13 @@ from revocab.config.reads import READ
 from revocab.plan import report as page
 
 # What the page shows is found at run time.
-SHOWN = ("report/tables", "report/figures", "report/claims", "initialise/methods")
+SHOWN = (
+    "report/tables",
+    "report/figures",
+    "report/claims",
+    "initialise/methods",
+    GENERATION_KINDS,
+)
 
 
 localrules:
@@ -66,7 +72,9 @@ rule make_tables:
     conda:
         "../../envs/core.yaml"
     params:
-        code=code("make_tables", "report/tables", "initialise/methods", shows=True),
+        code=code(
+            "make_tables", "report/tables", "initialise/methods", GENERATION_KINDS, shows=True
+        ),
         python=not_recorded(PYTHON),
         job=job("make_tables"),
     shell:
@@ -100,7 +108,7 @@ rule check_artefacts:
     conda:
         "../../envs/core.yaml"
     params:
-        code=code("check_artefacts", "report/tables"),
+        code=code("check_artefacts", "report/tables", GENERATION_KINDS),
         python=not_recorded(PYTHON),
         job=job("check_artefacts"),
     shell:

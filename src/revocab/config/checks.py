@@ -14,6 +14,7 @@ from revocab.closed import problems_of, unknown
 from revocab.config.check_names import check_names
 from revocab.config.check_tokenizers import check_tokenizers, tokenizer_references
 from revocab.config.check_unread import check_unread
+from revocab.config.check_words import check_words
 from revocab.config.expand import method_name
 from revocab.config.schema import Experiment, RunGroup, Source
 from revocab.corpora.source import matching
@@ -317,4 +318,5 @@ def all_problems(experiment: Experiment, tasks_folder: Path) -> list[str]:
     ):
         problems += check(experiment)
     problems += check_sources(experiment, tasks_folder)
+    problems += check_words(experiment, tasks_folder)
     return list(dict.fromkeys(problems))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError
+from revocab.evaluation.generation_kind import find_kind
 from revocab.evaluation.records import Records
 from revocab.evaluation.resampling import SCORE_COLUMNS, bootstrap, mean_items
 from revocab.io import read_jsonl, sha256, write_csv, write_jsonl
@@ -126,9 +127,13 @@ def samples(
     """
     if [row["id"] for row in prompts] != [row["id"] for row in outputs]:
         raise RevocabError(f"{where}: its items are not those of the prompts; generate again")
-    source = prompts[0]["direction"][0]
+    source = find_kind(prompts[0]["kind"]).comet_source
     return [
-        {"src": prompt["query"][source], "mt": made["output"], "ref": made["references"][0]}
+        {
+            "src": source(prompt["query"], prompt["direction"]),
+            "mt": made["output"],
+            "ref": made["references"][0],
+        }
         for prompt, made in zip(prompts, outputs, strict=True)
     ]
 
@@ -145,9 +150,9 @@ def score_run(
 ) -> None:
     """Score every output of ``folder`` (``step-NNNNNN/<task>.jsonl``) with every (metric, model).
 
-    Only translation tasks are scored. Finished parts stay on record, so that a killed run continues
-    and a further task or checkpoint costs itself alone. Writes ``out`` and its item file, ``out``
-    last.
+    Only tasks of kinds that COMET applies to are scored. Finished parts stay on record, so that a
+    killed run continues and a further task or checkpoint costs itself alone. Writes ``out`` and its
+    item file, ``out`` last.
     """
     items = out.with_name(f"{out.stem}_items.jsonl.gz")
     read = [*prompts.values(), *map(Path, models.values())]
@@ -158,7 +163,7 @@ def score_run(
     records = Records(out.with_name(f".{out.name}.records"))
     for name, path in prompts.items():
         queries = list(read_jsonl(path))
-        if queries[0]["kind"] != "translation":
+        if find_kind(queries[0]["kind"]).comet_source is None:
             continue
         for made in sorted(folder.glob(f"step-*/{name}.jsonl")):
             step = int(made.parent.name.removeprefix("step-"))
@@ -179,7 +184,7 @@ def score_run(
                 rows.append({**where, **score_row(values, model, version)})
                 kept.append({**where, "parts": [len(values)], "by_part": False, "values": values})
     if not rows:
-        raise RevocabError(f"{folder}: no outputs of a translation task; generate first")
+        raise RevocabError(f"{folder}: no outputs of a task that COMET scores; generate first")
     write_jsonl(items, kept)
     write_csv(out, COLUMNS, rows)
 

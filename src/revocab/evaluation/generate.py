@@ -12,18 +12,18 @@ from revocab.evaluation.checkpoint import (
     choose_device,
     choose_dtype,
 )
-from revocab.evaluation.copying import copy_counts
 from revocab.evaluation.engines import (
     Engine,
     Output,
     TransformersEngine,
     choose_engine,
 )
-from revocab.evaluation.metrics import task_scores
+from revocab.evaluation.generation_kind import find_kind
 from revocab.evaluation.options import Generating
 from revocab.evaluation.prompts import render
-from revocab.evaluation.records import code_hash, model_hash, versions
+from revocab.evaluation.records import code_hash, model_hash, module_hash, versions
 from revocab.evaluation.resampling import SCORE_COLUMNS
+from revocab.evaluation.task_scores import task_scores
 from revocab.io import read_json, read_jsonl, sha256, write_csv, write_json, write_jsonl
 from revocab.models.folder import check_model_folder
 from revocab.models.load import loading, quiet_loading
@@ -65,7 +65,7 @@ def generate_checkpoints(
             made = list(read_jsonl(output_path(out, step, name)))
             keys = {"run": run, "step": step, "task": name, "engine": engine}
             scores += [{**keys, **row} for row in score_rows(rows, made, options)]
-        report(run, step, [row for row in scores if row["step"] == step])
+        report(run, step, tasks, [row for row in scores if row["step"] == step])
     write_csv(out / "scores.csv", COLUMNS, scores)
     finished.keep({output_path(Path(), step, task).as_posix() for step in models for task in tasks})
     output.finish()
@@ -138,7 +138,7 @@ def generate_checkpoint(
     engine: Engine | None = None
     for name, rows in tasks.items():
         path = output_path(finished.out, step, name)
-        parts = finished.made_from(folder, files[name])
+        parts = finished.made_from(folder, files[name], rows[0]["kind"])
         if finished.has(path, parts):
             continue
         engine = engine or load_engine(folder, finished.engine, finished.options)
@@ -185,11 +185,8 @@ def generate_task(
         }
         for i, (row, (text, ids, shots)) in enumerate(zip(rows, fitted, strict=True))
     ]
-    if rows[0]["kind"] == "copying":
-        for row in rows_made:
-            texts = (row["references"][0], row["output"])
-            row.update(copy_counts(*(engine.encode_text(text) for text in texts)))
-    return rows_made
+    kind = find_kind(rows[0]["kind"])
+    return [row | kind.counts(row, engine.encode_text) for row in rows_made]
 
 
 def fit(engine: Engine, row: dict[str, Any], room: int) -> tuple[str, list[int], int]:
@@ -225,9 +222,10 @@ class Finished:
         }
         self.outputs: dict[str, Any] = read_json(self.path) if self.path.is_file() else {}
 
-    def made_from(self, folder: Path, prompts: Path) -> dict[str, Any]:
+    def made_from(self, folder: Path, prompts: Path, kind: str) -> dict[str, Any]:
         """Return what the outputs of one checkpoint on one file of prompts are made from."""
-        return {"model": model_hash(folder), "prompts": sha256(prompts), **self.shared}
+        own = {"kind": module_hash(find_kind(kind).options.__module__)}
+        return {"model": model_hash(folder), "prompts": sha256(prompts), **own, **self.shared}
 
     def has(self, path: Path, parts: dict[str, Any]) -> bool:
         """Return whether ``path`` was made from the same, and is as it was written."""
@@ -281,12 +279,18 @@ def shortening(made: Sequence[dict[str, Any]], shots: int) -> str:
     return "; ".join(notes)
 
 
-def report(run: str, step: int, rows: Sequence[dict[str, Any]]) -> None:
-    """Print one line on a finished checkpoint."""
+def report(
+    run: str,
+    step: int,
+    tasks: Mapping[str, Sequence[dict[str, Any]]],
+    rows: Sequence[dict[str, Any]],
+) -> None:
+    """Print one line on a finished checkpoint: what is computed of that which tables show."""
+    columns = {name: find_kind(prompts[0]["kind"]).columns() for name, prompts in tasks.items()}
     shown = {
         f"{row['task']} {row['metric']}": row["value"]
         for row in rows
-        if row["metric"] in ("chrf++", "rougeL", "copied")
+        if row["metric"] in columns[row["task"]] and row["value"] is not None
     }
     text = ", ".join(f"{name} {value:.1f}" for name, value in shown.items())
     print(f"{run} step {step}: {text}", file=sys.stderr, flush=True)

@@ -18,6 +18,7 @@ from revocab.evaluation.checkpoint import (
     tokenizer_fingerprint,
 )
 from revocab.evaluation.harness_model import load_model
+from revocab.evaluation.metric import CHOICE_METRICS
 from revocab.evaluation.options import Scoring, ScoringOptions
 from revocab.evaluation.records import Records, code_hash, model_hash, versions
 from revocab.evaluation.resampling import SCORE_COLUMNS, Items, bootstrap, mean_items
@@ -30,7 +31,7 @@ from revocab.output import check_files
 if TYPE_CHECKING:
     from lm_eval.tasks.manager import TaskDict
 
-METRICS = ("acc", "acc_norm", "pct_stereotype")
+METRICS = tuple(one.name for one in CHOICE_METRICS)
 COLUMNS = (
     *SCORE_COLUMNS,
     "task_version",

@@ -11,8 +11,10 @@ from typing import Literal
 from pydantic import Field
 
 from revocab.closed import Closed, Id, Job, OneLine, Step
+from revocab.evaluation.metric import COMET_METRICS
 
 Engine = Literal["auto", "transformers", "vllm"]
+CometMetric = Literal[tuple(one.name for one in COMET_METRICS.values())]
 
 
 class Hardware(Closed):
@@ -115,28 +117,11 @@ class Timing(EfficiencyOptions, Hardware):
     engine: Engine = "auto"
 
 
-class PromptOptions(Closed):
-    """A generative task: what is asked, in which languages, with how many examples."""
-
-    kind: Literal["translation", "question_answering", "copying"]
-    unit: Literal["sentence", "paragraph"] | None = Field(
-        default=None, description="what is copied"
-    )
-    direction: list[Id] = Field(
-        min_length=1, max_length=2, description="languages: en it, it en, or it"
-    )
-    shots: int = Field(ge=0)
-    limit: int | None = Field(
-        default=None, ge=1, description="this many queries, at equal distances over the test source"
-    )
-    pool_limit: int | None = Field(default=None, ge=1, description="only the first n pool rows")
-
-
 class CometJob(Job):
     """COMET scores of one run's translations."""
 
     run: Id = Field(description="goes into the table")
-    models: dict[Literal["comet22", "xcomet"], OneLine] = Field(
+    models: dict[CometMetric, OneLine] = Field(
         min_length=1, description="a .ckpt file, a folder that holds one, or a Hub id"
     )
 

@@ -1,18 +1,8 @@
-"""Few-shot prompts for translation and question answering (SAVA paper, Tables 8 and 9) and copying.
+"""Few-shot prompts of generation tasks: rows of two sources become stored prompts.
 
-Translation: the instruction once, then one block per shot and one for the query. Question
-answering: blocks only. A blank line separates blocks, and whitespace inside a field is collapsed,
-so that an answer is one line and the first blank line ends it:
+How a prompt reads is its kind's (:mod:`revocab.evaluation.generation_kind`). Whitespace inside a
+text is collapsed, so that an answer is one line and what separates shots ends it.
 
-    Traduci dall'Inglese all'Italiano          Contesto: …
-    Text: I love you so much.                  Domanda: …
-    Translation: Ti amo così tanto.            Risposta: 2008
-
-    Text: …                                    Contesto: …
-    Translation:                               Domanda: …
-                                               Risposta:
-
-Copying is laid out as translation is, with labels of its own (:mod:`revocab.evaluation.copying`).
 Shots are drawn per item with a seed that depends on the task and the item alone: every checkpoint
 sees the same prompts. (The release drew them again in each run.)
 """
@@ -23,40 +13,57 @@ import hashlib
 import random
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
-from revocab.closed import Id, Job
+from revocab.closed import Id, Job, problems_of
 from revocab.corpora.source import Form, origin, place, read_numbered
 from revocab.errors import RevocabError
-from revocab.evaluation import copying
-from revocab.evaluation.options import PromptOptions
+from revocab.evaluation.generation_kind import (
+    GenerationKind,
+    Languages,
+    Layout,
+    PromptOptions,
+    Row,
+    find_kind,
+)
 from revocab.io import sha256, write_json, write_jsonl
 from revocab.output import check_files
-
-Kind = Literal["translation", "question_answering", "copying"]
-Row = dict[str, Any]
-
-INSTRUCTIONS = {
-    ("en", "it"): "Traduci dall'Inglese all'Italiano",
-    ("it", "en"): "Translate from Italian to English",
-}
-#: Labels of passage, question and answer.
-LABELS = {
-    "it": ("Contesto", "Domanda", "Risposta"),
-    "en": ("Context", "Question", "Answer"),
-}
 
 
 class PromptJob(PromptOptions, Job):
     """The prompts of one task, and where their rows come from."""
 
+    option: dict[str, Any] = Field(
+        default_factory=dict,
+        description="NAME=VALUE as in YAML: what this kind alone has; a wrong one lists them all",
+    )
     task: Id = Field(description="part of the shots' seed")
     seed: int
     pool: Form = Field(default=Form(), description="what the pool's files are, or a Hub data set")
     test: Form = Field(default=Form(), description="likewise for the queries")
+
+    def options(self) -> PromptOptions:
+        """Return the options of the kind.
+
+        Raises :class:`RevocabError` naming each option that is wrong, and those that there are.
+        """
+        kind = find_kind(self.kind)
+        own = ", ".join(kind.own_options) or "none"
+        strange = [one for one in self.option if one not in kind.own_options]
+        problems = [f"--option {one}: kind {kind.name!r} has no such option" for one in strange]
+        shared = self.model_dump(include=set(PromptOptions.model_fields))
+        given = {name: one for name, one in self.option.items() if name not in strange}
+        try:
+            options = kind.options.model_validate({**shared, **given})
+        except ValidationError as error:
+            problems += [f"kind {kind.name!r}: {one}" for one in problems_of(error, kind.options)]
+        if problems:
+            raise RevocabError(f"{one} (options of this kind alone: {own})" for one in problems)
+        return options
 
 
 def build_prompts(
@@ -67,28 +74,15 @@ def build_prompts(
     With a limit, that many queries are taken at equal distances over the whole test source, because
     neighbours there often share a passage.
     """
-    kind, direction = job.kind, job.direction
-    check_direction(kind, direction)
+    kind, options = find_kind(job.kind), job.options()
+    check_words(kind, options.direction)
     pool, test = place(job.pool, pool_files), place(job.test, test_files)
     pool_rows = read_numbered(job.pool, pool_files, job.pool_limit)
     queries = read_numbered(job.test, test_files)
-    if kind == "copying":
-        unit = job.unit or "sentence"
-        pool_rows = list(copying.units(pool_rows, unit, direction[0]))
-        queries = list(copying.units(queries, unit, direction[0]))
-        low, high = copying.WORDS[unit]
-        for rows, where in ((pool_rows, pool), (queries, test)):
-            if not rows:
-                raise RevocabError(f"{where}: no {unit} of {low} to {high} words to copy")
-    pool_rows = clean_rows(pool_rows, kind, direction, pool)
-    queries = spread(clean_rows(queries, kind, direction, test), job.limit)
+    pool_rows = usable_rows(kind, options, pool_rows, pool)
+    queries = spread(usable_rows(kind, options, queries, test), job.limit)
     return [
-        prompt_row(
-            kind,
-            direction,
-            query,
-            draw_shots(job.task, query, pool_rows, shots=job.shots, seed=job.seed, where=pool),
-        )
+        prompt_row(kind.name, options.direction, query, draw_shots(job, query, pool_rows, pool))
         for query in queries
     ]
 
@@ -106,30 +100,27 @@ def write_prompts(
     write_json(described, manifest)
 
 
-def check_direction(kind: str, direction: Sequence[str]) -> None:
-    """Raise :class:`RevocabError` if there is no prompt for the kind and languages."""
-    allowed: list[tuple[str, ...]] = (
-        list(INSTRUCTIONS)
-        if kind == "translation"
-        else [(language,) for language in (copying.LABELS if kind == "copying" else LABELS)]
-    )
-    if tuple(direction) not in allowed:
-        listed = ", ".join(" ".join(one) for one in allowed)
+def check_words(kind: GenerationKind, languages: Languages) -> None:
+    """Raise :class:`RevocabError` if the language of the answer lacks words of the layout."""
+    try:
+        kind.layout_in(languages)
+    except RevocabError as error:
+        given = " ".join(languages)
         raise RevocabError(
-            f"--direction {' '.join(direction)}: no {kind} prompt for it (known: {listed})"
-        )
+            f"--direction {given}: {kind.name}: {one}" for one in error.problems
+        ) from None
 
 
-def clean_rows(rows: Sequence[Row], kind: Kind, direction: Sequence[str], where: str) -> list[Row]:
-    """Return the rows with what a prompt needs; those with an empty field are left out and counted.
+def usable_rows(
+    kind: GenerationKind, options: PromptOptions, rows: list[Row], where: str
+) -> list[Row]:
+    """Return the queries or shots of a source's rows.
 
-    Raises :class:`RevocabError` if a row lacks a field altogether, or if no row is left.
+    Those with an empty field are left out and counted. Raises :class:`RevocabError` if a row lacks
+    a field altogether, or if no row is left.
     """
-    fields = {
-        "translation": list(direction),
-        "question_answering": ["context", "question", "answers"],
-        "copying": ["text"],
-    }[kind]
+    rows = kind.rows(rows, options, where)
+    fields = kind.fields(options.direction)
     for row in rows:
         missing = [name for name in fields if name not in row]
         if missing:
@@ -167,36 +158,25 @@ def spread(rows: Sequence[Row], limit: int | None) -> list[Row]:
     return [rows[i * len(rows) // count] for i in range(count)]
 
 
-def draw_shots(
-    task: str, query: Row, pool: Sequence[Row], *, shots: int, seed: int, where: str
-) -> list[Row]:
-    """Return ``shots`` different pool rows for one query, never the query itself."""
-    content = {name: value for name, value in query.items() if name not in ("id", "answers")}
-    usable = [row for row in pool if any(row[name] != content[name] for name in content)]
-    if len(usable) < shots:
+def draw_shots(job: PromptJob, query: Row, pool: Sequence[Row], where: str) -> list[Row]:
+    """Return different pool rows for one query, never the query itself."""
+    is_query = find_kind(job.kind).is_query
+    usable = [row for row in pool if not is_query(row, query)]
+    if len(usable) < job.shots:
         raise RevocabError(
-            f"{where}: {shots} shots wanted for item {query['id']}, but only {len(usable)} other "
-            "rows are there; lower 'shots' or give a larger pool"
+            f"{where}: {job.shots} shots wanted for item {query['id']}, but only {len(usable)} "
+            "other rows are there; lower 'shots' or give a larger pool"
         )
-    digest = hashlib.sha256(f"{seed}:{task}:{query['id']}".encode()).digest()
-    return random.Random(int.from_bytes(digest[:8], "big")).sample(usable, shots)
+    digest = hashlib.sha256(f"{job.seed}:{job.task}:{query['id']}".encode()).digest()
+    return random.Random(int.from_bytes(digest[:8], "big")).sample(usable, job.shots)
 
 
-def prompt_row(kind: Kind, direction: Sequence[str], query: Row, shots: Sequence[Row]) -> Row:
+def prompt_row(kind: str, direction: Languages, query: Row, shots: Sequence[Row]) -> Row:
     """Return the stored row of one query: its parts, its references and the full prompt."""
     row = {"id": query["id"], "kind": kind, "direction": list(direction)}
     row |= {"shots": list(shots), "query": query}
-    references = {
-        "translation": lambda: [query[direction[1]]],
-        "question_answering": lambda: listed(query["answers"]),
-        "copying": lambda: [query["text"]],
-    }[kind]()
-    return {**row, "references": references, "prompt": render(row)}
-
-
-def listed(value: str | list[str]) -> list[str]:
-    """Return a single answer as a list of one."""
-    return [value] if isinstance(value, str) else value
+    row["references"] = find_kind(kind).right_answers(query, direction)
+    return {**row, "prompt": render(row)}
 
 
 def render(row: Row, shots: int | None = None) -> str:
@@ -204,29 +184,15 @@ def render(row: Row, shots: int | None = None) -> str:
 
     A prompt that is too long loses its first shots, so that the order of the others stays.
     """
+    languages = tuple(row["direction"])
     kept = row["shots"] if shots is None else row["shots"][len(row["shots"]) - shots :]
-    blocks = [block(row, shot, answered=True) for shot in kept]
-    blocks.append(block(row, row["query"], answered=False))
-    text = "\n\n".join(blocks)
-    if row["kind"] == "translation":
-        return f"{INSTRUCTIONS[tuple(row['direction'])]}\n{text}"
-    if row["kind"] == "copying":
-        return f"{copying.INSTRUCTIONS[row['direction'][0]]}\n{text}"
-    return text
+    texts = find_kind(row["kind"]).texts
+    return layout(row["kind"], languages).prompt(
+        [texts(shot, languages) for shot in kept], texts(row["query"], languages)
+    )
 
 
-def block(row: Row, part: Row, *, answered: bool) -> str:
-    """Return one shot, or the query up to the label of its answer (no space after it)."""
-    if row["kind"] == "translation":
-        source, target = row["direction"]
-        lines = [f"Text: {part[source]}", "Translation:"]
-        answer = part[target]
-    elif row["kind"] == "copying":
-        original, label = copying.LABELS[row["direction"][0]]
-        lines = [f"{original}: {part['text']}", f"{label}:"]
-        answer = part["text"]
-    else:
-        context, question, label = LABELS[row["direction"][0]]
-        lines = [f"{context}: {part['context']}", f"{question}: {part['question']}", f"{label}:"]
-        answer = listed(part["answers"])[0]
-    return "\n".join(lines) + (f" {answer}" if answered else "")
+@cache
+def layout(kind: str, languages: tuple[str, ...]) -> Layout:
+    """Return the layout of a kind's prompts in the language that is answered in."""
+    return find_kind(kind).layout_in(languages)

@@ -104,6 +104,11 @@ def code_hash() -> str:
     return digest({path.name: hashlib.sha256(meaning(path).encode()).hexdigest() for path in files})
 
 
+def module_hash(module: str) -> str:
+    """Return a hash of what one imported module does: of a thing that is found and not named."""
+    return hashlib.sha256(meaning(Path(sys.modules[module].__file__)).encode()).hexdigest()
+
+
 def versions(*packages: str) -> dict[str, str | None]:
     """Return the installed versions of packages; None for one that is not there."""
     found: dict[str, str | None] = {}

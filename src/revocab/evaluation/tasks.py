@@ -7,7 +7,6 @@ for a task that the harness ships, ``harness: NAME`` alone.
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -20,11 +19,10 @@ from revocab.corpora.source import HubData
 from revocab.errors import RevocabError
 from revocab.hub import resolve
 from revocab.io import read_jsonl, write_text
+from revocab.languages import WORD, fill, missing_words
 
 #: Row fields that a template may use; only ``choices`` and ``answer`` are always needed.
 FIELDS = ("context", "question", "choices", "answer", "subject")
-#: A word that depends on the language: ``<<question>>``, from ``words/<language>.yaml``.
-WORD = re.compile(r"<<([a-z_]+)>>")
 
 
 class TaskOptions(Closed):
@@ -89,27 +87,21 @@ def fill_words(
     """Return a template with each ``<<word>>`` replaced by the language's.
 
     The template's own ``language`` goes before the task's. Raises :class:`RevocabError` naming the
-    words that are missing and the file where they belong.
+    words that are missing, the file where they belong and the languages that have them.
     """
     language = config.get("language", language)
     config = {key: value for key, value in config.items() if key != "language"}
-    used = sorted(set(WORD.findall(str(config))))
-    if not used:
+    if not WORD.search(str(config)):
         return config
     if language is None:
         raise RevocabError(f"{template_path}: its prompt depends on the language; give --language")
-    path = Path(template_path).parent / "words" / f"{language}.yaml"
-    words = read_yaml(path)
-    missing = [name for name in used if name not in words]
-    if missing:
-        raise RevocabError(
-            f"{template_path}: {path} lacks {', '.join(missing)} (it has: {', '.join(words)}); "
-            "add what this prompt says in that language"
-        )
+    problem = missing_words([str(config)], language)
+    if problem:
+        raise RevocabError(f"{template_path}: {problem}")
 
     def filled(value: Any) -> Any:
         if isinstance(value, str):
-            return WORD.sub(lambda found: str(words[found[1]]), value)
+            return fill([value], language)[0]
         return [filled(one) for one in value] if isinstance(value, list) else value
 
     return {key: filled(value) for key, value in config.items()}

@@ -1,35 +1,59 @@
-"""Languages as data: one YAML file each, ``<id>.yaml``. Dropping a file here adds a language."""
+"""Languages as data: one YAML file each, ``<id>.yaml``. Dropping a file here adds a language.
+
+Prompts are written with words that depend on the language: ``<<question>>`` in a template of a
+multiple-choice task or in the layout of a generation task stands for the word ``question`` of the
+language that is answered in. ``from_en`` is how it says "from English" in its word ``translate``.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
-import yaml
+from pydantic import Field
 
-from revocab.closed import Closed, OneLine, checked
+from revocab import yaml_file
+from revocab.closed import Closed, Id, OneLine, checked
+from revocab.errors import RevocabError
 
 FOLDER = Path(__file__).parent
+#: A word that depends on the language, as templates and layouts write it.
+WORD = re.compile(r"<<([a-z_]+)>>")
+NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class Language(Closed):
     """What readers and models are told of a language."""
 
+    #: In English; also what English calls it when it is translated from.
     name: OneLine
     #: Hexadecimal colours of its corpora in figures, the first also its own; none: any.
     colours: tuple[OneLine, ...] = ()
+    #: Words that carry nothing in a short answer; elided ones end in an apostrophe.
+    articles: tuple[OneLine, ...] = ()
+    elided_articles: tuple[OneLine, ...] = ()
+    #: What prompts say in it.
+    words: dict[str, OneLine] = Field(default_factory=dict)
+    #: How other languages say "from" it, for those whose own files do not.
+    called: dict[Id, OneLine] = Field(default_factory=dict)
 
 
 @cache
 def languages() -> dict[str, Language]:
     """Return every language by id.
 
-    Raises :class:`RevocabError` naming the file whose keys are wrong.
+    Raises :class:`RevocabError` naming the file whose keys are wrong, or stand there twice.
     """
-    return {
-        path.stem: checked(Language, yaml.safe_load(path.read_text(encoding="utf-8")), str(path))
-        for path in sorted(FOLDER.glob("*.yaml"))
-    }
+    found = {}
+    for path in sorted(FOLDER.glob("*.yaml")):
+        values, repeated = yaml_file.read(path)
+        if repeated:
+            raise RevocabError(repeated)
+        found[path.stem] = checked(Language, values, str(path))
+    return found
 
 
 def language_label(language: str) -> str:
@@ -42,3 +66,62 @@ def language_colours(language: str) -> tuple[str, ...]:
     """Return the colours of a language's corpora, none where no file gives any."""
     found = languages().get(language)
     return found.colours if found else ()
+
+
+@cache
+def words_of(language: str) -> Mapping[str, str]:
+    """Return the words of a language, none where no file has it."""
+    named = {
+        f"from_{other}": {"en": one.name, **one.called}.get(language)
+        for other, one in languages().items()
+    }
+    own = languages()[language].words if language in languages() else {}
+    return {**{name: one for name, one in named.items() if one}, **own}
+
+
+def needed_words(text: str, language: str, aliases: Mapping[str, str] = NONE) -> Iterator[str]:
+    """Yield the words that a text needs, and those that stand in its words."""
+    for name in WORD.findall(text):
+        word = aliases.get(name, name)
+        yield word
+        yield from (aliases.get(one, one) for one in WORD.findall(words_of(language).get(word, "")))
+
+
+def lacking(text: str, language: str, aliases: Mapping[str, str] = NONE) -> list[str]:
+    """Return the words that a text needs and a language does not have, sorted."""
+    return sorted(set(needed_words(text, language, aliases)) - words_of(language).keys())
+
+
+def fill(texts: Iterable[str], language: str, aliases: Mapping[str, str] = NONE) -> list[str]:
+    """Return texts with the language's word in place of every ``<<word>>``.
+
+    ``aliases`` give words another name: ``{"source": "from_en"}``. Raises :class:`RevocabError`
+    naming the words that are missing, the file where they belong and the languages that have them.
+    """
+    texts = list(texts)
+    problem = missing_words(texts, language, aliases)
+    if problem:
+        raise RevocabError(problem)
+    words = words_of(language)
+
+    def filled(text: str) -> str:
+        return WORD.sub(lambda found: words[aliases.get(found[1], found[1])], text)
+
+    return [filled(filled(text)) for text in texts]
+
+
+def missing_words(
+    texts: Iterable[str], language: str, aliases: Mapping[str, str] = NONE
+) -> str | None:
+    """Return what a language lacks for texts, and which have all; None if it lacks nothing."""
+    text = "\n".join(texts)
+    missing = lacking(text, language, aliases)
+    if not missing:
+        return None
+    having = [other for other in languages() if not lacking(text, other, aliases)]
+    strangers = [one.removeprefix("from_") for one in missing if one.startswith("from_")]
+    also = [f", or to {one}.yaml as 'called: {{{language}: …}}'" for one in strangers]
+    return (
+        f"{FOLDER / f'{language}.yaml'} lacks the words {', '.join(missing)} (languages that have "
+        f"all that this prompt needs: {', '.join(having) or 'none'}); add them{''.join(also)}"
+    )

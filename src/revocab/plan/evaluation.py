@@ -9,6 +9,7 @@ from revocab.evaluation.embedding_similarity import (
     EmbeddingSimilarityJob,
     EmbeddingSimilarityOptions,
 )
+from revocab.evaluation.generation_kind import PromptOptions, find_kind
 from revocab.evaluation.options import (
     CometJob,
     ComparisonJob,
@@ -16,7 +17,6 @@ from revocab.evaluation.options import (
     EfficiencyOptions,
     GenerationJob,
     GenerationOptions,
-    PromptOptions,
     ScoringJob,
     ScoringOptions,
 )
@@ -74,6 +74,7 @@ def build_prompts(plan: Plan, task: str) -> Step:
     given = plan.experiment.evaluation.generation.tasks[task]
     options = given.model_dump(include=set(PromptOptions.model_fields))
     job = PromptJob(
+        option=given.model_dump(mode="json", include=set(find_kind(given.kind).own_options)),
         task=task,
         seed=plan.experiment.seed,
         pool=given.pool.form,
@@ -100,15 +101,14 @@ def generate_text(plan: Plan, run: str) -> Step:
 
 
 def comet_models(plan: Plan) -> dict[str, str]:
-    """Return the COMET models by metric; none where no translation is scored with one."""
+    """Return the COMET models by metric; none where no task is of a kind that they score."""
     given = plan.experiment.evaluation.generation
-    models = {"comet22": given.comet_model, "xcomet": given.xcomet_model}
-    translates = any(task.kind == "translation" for task in given.tasks.values())
-    return {metric: model for metric, model in models.items() if model and translates}
+    applies = any(find_kind(task.kind).comet_source for task in given.tasks.values())
+    return given.comet_models if applies else {}
 
 
 def score_comet(plan: Plan, run: str) -> Step:
-    """Return the job that scores a run's translations with COMET."""
+    """Return the job that scores a run's outputs with COMET."""
     inputs = {"generation": plan.folder(plan.paths.generation(run)), "prompts": _prompts(plan)}
     return Step(
         "score_comet",

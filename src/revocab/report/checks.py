@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from revocab.errors import RevocabError
+from revocab.evaluation.generation_kind import metrics
+from revocab.evaluation.metric import COMET, UNKNOWN
 from revocab.io import write_json
 from revocab.output import check_files
 from revocab.report import blind_baselines
@@ -16,18 +18,6 @@ from revocab.report.make_tables import build_table
 from revocab.report.results import Results
 from revocab.report.scores import AVERAGE, COLUMNS, average_task
 
-#: Lowest and highest value of each metric (bits per byte of text: a model that knows nothing needs
-#: about eight; a broken one may need more).
-RANGES = {
-    "acc": (0, 1), "acc_norm": (0, 1), "average": (0, 1), "chrf++": (0, 100), "bleu": (0, 100),
-    "rougeL": (0, 100), "exact_match": (0, 100), "f1": (0, 100), "comet22": (-100, 200),
-    "xcomet": (-100, 200), "pct_stereotype": (0, 1), "copied": (0, 100),
-    "copy_ratio": (0, math.inf),
-    "similarity_helper": (-1, 1), "similarity_between": (-1, 1), "bits_per_byte": (0, 40),
-    "loss": (0, 100),
-}  # fmt: skip
-#: Metrics that may be empty, with a reason in their file.
-MAY_BE_EMPTY = ("comet22",)
 CLOSE = 1e-6
 
 
@@ -63,14 +53,14 @@ def value_problems(results: Results) -> Iterator[str]:
         where = f"scores.parquet, {row['run']} step {row['step']} {row['task']} {row['metric']}"
         value, stderr = row["value"], row["stderr"]
         if value is None or math.isnan(value):
-            wanted = results.experiment.evaluation.generation.comet_model
-            if row["metric"] not in MAY_BE_EMPTY or wanted:
+            if row["metric"] != COMET or COMET in results.comet_metrics:
                 yield f"{where}: no value (see {row['provenance']})"
             continue
-        low, high = RANGES.get(row["metric"], (-math.inf, math.inf))
-        if not low - CLOSE <= value <= high + CLOSE:
-            yield f"{where}: {value} is not in {low} to {high} (see {row['provenance']})"
-        if stderr is not None and not 0 <= stderr <= high:
+        metric = metrics().get(row["metric"], UNKNOWN)
+        if not metric.low - CLOSE <= value <= metric.high + CLOSE:
+            allowed = f"{metric.low} to {metric.high}"
+            yield f"{where}: {value} is not in {allowed} (see {row['provenance']})"
+        if stderr is not None and not 0 <= stderr <= metric.high:
             yield f"{where}: standard error {stderr} (see {row['provenance']})"
         if not results.has(row["provenance"]):
             yield f"{where}: its file {row['provenance']} is not in {results.root}"

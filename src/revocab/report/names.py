@@ -6,24 +6,17 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from revocab.evaluation.generation_kind import metrics
+from revocab.evaluation.metric import UNKNOWN
 from revocab.initialise.method import methods
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
 
-METRICS = {
-    "acc": "acc",
-    "acc_norm": "acc_norm",
-    "comet22": "COMET-22",
-    "xcomet": "xCOMET",
-    "chrf++": "chrF++",
-    "bleu": "BLEU",
-    "rougeL": "ROUGE-L",
-    "exact_match": "EM",
-    "f1": "F1",
-    "copy_ratio": "Copy ratio",
-    "copied": "Copied",
-}
+
+def metric_label(metric: str) -> str:
+    """Return a metric as readers see it: its own name where none is known."""
+    return metrics().get(metric, UNKNOWN).label or metric
 
 
 def method_label(run: Run) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from revocab.evaluation.families import main_metric
+from revocab.evaluation.generation_kind import generation_kinds
+from revocab.report.names import metric_label
 
 if TYPE_CHECKING:
     from revocab.report.kind import Kind, KindOptions
@@ -44,7 +46,9 @@ def multiple_choice(results: Results, tasks: list[str]) -> list[str]:
     for task in tasks:
         family = results.family(task)
         metrics.setdefault(main_metric(family, results.scores.metrics), []).append(family)
-    shown = "; ".join(f"{metric}: {', '.join(used)}" for metric, used in sorted(metrics.items()))
+    shown = "; ".join(
+        f"{metric_label(metric)}: {', '.join(used)}" for metric, used in sorted(metrics.items())
+    )
     engine = " Engine: vllm." if setting.engine == "vllm" else ""
     return [
         f"Accuracy in per cent ± standard error, {setting.shots}-shot, {amount}. "
@@ -110,6 +114,14 @@ def generation(results: Results) -> list[str]:
     engines = sorted({row["engine"] for row in rows if row.get("engine")})
     if engines:
         lines[0] += f" Engine: {', '.join(engines)}."
-    reasons = sorted({row["reason"] for row in rows if row.get("reason") and not row["value"]})
-    lines += [f"COMET-22 is empty: {reason}." for reason in reasons]
+    empty = [row for row in rows if row.get("reason") and not row["value"]]
+    reasons = sorted({(metric_label(row["metric"]), row["reason"]) for row in empty})
+    lines += [f"{label} is empty: {reason}." for label, reason in reasons]
     return lines
+
+
+def captions(results: Results) -> list[str]:
+    """Return what readers must know of the kinds of generation tasks that there are."""
+    given = {one.kind for one in results.experiment.evaluation.generation.tasks.values()}
+    return [kind.caption for name, kind in generation_kinds().items() if name in given
+            if kind.caption]  # fmt: skip

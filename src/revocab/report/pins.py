@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from revocab.errors import RevocabError
+from revocab.evaluation.metric import COMET_METRICS
 from revocab.io import write_text
 from revocab.output import check_files
 from revocab.report.results import Results
@@ -125,11 +126,11 @@ def pin_comet(pins: Pins, results: Results) -> None:
         if row["model_revision"]
     }
     setting = results.experiment.evaluation.generation
-    models = {"comet_model": setting.comet_model, "xcomet_model": setting.xcomet_model}
-    for (key, model), metric in zip(models.items(), ("comet22", "xcomet"), strict=True):
-        if model and metric in commits:
+    for key, metric in COMET_METRICS.items():
+        model = getattr(setting, key)
+        if model and metric.name in commits:
             repository = model.partition("@")[0]
-            pins.add(("evaluation", "generation", key), f"{repository}@{commits[metric]}")
+            pins.add(("evaluation", "generation", key), f"{repository}@{commits[metric.name]}")
 
 
 def write_pins(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
 from revocab.evaluation.families import family_rank, main_metric
+from revocab.evaluation.metric import COMET
 from revocab.io import read_json
 from revocab.report.paper_values import PaperValues
 
@@ -103,7 +104,7 @@ class Results:
         Each row names the file it stands in (``provenance``). Scores of a COMET model that the
         experiment no longer names are left in their file.
         """
-        from revocab.evaluation.metrics import COMET, COMET_APART, NO_COMET  # imports numpy
+        from revocab.evaluation.task_scores import COMET_APART, NO_COMET  # imports numpy
 
         path = f"runs/{run.id}/generation"
         rows = [{**row, "provenance": f"{path}/scores.csv"} for row in self.csv(path, "scores.csv")]
@@ -119,14 +120,10 @@ class Results:
         scored = {tuple(row[name] for name in keys) for row in apart}
         return [row for row in rows if tuple(row[name] for name in keys) not in scored] + apart
 
-    @cached_property
-    def comet_metrics(self) -> set[str]:
+    @property
+    def comet_metrics(self) -> list[str]:
         """Return the COMET metrics that the experiment names a model for."""
-        from revocab.evaluation.metrics import COMET
-
-        setting = self.experiment.evaluation.generation
-        models = {COMET: setting.comet_model, "xcomet": setting.xcomet_model}
-        return {metric for metric, model in models.items() if model}
+        return list(self.experiment.evaluation.generation.comet_models)
 
     def json(self, *parts: str) -> Any:
         """Return a JSON file of the folder, or None if there is none."""

@@ -12,7 +12,6 @@ import numpy as np
 
 from revocab.errors import RevocabError
 from revocab.evaluation.families import main_metric
-from revocab.evaluation.metrics import task_items
 from revocab.evaluation.resampling import (
     Items,
     bootstrap_scores,
@@ -21,6 +20,7 @@ from revocab.evaluation.resampling import (
     mean_items,
     mean_of_tasks,
 )
+from revocab.evaluation.task_scores import task_items
 from revocab.io import read_jsonl, write_csv
 from revocab.output import check_files
 from revocab.report.results import Results

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from pydantic import Field, model_validator
+from pydantic import Field, create_model, model_validator
 
-from revocab.closed import Closed, Id, OneLine, Step, exactly_one
+from revocab.closed import Closed, Id, OneLine, Step, any_of, exactly_one
 from revocab.corpora.source import Source
 from revocab.evaluation.embedding_similarity import EmbeddingSimilarityOptions
+from revocab.evaluation.generation_kind import PromptOptions, generation_kinds
+from revocab.evaluation.metric import COMET_METRICS
 from revocab.evaluation.options import (
     EfficiencyOptions,
     GenerationOptions,
-    PromptOptions,
     ScoringOptions,
     SignificanceOptions,
 )
@@ -41,17 +42,15 @@ class MultipleChoice(ScoringOptions):
     tasks: dict[Id, Task]
 
 
-class GenerationTask(PromptOptions):
-    """A generative task: queries from ``test``, shots drawn per item from ``pool``."""
+def with_sources(options: type[PromptOptions]) -> type[PromptOptions]:
+    """Return the model of a generation task: queries from ``test``, shots drawn from ``pool``."""
+    return create_model(
+        f"{options.__name__}Task", __base__=options, pool=(Source, ...), test=(Source, ...)
+    )
 
-    pool: Source
-    test: Source
 
-    @model_validator(mode="after")
-    def _unit_of_copying(self) -> GenerationTask:
-        if (self.kind == "copying") != (self.unit is not None):
-            raise ValueError("unit (sentence or paragraph) goes with kind copying, and only there")
-        return self
+#: A generation task, the options of its kind with its sources.
+GenerationTask = any_of(with_sources(one.options) for one in generation_kinds().values())
 
 
 class Generation(GenerationOptions):
@@ -62,6 +61,12 @@ class Generation(GenerationOptions):
     comet_model: OneLine | None = None
     xcomet_model: OneLine | None = None
     tasks: dict[Id, GenerationTask]
+
+    @property
+    def comet_models(self) -> dict[str, str]:
+        """Return the COMET models that are named, by metric."""
+        named = {metric.name: getattr(self, key) for key, metric in COMET_METRICS.items()}
+        return {metric: model for metric, model in named.items() if model}
 
 
 class Efficiency(EfficiencyOptions):

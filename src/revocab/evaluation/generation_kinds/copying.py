@@ -1,5 +1,12 @@
 """Copying a text given in the prompt: does a model use its new tokens, and use them right?
 
+    Copia il testo parola per parola.
+    Testo: Il gatto dorme sul tappeto.
+    Copia: Il gatto dorme sul tappeto.
+
+    Testo: …
+    Copia:
+
 After Tikhomirov and Chernyshev, "Facilitating large language model Russian adaptation with Learned
 Embedding Propagation" (section DaruCopy), whose data is not used: any text will do. A model that
 copies well but writes more tokens than its tokenizer needs has not learned its vocabulary
@@ -8,9 +15,25 @@ copies well but writes more tokens than its tokenizer needs has not learned its 
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from revocab.errors import RevocabError
+from revocab.evaluation.generation_kind import (
+    GenerationKind,
+    Languages,
+    Layout,
+    OneLanguage,
+    Row,
+)
+from revocab.evaluation.metric import Metric
+
+if TYPE_CHECKING:
+    from revocab.evaluation.resampling import Items
 
 Unit = Literal["sentence", "paragraph"]
 
@@ -26,8 +49,12 @@ ABBREVIATION = re.compile(
     re.IGNORECASE,
 )
 
-INSTRUCTIONS = {"it": "Copia il testo parola per parola.", "en": "Copy the text word for word."}
-LABELS = {"it": ("Testo", "Copia"), "en": ("Text", "Copy")}
+
+class Copying(OneLanguage):
+    """Sentences or paragraphs of any text, word for word."""
+
+    kind: Literal["copying"]
+    unit: Unit = Field(description="what is copied")
 
 
 def sentences(text: str) -> list[str]:
@@ -59,6 +86,20 @@ def units(rows: Sequence[dict[str, Any]], unit: Unit, language: str) -> Iterator
                 yield {"id": f"{row['id']}.{number}", "text": line}
 
 
+def originals(rows: list[Row], options: Copying, where: str) -> list[Row]:
+    """Return the units of a source's texts; raise :class:`RevocabError` if it has none."""
+    found = list(units(rows, options.unit, options.direction[0]))
+    if not found:
+        low, high = WORDS[options.unit]
+        raise RevocabError(f"{where}: no {options.unit} of {low} to {high} words to copy")
+    return found
+
+
+def texts(row: Row, languages: Languages) -> list[str]:
+    """Return the text, and the text again."""
+    return [row["text"], row["text"]]
+
+
 def common_length(first: Sequence[int], second: Sequence[int]) -> int:
     """Return the length of the longest common subsequence of two token sequences.
 
@@ -76,9 +117,55 @@ def common_length(first: Sequence[int], second: Sequence[int]) -> int:
     return len(first) - row.bit_count()
 
 
-def copy_counts(original: Sequence[int], written: Sequence[int]) -> dict[str, int]:
-    """Return what the metrics need of one copy: the original's tokens, and those found again."""
+def counts(row: Row, encode: Callable[[str], list[int]]) -> dict[str, int]:
+    """Return the tokens of the original of an output row, and how many of them were copied."""
+    original, written = encode(row["references"][0]), encode(row["output"])
     return {
         "reference_tokens": len(original),
         "copied_tokens": common_length(original, written),
     }
+
+
+def copy_ratio(rows: Sequence[Row], languages: Languages) -> Items:
+    """Return items whose score is 100 × tokens of all originals / tokens generated for them.
+
+    Above 100: fewer tokens were written than the originals have, so text is missing.
+    """
+    import numpy as np
+
+    from revocab.evaluation.resampling import Items
+
+    counted = [[row["reference_tokens"], row["output_tokens"]] for row in rows]
+    number = len(counted)
+
+    def ratio(sums_RK: np.ndarray) -> np.ndarray:
+        return 100 * sums_RK[:, 0] / np.maximum(sums_RK[:, 1], 1)
+
+    return Items(np.array(counted, dtype=np.float64), np.ones(number), np.zeros(number, int), ratio)
+
+
+def copied(rows: Sequence[Row], languages: Languages) -> Items:
+    """Return items whose score is the percentage of texts reproduced."""
+    from revocab.evaluation.resampling import mean_items
+
+    return mean_items(
+        [100.0 * (row["copied_tokens"] > COPIED * row["reference_tokens"]) for row in rows]
+    )
+
+
+KIND = GenerationKind(
+    options=Copying,
+    layout=Layout(instruction="<<copy>>", labels=("<<text>>", "<<copied>>")),
+    rows=originals,
+    fields=lambda languages: ("text",),
+    texts=texts,
+    counts=counts,
+    metrics=(
+        Metric("copy_ratio", "Copy ratio", 0, math.inf, copy_ratio),
+        Metric("copied", "Copied", 0, 100, copied),
+    ),
+    caption="Copy ratio: 100 × the tokens of the originals over those generated; above 100, text "
+    f"is missing. Copied: per cent of texts of which more than {COPIED:.0%} of the tokens come "
+    "back.",
+    place=30,
+)

@@ -1,16 +1,18 @@
-"""Tables 5 and 6: translation, question answering and copying of one group."""
+"""Tables 5 and 6: what the outputs of one group's runs are worth, by task and metric."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from revocab.closed import Id, Step
+from revocab.evaluation.generation_kind import generation_kinds
+from revocab.evaluation.metric import COMET
 from revocab.report import notes
 from revocab.report.kind import KindOptions, TableKind
-from revocab.report.names import METRICS
+from revocab.report.names import metric_label
 from revocab.report.references import unknown_groups, wrong_steps
 from revocab.report.results import Results
 from revocab.report.score_rows import score_cell, score_rows
@@ -30,8 +32,8 @@ class GenerationTable(KindOptions):
 
 
 def build(results: Results, identifier: str, options: GenerationTable) -> Table:
-    """Return a table of every generative task's metrics."""
-    columns = task_metrics(results)
+    """Return a table of every generation task's metrics; COMET's has a column if empty, too."""
+    columns = task_metrics(results, dict.fromkeys([COMET, *results.comet_metrics]))
 
     def cells(run: Run, step: int) -> list[Cell]:
         model = results.model_label(run)
@@ -47,10 +49,11 @@ def build(results: Results, identifier: str, options: GenerationTable) -> Table:
         identifier,
         options.kind,
         options.title,
-        ["Model", *[METRICS[metric] for _, metric in columns]],
+        ["Model", *[metric_label(metric) for _, metric in columns]],
         score_rows(results, options.group, options.steps, cells),
         [
             *notes.generation(results),
+            *notes.captions(results),
             notes.MARKS,
             *notes.published(results),
             *notes.synthetic(results),
@@ -59,31 +62,21 @@ def build(results: Results, identifier: str, options: GenerationTable) -> Table:
     )
 
 
-def task_metrics(results: Results) -> list[tuple[str, str]]:
-    """Return (task, metric) of every column: translation tasks first."""
-    given = results.experiment.evaluation.generation
-    xcomet = ["xcomet"] if given.xcomet_model else []
-    metrics = {
-        "translation": ["comet22", *xcomet, "chrf++", "bleu"],
-        "question_answering": ["rougeL"],
-        "copying": ["copy_ratio", "copied"],
-    }
+def task_metrics(results: Results, comet: Iterable[str]) -> list[tuple[str, str]]:
+    """Return (task, metric) of every column, by kind; ``comet`` where it applies."""
+    given = results.experiment.evaluation.generation.tasks
     return [
         (task, metric)
-        for kind, shown in metrics.items()
-        for task in sorted(task for task, one in given.tasks.items() if one.kind == kind)
-        for metric in shown
+        for name, kind in generation_kinds().items()
+        for task in sorted(task for task, one in given.items() if one.kind == name)
+        for metric in kind.columns(comet)
     ]
 
 
 def task_label(results: Results, task: str) -> str:
-    """Return a generative task as a header, such as ``flores EN-IT``."""
+    """Return a generation task as a header, such as ``flores EN-IT``."""
     given = results.experiment.evaluation.generation.tasks[task]
-    if given.kind != "translation":
-        return task
-    direction = "-".join(language.upper() for language in given.direction)
-    name = task.removesuffix("_" + "_".join(given.direction))
-    return f"{name} {direction}"
+    return generation_kinds()[given.kind].header(task, given.direction)
 
 
 def problems(experiment: Experiment, key: str, options: GenerationTable) -> Iterator[str]:

@@ -11,7 +11,7 @@ from revocab.closed import Id, Step, unknown
 from revocab.evaluation.families import main_metric
 from revocab.report import notes
 from revocab.report.kind import KindOptions, TableKind
-from revocab.report.names import METRICS, method_label
+from revocab.report.names import method_label, metric_label
 from revocab.report.references import unknown_groups, wrong_steps
 from revocab.report.results import Results
 from revocab.report.scores import AVERAGE, average_task
@@ -46,11 +46,9 @@ def columns_of(results: Results, language: str | None) -> list[tuple[str, str | 
     A metric that the experiment leaves out has no column here: there are no items to compare.
     """
     if language is None:
-        has_comet = bool(results.experiment.evaluation.generation.comet_model)
         return [
-            (task, metric, f"{task_label(results, task)} {METRICS[metric]}", 1)
-            for task, metric in task_metrics(results)
-            if metric != "comet22" or has_comet
+            (task, metric, f"{task_label(results, task)} {metric_label(metric)}", 1)
+            for task, metric in task_metrics(results, results.comet_metrics)
         ]
     tasks = results.choice_tasks(language)
     labels = column_labels(tasks, [results.family(task) for task in tasks])

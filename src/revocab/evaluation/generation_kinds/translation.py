@@ -1,0 +1,78 @@
+"""Translation, as in Table 8 of the SAVA paper:
+
+    Traduci dall'Inglese all'Italiano
+    Text: I love you so much.
+    Translation: Ti amo così tanto.
+
+    Text: …
+    Translation:
+
+The instruction is in the language translated into; the labels are English whatever the languages.
+Rows have a field for each of the two.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from revocab.closed import Id
+from revocab.evaluation.generation_kind import (
+    GenerationKind,
+    Languages,
+    Layout,
+    PromptOptions,
+    Row,
+)
+from revocab.evaluation.metrics import BLEU, CHRF
+
+
+class Translation(PromptOptions):
+    """From one language into another."""
+
+    kind: Literal["translation"]
+    direction: list[Id] = Field(
+        min_length=2, max_length=2, description="the language translated from, and that into"
+    )
+
+    @field_validator("direction")
+    @classmethod
+    def _two_languages(cls, given: list[str]) -> list[str]:
+        if given[0] == given[1]:
+            raise ValueError("a translation is from one language into another, and both are equal")
+        return given
+
+
+def texts(row: Row, languages: Languages) -> list[str]:
+    """Return the text and its translation."""
+    return [row[one] for one in languages]
+
+
+def source(row: Row, languages: Languages) -> str:
+    """Return the text that is translated."""
+    return row[languages[0]]
+
+
+def aliases(languages: Languages) -> dict[str, str]:
+    """Return the name of the word for the language translated from."""
+    return {"source": f"from_{languages[0]}"}
+
+
+def header(task: str, languages: Languages) -> str:
+    """Return a task as a header, such as ``flores EN-IT`` of ``flores_en_it``."""
+    direction = "-".join(language.upper() for language in languages)
+    return f"{task.removesuffix('_' + '_'.join(languages))} {direction}"
+
+
+KIND = GenerationKind(
+    options=Translation,
+    layout=Layout(instruction="<<translate>>", labels=("Text", "Translation")),
+    fields=lambda languages: languages,
+    texts=texts,
+    metrics=(CHRF, BLEU),
+    aliases=aliases,
+    comet_source=source,
+    header=header,
+    place=10,
+)

@@ -1,0 +1,55 @@
+"""What a metric is: its name in files of scores, its label for readers, and its range.
+
+Metrics of generated text are computed by kinds of task
+(:func:`revocab.evaluation.generation_kind.metrics` knows all); the others are here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from revocab.evaluation.resampling import Items
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One kind of score, between ``low`` and ``high``."""
+
+    name: str
+    #: What readers of tables see.
+    label: str
+    low: float
+    high: float
+    #: From a task's output rows (``output``, ``references``, counts) and its languages to scored
+    #: items; none: it is measured otherwise.
+    items: Callable[[Sequence[dict[str, Any]], Sequence[str]], Items] | None = None
+
+
+#: Of multiple-choice tasks, as lm-evaluation-harness names them; fractions.
+CHOICE_METRICS = (
+    Metric("acc", "acc", 0, 1),
+    Metric("acc_norm", "acc_norm", 0, 1),
+    Metric("pct_stereotype", "stereotypes", 0, 1),
+)
+#: Computed in an environment of their own (:mod:`revocab.evaluation.comet`), by the key of an
+#: experiment that names their model. The first has a row in every table of scores, maybe empty.
+COMET_METRICS = {
+    "comet_model": Metric("comet22", "COMET-22", -100, 200),
+    "xcomet_model": Metric("xcomet", "xCOMET", -100, 200),
+}
+COMET = COMET_METRICS["comet_model"].name
+#: Of one language's multiple-choice tasks, of text, and of embeddings. A model that knows nothing
+#: needs some eight bits per byte; a broken one may need more.
+OTHER_METRICS = (
+    Metric("average", "AVG", 0, 1),
+    Metric("loss", "loss", 0, 100),
+    Metric("bits_per_byte", "bits per byte", 0, 40),
+    Metric("similarity_helper", "similarity to the helper", -1, 1),
+    Metric("similarity_between", "similarity between runs", -1, 1),
+)
+#: What stands for a metric that is none of ours.
+UNKNOWN = Metric("", "", -math.inf, math.inf)
