@@ -18,7 +18,8 @@ import yaml
 from revocab.config import as_json, expand
 from revocab.config.expand import Run
 from revocab.config.schema import Experiment
-from revocab.config.schema.evaluation import Fertility, GenerationTask
+from revocab.config.schema.evaluation import Fertility
+from revocab.evaluation.generation_kind import PromptOptions, find_kind
 from revocab.io import read_json, write_json, write_jsonl, write_text
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -234,17 +235,27 @@ def fake_parallel(root: Path, setting: Fertility) -> None:
         write_csv(root / "fertility" / "parallel.csv", rows)
 
 
-def fake_prompt(task: str, entry: GenerationTask) -> dict:
-    if entry.kind == "translation":
-        shot = {"id": "1", "it": "Il gatto beve | il latte.", "en": "The cat drinks | milk."}
-        query = {"id": "2", "it": "Il cane dorme.", "en": "The dog sleeps."}
-        references = [query[entry.direction[1]]]
-    else:
-        shot = {"id": "1", "context": "Ada vive a Roma.", "question": "Dove vive Ada?"}
-        query = {"id": "2", "context": "Ugo vive a Lodi.", "question": "Dove vive Ugo?"}
-        shot["answers"], query["answers"] = ["a Roma"], ["a Lodi"]
-        references = query["answers"]
+#: A shot and a query, by field.
+TEXTS = {
+    "it": ("Il gatto beve | il latte.", "Il cane dorme."),
+    "en": ("The cat drinks | milk.", "The dog sleeps."),
+    "context": ("Ada vive a Roma.", "Ugo vive a Lodi."),
+    "question": ("Dove vive Ada?", "Dove vive Ugo?"),
+    "answers": (["a Roma"], ["a Lodi"]),
+}
+
+
+def fake_prompt(task: str, entry: PromptOptions) -> dict:
+    kind = find_kind(entry.kind)
+    shot, query = (
+        {
+            "id": str(place + 1),
+            **{f: TEXTS.get(f, "……")[place] for f in kind.fields(entry.direction)},
+        }
+        for place in (0, 1)
+    )
     row = {"id": "2", "kind": entry.kind, "direction": entry.direction}
+    references = kind.right_answers(query, entry.direction)
     return {**row, "shots": [shot], "query": query, "references": references, "prompt": "…"}
 
 

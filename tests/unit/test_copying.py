@@ -94,6 +94,18 @@ def test_the_prompt_asks_for_a_copy(files):
     assert row["references"] == [text] and shot["text"] != text
 
 
+def test_what_is_copied_must_be_said(files):
+    job = PromptJob(task="c", kind="copying", direction=["it"], shots=0, seed=1)
+    with pytest.raises(RevocabError, match=r"'copying': unit: required .*alone: unit\)"):
+        build_prompts(job, [files], [files])
+    job = job.model_copy(update={"option": {"unit": "word", "units": 2}})
+    with pytest.raises(RevocabError) as caught:
+        build_prompts(job, [files], [files])
+    unknown, wrong = caught.value.problems
+    assert unknown.startswith("--option units: kind 'copying' has no such option")
+    assert wrong.startswith("kind 'copying': unit: Input should be 'sentence' or 'paragraph'")
+
+
 def test_nothing_to_copy_is_said(files):
     with pytest.raises(RevocabError, match=r"texts\.jsonl: no paragraph of 40 to 200 words"):
         prompts(files, unit="paragraph")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from revocab.imports import closure, direct, identity, imported_names
+import pytest
+
+from revocab.imports import closure, direct, identity, imported_names, meaning
 
 
 def test_closure_follows_lazy_imports_and_cycles(tmp_path):
@@ -76,3 +78,35 @@ def test_labels_and_colours_are_no_code_but_of_what_shows_them(tmp_path):
     plain, coloured, seeded = found
     assert plain[0] == coloured[0] != seeded[0]
     assert len({plain[1], coloured[1], seeded[1]}) == 3
+
+
+@pytest.mark.parametrize(
+    ("before", "shown", "computed"),
+    [
+        ("Metric('a', label='A', low=0)", "Metric('a', label='B', low=0)", "Metric('a', low=1)"),
+        ("GenerationKind(place=1, shots=2)", "GenerationKind(place=2, caption='x', shots=2)", "0"),
+    ],
+)
+def test_what_readers_see_of_metrics_and_kinds_is_no_code(tmp_path, before, shown, computed):
+    found = []
+    for number, text in enumerate((before, shown, computed)):
+        path = tmp_path / f"{number}.py"
+        path.write_text(text)
+        found.append((meaning(path), meaning(path, True)))
+    assert found[0][0] == found[1][0] != found[2][0]
+    assert len({labelled for _, labelled in found}) == 3
+
+
+def test_a_colour_of_a_language_is_no_code_and_a_word_is(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("from revocab.languages import languages\n")
+    found = []
+    for number, text in enumerate(("colours: [red]", "colours: [blue]", "words: {a: b}")):
+        root = tmp_path / str(number)
+        (root / "revocab/languages").mkdir(parents=True)
+        (root / "revocab/languages/__init__.py").touch()
+        (root / "revocab/languages/it.yaml").write_text(f"name: Italian\n{text}\n")
+        found.append([identity(script, root, shows=one) for one in (False, True)])
+    red, blue, worded = found
+    assert red[0] == blue[0] != worded[0]
+    assert len({red[1], blue[1], worded[1]}) == 3

@@ -69,6 +69,13 @@ def test_question_prompt_reads_as_table_9_on_single_lines(files):
     assert row["references"] == ["riga 2", "un'altra"]
 
 
+def test_questions_are_asked_in_the_languages_words(files):
+    passages = [files / "passages.jsonl"]
+    job = PromptJob(task="q", kind="question_answering", direction=["ru"], shots=0, seed=1)
+    row = build_prompts(job, passages, passages)[1]
+    assert row["prompt"] == "Контекст: Riga uno. Riga 1.\nВопрос: Quale riga è 1?\nОтвет:"
+
+
 def test_shots_repeat_exactly_and_differ_between_items_tasks_and_seeds(files):
     rows = translations(files)
     assert rows == translations(files)
@@ -126,9 +133,16 @@ def test_squad_answers_as_the_hub_has_them(files):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
+        (
+            {"direction": ["en", "fr"]},
+            r"--direction en fr: translation: .*fr\.yaml lacks the words translate \(.*: ar, bg, ",
+        ),
         ({"direction": ["en"]}, "kind 'translation': direction: List should have at least 2"),
         ({"direction": ["en", "en"]}, "direction: a translation is from one language into another"),
-        ({"option": {"unit": "sentence"}}, "--option unit: kind 'translation' has no such option"),
+        (
+            {"option": {"unit": "sentence"}},
+            "--option unit: kind 'translation' has no such option .*alone: none",
+        ),
         ({"shots": 30}, "only 20 other"),
     ],
 )

@@ -120,6 +120,8 @@ def usable_rows(
     a field altogether, or if no row is left.
     """
     rows = kind.rows(rows, options, where)
+    if not rows:
+        raise RevocabError(f"{where}: no row is left for a task of kind {kind.name!r}")
     fields = kind.fields(options.direction)
     for row in rows:
         missing = [name for name in fields if name not in row]
