@@ -299,6 +299,8 @@ def test_local_tasks_fit_the_data_folder(repository, monkeypatch, shared_folder)
     experiment = validate({**merged(values, more), "data_root": str(shared_folder)})
     languages = {task.language for task in experiment.evaluation.multiple_choice.tasks.values()}
     assert {"it", "en", "ar", "ru", "sw"} <= languages
+    directions = [one.direction for one in experiment.evaluation.generation.tasks.values()]
+    assert ["ru", "it"] in directions and ["en", "el"] in directions
 
 
 def test_extra_tables_are_checked(demo):

@@ -176,6 +176,18 @@ def test_flores_and_squad_it(shared_folder):
     rows = build_prompts(job, pool, test)
     assert len(rows) == len((flores / "devtest.ita_Latn.txt").read_text("utf-8").split("\n")) - 1
     assert all(row["prompt"].count("\n\n") == 5 for row in rows)
+    pool, test = (
+        [flores / f"{part}.rus_Cyrl.txt", flores / f"{part}.arb_Arab.txt"]
+        for part in ("dev", "devtest")
+    )
+    lines = {"kind": "lines", "languages": ["ru", "ar"]}
+    job = PromptJob(
+        task="flores_ru_ar", kind="translation", direction=["ru", "ar"], shots=5, seed=17, limit=9,
+        pool=lines, test=lines,
+    )  # fmt: skip
+    rows = build_prompts(job, pool, test)
+    assert len(rows) == 9
+    assert all(row["prompt"].startswith("ترجم من الروسية إلى العربية\nText: ") for row in rows)
     squad = data / "qa" / "squad_it"
     job = PromptJob(
         task="squad_it", kind="question_answering", direction=["it"], shots=2, seed=17, limit=300,

@@ -27,7 +27,7 @@ SHIPPED = {
     ("paper", "tasks-vocadt"): {"build_task": 12 + 27},
     ("one-gpu",): {"fetch_model": 2, "adapt_model": 5, "intersect_vocabularies": 1},
     ("local-data",): {"pretrain_stand_in": 2, "measure_scale": 1},
-    ("local-data", "tasks-local"): {"pretrain_stand_in": 2, "measure_scale": 1},
+    ("local-data", "tasks-local"): {"build_prompts": 3 + 4, "measure_scale": 1},
 }  # fmt: skip
 
 
