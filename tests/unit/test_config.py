@@ -342,7 +342,7 @@ def test_a_language_without_the_words_of_a_prompt(demo):
     assert "languages/fr.yaml lacks the words translate (" in from_english
     assert "needs: ar, bg, el, en, et, ht, id, it, kk, ko, ru, sw, uk); add them" in from_english
     assert "languages/it.yaml lacks the words from_fr (" in from_french
-    assert from_french.endswith("; add them, or to fr.yaml as 'called: {it: …}'")
+    assert from_french.endswith("; add them to that file, or to fr.yaml as 'called: {it: …}'")
     assert xcopa.startswith("evaluation.multiple_choice.tasks.xcopa_ru: config/tasks/xcopa.yaml: ")
     assert "ru.yaml lacks the words cause, effect (" in xcopa and "et, ht, id, it, sw)" in xcopa
 
