@@ -28,7 +28,8 @@ from revocab.evaluation.generate import generate_checkpoints
 from revocab.evaluation.multiple_choice import score_checkpoints
 from revocab.evaluation.options import Generating, Scoring
 from revocab.evaluation.prompts import prompt_row
-from revocab.evaluation.records import code_hash, version
+from revocab.evaluation.records import version
+from revocab.imports import direct
 from revocab.io import read_json, read_jsonl, write_json, write_jsonl
 
 #: Run with a copy of the package that has one file more: what needs no model first, then commands.
@@ -130,6 +131,9 @@ def test_every_engine_is_in_the_file_of_its_name(repository):
     folder = repository / "src/revocab/evaluation/engines"
     assert {*engines()} == {path.stem for path in folder.glob("*.py")} - {"__init__"}
     assert {*engines()} >= {"transformers", "vllm"}
+    for one in engines():  # else a change of one would be none of another's
+        imported = direct(folder / f"{one}.py", repository / "src")
+        assert not {path.name for path in imported if path.parent == folder} - {"__init__.py"}
     assert list(engines_for("multiple_choice")) == ["hf", "vllm"]
     assert list(engines_for("generation")) == list(engines_for("efficiency")) == list(engines())
 
@@ -182,26 +186,41 @@ def test_auto_never_takes_an_engine_that_says_nothing_of_it(monkeypatch):
     assert "aaa" not in engines_for("efficiency")
 
 
+#: Prints what the text of each engine is made from.
+HASHES = """
+from pathlib import Path
+
+from revocab.evaluation.engine import engines
+from revocab.evaluation.generate import Finished
+from revocab.evaluation.options import Generating
+
+for name in ("transformers", "vllm"):
+    print(Finished(Path("nowhere"), engines()[name], Generating()).shared["code"])
+"""
+
+
 def test_records_know_the_code_of_their_engine_and_no_other(place):
-    """Another engine's file makes no score again; a change of one's own does."""
-    code = "from revocab.evaluation.records import code_hash; print(*map(code_hash, {}))"
+    """Another engine's file makes no text again; a change of one's own does."""
 
     def hashes() -> list[str]:
-        line = [sys.executable, "-c", code.format(["transformers", "vllm"])]
-        env = {**os.environ, "PYTHONPATH": str(place / "src")}
-        return subprocess.run(
-            line, env=env, capture_output=True, text=True, check=True
-        ).stdout.split()
+        done = subprocess.run(
+            [sys.executable, "-c", HASHES],
+            env={**os.environ, "PYTHONPATH": str(place / "src")},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.splitlines()
 
     folder = place / "src/revocab/evaluation/engines"
     before = hashes()
-    (folder / "other.py").write_text("ENGINE = 1\n", encoding="utf-8")
+    file = folder / "vllm.py"
+    content = file.read_text(encoding="utf-8")
+    (folder / "other.py").write_text(content.replace('name="vllm"', 'name="other"', 1), "utf-8")
     assert hashes() == before != before[::-1]
-    with (folder / "vllm.py").open("a", encoding="utf-8") as file:
-        file.write("CPU_SEQUENCES = 33\n")
+    file.write_text(content + "CPU_SEQUENCES = 33\n", encoding="utf-8")
     after = hashes()
     assert after[0] == before[0] and after[1] != before[1]
-    assert code_hash("transformers") == before[0]
 
 
 def test_a_version_is_found_under_the_name_of_what_is_imported():

@@ -103,6 +103,11 @@ class Engine:
     #: What ``evaluation.multiple_choice`` and its tables call it; None: by its name.
     harness_name: str | None = None
 
+    @property
+    def module(self) -> str:
+        """Return the name of the module that defines it."""
+        return f"revocab.evaluation.engines.{self.name}"
+
     def called(self, part: Part) -> str:
         """Return the name by which experiment files and tables know it in a part."""
         return self.harness_name or self.name if part == "multiple_choice" else self.name

@@ -19,7 +19,7 @@ from revocab.evaluation.engine import Engine, choose_engine
 from revocab.evaluation.metrics import task_scores
 from revocab.evaluation.options import Generating
 from revocab.evaluation.prompts import render
-from revocab.evaluation.records import code_hash, model_hash, versions
+from revocab.evaluation.records import code_hash, model_hash, module_hash, versions
 from revocab.evaluation.resampling import SCORE_COLUMNS
 from revocab.io import read_json, read_jsonl, sha256, write_csv, write_json, write_jsonl
 from revocab.models.folder import check_model_folder
@@ -213,7 +213,7 @@ class Finished:
             "engine": engine.name,
             "max_new_tokens": options.max_new_tokens,
             "context_length": options.context_length,
-            "code": code_hash(engine.name),
+            "code": [code_hash(), module_hash(engine.module)],
             "libraries": versions(*engine.libraries),
         }
         self.outputs: dict[str, Any] = read_json(self.path) if self.path.is_file() else {}

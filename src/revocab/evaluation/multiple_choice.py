@@ -20,7 +20,7 @@ from revocab.evaluation.checkpoint import (
 from revocab.evaluation.engine import ChoiceModel, engine_called
 from revocab.evaluation.harness_model import load_model
 from revocab.evaluation.options import Scoring, ScoringOptions
-from revocab.evaluation.records import Records, code_hash, model_hash, versions
+from revocab.evaluation.records import Records, code_hash, model_hash, module_hash, versions
 from revocab.evaluation.resampling import SCORE_COLUMNS, Items, bootstrap, mean_items
 from revocab.evaluation.tasks import read_yaml
 from revocab.io import sha256, write_csv, write_jsonl
@@ -294,7 +294,7 @@ class Made:
         engine = engine_called(options.engine, "multiple_choice")
         self.shared = {
             **options.model_dump(include=set(ScoringOptions.model_fields)),
-            "code": code_hash(engine.name),
+            "code": [code_hash(), module_hash(engine.module)],
             "libraries": versions(
                 "lm_eval", "datasets", "torch", "transformers", *engine.libraries
             ),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError
-from revocab.imports import closure, meaning
+from revocab.imports import meaning
 from revocab.io import read_json, sha256, write_json
 from revocab.models.folder import OWN_FILES
 
@@ -98,21 +98,15 @@ def _file_hash(path: Path, size: int, changed: int) -> str:
 
 
 @cache
-def code_hash(engine: str) -> str:
-    """Return a hash of what the modules of the evaluation do: not of their words.
+def code_hash() -> str:
+    """Return a hash of what the modules of the evaluation do: not of their words."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return digest({path.name: hashlib.sha256(meaning(path).encode()).hexdigest() for path in files})
 
-    Of ``engines/`` only the file of the named engine counts, with what it imports.
-    """
-    folder = Path(__file__).parent
-    modules = {*folder.rglob("*.py")}
-    own = {*closure(folder / "engines" / f"{engine}.py", folder.parents[1])}
-    files = modules - {*folder.glob("engines/*.py")} | modules & own
-    return digest(
-        {
-            path.relative_to(folder).as_posix(): hashlib.sha256(meaning(path).encode()).hexdigest()
-            for path in sorted(files)
-        }
-    )
+
+def module_hash(module: str) -> str:
+    """Return a hash of what one imported module does: of a thing that is found and not named."""
+    return hashlib.sha256(meaning(Path(sys.modules[module].__file__)).encode()).hexdigest()
 
 
 def versions(*packages: str) -> dict[str, str | None]:
