@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -136,6 +137,13 @@ def test_every_engine_is_in_the_file_of_its_name(repository):
         assert not {path.name for path in imported if path.parent == folder} - {"__init__.py"}
     assert list(engines_for("multiple_choice")) == ["hf", "vllm"]
     assert list(engines_for("generation")) == list(engines_for("efficiency")) == list(engines())
+
+
+def test_rules_that_run_an_engine_depend_on_engines_files(repository):
+    rules = "".join(path.read_text() for path in (repository / "workflow/rules").glob("*.smk"))
+    for script in ("generate_text", "score_multiple_choice", "measure_efficiency"):
+        (found,) = re.findall(rf'code\("{script}"(.*)\)', rules)
+        assert '"evaluation/engines"' in found, script
 
 
 def test_nothing_else_names_an_engine(repository):

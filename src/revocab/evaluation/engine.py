@@ -151,7 +151,7 @@ def choose_engine(name: str, part: Part) -> Engine:
     if name != AUTO:
         engine = engine_called(name, part)
         if engine.environment is not None:
-            engine.environment.require("--engine", _everywhere(part))
+            engine.environment.require("--engine", name, _everywhere(part))
         return engine
     device = choose_device("auto")
     liked = sorted(engines_for(part).values(), key=lambda one: -one.preference(device))

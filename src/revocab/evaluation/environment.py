@@ -37,7 +37,7 @@ class Environment:
     @property
     def variable(self) -> str:
         """Return the variable that names another interpreter."""
-        return f"REVOCAB_{self.name.upper()}_PYTHON"
+        return f"REVOCAB_{self.name.upper().replace('-', '_')}_PYTHON"
 
     def python(self, key: str, others: Sequence[str]) -> str:
         """Return the interpreter: the one that the variable names, the installed one, or this one.
@@ -57,7 +57,7 @@ class Environment:
         if find_spec(self.module):
             return sys.executable
         raise RevocabError(
-            f"{key}: {self.name} needs its own environment, and {self.path} is not there; run "
+            f"{key}: {self.module} needs its own environment, and {self.path} is not there; run "
             f"{self.install!r}, name an interpreter in {self.variable}, use --sdm conda, or set "
             f"{key}: {' or '.join(others)}"
         )
@@ -72,15 +72,15 @@ class Environment:
             return error
         return None
 
-    def require(self, flag: str, others: Sequence[str]) -> None:
+    def require(self, flag: str, value: str, others: Sequence[str]) -> None:
         """Raise :class:`RevocabError` unless the module imports here.
 
-        ``flag`` is what asks for it on the command line, ``others`` what it may name instead.
+        ``flag`` with ``value`` asks for it on the command line, ``others`` are its other values.
         """
         error = self.import_error()
         if error is not None:
             raise RevocabError(
-                f"{flag} {self.name}: it cannot be imported by {Path(sys.executable).name} "
+                f"{flag} {value}: it cannot be imported by {Path(sys.executable).name} "
                 f"({error}); make its environment with {self.install!r} and run this script with "
                 f"its Python ({self.docs}), or use {flag} {' or '.join(others)}"
             )
