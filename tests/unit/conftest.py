@@ -11,7 +11,7 @@ import hub_server
 import pytest
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
-from revocab.evaluation import vllm_environment
+from revocab.evaluation.engine import engines
 
 
 @pytest.fixture(scope="session")
@@ -36,10 +36,10 @@ def hub(root):
 @pytest.fixture(scope="session")
 def vllm_interpreter(repository) -> str:
     """The interpreter that has vLLM; skips where there is none."""
-    variable = vllm_environment.VARIABLE
-    named = os.environ.get(variable) or str(repository / vllm_environment.ENVIRONMENT)
+    environment = engines()["vllm"].environment
+    named = os.environ.get(environment.variable) or str(repository / environment.path)
     if not Path(named).is_file():
-        pytest.skip(f"no environment with vLLM: 'make vllm' or set {variable}")
+        pytest.skip(f"no environment with vLLM: 'make vllm' or set {environment.variable}")
     return named
 
 

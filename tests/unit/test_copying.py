@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from revocab.errors import RevocabError
-from revocab.evaluation.engines import TransformersEngine
+from revocab.evaluation.checkpoint import Checkpoint
+from revocab.evaluation.decoding import Output
+from revocab.evaluation.engines.transformers import TransformersGenerator
 from revocab.evaluation.generate import generate_task
 from revocab.evaluation.generation_kinds.copying import common_length, sentences, units
 from revocab.evaluation.options import Generating
@@ -111,14 +113,12 @@ def test_nothing_to_copy_is_said(files):
         prompts(files, unit="paragraph")
 
 
-class Parrot(TransformersEngine):
+class Parrot(TransformersGenerator):
     """An engine that writes the text it was given, cut after ``keep`` tokens."""
 
     keep = 10**6
 
     def generate(self, prompts, max_new_tokens):
-        from revocab.evaluation.engines import Output
-
         made = []
         for prompt in prompts:
             text = self.tokenizer.decode(prompt).rsplit("Testo: ", 1)[1].split("\nCopia:")[0]
@@ -129,7 +129,7 @@ class Parrot(TransformersEngine):
 
 def test_a_perfect_copy_and_a_short_one(files, tmp_path):
     folder = write_model(tmp_path / "model", context_length=512)
-    engine = Parrot(folder, batch_size=4, device="cpu", dtype="float32")
+    engine = Parrot(Checkpoint(folder, "cpu", "float32", 4), 512)
     options = Generating(max_new_tokens=64, context_length=512)
     made = generate_task(engine, prompts(files), options)
     values = {one.metric: one.value for one in task_scores("copying", ["it"], made)}
@@ -143,6 +143,6 @@ def test_a_perfect_copy_and_a_short_one(files, tmp_path):
 
 def test_no_prompt_fits(files, tmp_path):
     folder = write_model(tmp_path / "model", context_length=32)
-    engine = Parrot(folder, batch_size=4, device="cpu", dtype="float32")
+    engine = Parrot(Checkpoint(folder, "cpu", "float32", 4), 512)
     with pytest.raises(RevocabError, match="no prompt of this task fits"):
         generate_task(engine, prompts(files), Generating(max_new_tokens=28, context_length=512))

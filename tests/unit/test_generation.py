@@ -11,8 +11,10 @@ import pytest
 from evaluation_toys import write_model
 
 from revocab.errors import RevocabError
-from revocab.evaluation import engines, generate
-from revocab.evaluation.engines import BlankLine, TransformersEngine, cut
+from revocab.evaluation import engine, generate
+from revocab.evaluation.checkpoint import Checkpoint
+from revocab.evaluation.decoding import cut
+from revocab.evaluation.engines.transformers import BlankLine, TransformersGenerator
 from revocab.evaluation.generate import generate_checkpoints, generate_task
 from revocab.evaluation.options import Generating
 from revocab.evaluation.prompts import prompt_row
@@ -54,7 +56,7 @@ def prompts(tmp_path):
 
 
 def load(folder, batch_size=4):
-    return TransformersEngine(folder, batch_size=batch_size, device="cpu", dtype="float32")
+    return TransformersGenerator(Checkpoint(folder, "cpu", "float32", batch_size), 256)
 
 
 def greedy_text(folder, prompt, max_new_tokens):
@@ -248,14 +250,17 @@ def test_bad_arguments_are_all_listed(models, tmp_path):
 
 
 def test_vllm_is_chosen_where_it_imports_and_a_gpu_is_there(monkeypatch):
+    def chosen(name, part="generation"):
+        return engine.choose_engine(name, part).name
+
     monkeypatch.setitem(sys.modules, "vllm", types.ModuleType("vllm"))
-    monkeypatch.setattr(engines, "choose_device", lambda name: "cpu")
-    assert engines.choose_engine("auto") == "transformers"
-    assert engines.choose_engine("vllm") == "vllm"
-    monkeypatch.setattr(engines, "choose_device", lambda name: "cuda")
-    assert engines.choose_engine("auto") == "vllm"
-    assert engines.choose_engine("transformers") == "transformers"
+    monkeypatch.setattr(engine, "choose_device", lambda name: "cpu")
+    assert chosen("auto") == "transformers"
+    assert chosen("vllm") == "vllm"
+    monkeypatch.setattr(engine, "choose_device", lambda name: "cuda")
+    assert chosen("auto") == chosen("auto", "efficiency") == "vllm"
+    assert chosen("transformers") == chosen("hf", "multiple_choice") == "transformers"
     monkeypatch.setitem(sys.modules, "vllm", None)  # what an import that fails looks like
-    assert engines.choose_engine("auto") == "transformers"
+    assert chosen("auto") == "transformers"
     with pytest.raises(RevocabError, match="--engine vllm: it cannot be imported"):
-        engines.choose_engine("vllm")
+        chosen("vllm")

@@ -57,7 +57,7 @@ def test_every_import_of_ours_names_a_module_that_exists(repository, tmp_path):
 def test_imports_of_the_evaluation_go_one_way(repository):
     """No module stands on itself, lazy imports included."""
     root = repository / "src"
-    modules = {*(root / "revocab" / "evaluation").glob("*.py")}
+    modules = {*(root / "revocab" / "evaluation").rglob("*.py")}
     while free := {path for path in modules if not (modules - {path}) & {*direct(path, root)}}:
         modules -= free
     assert not {path.name for path in modules}

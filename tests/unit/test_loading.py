@@ -15,8 +15,10 @@ from toy_folders import shard
 
 from revocab.errors import RevocabError
 from revocab.evaluation import efficiency, generate, harness, multiple_choice
+from revocab.evaluation.checkpoint import Checkpoint
+from revocab.evaluation.engines import vllm
 from revocab.evaluation.options import Generating, Scoring, Timing
-from revocab.evaluation.overflow import cause, refuse_outputs
+from revocab.evaluation.overflow import cause
 from revocab.evaluation.prompts import prompt_row
 from revocab.folder_claim import CLAIM
 from revocab.initialise.adapted_model import initialise_model
@@ -85,21 +87,19 @@ def test_a_damaged_model_is_refused(place, tmp_path, use, damage):
     assert {one.name for one in out.glob("*")} <= {CLAIM}, "more than a claim was written"
 
 
-@pytest.mark.parametrize("engine", ["text", "choices"])
+@pytest.mark.parametrize("part", ["generation", "multiple_choice", "efficiency"])
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_vllm_is_given_no_damaged_model(place, tmp_path, monkeypatch, engine, damage):
+def test_vllm_is_given_no_damaged_model(place, tmp_path, monkeypatch, part, damage):
     monkeypatch.setitem(sys.modules, "vllm", types.ModuleType("vllm"))  # nothing in it is called
     change, words = DAMAGES[damage]
     folder = damaged(place.sound, tmp_path / "model", change)
     with pytest.raises(RevocabError) as caught:
-        if engine == "text":
-            from revocab.evaluation.vllm_engine import VllmEngine
-
-            VllmEngine(folder, device="cpu", dtype="float32", longest=64)
+        checkpoint = Checkpoint(folder, "cpu", "float32", 4)
+        if part == "multiple_choice":
+            options = {"token_cache": {}, "share_contexts": False, "long_prompts": "error"}
+            vllm.ENGINE.multiple_choice(checkpoint, **options)
         else:
-            from revocab.evaluation.vllm_choices import load_vllm
-
-            load_vllm(folder, device="cpu", dtype="float32", long_prompts="error")
+            getattr(vllm.ENGINE, part)(checkpoint, 64)
     assert words in str(caught.value)
 
 
@@ -298,9 +298,9 @@ def test_vllm_outputs_that_overflow_are_refused():
     def result(total):
         return types.SimpleNamespace(outputs=[types.SimpleNamespace(cumulative_logprob=total)])
 
-    refuse_outputs([result(-3.5), result(None)], str, "float16")
+    vllm.refuse_outputs([result(-3.5), result(None)], str, "float16")
     with pytest.raises(RevocabError, match=r"logits after 1 are .* dtype float16; use"):
-        refuse_outputs([result(-3.5), result(float("nan"))], str, "float16")
+        vllm.refuse_outputs([result(-3.5), result(float("nan"))], str, "float16")
 
 
 @pytest.mark.parametrize(

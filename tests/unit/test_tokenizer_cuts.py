@@ -10,8 +10,9 @@ import pytest
 from evaluation_toys import IT_ROWS, write_model, write_task
 
 from revocab.evaluation import efficiency, harness, multiple_choice
-from revocab.evaluation.checkpoint import tokenizer_fingerprint
-from revocab.evaluation.engines import TransformersEngine
+from revocab.evaluation.checkpoint import Checkpoint, tokenizer_fingerprint
+from revocab.evaluation.engines import transformers
+from revocab.evaluation.harness_model import load_model
 from revocab.evaluation.options import Scoring, Timing
 from revocab.fertility.measure import Text, measure_fertility
 from revocab.io import read_json, write_json, write_jsonl
@@ -74,7 +75,7 @@ def test_packing_takes_whole_documents(plain, cutting):
 
 def test_prompts_and_texts_are_whole(plain, cutting):
     ours, theirs = (
-        TransformersEngine(folder, batch_size=2, device="cpu", dtype="float32")
+        transformers.TransformersGenerator(Checkpoint(folder, "cpu", "float32", 2), 256)
         for folder in (cutting, plain)
     )
     for text in SENTENCES:
@@ -96,18 +97,16 @@ def test_scores_are_those_of_the_plain_tokenizer(plain, cutting, tmp_path, repos
 
 
 def test_the_harness_scores_with_the_tokenizer_of_the_one_place(plain, monkeypatch):
-    from revocab.evaluation import harness_model
-
     made = load_tokenizer(plain)
-    monkeypatch.setattr(harness_model, "load_tokenizer", lambda folder: made)
-    loaded = harness_model.load_model(
+    monkeypatch.setattr(transformers, "load_tokenizer", lambda folder: made)
+    loaded = load_model(
         plain, batch_size=2, device="cpu", dtype="float32", token_cache={}, share_contexts=True
     )
     assert loaded.tokenizer is made
 
 
 def test_vllm_scores_with_the_tokenizer_of_the_one_place(plain, cutting, monkeypatch):
-    from revocab.evaluation import vllm_choices
+    from revocab.evaluation.engines import vllm
 
     class Harness:
         """What of the harness's class is used."""
@@ -120,9 +119,12 @@ def test_vllm_scores_with_the_tokenizer_of_the_one_place(plain, cutting, monkeyp
             self.tokenizer = AutoTokenizer.from_pretrained(cutting)
 
     monkeypatch.setitem(sys.modules, "vllm", types.ModuleType("vllm"))
-    monkeypatch.setattr(vllm_choices, "harness_class", lambda: Harness)
-    monkeypatch.setattr(vllm_choices, "start_settings", lambda *_: {})
-    loaded = vllm_choices.load_vllm(cutting, device="cpu", dtype="float32", long_prompts="error")
+    monkeypatch.setattr(vllm, "harness_class", lambda: Harness)
+    monkeypatch.setattr(vllm, "start_settings", lambda *_: {})
+    loaded = load_model(
+        cutting, batch_size=2, device="cpu", dtype="float32", token_cache={}, share_contexts=True,
+        engine="vllm",
+    )  # fmt: skip
     expected = load_tokenizer(plain).backend_tokenizer.encode_batch(SENTENCES)
     received = loaded.tokenizer.backend_tokenizer.encode_batch(SENTENCES)
     assert [one.ids for one in received] == [one.ids for one in expected]

@@ -13,8 +13,11 @@ from evaluation_toys import write_model
 from transformers import LlamaConfig
 
 from revocab.errors import RevocabError
-from revocab.evaluation import vllm_environment, vllm_start
+from revocab.evaluation import environment
+from revocab.evaluation.engine import interpreter
 from revocab.evaluation.engine_agreement import compare_outputs
+from revocab.evaluation.engines import vllm as vllm_start
+from revocab.evaluation.engines.vllm import ENGINE
 from revocab.evaluation.prompts import prompt_row
 from revocab.io import read_json, read_jsonl, write_json, write_jsonl
 from revocab.models.parameters import Architecture
@@ -25,20 +28,21 @@ KEY = "evaluation.multiple_choice.engine"
 
 def test_the_environment_is_named_made_or_missed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv(vllm_environment.VARIABLE, raising=False)
-    monkeypatch.setattr(vllm_environment, "find_spec", lambda name: None)
+    place = ENGINE.environment
+    monkeypatch.delenv(place.variable, raising=False)
+    monkeypatch.setattr(environment, "find_spec", lambda name: None)
     with pytest.raises(RevocabError, match=f"{KEY}: vllm .* run 'make vllm', .* or set {KEY}: hf"):
-        vllm_environment.vllm_python(KEY, "hf")
-    monkeypatch.setattr(vllm_environment, "find_spec", lambda name: object())
-    assert vllm_environment.vllm_python(KEY, "hf") == sys.executable
-    vllm_environment.ENVIRONMENT.parent.mkdir(parents=True)
-    vllm_environment.ENVIRONMENT.touch()
-    assert vllm_environment.vllm_python(KEY, "hf") == str(vllm_environment.ENVIRONMENT)
-    monkeypatch.setenv(vllm_environment.VARIABLE, sys.executable)
-    assert vllm_environment.vllm_python(KEY, "hf") == sys.executable
-    monkeypatch.setenv(vllm_environment.VARIABLE, "nowhere/python")
+        interpreter("vllm", "multiple_choice", "here")
+    monkeypatch.setattr(environment, "find_spec", lambda name: object())
+    assert interpreter("vllm", "multiple_choice", "here") == sys.executable
+    place.path.parent.mkdir(parents=True)
+    place.path.touch()
+    assert interpreter("vllm", "multiple_choice", "here") == str(place.path)
+    monkeypatch.setenv(place.variable, sys.executable)
+    assert interpreter("vllm", "multiple_choice", "here") == sys.executable
+    monkeypatch.setenv(place.variable, "nowhere/python")
     with pytest.raises(RevocabError, match="REVOCAB_VLLM_PYTHON: 'nowhere/python'"):
-        vllm_environment.vllm_python(KEY, "hf")
+        interpreter("vllm", "multiple_choice", "here")
 
 
 def test_a_cpu_holds_the_cache_of_its_sequences_and_no_more(monkeypatch):

@@ -78,10 +78,10 @@ rule measure_efficiency:
     log:
         f"{RESULTS}/logs/measure_efficiency/{{run}}.log",
     conda:
-        engine_environment(GENERATION.engine)
+        engine_environment("generation")
     threads: workflow.cores or 1
     params:
-        code=code("measure_efficiency"),
+        code=code("measure_efficiency", "evaluation/engines"),
         python=not_recorded(GENERATION_PYTHON),
         job=job("measure_efficiency"),
         machine=machine("device", "dtype"),

@@ -9,7 +9,7 @@ from snakemake.settings.types import DeploymentMethod
 
 from revocab.config import validate
 from revocab.errors import RevocabError
-from revocab.evaluation.vllm_environment import vllm_python
+from revocab.evaluation.engine import environment_of, interpreter
 from revocab.imports import identity
 from revocab.plan import Plan
 
@@ -35,23 +35,21 @@ GENERATION = EXPERIMENT.evaluation.generation
 CHOICES = EXPERIMENT.evaluation.multiple_choice
 
 
-def engine_python(engine, key, other):
-    """Return the interpreter of rules that run ``engine``: vLLM's own where it is vllm.
-
-    ``key`` is where the experiment names it, ``other`` what it may name instead.
-    """
-    if engine != "vllm" or USES_CONDA:
+def engine_python(part):
+    """Return the interpreter of rules that run the engine of a part of the evaluation."""
+    if USES_CONDA:
         return PYTHON
     try:
-        return vllm_python(key, other)
+        return interpreter(getattr(EXPERIMENT.evaluation, part).engine, part, PYTHON)
     except RevocabError as error:
         print(error.render(), file=sys.stderr)
         sys.exit(1)
 
 
-def engine_environment(engine):
-    """Return the conda environment of rules that run ``engine``, as rule files name it."""
-    return f"../../envs/{'vllm' if engine == 'vllm' else 'core'}.yaml"
+def engine_environment(part):
+    """Return the conda environment of rules that run the engine of a part of the evaluation."""
+    own = environment_of(getattr(EXPERIMENT.evaluation, part).engine, part)
+    return f"../../envs/{own.name if own else 'core'}.yaml"
 
 
 def comet_python():
@@ -60,8 +58,8 @@ def comet_python():
     return path if Path(path).exists() and not USES_CONDA else PYTHON
 
 
-CHOICES_PYTHON = engine_python(CHOICES.engine, "evaluation.multiple_choice.engine", "hf")
-GENERATION_PYTHON = engine_python(GENERATION.engine, "evaluation.generation.engine", "transformers")
+CHOICES_PYTHON = engine_python("multiple_choice")
+GENERATION_PYTHON = engine_python("generation")
 COMET_PYTHON = comet_python()
 
 

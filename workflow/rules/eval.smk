@@ -29,9 +29,9 @@ rule score_multiple_choice:
     log:
         f"{RESULTS}/logs/score_multiple_choice/{{run}}.log",
     conda:
-        engine_environment(CHOICES.engine)
+        engine_environment("multiple_choice")
     params:
-        code=code("score_multiple_choice"),
+        code=code("score_multiple_choice", "evaluation/engines"),
         python=not_recorded(CHOICES_PYTHON),
         job=job("score_multiple_choice"),
         machine=machine("device", "dtype", "batch_size"),

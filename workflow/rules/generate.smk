@@ -30,9 +30,9 @@ rule generate_text:
     log:
         f"{RESULTS}/logs/generate_text/{{run}}.log",
     conda:
-        engine_environment(GENERATION.engine)
+        engine_environment("generation")
     params:
-        code=code("generate_text", GENERATION_KINDS),
+        code=code("generate_text", GENERATION_KINDS, "evaluation/engines"),
         python=not_recorded(GENERATION_PYTHON),
         job=job("generate_text"),
         # Which reason stands in COMET's empty rows; the text and its other scores are the same.

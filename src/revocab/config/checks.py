@@ -20,6 +20,7 @@ from revocab.config.schema import Experiment, RunGroup, Source
 from revocab.corpora.source import matching
 from revocab.demoworld.file_names import WORLD_PARTS
 from revocab.errors import RevocabError
+from revocab.evaluation.engine import AUTO, engines_for
 from revocab.initialise.method import methods
 from revocab.report.kind import figure_kinds, table_kinds
 from revocab.report.references import wrong_steps
@@ -213,6 +214,16 @@ def check_generation_steps(experiment: Experiment) -> Iterator[str]:
         yield from wrong_steps(experiment, "evaluation.generation.steps", group, steps)
 
 
+def check_engines(experiment: Experiment) -> Iterator[str]:
+    """Yield a problem if the engine of generation cannot be timed, and speed is measured."""
+    engine, timed = experiment.evaluation.generation.engine, (AUTO, *engines_for("efficiency"))
+    if experiment.evaluation.efficiency and engine not in timed:
+        yield (
+            f"evaluation.generation.engine: {engine!r} cannot measure evaluation.efficiency; use "
+            f"{' or '.join(timed)}, or leave out evaluation.efficiency and its tables"
+        )
+
+
 def check_tables_and_figures(experiment: Experiment) -> Iterator[str]:
     """Yield what every table and figure lacks; its kind knows."""
     for section, kinds in (("tables", table_kinds()), ("figures", figure_kinds())):
@@ -312,6 +323,7 @@ def all_problems(experiment: Experiment, tasks_folder: Path) -> list[str]:
         check_recipes,
         check_lengths,
         check_generation_steps,
+        check_engines,
         check_tables_and_figures,
         check_parallel,
         check_unread,

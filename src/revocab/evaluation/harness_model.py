@@ -1,13 +1,14 @@
-"""The harness's model of one checkpoint, on transformers or on vLLM."""
+"""The harness's model of one checkpoint, on any engine."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
+from revocab.evaluation.checkpoint import Checkpoint
+from revocab.evaluation.engine import ChoiceModel, choose_engine
 from revocab.models.folder import check_model_folder
-from revocab.models.load import load_causal_lm, loading
-from revocab.tokenizers.load import load_tokenizer
+from revocab.models.load import loading
 
 
 def load_model(
@@ -18,28 +19,21 @@ def load_model(
     dtype: str,
     token_cache: dict[tuple[str, bool | None], list[int]],
     share_contexts: bool,
-    long_prompts: str = "cut",
+    long_prompts: Literal["error", "cut"] = "cut",
     engine: str = "hf",
-) -> Any:
+) -> ChoiceModel:
     """Return the harness's model for one checkpoint.
 
     ``token_cache`` holds the token ids of texts and may be passed on to further checkpoints with
-    the same tokenizer. vLLM batches, shares contexts and keeps token ids by itself. Raises
-    :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses.
+    the same tokenizer. An engine may batch, share contexts and keep token ids by itself. Raises
+    :class:`RevocabError` for an engine that there is not or that does not import here, and for what
+    :func:`revocab.models.load.check_model` refuses.
     """
     check_model_folder(folder)
-    if engine == "vllm":
-        from revocab.evaluation.vllm_choices import load_vllm
-
-        with loading(folder):
-            return load_vllm(folder, device=device, dtype=dtype, long_prompts=long_prompts)
-    from revocab.evaluation.shared_contexts import SharedContextLM
-
+    chosen = choose_engine(engine, "multiple_choice")
     with loading(folder):
-        return SharedContextLM(
-            pretrained=load_causal_lm(folder, dtype=dtype, device=device),
-            tokenizer=load_tokenizer(Path(folder)),
-            batch_size=batch_size,
+        return chosen.multiple_choice(
+            Checkpoint(Path(folder), device, dtype, batch_size),
             token_cache=token_cache,
             share_contexts=share_contexts,
             long_prompts=long_prompts,

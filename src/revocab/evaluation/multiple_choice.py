@@ -17,10 +17,11 @@ from revocab.evaluation.checkpoint import (
     choose_dtype,
     tokenizer_fingerprint,
 )
+from revocab.evaluation.engine import ChoiceModel, engine_called
 from revocab.evaluation.harness_model import load_model
 from revocab.evaluation.metric import CHOICE_METRICS
 from revocab.evaluation.options import Scoring, ScoringOptions
-from revocab.evaluation.records import Records, code_hash, model_hash, versions
+from revocab.evaluation.records import Records, code_hash, model_hash, module_hash, versions
 from revocab.evaluation.resampling import SCORE_COLUMNS, Items, bootstrap, mean_items
 from revocab.evaluation.tasks import read_yaml
 from revocab.io import sha256, write_csv, write_jsonl
@@ -129,7 +130,7 @@ class Scorer:
             self._tasks = harness.load_tasks(self.paths.values(), self.options.shots)
         return self._tasks
 
-    def load(self, folder: Path) -> Any:
+    def load(self, folder: Path) -> ChoiceModel:
         """Return the harness's model for a checkpoint."""
         options = self.options
         device = choose_device(options.device)
@@ -147,7 +148,7 @@ class Scorer:
             engine=options.engine,
         )
 
-    def score(self, model: Any, name: str) -> list[dict[str, Any]]:
+    def score(self, model: ChoiceModel, name: str) -> list[dict[str, Any]]:
         """Return the rows (without run and step) of one task for one model."""
         from lm_eval.evaluator import evaluate
 
@@ -196,8 +197,8 @@ def score_checkpoint(scorer: Scorer, made: Made, folder: Path) -> list[dict[str,
             done = scorer.score(model, name)
             made.records.write(parts, done)
         rows += done
-    scorer.truncated += model.truncated if model else 0
-    if hasattr(model, "close"):
+    if model is not None:
+        scorer.truncated += model.truncated
         model.close()
     return rows
 
@@ -291,11 +292,13 @@ class Made:
 
     def __init__(self, out: Path, options: Scoring):
         self.records = Records(out.with_name(f".{out.name}.records"))
-        engine = ("vllm",) if options.engine == "vllm" else ()
+        engine = engine_called(options.engine, "multiple_choice")
         self.shared = {
             **options.model_dump(include=set(ScoringOptions.model_fields)),
-            "code": code_hash(),
-            "libraries": versions("lm_eval", "datasets", "torch", "transformers", *engine),
+            "code": [code_hash(), module_hash(engine.module)],
+            "libraries": versions(
+                "lm_eval", "datasets", "torch", "transformers", *engine.libraries
+            ),
         }
         self._tasks: dict[Path, dict[str, Any]] = {}
 

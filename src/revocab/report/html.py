@@ -7,6 +7,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from revocab.evaluation.engine import engines
 from revocab.io import write_text
 from revocab.output import check_files
 from revocab.report import notes
@@ -20,17 +21,18 @@ from revocab.report.results import Results
 from revocab.report.sections import sections
 
 TEMPLATES = Path(__file__).parent / "templates"
-#: Whose versions change numbers.
+#: Whose versions change numbers, beside those of engines.
 LIBRARIES = (
     "revocab", "torch", "transformers", "tokenizers", "datasets", "accelerate", "lm-eval",
-    "sacrebleu", "rouge-score", "numpy", "pyarrow", "matplotlib", "snakemake", "vllm",
+    "sacrebleu", "rouge-score", "numpy", "pyarrow", "matplotlib", "snakemake",
 )  # fmt: skip
 
 
 def versions() -> list[tuple[str, str]]:
     """Return the installed libraries that numbers depend on, with their versions."""
     found = []
-    for name in LIBRARIES:
+    of_engines = [name for engine in engines().values() for name in engine.libraries]
+    for name in dict.fromkeys((*LIBRARIES, *of_engines)):
         try:
             found.append((name, metadata.version(name)))
         except metadata.PackageNotFoundError:

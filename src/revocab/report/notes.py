@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from revocab.evaluation.families import main_metric
 from revocab.evaluation.generation_kind import generation_kinds
+from revocab.evaluation.options import ScoringOptions
 from revocab.report.names import metric_label
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def multiple_choice(results: Results, tasks: list[str]) -> list[str]:
     shown = "; ".join(
         f"{metric_label(metric)}: {', '.join(used)}" for metric, used in sorted(metrics.items())
     )
-    engine = " Engine: vllm." if setting.engine == "vllm" else ""
+    usual = ScoringOptions.model_fields["engine"].default
+    engine = f" Engine: {setting.engine}." if setting.engine != usual else ""
     return [
         f"Accuracy in per cent ± standard error, {setting.shots}-shot, {amount}. "
         f"Metric by column: {shown}. AVG is the unweighted mean of the columns.{engine}",

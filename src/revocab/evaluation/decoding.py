@@ -1,0 +1,97 @@
+"""Greedy text, the same of every engine: token ids in, text up to the first blank line out.
+
+An engine takes prompts as token ids, so that all see the very same input; what it generates is read
+here.
+"""
+
+from __future__ import annotations
+
+import gc
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+Finish = Literal["eos", "blank_line", "length", "prompt_too_long"]
+BLANK_LINE = "\n\n"
+
+
+@dataclass(frozen=True)
+class Output:
+    """Text up to the first blank line, stripped; ``tokens`` counts all that were generated."""
+
+    text: str
+    tokens: int
+    finish_reason: Finish
+
+
+class TextGenerator(ABC):
+    """One loaded checkpoint that continues prompts greedily."""
+
+    #: Whatever holds the weights.
+    model: Any
+    #: Of :func:`revocab.tokenizers.load.load_tokenizer`.
+    tokenizer: PreTrainedTokenizerFast
+    #: Most tokens of a sequence that the model takes.
+    context_length: int
+
+    def encode(self, text: str) -> list[int]:
+        """Return the token ids of a prompt, beginning-of-text mark included where it has one."""
+        return self.tokenizer(text)["input_ids"]
+
+    def encode_text(self, text: str) -> list[int]:
+        """Return the token ids of a text that follows a label and a space, without special tokens.
+
+        Nothing has none.
+        """
+        return self.tokenizer(f" {text}", add_special_tokens=False)["input_ids"] if text else []
+
+    @abstractmethod
+    def generate(self, prompts: Sequence[list[int]], max_new_tokens: int) -> list[Output]:
+        """Return one output per prompt, in order (:func:`finished` makes it of token ids).
+
+        Raises :class:`RevocabError` where logits are not finite.
+        """
+
+    def close(self) -> None:
+        """Free the memory."""
+        self.model = None
+        gc.collect()
+
+
+def cut(text: str) -> str:
+    """Return ``text`` up to its first blank line, without space around it."""
+    return text.split(BLANK_LINE, 1)[0].strip()
+
+
+def end_tokens(generation_config: Any, tokenizer: Any) -> list[int]:
+    """Return every token id that ends a text, as the model and its tokenizer name them."""
+    named = generation_config.eos_token_id
+    named = named if isinstance(named, list) else [named]
+    return sorted({one for one in [*named, tokenizer.eos_token_id] if one is not None})
+
+
+def finished(ids: list[int], tokenizer: Any, eos: Sequence[int]) -> Output:
+    """Return the output of generated ids: up to an end token, then up to a blank line.
+
+    All engines' ids are read here: left to themselves they differ in what they write for a
+    character whose bytes are cut off.
+    """
+    ended = next((at for at, token in enumerate(ids) if token in eos), None)
+    written = ids if ended is None else ids[:ended]
+    text = tokenizer.decode(written, skip_special_tokens=True)
+    if BLANK_LINE in text:
+        # A finished row is padded while the others of its batch go on; that is not output.
+        return Output(cut(text), len(written), "blank_line")
+    if ended is not None:
+        return Output(cut(text), ended + 1, "eos")
+    return Output(cut(text), len(ids), "length")
+
+
+def beginning(tokenizer: Any, prompt: Sequence[int]) -> str:
+    """Return how a message names a prompt: the beginning of its text."""
+    text = " ".join(tokenizer.decode(prompt[:60], skip_special_tokens=True).split())
+    return f"the prompt beginning {text[:60]!r}"

@@ -1,0 +1,1 @@
+"""One file per inference engine, named after it; each holds one ``ENGINE``."""

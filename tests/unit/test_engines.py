@@ -1,0 +1,238 @@
+"""Inference engines: adding one takes one file; the rest of the package knows none by name."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from evaluation_toys import IT_ROWS, write_model, write_task
+
+from revocab.config import validate
+from revocab.errors import RevocabError
+from revocab.evaluation.engine import (
+    Engine,
+    choose_engine,
+    engine_called,
+    engines,
+    engines_for,
+    environment_of,
+    interpreter,
+)
+from revocab.evaluation.engine_agreement import compare_outputs
+from revocab.evaluation.generate import generate_checkpoints
+from revocab.evaluation.multiple_choice import score_checkpoints
+from revocab.evaluation.options import Generating, Scoring
+from revocab.evaluation.prompts import prompt_row
+from revocab.evaluation.records import version
+from revocab.imports import direct
+from revocab.io import read_json, read_jsonl, write_json, write_jsonl
+
+#: Run with a copy of the package that has one file more: what needs no model first, then commands.
+SCRIPT = """
+import sys
+from pathlib import Path
+
+import yaml
+
+from revocab.config import validate
+from revocab.errors import RevocabError
+from revocab.evaluation.engine import interpreter
+from revocab.plan import Plan
+
+assert not {"lm_eval", "torch", "transformers", "vllm"} & set(sys.modules)
+values = yaml.safe_load(Path("config/demo.yaml").read_text())
+for part in ("generation", "multiple_choice"):
+    values["evaluation"][part]["engine"] = "plain"
+    assert interpreter("plain", part, "here") == "here"
+plan = Plan(validate(values))
+run = next(iter(plan.runs))
+for rule in ("generate_text", "score_multiple_choice"):
+    assert plan.step(rule, run=run).job.engine == "plain"
+values["evaluation"]["efficiency"] = {"corpus": next(iter(values["corpora"]))}
+try:
+    validate(values)
+except RevocabError as error:
+    (problem,) = error.problems
+    start = "evaluation.generation.engine: 'plain' cannot measure evaluation.efficiency; use auto"
+    assert problem.startswith(start), problem
+else:
+    raise AssertionError("an engine that cannot be timed was accepted")
+
+from revocab.__main__ import main
+
+folder = Path(sys.argv[1])
+common = ["--run", "r", "--engine", "plain", "--device", "cpu", "--models", f"0={folder / 'model'}"]
+lengths = ["--max-new-tokens", "8", "--context-length", "128"]
+prompts = ["--prompts", f"t={folder / 't.jsonl'}"]
+main(["generate", *common, *prompts, *lengths, "--out", str(folder / "plain")])
+task = ["--tasks", str(folder / "arc_easy_it.yaml")]
+main(["score", *common, *task, "--out", str(folder / "plain.csv")])
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory, repository) -> Path:
+    """A folder with a model, some of whose texts end early, prompts, a task, and the package."""
+    folder = tmp_path_factory.mktemp("engines")
+    model = write_model(folder / "model", context_length=256)
+    settings = read_json(model / "generation_config.json")
+    settings["eos_token_id"] = [2, *range(40, 64)]
+    write_json(model / "generation_config.json", settings)
+    pool = [{"id": f"p{i}", "en": f"the cat sat {i}", "it": f"il gatto {i}"} for i in range(2)]
+    queries = [{"id": f"t{i}", "en": "bread " * (1 + i), "it": "pane"} for i in range(8)]
+    rows = [
+        prompt_row("translation", ["en", "it"], one, pool[: i % 3]) for i, one in enumerate(queries)
+    ]
+    write_jsonl(folder / "t.jsonl", rows)
+    write_task(folder, repository, "arc_easy_it", IT_ROWS, "arc_easy_it")
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(repository / "src/revocab", folder / "src/revocab", ignore=ignored)
+    return folder
+
+
+def test_an_engine_is_one_file(place, repository):
+    """That of the docs, in a copy of the package: the text and scores of transformers."""
+    docs = (repository / "docs" / "adding-an-engine.md").read_text(encoding="utf-8")
+    blocks = [part.split("```")[0] for part in docs.split("```python\n")[1:]]
+    file = "src/revocab/evaluation/engines/plain.py"
+    assert f"`{file}`" in docs and not (place / file).exists()
+    (place / file).write_text("\n\n".join(blocks), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(place)],
+        cwd=repository,
+        env={**os.environ, "PYTHONPATH": str(place / "src"), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    models, prompts = {0: place / "model"}, {"t": place / "t.jsonl"}
+    options = {"max_new_tokens": 8, "context_length": 128, "engine": "transformers"}
+    generate_checkpoints("r", models, prompts, place / "theirs", Generating(**options))
+    found = compare_outputs(place / "plain", place / "theirs")
+    assert (found.rows, found.differences) == (8, [])
+    made = list(read_jsonl(place / "plain/step-000000/t.jsonl"))
+    assert {row["finish_reason"] for row in made} == {"eos", "length"}
+    assert read_json(place / "plain/manifest.json")["options"]["engine"] == "plain"
+    score_checkpoints("r", models, [place / "arc_easy_it.yaml"], place / "theirs.csv", Scoring())
+    ours, theirs = ((place / f"{name}.csv").read_text() for name in ("plain", "theirs"))
+    assert ours.count(",plain\n") == theirs.count(",hf\n") == len(theirs.splitlines()) - 1 == 2
+    assert ours.replace(",plain\n", ",hf\n") == theirs
+    items = [list(read_jsonl(place / f"{name}_items.jsonl.gz")) for name in ("plain", "theirs")]
+    assert items[0] == items[1] and 0 < sum(items[0][0]["values"]) < len(IT_ROWS)
+
+
+def test_every_engine_is_in_the_file_of_its_name(repository):
+    folder = repository / "src/revocab/evaluation/engines"
+    assert {*engines()} == {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    assert {*engines()} >= {"transformers", "vllm"}
+    for one in engines():  # else a change of one would be none of another's
+        imported = direct(folder / f"{one}.py", repository / "src")
+        assert not {path.name for path in imported if path.parent == folder} - {"__init__.py"}
+    assert list(engines_for("multiple_choice")) == ["hf", "vllm"]
+    assert list(engines_for("generation")) == list(engines_for("efficiency")) == list(engines())
+
+
+def test_rules_that_run_an_engine_depend_on_engines_files(repository):
+    rules = "".join(path.read_text() for path in (repository / "workflow/rules").glob("*.smk"))
+    for script in ("generate_text", "score_multiple_choice", "measure_efficiency"):
+        (found,) = re.findall(rf'code\("{script}"(.*)\)', rules)
+        assert '"evaluation/engines"' in found, script
+
+
+def test_nothing_else_names_an_engine(repository):
+    """But for defaults, and what is said of versions in comments."""
+    package = repository / "src/revocab"
+    files = [*package.rglob("*.py"), *(repository / "workflow").rglob("*.smk")]
+    others = [path for path in files if path.parent.name != "engines"]
+    assert len(others) > 200
+    found = {path.name for path in others if '"vllm"' in path.read_text(encoding="utf-8")}
+    assert found == set()
+
+
+def test_an_engine_that_there_is_not_is_refused_with_the_list(repository, monkeypatch):
+    monkeypatch.chdir(repository)
+    values = yaml.safe_load((repository / "config/demo.yaml").read_text(encoding="utf-8"))
+    for part in ("generation", "multiple_choice"):
+        values["evaluation"][part]["engine"] = "transformer"
+    with pytest.raises(RevocabError) as caught:
+        validate(values)
+    assert caught.value.problems == [
+        "evaluation.multiple_choice.engine: Input should be 'hf' or 'vllm', received 'transformer'",
+        "evaluation.generation.engine: Input should be 'auto', 'transformers' or 'vllm', "
+        "received 'transformer'",
+    ]
+    words = r"--engine: no engine for generation 'transformer' \(known: transformers, vllm\); did"
+    with pytest.raises(RevocabError, match=words):
+        choose_engine("transformer", "generation")
+    with pytest.raises(RevocabError, match=r"no engine for multiple_choice 'transformers'"):
+        engine_called("transformers", "multiple_choice")
+
+
+def test_an_engine_without_an_environment_runs_where_everything_else_does():
+    everywhere = (("auto", "generation"), ("transformers", "generation"), ("hf", "multiple_choice"))
+    for name, part in everywhere:
+        assert environment_of(name, part) is None
+        assert interpreter(name, part, "here") == "here"
+    assert environment_of("vllm", "multiple_choice").name == "vllm"
+
+
+def test_auto_never_takes_an_engine_that_says_nothing_of_it(monkeypatch):
+    from revocab.evaluation import engine
+
+    quiet = Engine(name="aaa", libraries=(), generation=lambda *given: None)
+    known = {"aaa": quiet, **engines()}
+    monkeypatch.setattr(engine, "engines", lambda: known)
+    assert choose_engine("aaa", "generation") is quiet
+    assert choose_engine("auto", "generation").name != "aaa"
+    assert "aaa" not in engines_for("efficiency")
+
+
+#: Prints what the text of each engine is made from.
+HASHES = """
+from pathlib import Path
+
+from revocab.evaluation.engine import engines
+from revocab.evaluation.generate import Finished
+from revocab.evaluation.options import Generating
+
+for name in ("transformers", "vllm"):
+    print(Finished(Path("nowhere"), engines()[name], Generating()).shared["code"])
+"""
+
+
+def test_records_know_the_code_of_their_engine_and_no_other(place):
+    """Another engine's file makes no text again; a change of one's own does."""
+
+    def hashes() -> list[str]:
+        done = subprocess.run(
+            [sys.executable, "-c", HASHES],
+            env={**os.environ, "PYTHONPATH": str(place / "src")},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.splitlines()
+
+    folder = place / "src/revocab/evaluation/engines"
+    before = hashes()
+    file = folder / "vllm.py"
+    content = file.read_text(encoding="utf-8")
+    (folder / "other.py").write_text(content.replace('name="vllm"', 'name="other"', 1), "utf-8")
+    assert hashes() == before != before[::-1]
+    file.write_text(content + "CPU_SEQUENCES = 33\n", encoding="utf-8")
+    after = hashes()
+    assert after[0] == before[0] and after[1] != before[1]
+
+
+def test_a_version_is_found_under_the_name_of_what_is_imported():
+    import yaml as provided
+
+    assert version("yaml") == version("PyYAML") == provided.__version__
+    assert version("no-such-thing") is None
