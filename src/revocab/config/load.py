@@ -98,6 +98,7 @@ def named_recipe(
 
     Names that are not there leave a recipe that can be checked for other problems.
     """
+    recipe = given(recipe)
     changed = recipe.get("stages")
     by_name = changed if isinstance(changed, dict) else {}
     rest = {one: value for one, value in recipe.items() if one != "stages" or not by_name}
@@ -112,8 +113,8 @@ def named_recipe(
     file = folder / f"{source}.yaml"
     if not file.is_file():
         known = ", ".join(sorted(path.stem for path in folder.glob("*.yaml"))) or "none"
-        given = {one: value for one, value in rest.items() if one not in ("tokens", "share")}
-        checked = laid_over(UNKNOWN_RECIPE, {**given, **UNKNOWN_LENGTH})
+        kept = {one: value for one, value in rest.items() if one not in ("tokens", "share")}
+        checked = laid_over(UNKNOWN_RECIPE, {**kept, **UNKNOWN_LENGTH})
         return checked, [f"{key}.from: no recipe {source!r} (known: {known})"]
     base, problems = yaml_file.read(file)
     known = [stage["name"] for stage in base.get("stages", ())]
@@ -125,8 +126,14 @@ def named_recipe(
     return laid_over(base, recipe if known else rest), problems
 
 
+def given(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the keys that are given: null stands for the default."""
+    return {key: value for key, value in values.items() if value is not None}
+
+
 def laid_over(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     """Return recipe or stage ``base`` with ``changes``; see :data:`ALTERNATIVES`."""
+    changes = given(changes)
     if isinstance(changes.get("stages"), dict):
         stages = [
             laid_over(stage, changes["stages"].get(stage["name"]) or {})
