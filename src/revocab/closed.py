@@ -38,8 +38,17 @@ class Closed(BaseModel):
     def _nulls_are_defaults(cls, values: Any) -> Any:
         if not isinstance(values, dict):
             return values
-        optional = {name for name, one in cls.model_fields.items() if not one.is_required()}
-        return {key: one for key, one in values.items() if one is not None or key not in optional}
+        return {
+            key: one for key, one in values.items() if one is not None or not has_default(cls, key)
+        }
+
+
+def has_default(model: type[BaseModel], key: str) -> bool:
+    """Return whether a model has a default for a key that is something other than None."""
+    field = model.model_fields.get(key)
+    if field is None or field.is_required():
+        return False
+    return field.get_default(call_default_factory=True) is not None
 
 
 class Job(Closed):

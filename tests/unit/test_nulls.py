@@ -11,10 +11,11 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 import pytest
 import yaml
-from pydantic import BaseModel, ValidationError
+from every_key_files import make_files
+from pydantic import BaseModel
 
 from revocab import __main__ as entry
-from revocab.closed import Closed, checked, problems_of
+from revocab.closed import Closed, checked
 from revocab.config import Experiment, validate
 from revocab.config.load import RECIPES, TASKS_FOLDER, with_named_recipes
 from revocab.errors import RevocabError
@@ -49,9 +50,9 @@ def members(annotation: Any) -> list[Any]:
 
 
 def models_in(annotation: Any, value: Any, place: Place = ()) -> Iterator[tuple[Place, type]]:
-    """Yield every place of a value at which a closed model stands, with the model."""
+    """Yield every place of a value at which a model stands, with the model."""
     for kind in members(annotation):
-        if isinstance(kind, type) and issubclass(kind, Closed) and isinstance(value, dict):
+        if isinstance(kind, type) and issubclass(kind, BaseModel) and isinstance(value, dict):
             tag = kind.model_fields.get("kind")
             if (
                 tag
@@ -86,10 +87,10 @@ def with_option(values: dict, place: Place, key: str, null: bool) -> dict:
 def outcome(values: dict) -> Any:
     """Return the experiment, or what is wrong with it."""
     try:
-        return Experiment.model_validate(values)
-    except ValidationError as error:
+        return validate(values)
+    except RevocabError as error:
         # A value that is wrong as a whole is shown as it was received.
-        return [line.partition(", received ")[0] for line in problems_of(error, Experiment)]
+        return [line.partition(", received ")[0] for line in error.problems]
 
 
 WHOLE_VALUES = yaml.safe_load(WHOLE.read_text())
@@ -102,6 +103,21 @@ OPTIONS = {
     for key, field in model.model_fields.items()
     if not field.is_required()
 }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def place(tmp_path_factory):
+    """The files that the experiment names."""
+    folder = tmp_path_factory.mktemp("every-key")
+    make_files(folder)
+    (folder / "config").symlink_to(REPOSITORY / "config")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        yield
+
+
+def test_the_experiment_is_right():
+    assert isinstance(outcome(WHOLE_VALUES), Experiment)
 
 
 @pytest.mark.parametrize(
