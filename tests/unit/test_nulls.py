@@ -21,9 +21,9 @@ from revocab.config.load import RECIPES, TASKS_FOLDER, with_named_recipes
 from revocab.errors import RevocabError
 from revocab.initialise.method import methods
 from revocab.initialise.options import check_options
-from revocab.training.recipe import Recipe
 from revocab.tokenizer_building.build import check_construction_options
 from revocab.tokenizer_building.construction import constructions
+from revocab.training.recipe import Recipe
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 #: One thing of every kind that the schema knows.
