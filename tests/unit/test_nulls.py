@@ -17,18 +17,17 @@ from pydantic import BaseModel
 from revocab import __main__ as entry
 from revocab.closed import Closed, checked
 from revocab.config import Experiment, validate
-from revocab.config.load import RECIPES, TASKS_FOLDER, with_named_recipes
 from revocab.errors import RevocabError
 from revocab.initialise.method import methods
 from revocab.initialise.options import check_options
 from revocab.tokenizer_building.build import check_construction_options
 from revocab.tokenizer_building.construction import constructions
+from revocab.training.named_recipes import recipe_names, with_named_recipes
 from revocab.training.recipe import Recipe
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 #: One thing of every kind that the schema knows.
 WHOLE = REPOSITORY / "tests/workflow/every_key.yaml"
-NAMED = REPOSITORY / TASKS_FOLDER.parent / RECIPES
 #: Options that a construction cannot do without.
 NEEDED = {
     "train": {"corpora": {"it": 1.0}, "vocabulary_size": 300, "alphabet": "byte_level"},
@@ -192,14 +191,12 @@ def test_a_null_option_of_a_construction_is_its_default(name):
         assert null == plain and null.given() == plain.given(), key
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in NAMED.glob("*.yaml")))
+@pytest.mark.parametrize("name", recipe_names())
 def test_a_null_over_a_named_recipe_is_what_the_recipe_says(name):
     """Also where keys stand for one another: ``steps: null`` takes no ``tokens`` away."""
 
     def recipe(changes: dict) -> Recipe:
-        values, problems = with_named_recipes(
-            {"recipes": {"one": {"from": name, **changes}}}, NAMED
-        )
+        values, problems = with_named_recipes({"recipes": {"one": {"from": name, **changes}}})
         assert problems == []
         return checked(Recipe, values["recipes"]["one"])
 
@@ -214,7 +211,7 @@ def test_a_null_over_a_named_recipe_is_what_the_recipe_says(name):
 def test_a_recipe_from_nowhere_and_a_stage_with_nulls_are_plain_ones():
     given = {"sequence_length": 8, "batch_size": 1, "steps": 10, "learning_rate": 1e-4,
              "checkpoint_every": 5, "warmup_share": 0.2}  # fmt: skip
-    values, problems = with_named_recipes({"recipes": {"one": {**given, "from": None}}}, NAMED)
+    values, problems = with_named_recipes({"recipes": {"one": {**given, "from": None}}})
     assert problems == [] and checked(Recipe, values["recipes"]["one"]) == checked(Recipe, given)
     stage = {"name": "all", "steps": 10}
     plain = checked(Recipe, {**given, "stages": [stage]})
