@@ -9,3 +9,16 @@ so ``source_VD`` is a vocabulary-by-hidden matrix. No suffix where only one shap
 """
 
 __version__ = "0.1.0"
+
+#: What Python programs call (docs/python.md); loaded at first use, so that importing is instant.
+__all__ = ["RevocabError", "adapt_model", "shared_tokens", "target_matrix"]
+
+
+def __getattr__(name: str) -> object:
+    """Return a function of :mod:`revocab.api`."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Not an import statement: every stage stands on this file, and none on all of the package.
+    from importlib import import_module
+
+    return getattr(import_module("revocab.api"), name)

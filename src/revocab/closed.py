@@ -8,7 +8,14 @@ from collections.abc import Collection, Iterable, Iterator
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 
 from revocab.errors import RevocabError
 
@@ -22,9 +29,26 @@ Step = Literal["first", "last"] | Annotated[int, Field(ge=0)]
 
 
 class Closed(BaseModel):
-    """Unknown keys are errors; values do not change after validation."""
+    """Unknown keys are errors; null is the default; values do not change after validation."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _nulls_are_defaults(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        return {
+            key: one for key, one in values.items() if one is not None or not has_default(cls, key)
+        }
+
+
+def has_default(model: type[BaseModel], key: str) -> bool:
+    """Return whether a model has a default for a key that is something other than None."""
+    field = model.model_fields.get(key)
+    if field is None or field.is_required():
+        return False
+    return field.get_default(call_default_factory=True) is not None
 
 
 class Job(Closed):

@@ -27,6 +27,17 @@ class Nothing(Closed):
     """The inputs or the machine options of a command that has none."""
 
 
+class Shorthand(Closed):
+    """Flags that stand for others of a command, and that no job or rule knows."""
+
+    def spelt_out(self, given: dict[str, Any], job: type[Job]) -> dict[str, Any]:
+        """Return the flags that are given with what these stand for in a job.
+
+        Raises :class:`RevocabError` where they stand for nothing.
+        """
+        return given
+
+
 @dataclass(frozen=True)
 class Command:
     """One command: ``run(inputs, job, machine, out)`` reads the inputs, writes ``out``."""
@@ -37,6 +48,8 @@ class Command:
     inputs: type[Closed] = Nothing
     #: What a computer decides and no output depends on: devices, threads, sizes of batches.
     machine: type[Closed] = Nothing
+    #: By hand alone.
+    shorthand: type[Shorthand] = Shorthand
     #: What is written, for the help.
     out: str = "folder to write"
     writes: Literal["folder", "file"] = "folder"
@@ -110,9 +123,11 @@ def _json(text: str) -> str:
 def _by_hand(command: Command, name: str, words: Sequence[str]) -> Call:
     """Read one flag per key of the three models, and ``--out``."""
     written = create_model("Written", out=(Path, Field(description=command.out)))
-    models = [*command.parts.values(), written]
+    models = [*command.parts.values(), command.shorthand, written]
     about = sys.modules[command.run.__module__].__doc__
     values = values_of(models, name, about, words)
+    short = {key: values.pop(key) for key in command.shorthand.model_fields if key in values}
+    values = command.shorthand(**short).spelt_out(values, command.job)
     parts: dict[str, Any] = {}
     problems: list[str] = []
     for part, model in (*command.parts.items(), ("written", written)):

@@ -1,4 +1,4 @@
-"""Write the golden loss curve of every recipe in config/recipes/, at pico size.
+"""Write the golden loss curve of every recipe in src/revocab/training/recipes/, at pico size.
 
     python tests/golden/make_loss_curves.py [RECIPE ...]
 
@@ -22,7 +22,9 @@ STEPS, PEAK = 24, 1e-2
 
 def recipe_names() -> list[str]:
     """Return the names of the recipes that come with the project."""
-    return sorted(path.stem for path in (REPOSITORY / "config/recipes").glob("*.yaml"))
+    return sorted(
+        path.stem for path in (REPOSITORY / "src/revocab/training/recipes").glob("*.yaml")
+    )
 
 
 def pico_settings(name: str) -> dict:
@@ -32,7 +34,7 @@ def pico_settings(name: str) -> dict:
     from revocab.config.load import laid_over
     from revocab.training.recipe import Recipe, Stage
 
-    values = yaml.safe_load((REPOSITORY / f"config/recipes/{name}.yaml").read_text())
+    values = yaml.safe_load((REPOSITORY / f"src/revocab/training/recipes/{name}.yaml").read_text())
     pico = {"steps": STEPS, "sequence_length": 16, "batch_size": 4, "checkpoint_every": STEPS,
             "precision": "float32"}  # fmt: skip
     recipe = Recipe.model_validate(laid_over(values, pico))

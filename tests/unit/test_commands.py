@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import types
 from importlib import import_module
 from inspect import get_annotations
 from pathlib import Path
-from typing import Any, Union, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 import pytest
 from pydantic import BaseModel
@@ -34,12 +33,9 @@ from revocab.evaluation.tasks import TaskJob, TaskOptions
 from revocab.fertility.measure import FertilityJob, FertilityOptions
 from revocab.flags import flag_of, leaves
 from revocab.initialise.fasttext import AuxiliaryJob, FastTextOptions
-from revocab.initialise.method import methods
-from revocab.initialise.options import InitJob, ScaleJob, ScaleOptions, check_options
+from revocab.initialise.options import InitJob, ScaleJob, ScaleOptions
 from revocab.intersection.intersect import IntersectionJob
 from revocab.models.parameters import Architecture, StandInJob
-from revocab.tokenizer_building.build import check_construction_options
-from revocab.tokenizer_building.construction import constructions
 from revocab.training.packing import PackingJob
 from revocab.training.recipe import PackingOptions, Recipe, TrainingOptions
 from revocab.training.settings import Settings
@@ -170,45 +166,6 @@ def test_what_makes_two_tokens_one_is_bytes_everywhere():
 
 def test_the_schema_is_what_it_says():
     assert schema.Experiment is experiment.Experiment
-
-
-# Null is the default -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", methods())
-def test_a_null_option_of_a_method_is_its_default(name):
-    """Those without a null are refused with the experiment file, before any job."""
-    method = methods()[name]
-    for key, field in method.options.model_fields.items():
-        if type(None) in inside_of_optional(field.annotation):
-            assert check_options(method, {key: None}) == check_options(method, {}), key
-        else:
-            with pytest.raises(RevocabError, match=f"option {key} = None"):
-                check_options(method, {key: None})
-
-
-def inside_of_optional(annotation: Any) -> tuple:
-    return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else ()
-
-
-NEEDED = {
-    "train": {"corpora": {"it": 1.0}, "vocabulary_size": 300, "alphabet": "byte_level"},
-    "substitute": {"hub": "o/m"},
-    "extend": {"base": "b", "corpora": {"it": 1.0}, "add": 3},
-    "replace": {"base": "b", "corpora": {"it": 1.0}, "share": 0.1},
-    "optimise": {"base": "b", "corpora": {"it": 1.0}},
-}
-
-
-@pytest.mark.parametrize("name", constructions())
-def test_a_null_option_of_a_construction_is_its_default(name):
-    needed = NEEDED[name]
-    plain = check_construction_options(constructions()[name], needed)
-    for key, field in plain.model_fields.items():
-        if field.default is None and key not in needed:
-            given = {**needed, key: None}
-            assert check_construction_options(constructions()[name], given) == plain, key
-            assert constructions()[name].options(**given).given() == plain.given()
 
 
 # Both ways to call -------------------------------------------------------------------------------

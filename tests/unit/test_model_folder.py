@@ -116,6 +116,33 @@ def test_bfloat16_stays_bfloat16(toys, tmp_path):
     assert torch.equal(tensors["lm_head.weight"][target_ids], stored[source_ids])
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_shards_keep_the_stored_dtype(toys, tmp_path, dtype):
+    """New rows are computed in float32 from the stored ones, and rounded once."""
+    narrow = restore(
+        toys / "untied",
+        tmp_path / "narrow",
+        lambda tensors: {name: one.to(dtype) for name, one in tensors.items()},
+    )
+    config = read_json(narrow / "config.json")
+    write_json(narrow / "config.json", {**config, "dtype": str(dtype).removeprefix("torch.")})
+    wide = restore(
+        narrow,
+        tmp_path / "wide",
+        lambda tensors: {name: one.float() for name, one in tensors.items()},
+    )
+    source = shard(narrow, tmp_path / "sharded")
+    out = adapt(toys, tmp_path / "out", source, "sava", options={"solver": "lstsq"})
+    exact = adapt(toys, tmp_path / "exact", wide, "sava", options={"solver": "lstsq"})
+    model, expected = ModelFolder(out), load_file(exact / "model.safetensors")
+    stored = {name: model.read(name) for name in model.tensors}
+    assert {one.dtype for one in stored.values()} == {dtype}
+    for name, rows in stored.items():
+        assert torch.equal(rows, expected[name].to(dtype)), name
+    assert read_json(out / "config.json")["dtype"] == str(dtype).removeprefix("torch.")
+    assert load(out).dtype == dtype
+
+
 def test_padding_rows_are_cut_and_count_for_nothing(toys, tmp_path):
     source = restore(toys / "untied", tmp_path / "padded", lambda one: padded(one, 13))
     config = read_json(source / "config.json")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 import torch
 import yaml
 from pydantic import ValidationError
 
+from revocab.command import read
+from revocab.config import validate
 from revocab.config.expand import as_json, stage_mixtures
-from revocab.config.load import laid_over, validate
 from revocab.errors import RevocabError
-from revocab.training.recipe import Recipe, Stage
+from revocab.training.named_recipes import FOLDER, laid_over, recipe_names, with_named_recipes
+from revocab.training.packing import PackingJob
+from revocab.training.recipe import PackingOptions, Recipe, Stage, TrainingOptions
 from revocab.training.schedule import learning_rate_factor
 from revocab.training.settings import Settings
 from revocab.training.stages import PeakRates, StagePlan
@@ -72,8 +77,8 @@ def test_contradictions_are_named(values, message):
 
 
 @pytest.mark.parametrize("name", ["gosal", "lep", "sava", "sava-constant", "vocadt"])
-def test_every_named_recipe_is_whole_and_scales(repository, name):
-    values = yaml.safe_load((repository / f"config/recipes/{name}.yaml").read_text())
+def test_every_named_recipe_is_whole_and_scales(name):
+    values = yaml.safe_load((FOLDER / f"{name}.yaml").read_text())
     whole = Recipe.model_validate(values)
     small = Recipe.model_validate(laid_over(values, {**SHAPE, "steps": 30}))
     assert small.steps == 30
@@ -81,12 +86,12 @@ def test_every_named_recipe_is_whole_and_scales(repository, name):
 
 
 def test_the_papers_recipes_are_those_of_its_experiment(repository):
-    ours = yaml.safe_load((repository / "config/recipes/sava.yaml").read_text())
+    ours = yaml.safe_load((FOLDER / "sava.yaml").read_text())
     paper = yaml.safe_load((repository / "config/paper.yaml").read_text())["recipes"]
     assert Recipe.model_validate(ours) == Recipe.model_validate(paper["mistral"])
     llama = {"sequence_length": 8192, "batch_size": 512, "steps": 3000, "checkpoint_every": 300}
     assert Recipe.model_validate({**ours, **llama}) == Recipe.model_validate(paper["llama"])
-    text = yaml.safe_load((repository / "config/recipes/sava-constant.yaml").read_text())
+    text = yaml.safe_load((FOLDER / "sava-constant.yaml").read_text())
     assert Recipe.model_validate(text).schedule == "constant"
 
 
@@ -252,3 +257,52 @@ def test_stages_that_do_not_make_up_the_run():
     stage = Stage(name="a", steps=2, learning_rate=0.1, train=["embeddings"])
     with pytest.raises(ValidationError, match="2 steps in all, but steps is 3"):
         Settings(steps=3, batch_size=1, learning_rate=1, checkpoint_every=1, seed=1, stages=[stage])
+
+
+# By hand -----------------------------------------------------------------------------------------
+
+PACKING = "--tokenizer t --corpora a=b --out o --seed 1"
+TRAINING = "--model m --packed p --heldout h --out o --seed 1"
+
+
+def by_hand(command: str, words: str):
+    """Return the job that a person asks for."""
+    return read(import_module(f"revocab.commands.{command}").COMMAND, "revocab", words.split()).job
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_a_named_recipe_by_hand_is_that_of_an_experiment(name):
+    """The jobs of packing, held-out text and training: what a rule would pass."""
+    values, _ = with_named_recipes({"recipes": {"one": {"from": name}}})
+    recipe = Recipe.model_validate(values["recipes"]["one"])
+    training = by_hand("train_model", f"{TRAINING} --recipe {name}")
+    options = recipe.model_dump(include=set(TrainingOptions.model_fields))
+    assert training == Settings(**options, seed=1)
+    packing = by_hand("pack_tokens", f"{PACKING} --recipe {name}")
+    options = recipe.model_dump(include=set(PackingOptions.model_fields))
+    assert packing == PackingJob(**options, rows=recipe.steps * recipe.batch_size, seed=1)
+    words = f"--tokenizer t --corpora a=b --out o --recipe {name}"
+    assert by_hand("pack_heldout", words).sequence_length == recipe.sequence_length
+
+
+def test_flags_change_a_named_recipe():
+    job = by_hand("train_model", f"{TRAINING} --recipe gosal --steps 100 --checkpoint-every 10")
+    assert [stage.steps for stage in job.stages] == [10, 90] and job.batch_size == 1024
+    job = by_hand("pack_tokens", f"{PACKING} --recipe sava --rows 8 --stages a=3 b=5")
+    assert (job.rows, job.stages, job.sequence_length) == (8, {"a": 3, "b": 5}, 2048)
+    job = by_hand("train_model", f"{TRAINING} --recipe sava --warmup-steps 3")
+    assert job.warmup_steps == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--recipe lepp", "--recipe: no recipe 'lepp' (known: gosal, lep, "),
+        ("--recipe lep --steps 5 --tokens 5", "--recipe lep: steps and tokens are both given"),
+        ("--recipe lep --steps 5 --learning-rate 0", "--learning-rate: Input should be greater"),
+    ],
+)
+def test_a_named_recipe_that_cannot_be(words, said):
+    with pytest.raises(RevocabError) as caught:
+        by_hand("train_model", f"{TRAINING} {words}")
+    assert any(one.startswith(said) for one in caught.value.problems), caught.value

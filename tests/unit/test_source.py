@@ -5,8 +5,11 @@ from __future__ import annotations
 import copy
 import csv
 import json
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
+from typing import Any, get_args, get_origin
 
 import hub_content
 import hub_server
@@ -16,11 +19,14 @@ from pydantic import ValidationError
 from toy_models import SOURCE_WORDS, TARGET_WORDS
 
 from revocab import cli
-from revocab.config import validate
+from revocab.closed import Closed
+from revocab.config import Experiment, validate
 from revocab.corpora.prepare import CorpusJob, prepare
 from revocab.corpora.source import (
+    ANY,
     Form,
     HubData,
+    Kind,
     Source,
     aligned_rows,
     joined,
@@ -196,6 +202,30 @@ def test_every_local_form_for_every_reader(place, values, toys, expected, reader
     assert found_by(reader, out) == plain
     if reader == "corpus":
         assert plain == [row["it"] for row in ROWS]
+
+
+def places(annotation: Any, key: str = "") -> Iterator[str]:
+    """Yield every key of the schema that takes a source; ``*`` is an id."""
+    for kind in (annotation, *get_args(annotation)):
+        if kind is Source:
+            yield key
+            return
+        if isinstance(kind, type) and issubclass(kind, Closed):
+            for name, field in kind.model_fields.items():
+                yield from places(field.annotation, f"{key}.{name}".lstrip("."))
+            return
+        if get_origin(kind) is dict:
+            yield from places(get_args(kind)[1], f"{key}.*")
+            return
+
+
+def test_the_tables_have_every_place_and_every_form():
+    """A new place of a source, or a new form of it, is missed here first."""
+    asked = {key for key, _ in READERS.values()}
+    known = [*places(Experiment)]
+    assert len(known) == len(asked)
+    assert all(any(fnmatchcase(key, one) for one in known) for key in asked)
+    assert {Source(**given).kind for given in SOURCES.values()} == {*ANY} == {*get_args(Kind)}
 
 
 #: Runs several commands in one process: each start of Python with its libraries takes seconds.

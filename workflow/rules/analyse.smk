@@ -2,6 +2,8 @@
 
 
 rule count_parameters:
+    input:
+        unpack(needs("count_parameters")),
     output:
         f"{RESULTS}/parameters.csv",
     log:

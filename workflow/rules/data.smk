@@ -3,6 +3,8 @@ from revocab.demoworld.file_names import WORLD_PARTS
 
 
 rule build_demoworld:
+    input:
+        unpack(needs("build_demoworld")),
     output:
         manifest=f"{PATHS.world}/manifest.json",
         baselines=f"{PATHS.world}/baselines.json",

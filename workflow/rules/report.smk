@@ -18,6 +18,8 @@ localrules:
 
 
 rule write_experiment:
+    input:
+        unpack(needs("write_experiment")),
     output:
         f"{RESULTS}/experiment.json",
     log:
@@ -33,6 +35,8 @@ rule write_experiment:
 
 
 use rule write_experiment as write_settings with:
+    input:
+        unpack(needs("write_settings")),
     output:
         PATHS.settings("{part}"),
     log:

@@ -53,6 +53,7 @@ def run(inputs: Inputs, job: InitJob, machine: Machine, out: Path) -> None:
         helper=inputs.helper,
         auxiliary=inputs.auxiliary,
         seed=job.seed,
+        languages=job.languages,
         device=machine.device,
         say=silent if machine.quiet else spoken(),
     )

@@ -10,6 +10,7 @@ from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
 from revocab.models.hub_or_folder import tokenizer_field
 from revocab.training.heldout import HeldoutJob
+from revocab.training.named_recipes import NamedRecipe
 
 
 class Inputs(Closed):
@@ -29,4 +30,4 @@ def run(inputs: Inputs, job: HeldoutJob, machine: Nothing, out: Path) -> None:
     pack_heldout_folder(inputs.tokenizer, inputs.corpora, job.sequence_length, out)
 
 
-COMMAND = Command(run, job=HeldoutJob, inputs=Inputs)
+COMMAND = Command(run, job=HeldoutJob, inputs=Inputs, shorthand=NamedRecipe)

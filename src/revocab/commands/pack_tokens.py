@@ -9,6 +9,7 @@ from pydantic import Field
 from revocab.closed import Closed, Id
 from revocab.command import Command
 from revocab.models.hub_or_folder import tokenizer_field
+from revocab.training.named_recipes import NamedRecipe
 from revocab.training.packing import PackingJob
 
 
@@ -41,4 +42,4 @@ def run(inputs: Inputs, job: PackingJob, machine: Machine, out: Path) -> None:
     pack_folder(inputs.tokenizer, inputs.corpora, job, out, inputs.heldout, machine.shard_bytes)
 
 
-COMMAND = Command(run, job=PackingJob, inputs=Inputs, machine=Machine)
+COMMAND = Command(run, job=PackingJob, inputs=Inputs, machine=Machine, shorthand=NamedRecipe)

@@ -10,6 +10,7 @@ from pydantic import Field
 from revocab.closed import Closed
 from revocab.command import Command
 from revocab.models.hub_or_folder import model_field
+from revocab.training.named_recipes import NamedRecipe
 from revocab.training.settings import Settings
 
 
@@ -80,4 +81,4 @@ def run(inputs: Inputs, job: Settings, machine: Machine, out: Path) -> None:
     )
 
 
-COMMAND = Command(run, job=Settings, inputs=Inputs, machine=Machine)
+COMMAND = Command(run, job=Settings, inputs=Inputs, machine=Machine, shorthand=NamedRecipe)

@@ -11,20 +11,13 @@ import yaml
 from pydantic import ValidationError
 
 from revocab import yaml_file
-from revocab.closed import problems_of, unknown
+from revocab.closed import problems_of
 from revocab.config.checks import all_problems
 from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
+from revocab.training.named_recipes import with_named_recipes
 
 TASKS_FOLDER = Path("config/tasks")
-#: Beside the tasks: recipes that an experiment takes by name (``from:``).
-RECIPES = "recipes"
-#: Keys of a recipe or stage that stand for one another: giving one replaces the others of the file.
-ALTERNATIVES = (("steps", "tokens", "share"), ("warmup_steps", "warmup_share"))
-#: Checked in place of a recipe whose name is not known, so that nothing is said that may be wrong:
-#: every step up to a high one is a checkpoint, whatever length the file gives.
-UNKNOWN_RECIPE = {"sequence_length": 8, "batch_size": 1, "learning_rate": 1e-4}
-UNKNOWN_LENGTH = {"steps": 100_000, "checkpoint_every": 1}
 
 
 def substitute(value: Any, data_root: str) -> Any:
@@ -51,7 +44,7 @@ def validate(
     if root is not None:
         values = substitute(values, str(root))
     repeated = [problem for file in files for problem in repeated_in(Path(file))]
-    values, problems = with_named_recipes(values, tasks_folder.parent / RECIPES)
+    values, problems = with_named_recipes(values)
     problems = repeated + problems
     try:
         experiment = Experiment.model_validate(values)
@@ -71,71 +64,6 @@ def repeated_in(file: Path) -> list[str]:
         return yaml_file.read(file)[1]
     except (FileNotFoundError, UnicodeDecodeError, yaml.YAMLError):
         return []  # an address, or JSON that is no YAML
-
-
-def with_named_recipes(values: dict[str, Any], folder: Path) -> tuple[dict[str, Any], list[str]]:
-    """Return ``values`` with each recipe that says ``from: NAME`` laid over ``folder/NAME.yaml``.
-
-    Its stages are changed by name: ``stages: {embeddings: {mixture: even}}``; a list replaces them.
-    Beside it a problem for every recipe and stage that is not there.
-    """
-    recipes = values.get("recipes")
-    if not isinstance(recipes, dict):
-        return values, []
-    problems, found = [], {}
-    for name, recipe in recipes.items():
-        found[name] = recipe
-        if isinstance(recipe, dict):
-            found[name], own = named_recipe(f"recipes.{name}", recipe, folder)
-            problems += own
-    return {**values, "recipes": found}, problems
-
-
-def named_recipe(
-    key: str, recipe: dict[str, Any], folder: Path
-) -> tuple[dict[str, Any], list[str]]:
-    """Return a recipe with what its ``from`` names, and the problems of its names.
-
-    Names that are not there leave a recipe that can be checked for other problems.
-    """
-    changed = recipe.get("stages")
-    by_name = changed if isinstance(changed, dict) else {}
-    rest = {one: value for one, value in recipe.items() if one != "stages" or not by_name}
-    if "from" not in recipe:
-        if not by_name:
-            return recipe, []
-        return rest, [
-            f"{key}.stages: stages by name change those of a named recipe, and no 'from:' is given;"
-            " name one, or give a list of stages"
-        ]
-    source = recipe["from"]
-    file = folder / f"{source}.yaml"
-    if not file.is_file():
-        known = ", ".join(sorted(path.stem for path in folder.glob("*.yaml"))) or "none"
-        given = {one: value for one, value in rest.items() if one not in ("tokens", "share")}
-        checked = laid_over(UNKNOWN_RECIPE, {**given, **UNKNOWN_LENGTH})
-        return checked, [f"{key}.from: no recipe {source!r} (known: {known})"]
-    base, problems = yaml_file.read(file)
-    known = [stage["name"] for stage in base.get("stages", ())]
-    problems += [
-        unknown(f"{key}.stages", one, known, f"stage in recipe {source!r} named")
-        for one in by_name
-        if one not in known
-    ]
-    return laid_over(base, recipe if known else rest), problems
-
-
-def laid_over(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """Return recipe or stage ``base`` with ``changes``; see :data:`ALTERNATIVES`."""
-    if isinstance(changes.get("stages"), dict):
-        stages = [
-            laid_over(stage, changes["stages"].get(stage["name"]) or {})
-            for stage in base.get("stages", ())
-        ]
-        changes = {**changes, "stages": stages}
-    replaced = {other for pair in ALTERNATIVES for key in pair if key in changes for other in pair}
-    kept = {key: value for key, value in base.items() if key not in replaced}
-    return {**kept, **{key: value for key, value in changes.items() if key != "from"}}
 
 
 def salvageable_problems(

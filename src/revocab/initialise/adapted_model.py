@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +21,7 @@ from revocab.models import provenance
 from revocab.models.counterparts import Counterparts
 from revocab.models.folder import ModelFolder, check_tokenizer_folder
 from revocab.models.load import check_model
+from revocab.models.origin import name_of
 from revocab.models.per_token_tensors import check_other_tables
 from revocab.models.special_ids import special_ids
 from revocab.output import OutputFolder
@@ -248,6 +249,7 @@ def initialise_model(
     helper: Path | None = None,
     auxiliary: Path | None = None,
     seed: int = 0,
+    languages: Sequence[str] = (),
     device: str = "cpu",
     say: Say = silent,
     figure: bool = True,
@@ -256,8 +258,9 @@ def initialise_model(
 
     The source tokenizer is taken from the source folder unless given. Writes, beside the model,
     ``provenance.json``, ``diagnostics.json`` with its figure, a model card and, last,
-    ``manifest.json``; all at once, at the end. ``say`` is told what is being done. Raises
-    :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses, in source or
+    ``manifest.json``; all at once, at the end. ``languages`` (ISO 639 codes) go into the card;
+    ``say`` is told what is being done. Raises :class:`RevocabError` for what
+    :func:`revocab.models.load.check_model` refuses, in source or
     helper, and for options and folders that do not fit.
     """
     read = [source, source_tokenizer, target_tokenizer, pairs, helper, auxiliary]
@@ -274,6 +277,7 @@ def initialise_model(
         "method": method,
         "options": checked.model_dump(),
         "seed": seed,
+        "names": {"source": name_of(source)},
         "source": fingerprint_all(model, source_tokenizer),
         "libraries": provenance.library_versions(),
     }
@@ -293,6 +297,7 @@ def initialise_model(
         check_model(helper)
         _check_helper(helper_folder, vocabularies.target_tokenizer)
         made_of["helper"] = fingerprint_all(helper_folder, helper_folder.path)
+        made_of["names"]["helper"] = name_of(helper)
     found = vocabularies.intersection
     say(f"{len(found.target_ids):,} tokens shared, {len(found.missing):,} new")
     matrices, described = initialise_matrices(
@@ -315,6 +320,7 @@ def initialise_model(
     ]
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
+    made_of["names"]["target_tokenizer"] = name_of(target_tokenizer)
     made_of |= {
         "target_tokenizer": provenance.tokenizer_hash(target_tokenizer),
         "identity": identity,
@@ -347,7 +353,8 @@ def initialise_model(
             folder,
             progress=say is not silent,
         )
-        write_text(folder / "README.md", model_card(model, made_of, report, chosen.citation))
+        card = model_card(model, made_of, report, chosen.citation, languages)
+        write_text(folder / "README.md", card)
         if figure:
             diagnostics_figure.draw(report, folder)
         _finish(folder, made_of, report)

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict
-
+from revocab.closed import Closed
 from revocab.errors import RevocabError
 from revocab.registry import found_in
 
@@ -19,10 +18,8 @@ if TYPE_CHECKING:
     import torch
 
 
-class MethodOptions(BaseModel):
-    """Base of a method's options: closed, so a misspelt option is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class MethodOptions(Closed):
+    """Base of a method's options."""
 
 
 @dataclass(frozen=True)

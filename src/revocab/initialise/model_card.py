@@ -2,17 +2,48 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from revocab.initialise.diagnostics_figure import NAME, TITLES
+from revocab.languages import language_label
 from revocab.models.folder import ModelFolder
+from revocab.models.origin import hub_id, licence_of
 
 
-def base_model(source: ModelFolder) -> str | None:
-    """Return the source's Hub id, where its configuration names one (never a path of a machine)."""
-    name = str(source.config.get("_name_or_path") or "")
-    return name if re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", name) else None
+def metadata(
+    source: ModelFolder, languages: Sequence[str], licence: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return what the Hub reads of a card; what is not known is left out."""
+    base = hub_id(source.path)
+    known = {"base_model": base, "language": list(languages), **licence}
+    return {
+        "library_name": "transformers",
+        "pipeline_tag": "text-generation",
+        **{key: value for key, value in known.items() if value},
+        "tags": ["vocabulary-adaptation", "revocab"],
+    }
+
+
+def _origins(made_of: dict[str, Any], languages: Sequence[str]) -> list[str]:
+    """Return the lines that name what the model was made of."""
+    names = {
+        "Source model": made_of["names"]["source"],
+        "Target tokenizer": made_of["names"]["target_tokenizer"],
+        "Helper model": made_of["names"].get("helper"),
+        "Language": ", ".join(map(language_label, languages)),
+    }
+    return [f"- {what}: {name}" for what, name in names.items() if name]
+
+
+def _licence(licence: Mapping[str, str]) -> str:
+    if not licence:
+        return (
+            "The source names no licence in the metadata of its card, so none stands here; look up"
+            " the source model's before you pass this one on."
+        )
+    name = licence.get("license_name", licence["license"])
+    return f"The licence is that of the source model: {name}."
 
 
 def _number(value: float | None) -> str:
@@ -40,24 +71,31 @@ def _rows_table(matrices: dict[str, Any]) -> list[str]:
 
 
 def model_card(
-    source: ModelFolder, made_of: dict[str, Any], described: dict[str, Any], citation: str
+    source: ModelFolder,
+    made_of: dict[str, Any],
+    described: dict[str, Any],
+    citation: str,
+    languages: Sequence[str] = (),
 ) -> str:
-    """Return the card as Markdown, from ``provenance.json`` and ``diagnostics.json``."""
-    base = base_model(source)
-    name = base or source.config.get("model_type", "a causal language model")
+    """Return the card as Markdown, from ``provenance.json`` and ``diagnostics.json``.
+
+    ``languages`` are those that the model is for, as ISO 639 codes.
+    """
+    import yaml
+
+    licence = licence_of(source.path)
     options = made_of["options"].items()
     given = ", ".join(f"{key}={value}" for key, value in sorted(options)) or "no options"
     counts = made_of["counts"]
     dropped = ", ".join(f"`{name}`" for name in made_of["dropped_settings"])
     lines = [
         "---",
-        "library_name: transformers",
-        "pipeline_tag: text-generation",
-        *([f"base_model: {base}"] if base else []),
-        "tags: [vocabulary-adaptation, revocab]",
+        yaml.safe_dump(
+            metadata(source, languages, licence), sort_keys=False, allow_unicode=True
+        ).rstrip(),
         "---",
         "",
-        f"# {name}, adapted to another vocabulary",
+        f"# {made_of['names']['source']}, adapted to another vocabulary",
         "",
         f"Embedding and LM head were initialised for the tokenizer in this folder with "
         f"`{made_of['method']}` ({given}; seed {made_of['seed']}). Every other weight is the "
@@ -65,6 +103,7 @@ def model_card(
         "",
         "**This is a starting point for continued training: the new rows have not been trained.**",
         "",
+        *_origins(made_of, languages),
         f"- {counts['source_tokens']:,} tokens before, {counts['target_tokens']:,} now: "
         f"{counts['overlap']:,} shared, {counts['missing']:,} new",
         f"- Embedding and head are {'one matrix' if made_of['tied'] else 'two matrices'}",
@@ -85,6 +124,6 @@ def model_card(
         "```",
         "",
         "`provenance.json` holds the hashes of what it was made of and the options; "
-        "`diagnostics.json` the statistics of its rows. The source model's licence applies.",
+        f"`diagnostics.json` the statistics of its rows. {_licence(licence)}",
     ]
     return "\n".join(lines) + "\n"

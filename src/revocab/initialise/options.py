@@ -24,6 +24,9 @@ class InitJob(Job):
         default="bytes", description="when two tokens are one (docs/vocabulary.md)"
     )
     seed: int = Field(default=0, description="of the random draws")
+    languages: list[Id] = Field(
+        default_factory=list, description="that the model is for, such as it en; for its card"
+    )
 
 
 class ScaleOptions(Closed):

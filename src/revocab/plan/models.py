@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from revocab.config.expand import Run
 from revocab.initialise.fasttext import AuxiliaryJob, FastTextOptions
 from revocab.initialise.options import InitJob
 from revocab.models.fetch import FetchJob
@@ -50,13 +51,23 @@ def init_embeddings(plan: Plan, run: str) -> Step:
     given = plan.runs[run]
     inputs: dict = {"source": plan.model(given.source)}
     # The source's own tokenizer folder decides only where the vocabulary is kept.
-    identity = {} if given.keeps_vocabulary else {"identity": given.identity}
+    decided: dict = {}
     if not given.keeps_vocabulary:
+        decided = {"identity": given.identity, "languages": _languages(plan, given)}
         inputs["target_tokenizer"] = plan.tokenizer(given.target)
         inputs["pairs"] = plan.folder(plan.paths.intersection(given.source_tokenizer, given.target))
     if given.helper:
         inputs["helper"] = plan.model(given.helper)
     if given.auxiliary:
         inputs["auxiliary"] = plan.folder(plan.paths.auxiliary(given.target))
-    job = InitJob(method=given.method, option=given.options, seed=given.seed, **identity)
+    job = InitJob(method=given.method, option=given.options, seed=given.seed, **decided)
     return Step("init_embeddings", f"{plan.paths.run(run)}/init", job, inputs)
+
+
+def _languages(plan: Plan, run: Run) -> list[str]:
+    """Return the languages that a run learns, each once, in the order of its mixtures."""
+    mixtures = [
+        plan.experiment.mixtures[one] for one in run.stage_mixtures.values() or [run.mixture]
+    ]
+    corpora = [plan.experiment.corpora[corpus] for mixture in mixtures for corpus in mixture]
+    return list(dict.fromkeys(corpus.language for corpus in corpora))

@@ -35,6 +35,10 @@ class Paths:
         """Return the file of what a part of the report reads of the experiment."""
         return f"{self.results}/settings/{part}.json"
 
+    def argument(self, job: str) -> str:
+        """Return how the files begin that hold a job's long arguments."""
+        return f"{self.results}/arguments/{job}"
+
     def corpus(self, corpus: str) -> str:
         """Return the folder of a prepared corpus."""
         return f"{self.resources}/corpora/{corpus}"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache, cached_property
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +37,16 @@ class Plan:
         rules = steps()
         if rule not in rules:
             raise RevocabError(f"rule {rule!r}: not known (known: {', '.join(sorted(rules))})")
-        return rules[rule](self, **wildcards)
+        ids = signature(rules[rule]).bind(self, **wildcards).args[1:]
+        return self._job("--".join([rule, *ids]))
+
+    def argument(self, job: str, name: str) -> str:
+        """Return one text of a job (``RULE--ID--ID``): its ``inputs`` or its ``job``, as JSON."""
+        return self._job(job).texts()[name]
+
+    def _job(self, name: str) -> Step:
+        rule, *ids = name.split("--")
+        return replace(steps()[rule](self, *ids), prefix=self.paths.argument(name))
 
     # --- things that many jobs read -------------------------------------------------------------
 

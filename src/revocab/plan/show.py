@@ -16,6 +16,8 @@ from revocab.plan.plan import Plan, steps
 def show_job(words: Sequence[str]) -> str:
     """Return the command of ``RULE [NAME=VALUE …] [--configfile FILE] [--config KEY=VALUE …]``.
 
+    Before it stand those that write the arguments which are too long for a command line.
+
     Raises :class:`RevocabError` for a rule or id that the experiment does not have.
     """
     parser = Parser(prog="revocab job", description=__doc__)
@@ -36,7 +38,14 @@ def show_job(words: Sequence[str]) -> str:
             f"rule {given.rule!r} with {shown}: no such job in {given.configfile} ({error}); give"
             " the ids of the experiment file as NAME=VALUE"
         ) from None
-    return shlex.join(["python", f"scripts/{step.command}.py", *step.arguments()])
+    command = shlex.join(["python", f"scripts/{step.command}.py", *step.arguments()])
+    return "\n".join([*(writing(*one) for one in step.long().items()), command])
+
+
+def writing(path: str, text: str) -> str:
+    """Return the shell's command that writes a text of any length into a file."""
+    folder, file = shlex.quote(str(Path(path).parent)), shlex.quote(path)
+    return f"mkdir -p {folder} && printf %s {shlex.quote(text)} > {file}"
 
 
 def check_ids(plan: Plan, rule: str, wildcards: Mapping[str, str]) -> None:

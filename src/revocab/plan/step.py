@@ -9,6 +9,9 @@ from typing import Any
 
 from revocab.closed import Job
 
+#: Bytes of one argument above which a text goes as a file: Linux takes 128 KiB, and no more.
+LONGEST_ARGUMENT = 64 * 1024
+
 
 @dataclass(frozen=True)
 class Artefact:
@@ -58,6 +61,26 @@ class Step:
     inputs: Mapping[str, Given] = field(default_factory=dict)
     #: Files that the job reads and does not name, or waits for.
     also: tuple[str, ...] = ()
+    #: Where its arguments stand that are too long for a command line: ``PREFIX.job.json``.
+    prefix: str = ""
+
+    def texts(self) -> dict[str, str]:
+        """Return inputs and job as JSON, by the name of their flag."""
+        given = {name: paths(one) for name, one in self.inputs.items() if one}
+        inputs = json.dumps(given, ensure_ascii=False, separators=(",", ":"))
+        return {"inputs": inputs, "job": self.job.canonical()}
+
+    def given(self) -> dict[str, str]:
+        """Return what stands on the command line for each text: itself, or a file's path."""
+        return {
+            name: f"{self.prefix}.{name}.json" if is_long(text) else text
+            for name, text in self.texts().items()
+        }
+
+    def long(self) -> dict[str, str]:
+        """Return the texts that are files, by path; the rule ``write_argument`` writes them."""
+        texts, given = self.texts(), self.given()
+        return {given[name]: text for name, text in texts.items() if given[name] != text}
 
     def files(self) -> dict[str, list[str]]:
         """Return the files that must be there first, by the name of the input, each once."""
@@ -65,10 +88,15 @@ class Step:
             name: list(dict.fromkeys(file for one in artefacts(given) for file in one.files))
             for name, given in self.inputs.items()
         }
-        return {**found, **({"also": list(self.also)} if self.also else {})}
+        more = {"also": list(self.also), "arguments": list(self.long())}
+        return {**found, **{name: files for name, files in more.items() if files}}
 
     def arguments(self) -> list[str]:
         """Return the command's arguments but for the machine's."""
-        given = {name: paths(one) for name, one in self.inputs.items() if one}
-        inputs = json.dumps(given, ensure_ascii=False, separators=(",", ":"))
-        return ["--inputs", inputs, "--job", self.job.canonical(), "--out", self.out]
+        flags = [word for name, text in self.given().items() for word in (f"--{name}", text)]
+        return [*flags, "--out", self.out]
+
+
+def is_long(text: str) -> bool:
+    """Return whether a text is too long for one argument of a command."""
+    return len(text.encode()) > LONGEST_ARGUMENT

@@ -12,9 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from revocab.closed import Job, OneLine, near
+from revocab.closed import Closed, Job, OneLine, near
 from revocab.errors import RevocabError
 from revocab.registry import found_in
 
@@ -24,15 +24,13 @@ if TYPE_CHECKING:
     from revocab.tokenizer_building.training_text import TrainingText
 
 
-class ConstructionOptions(BaseModel):
-    """Base of a construction's options: closed, so a misspelt option is an error.
+class ConstructionOptions(Closed):
+    """Base of a construction's options.
 
     ``mixtures`` names the options that hold corpora with their shares of bytes, ``tokenizers``
     those that hold the id of another tokenizer, ``folders`` those that hold a path; all are inputs
     of the build, None where not given.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     mixtures: ClassVar[tuple[str, ...]] = ()
     tokenizers: ClassVar[tuple[str, ...]] = ()

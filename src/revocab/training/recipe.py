@@ -214,12 +214,13 @@ def resolved_stages(
     """Return the stages with what they inherit and with budgets in steps."""
     total = recipe.get("steps")
     found = []
-    for number, given in enumerate(stages):
+    for number, one in enumerate(stages):
         where = f"stages.{number}: "
+        given = {key: value for key, value in one.items() if value is not None}
         stage = {key: recipe[key] for key in INHERITED if key in recipe}
         if not any(key in given for key in WARMUPS):
             stage |= {key: recipe[key] for key in WARMUPS if key in recipe}
-        stage |= {key: value for key, value in given.items() if value is not None}
+        stage |= given
         budgets = [key for key in BUDGETS if key in stage]
         if len(budgets) != 1:
             raise ValueError(

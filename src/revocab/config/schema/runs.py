@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from revocab.closed import Closed, Id, OneLine
 from revocab.initialise.fasttext import FastTextOptions
 from revocab.initialise.options import ScaleOptions
 
 
-class RunMethod(BaseModel):
+class RunMethod(Closed):
     """One run of a group: the method (default: the run's own name), helper, and method options."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="allow")
 
     method: Id | None = None
     helper: Id | None = None

@@ -1,0 +1,157 @@
+"""What Python programs call; ``docs/python.md`` shows it.
+
+Models and tokenizers are folders or Hub ids (``owner/name``, ``owner/name@revision``), matrices are
+tensors. Everything that cannot be done raises :class:`revocab.RevocabError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from revocab.errors import RevocabError
+from revocab.intersection.match import Identity
+from revocab.models.hub_or_folder import What, local
+from revocab.progress import Say, silent
+
+if TYPE_CHECKING:
+    import torch
+
+    from revocab.intersection.intersect import Intersection
+
+__all__ = ["RevocabError", "adapt_model", "shared_tokens", "target_matrix"]
+
+#: A folder or a Hub id.
+Place = str | Path
+
+
+def adapt_model(
+    source: Place,
+    out: Place,
+    method: str,
+    *,
+    target_tokenizer: Place,
+    options: Mapping[str, Any] | None = None,
+    source_tokenizer: Place | None = None,
+    helper: Place | None = None,
+    auxiliary: Place | None = None,
+    identity: Identity = "bytes",
+    languages: Sequence[str] = (),
+    seed: int = 0,
+    device: str = "cpu",
+    say: Say = silent,
+) -> Path:
+    """Write the folder ``out``: the model ``source`` with the target tokenizer; return its path.
+
+    As ``revocab init`` does: ``options`` are the method's, ``helper`` a model with the target
+    tokenizer for methods that need one, ``auxiliary`` a folder of ``revocab train_auxiliary``,
+    ``languages`` ISO 639 codes for the model's card; ``say`` is told what is being done. Matrices
+    are read one at a time, and all other weights are copied, or linked where they can be.
+    """
+    from revocab.initialise.adapted_model import initialise_model
+
+    initialise_model(
+        _folder(source, "model"),
+        Path(out),
+        method,
+        dict(options or {}),
+        target_tokenizer=_folder(target_tokenizer, "tokenizer"),
+        source_tokenizer=source_tokenizer and _folder(source_tokenizer, "tokenizer"),
+        helper=helper and _folder(helper, "model"),
+        auxiliary=auxiliary and Path(auxiliary),
+        identity=identity,
+        languages=languages,
+        seed=seed,
+        device=device,
+        say=say,
+    )
+    return Path(out)
+
+
+def target_matrix(
+    source_VD: torch.Tensor,
+    method: str,
+    *,
+    source_tokenizer: Place,
+    target_tokenizer: Place,
+    options: Mapping[str, Any] | None = None,
+    helper_VD: torch.Tensor | None = None,
+    auxiliary_VA: torch.Tensor | None = None,
+    which: Literal["input", "output"] = "input",
+    identity: Identity = "bytes",
+    seed: int = 0,
+    device: str = "cpu",
+) -> torch.Tensor:
+    """Return one matrix of the target vocabulary, [target tokens, D], in the source's dtype.
+
+    ``source_VD`` has a row per token of the source tokenizer (rows of padding after them count for
+    nothing), ``helper_VD`` one per target token, of any width: a helper's embeddings, or its LM
+    head where ``which`` is ``output``. Methods that compare tokens do so by ``auxiliary_VA``, rows
+    by target token; none: ``helper_VD``.
+    """
+    from revocab.initialise.adapted_model import Vocabularies, make_inputs
+    from revocab.initialise.method import Auxiliary
+    from revocab.initialise.options import check_options, find_method
+    from revocab.initialise.target_matrix import fill
+
+    chosen = find_method(method)
+    checked = check_options(chosen, dict(options or {}))
+    if chosen.keeps_vocabulary:
+        raise RevocabError(f"method {method!r} keeps the vocabulary: there is no new matrix")
+    vocabularies = Vocabularies(
+        _folder(source_tokenizer, "tokenizer"), _folder(target_tokenizer, "tokenizer"), identity
+    )
+    tokens = len(vocabularies.source_tokenizer), len(vocabularies.target_tokenizer)
+    compares = "auxiliary" in type(checked).model_fields
+    if auxiliary_VA is None and chosen.needs(checked) == "helper":
+        auxiliary_VA = helper_VD
+    given = {
+        "source_VD": (source_VD, tokens[0], True),
+        "helper_VD": (helper_VD, tokens[1], chosen.needs(checked) == "helper"),
+        "auxiliary_VA": (auxiliary_VA, tokens[1], compares),
+    }
+    _check_rows(method, given)
+    source_VD, helper_VD, auxiliary_VA = (
+        None if rows_VD is None else rows_VD[:number] for rows_VD, number, _ in given.values()
+    )
+    inputs = make_inputs(
+        which,
+        source_VD,
+        helper_VD,
+        vocabularies,
+        seed=seed,
+        auxiliary=Auxiliary(auxiliary_VA.to(device).float()) if compares else None,
+        device=device,
+    )
+    return fill(source_VD, inputs, chosen, checked)
+
+
+def _check_rows(method: str, given: Mapping[str, tuple[torch.Tensor | None, int, bool]]) -> None:
+    """Raise :class:`RevocabError` for matrices that are needed and absent, or lack rows."""
+    problems = [
+        f"{name}: method {method!r} needs it; give a matrix of {tokens} rows, one per token"
+        for name, (rows_VD, tokens, needed) in given.items()
+        if needed and rows_VD is None
+    ]
+    problems += [
+        f"{name}: shape {tuple(rows_VD.shape)}; its tokenizer has {tokens} tokens, give a row each"
+        for name, (rows_VD, tokens, _) in given.items()
+        if rows_VD is not None and (rows_VD.ndim != 2 or len(rows_VD) < tokens)
+    ]
+    if problems:
+        raise RevocabError(problems)
+
+
+def shared_tokens(source: Place, target: Place, identity: Identity = "bytes") -> Intersection:
+    """Return the tokens that two tokenizers share, as ids on both sides, and those that are new."""
+    from revocab.intersection.intersect import intersect
+    from revocab.tokenizers.load import load_tokenizer
+
+    loaded = [load_tokenizer(_folder(one, "tokenizer")) for one in (source, target)]
+    return intersect(*loaded, identity)
+
+
+def _folder(place: Place, what: What) -> Path:
+    """Return the folder of a model or tokenizer, fetched if it is a Hub id."""
+    return local(Path(place), what)

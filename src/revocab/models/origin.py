@@ -1,0 +1,87 @@
+"""What a model or tokenizer folder tells of where it comes from: its name and its licence.
+
+Nothing here is a path of one machine: what is written with it may be published.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal
+
+from revocab.errors import RevocabError
+from revocab.io import read_json
+
+HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
+NAME = re.compile(r"[^/\\\n]+")
+#: Folders of our own layout that say nothing of what lies in them.
+UNTELLING = re.compile(r"snapshot|untrained|init|checkpoints|(step|checkpoint)-\d+")
+#: What a card may say of a licence; ``other`` has a name and an address of its own.
+LICENCE = ("license", "license_name", "license_link")
+
+
+def hub_id(folder: Path) -> str | None:
+    """Return the Hub repository that a folder is a copy of, None where nothing says so."""
+    folder = _absolute(folder)
+    return _cached(folder) or _fetched(folder, "hub") or _configured(folder)
+
+
+def name_of(folder: Path) -> str:
+    """Return a folder's Hub id or, where it has none, what it or its original is called."""
+    folder = _absolute(folder)
+    known = hub_id(folder) or _fetched(folder, "path")
+    if known:
+        return known
+    names = [one for one in folder.parts[1:] if not UNTELLING.fullmatch(one)]
+    return names[-1] if names else "model"
+
+
+def _absolute(folder: Path) -> Path:
+    return Path(os.path.normpath(folder.absolute()))  # links stay: a cache may be one
+
+
+def _cached(folder: Path) -> str | None:
+    """Return the repository of a snapshot in the Hub's cache: ``models--OWNER--NAME``."""
+    *_, repository, snapshots, _commit = ("", "", *folder.parts)
+    if snapshots != "snapshots" or not repository.startswith("models--"):
+        return None
+    return repository.removeprefix("models--").replace("--", "/")
+
+
+def _fetched(folder: Path, key: Literal["hub", "path"]) -> str | None:
+    """Return where ``fetch_model`` or ``build_tokenizer`` took a folder from, by its manifest."""
+    beside = folder.parent if folder.name == "snapshot" else folder
+    found = _object(beside / "manifest.json").get(key)
+    named = NAME if key == "path" else HUB_ID
+    return found if isinstance(found, str) and named.fullmatch(found) else None
+
+
+def _configured(folder: Path) -> str | None:
+    """Return what the configuration of some models names; a path of some machine is no name."""
+    found = _object(folder / "config.json").get("_name_or_path")
+    if not isinstance(found, str) or not HUB_ID.fullmatch(found) or Path(found).exists():
+        return None
+    return found
+
+
+def licence_of(folder: Path) -> dict[str, str]:
+    """Return the licence that a folder's ``README.md`` names in its metadata, or nothing."""
+    import yaml
+    from huggingface_hub import metadata_load
+
+    found: Any = None
+    with suppress(OSError, UnicodeDecodeError, ValueError, yaml.YAMLError):
+        found = metadata_load(folder / "README.md")
+    if not isinstance(found, dict) or not isinstance(found.get("license"), str):
+        return {}
+    return {key: found[key] for key in LICENCE if isinstance(found.get(key), str)}
+
+
+def _object(path: Path) -> dict[str, Any]:
+    """Return a JSON file that holds an object; an empty one where there is none."""
+    with suppress(OSError, RevocabError):
+        found = read_json(path)
+        return found if isinstance(found, dict) else {}
+    return {}

@@ -1,0 +1,134 @@
+"""Recipes that are taken by name: those of the literature, a YAML file each in ``recipes/``.
+
+Dropping a file there adds one. Its keys are those of :class:`revocab.training.recipe.Recipe`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+from pydantic.fields import FieldInfo
+
+from revocab import yaml_file
+from revocab.closed import Job, unknown
+from revocab.command import Shorthand
+from revocab.errors import RevocabError
+from revocab.training.recipe import Recipe, resolved
+
+FOLDER = Path(__file__).parent / "recipes"
+#: Keys of a recipe or stage that stand for one another: giving one replaces the others of the file.
+ALTERNATIVES = (("steps", "tokens", "share"), ("warmup_steps", "warmup_share"))
+#: Checked in place of a recipe whose name is not known, so that nothing is said that may be wrong:
+#: every step up to a high one is a checkpoint, whatever length the file gives.
+UNKNOWN_RECIPE = {"sequence_length": 8, "batch_size": 1, "learning_rate": 1e-4}
+UNKNOWN_LENGTH = {"steps": 100_000, "checkpoint_every": 1}
+
+
+def recipe_names() -> list[str]:
+    """Return the names of all recipes, sorted."""
+    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+
+
+def with_named_recipes(values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return an experiment's values with each recipe that says ``from: NAME`` laid over that one.
+
+    Its stages are changed by name: ``stages: {embeddings: {mixture: even}}``; a list replaces them.
+    Beside it a problem for every recipe and stage that is not there.
+    """
+    recipes = values.get("recipes")
+    if not isinstance(recipes, dict):
+        return values, []
+    problems, found = [], {}
+    for name, recipe in recipes.items():
+        found[name] = recipe
+        if isinstance(recipe, dict):
+            found[name], own = named_recipe(f"recipes.{name}", recipe)
+            problems += own
+    return {**values, "recipes": found}, problems
+
+
+def named_recipe(key: str, recipe: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return a recipe with what its ``from`` names, and the problems of its names.
+
+    Names that are not there leave a recipe that can be checked for other problems.
+    """
+    recipe = given(recipe)
+    changed = recipe.get("stages")
+    by_name = changed if isinstance(changed, dict) else {}
+    rest = {one: value for one, value in recipe.items() if one != "stages" or not by_name}
+    if "from" not in recipe:
+        if not by_name:
+            return recipe, []
+        return rest, [
+            f"{key}.stages: stages by name change those of a named recipe, and no 'from:' is given;"
+            " name one, or give a list of stages"
+        ]
+    source = recipe["from"]
+    if source not in recipe_names():
+        kept = {one: value for one, value in rest.items() if one not in ("tokens", "share")}
+        checked = laid_over(UNKNOWN_RECIPE, {**kept, **UNKNOWN_LENGTH})
+        return checked, [unknown(f"{key}.from", str(source), recipe_names(), "recipe")]
+    base, problems = yaml_file.read(FOLDER / f"{source}.yaml")
+    known = [stage["name"] for stage in base.get("stages", ())]
+    problems += [
+        unknown(f"{key}.stages", one, known, f"stage in recipe {source!r} named")
+        for one in by_name
+        if one not in known
+    ]
+    return laid_over(base, recipe if known else rest), problems
+
+
+def given(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the keys that are given: null stands for the default."""
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def laid_over(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """Return recipe or stage ``base`` with ``changes``; see :data:`ALTERNATIVES`."""
+    changes = given(changes)
+    if isinstance(changes.get("stages"), dict):
+        stages = [
+            laid_over(stage, changes["stages"].get(stage["name"]) or {})
+            for stage in base.get("stages", ())
+        ]
+        changes = {**changes, "stages": stages}
+    replaced = {other for pair in ALTERNATIVES for key in pair if key in changes for other in pair}
+    kept = {key: value for key, value in base.items() if key not in replaced}
+    return {**kept, **{key: value for key, value in changes.items() if key != "from"}}
+
+
+class NamedRecipe(Shorthand):
+    """A recipe by hand, by its name; other flags change it."""
+
+    recipe: str | None = Field(
+        default=None, description="named recipe that the other flags change, such as sava or lep"
+    )
+
+    def spelt_out(self, given: dict[str, Any], job: type[Job]) -> dict[str, Any]:
+        """Return the flags with what the recipe says of a job; ``rows`` are those of its steps.
+
+        Raises :class:`RevocabError` for a name that there is not, and for flags that contradict.
+        """
+        if self.recipe is None:
+            return given
+        if self.recipe not in recipe_names():
+            raise RevocabError(unknown("--recipe", self.recipe, recipe_names(), "recipe"))
+        shared = {key for key, field in job.model_fields.items() if is_of_recipe(key, field)}
+        changes = {key: value for key, value in given.items() if key in shared}
+        values, _ = named_recipe("--recipe", {**changes, "from": self.recipe})
+        try:
+            whole = resolved(values)
+        except ValueError as error:
+            raise RevocabError(f"--recipe {self.recipe}: {error}") from None
+        said = {key: value for key, value in whole.items() if key in shared}
+        if "rows" in job.model_fields:
+            said["rows"] = whole["steps"] * whole["batch_size"]
+        return {**said, **{key: value for key, value in given.items() if key not in changes}}
+
+
+def is_of_recipe(key: str, field: FieldInfo) -> bool:
+    """Return whether a key of a job is that of a recipe (the stages of packing are others)."""
+    ours = Recipe.model_fields.get(key)
+    return ours is not None and ours.annotation == field.annotation

@@ -1,0 +1,46 @@
+"""A copy of the package with files more, as whoever adds something has it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def blocks(page: str, kind: str) -> list[str]:
+    """Return the blocks of code of one kind (``python``, ``yaml``) in a page of the docs."""
+    text = (REPOSITORY / "docs" / page).read_text(encoding="utf-8")
+    return [
+        dedent(one[1]) for one in re.finditer(rf"^ *```{kind}\n(.*?)^ *```$", text, re.M | re.S)
+    ]
+
+
+def scratch(folder: Path, **files: str) -> None:
+    """Write a copy of the package below ``folder``, with further files by their places in it."""
+    package = folder / "src" / "revocab"
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(REPOSITORY / "src" / "revocab", package, ignore=ignored)
+    for place, content in files.items():
+        assert not (package / place).exists(), place
+        (package / place).write_text(content, encoding="utf-8")
+
+
+def run_scratch(folder: Path, script: str, *arguments: object) -> str:
+    """Run a text as Python with the copy, in ``folder``; return what it prints."""
+    search = [folder / "src", REPOSITORY / "tests" / "support"]
+    done = subprocess.run(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, search))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -1,0 +1,148 @@
+"""What it takes to add a method or a tokenizer construction: one file, one line of an experiment.
+
+The files are those of the docs, put into a copy of the package.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from scratch_package import REPOSITORY, blocks, run_scratch, scratch
+
+#: Reads the small experiment with a line more, and the same with a mistake in it.
+READ = """
+import sys
+from pathlib import Path
+
+import yaml
+
+from revocab import __main__ as entry
+from revocab.config import validate
+from revocab.errors import RevocabError
+from revocab.plan import Plan
+
+toys = Path(sys.argv[1])
+values = yaml.safe_load(Path(sys.argv[2]).read_text())
+
+
+def laid(key, value):
+    *parents, last = key.split(".")
+    place = values
+    for parent in parents:
+        place = place[parent]
+    place[last] = value
+
+
+def refused(*said):
+    try:
+        validate(values)
+    except RevocabError as error:
+        assert all(any(one in problem for problem in error.problems) for one in said), error
+        assert len(error.problems) == len(said), error
+    else:
+        raise AssertionError("accepted")
+"""
+METHOD = (
+    READ
+    + """
+values["runs"]["mistral"]["methods"] |= yaml.safe_load(sys.argv[3])
+experiment = validate(values)
+step = Plan(experiment).step("init_embeddings", run="mistral-scaled-mean")
+assert step.job.method == "scaled-mean" and step.job.option == {"scale": 0.5}
+assert not {"torch", "transformers"} & set(sys.modules)
+
+entry.main([
+    "init", "--source", str(toys / "untied"), "--target-tokenizer", str(toys / "target-tokenizer"),
+    "--method", "scaled-mean", "--option", "scale=0.5", "--out", "adapted", "--quiet",
+])
+entry.main([
+    "init", "--source", str(toys / "untied"), "--target-tokenizer", str(toys / "target-tokenizer"),
+    "--method", "mean", "--out", "mean", "--quiet",
+])
+from safetensors.torch import load_file
+
+from revocab.io import read_json
+
+rows, mean = (load_file(f"{one}/model.safetensors") for one in ("adapted", "mean"))
+rows, mean = rows["lm_head.weight"], mean["lm_head.weight"]
+new = (rows != mean).any(1)
+assert int(new.sum()) == read_json("adapted/provenance.json")["counts"]["missing"]
+assert (rows[new] - 0.5 * mean[new]).abs().max() < 1e-6
+assert "Scaled mean" not in Path("adapted/README.md").read_text()
+assert "where it comes from" in Path("adapted/README.md").read_text()
+
+from revocab.config import expand
+from revocab.report.names import method_label
+
+(run,) = [run for run in expand(experiment) if run.name == "scaled-mean"]
+assert method_label(run).startswith("Scaled mean"), method_label(run)
+
+laid("runs.mistral.methods.scaled-mean", {"scalle": 1})
+laid("runs.mistral.methods.scaled-maen", {})
+refused("scalle: unknown key (allowed: scale); did you mean", "did you mean 'scaled-mean'?")
+"""
+)
+CONSTRUCTION = (
+    READ
+    + """
+values["tokenizers"] |= yaml.safe_load(sys.argv[3])
+plan = Plan(validate(values))
+step = plan.step("build_tokenizer", tokenizer="trimmed")
+assert step.job.construction == "trim" and step.job.option["uses"] == 3
+assert {*step.inputs} == {"base", "corpora"} and step.inputs["base"].path.endswith("source")
+assert not {"torch", "transformers", "tokenizers"} & set(sys.modules)
+
+often = '{"text": "the cat sat on the mat and the dog sat too"}\\n'
+Path("rows.jsonl").write_text(3 * often + '{"text": "x"}\\n')
+entry.main(
+    "prepare --corpus c --language en --files rows.jsonl --heldout-bytes 1 --out corpus".split()
+)
+entry.main([
+    "tokenizer", "--construction", "trim", "--base", str(toys / "source-tokenizer"),
+    "--corpora", "c=corpus", "--option", "uses=1", "--out", "trimmed",
+])
+from revocab.io import read_json
+from revocab.tokenizers.load import load_tokenizer
+
+base, trimmed = load_tokenizer(toys / "source-tokenizer"), load_tokenizer("trimmed")
+facts = read_json("trimmed/manifest.json")
+assert 0 < facts["dropped"] == len(base) - len(trimmed) and facts["construction"] == "trim"
+for text in ("the cat sat on the mat", "and the dog sat too"):
+    assert base.tokenize(text) == trimmed.tokenize(text)
+
+laid("tokenizers.trimmed", {"trim": {"base": "source", "corpora": {"world-it": 1.0}, "uses": 0}})
+refused("tokenizers.trimmed.trim.uses: Input should be greater than or equal to 1")
+laid("tokenizers.trimmed", {"trim": {"base": "nothing", "corpora": {"world-it": 1.0}}})
+refused("no tokenizer 'nothing'")
+"""
+)
+
+
+@pytest.fixture
+def place(tmp_path):
+    (tmp_path / "config").symlink_to(REPOSITORY / "config")
+    return tmp_path
+
+
+def line(page: str, name: str) -> str:
+    """Return the line of an experiment that a page shows of a thing."""
+    text = (REPOSITORY / "docs" / page).read_text(encoding="utf-8")
+    (found,) = re.findall(rf"`({name}: {{.*}})`", text)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("page", "file", "name", "script"),
+    [
+        ("adding-a-method.md", "initialise/methods/scaled_mean.py", "scaled-mean", METHOD),
+        ("tokenizers.md", "tokenizer_building/constructions/trim.py", "trimmed", CONSTRUCTION),
+    ],
+    ids=["method", "construction"],
+)
+def test_one_file_and_one_line(toys, place, page, file, name, script):
+    (code,) = blocks(page, "python")
+    assert f"`src/revocab/{file}`" in (REPOSITORY / "docs" / page).read_text(encoding="utf-8")
+    scratch(place, **{file: code})
+    small = REPOSITORY / "tests/experiments/small.yaml"
+    run_scratch(place, script, toys, small, line(page, name))
