@@ -123,5 +123,6 @@ def missing_words(
     also = [f", or to {one}.yaml as 'called: {{{language}: …}}'" for one in strangers]
     return (
         f"{FOLDER / f'{language}.yaml'} lacks the words {', '.join(missing)} (languages that have "
-        f"all that this prompt needs: {', '.join(having) or 'none'}); add them to that file{''.join(also)}"
+        f"all that this prompt needs: {', '.join(having) or 'none'}); add them to that file"
+        f"{''.join(also)}"
     )
