@@ -11,7 +11,9 @@ from toy_models import TARGET_WORDS, build_model, build_tokenizer
 from revocab.evaluation.embedding_similarity import (
     KIND,
     Anchors,
+    HelperModel,
     RunModels,
+    SimilarityJob,
     choose_anchors,
     measure,
     relative_representation,
@@ -78,21 +80,17 @@ def test_fewer_tokens_than_asked_are_all_used_and_counted():
     assert anchors.found == {"word_start": 5, "continuation": 3}
 
 
+JOB = SimilarityJob(group="mistral", helper="helper", anchors=8, last_step=100, seed=1)
+
+
 def test_table_of_a_group(tmp_path):
     tokenizer = build_tokenizer(TARGET_WORDS, 40, tmp_path / "tokenizer")
     helper = build_model(tokenizer, tmp_path / "helper", seed=1, hidden_size=24)
     first = build_model(tokenizer, tmp_path / "first", seed=2)
     last = build_model(tokenizer, tmp_path / "last", seed=3)
-    rows, anchors = measure(
-        "mistral",
-        ("helper", helper),
-        [RunModels("a", first, last), RunModels("b", helper, helper)],
-        tokenizer,
-        steps=(0, 100),
-        per_kind=8,
-        relative="dot",
-        seed=1,
-    )
+    runs = [RunModels("a", first, last), RunModels("b", helper, helper)]
+    rows, anchors, of_helper = measure(JOB, runs, tokenizer, HelperModel("helper", helper))
+    assert of_helper is anchors
     write_similarity(rows, {"anchors": anchors.found}, OutputFolder(tmp_path / "out", KIND))
     with (tmp_path / "out" / "similarity.csv").open(newline="") as handle:
         table = list(csv.DictReader(handle))

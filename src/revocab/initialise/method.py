@@ -58,8 +58,8 @@ class MethodInputs:
     pieces_released: Callable[[int], list[int]]
     #: The helper's rows by target id, whatever its own tokenizer; zeros where it lacks the token.
     helper_VD: torch.Tensor | None = None
-    #: Target tokens that the helper has (bool); none: all of them. :mod:`revocab.initialise.target_matrix`
-    #: keeps the others from methods that do not handle them.
+    #: Target tokens that the helper has (bool); none: all. Methods see no others, unless they fill
+    #: those themselves (``without_helper_row``).
     helper_known_V: torch.Tensor | None = None
     #: Where tokens are compared by methods with an ``auxiliary`` option; none: in ``helper_VD``.
     auxiliary: Auxiliary | None = None
