@@ -9,12 +9,13 @@ import torch
 from helper_toys import build_byte_level, permuted, token_bytes
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
+from revocab.errors import RevocabError
 from revocab.evaluation.embedding_similarity import (
     KIND,
     Anchors,
+    EmbeddingSimilarityJob,
     HelperModel,
     RunModels,
-    SimilarityJob,
     choose_anchors,
     measure,
     measure_to,
@@ -22,7 +23,6 @@ from revocab.evaluation.embedding_similarity import (
     similarity,
     write_similarity,
 )
-from revocab.errors import RevocabError
 from revocab.io import read_json
 from revocab.models.folder import ModelFolder
 from revocab.output import OutputFolder
@@ -85,7 +85,7 @@ def test_fewer_tokens_than_asked_are_all_used_and_counted():
     assert anchors.found == {"word_start": 5, "continuation": 3}
 
 
-JOB = SimilarityJob(group="mistral", helper="helper", anchors=8, last_step=100, seed=1)
+JOB = EmbeddingSimilarityJob(group="mistral", helper="helper", anchors=8, last_step=100, seed=1)
 
 
 def test_table_of_a_group(tmp_path):

@@ -17,19 +17,19 @@ from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model
 
 from revocab.errors import RevocabError
 from revocab.initialise import helper as helper_module
-from revocab.initialise.apply import initialise_model
+from revocab.initialise.adapted_model import initialise_model
 from revocab.initialise.helper import Coverage, Helper, in_target_order
 from revocab.initialise.method import methods
 from revocab.initialise.options import check_options
-from revocab.initialise.pieces import piece_means
-from revocab.initialise.rows import fill, new_rows
-from revocab.io import read_json
-from revocab.vocabulary.canonical import CanonicalToken, load_tokenizer
-from revocab.vocabulary.intersection import (
+from revocab.initialise.piece_means import piece_means
+from revocab.initialise.target_matrix import fill, new_rows
+from revocab.intersection.intersect import (
     IntersectionJob,
     intersect_canonical,
     intersect_folders,
 )
+from revocab.io import read_json
+from revocab.tokenizers.canonical import CanonicalToken, load_tokenizer
 
 HELPED = [name for name, one in methods().items() if one.needs_helper]
 FALLING_BACK = [name for name in HELPED if methods()[name].without_helper_row == "pieces"]

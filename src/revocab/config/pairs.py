@@ -11,8 +11,10 @@ from revocab.initialise.method import methods
 Pair = tuple[str, str]
 
 
-def helper_pair(experiment: Experiment, helper: str | None, target: str) -> Pair | None:
-    """Return a helper's tokenizer and the target; None where they are one, or without a helper."""
+def helper_pair(experiment: Experiment, helper: str | None, target: str | None) -> Pair | None:
+    """Return a helper's tokenizer and the target; None where they are one, or one is missing."""
+    if target is None:
+        return None
     tokenizer = experiment.models[helper].tokenizer if helper else target
     return None if tokenizer == target else (tokenizer, target)
 

@@ -144,11 +144,22 @@ def checked_matrix(matrix_VD: torch.Tensor, folder: Path) -> torch.Tensor:
     return matrix_VD
 
 
+def anchors_with(
+    helper: Helper, vocabulary: list[CanonicalToken], job: EmbeddingSimilarityJob, every: Anchors
+) -> Anchors:
+    """Return the tokens over which runs are compared with a helper: ``every`` one, or the shared."""
+    if helper.pairs is None:
+        return every
+    return choose_anchors(vocabulary, job.anchors, job.seed, {*helper.pairs.target_ids.tolist()})
+
+
 def measure(
-    job: SimilarityJob, runs: list[RunModels], target_tokenizer: Path, helper: HelperModel | None
+    job: EmbeddingSimilarityJob,
+    runs: list[RunModels],
+    target_tokenizer: Path,
+    helper: HelperModel | None,
 ) -> tuple[list[dict[str, Any]], Anchors, Anchors]:
-    """Return the rows of ``similarity.csv`` for one group, and the anchors between runs and of the
-    helper.
+    """Return the rows of ``similarity.csv`` for one group, the anchors between runs, the helper's.
 
     Input embeddings are compared: each run with the helper (if there is one) at both steps, then
     each run with each other one (both orders) at the last step. With a helper of another tokenizer
@@ -167,9 +178,7 @@ def measure(
     rows, last = [], {run.run: represent(run.last, anchors) for run in runs}
     if helper is not None:
         opened = Helper.open(helper.folder, tokenizer, pairs=helper.pairs)
-        if opened.pairs is not None:
-            known = {*opened.pairs.target_ids.tolist()}
-            of_helper = choose_anchors(vocabulary, job.anchors, job.seed, known)
+        of_helper = anchors_with(opened, vocabulary, job, anchors)
         helper_VD = checked_matrix(opened.matrix("input"), helper.folder)
         helper_TA = relative_representation(helper_VD, of_helper, job.relative)
         for run in runs:
@@ -187,7 +196,7 @@ def measure(
 
 def measure_to(
     out: Path,
-    job: SimilarityJob,
+    job: EmbeddingSimilarityJob,
     runs: list[RunModels],
     tokenizer: Path,
     helper: Path | None = None,
