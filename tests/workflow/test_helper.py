@@ -45,23 +45,22 @@ def converted(small, repository, tmp_path_factory):
     return results
 
 
-@pytest.mark.parametrize("run", RUNS)
-def test_the_init_jobs_count_what_the_intersections_say(converted, run):
+def test_the_init_jobs_count_what_the_intersections_say(converted):
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    made_of = read_json(converted / f"runs/{run}/init/manifest.json")
     reports = {
         name: read_json(converted / f"intersections/{name}--target/report.json")
         for name in ("source", "helper")
     }
-    counts = made_of["helper_vocabulary"]
-    assert counts["shared"] == reports["helper"]["overlap"]
-    assert counts["anchors"] + counts["new"] == counts["shared"]
-    assert counts["new"] + counts["new_without_row"] == reports["source"]["missing"]
-    assert min(counts["new"], counts["new_without_row"], counts["anchors"]) > 0
-    folder = converted / f"runs/{run}/init"
-    model = AutoModelForCausalLM.from_pretrained(folder)
-    assert len(AutoTokenizer.from_pretrained(folder)) == model.config.vocab_size
+    for run in RUNS:
+        folder = converted / f"runs/{run}/init"
+        counts = read_json(folder / "manifest.json")["helper_vocabulary"]
+        assert counts["shared"] == reports["helper"]["overlap"]
+        assert counts["anchors"] + counts["new"] == counts["shared"]
+        assert counts["new"] + counts["new_without_row"] == reports["source"]["missing"]
+        assert min(counts["new"], counts["new_without_row"], counts["anchors"]) > 0
+        model = AutoModelForCausalLM.from_pretrained(folder)
+        assert len(AutoTokenizer.from_pretrained(folder)) == model.config.vocab_size
 
 
 def test_a_helper_with_the_sources_tokenizer_ends_early(repository, tmp_path):
