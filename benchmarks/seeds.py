@@ -45,13 +45,16 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     arguments = parser.parse_args()
 
-    from revocab.initialise.adapted_model import Vocabularies, initialise_matrices
+    from revocab.initialise.adapted_model import initialise_matrices
+    from revocab.initialise.helper import Helper
     from revocab.initialise.method import methods
     from revocab.initialise.options import check_options
+    from revocab.initialise.vocabularies import Vocabularies
     from revocab.models.folder import ModelFolder
 
     vocabularies = Vocabularies(arguments.source, arguments.target_tokenizer)
-    source, helper = ModelFolder(arguments.source), ModelFolder(arguments.helper)
+    source = ModelFolder(arguments.source)
+    helper = Helper.open(arguments.helper, vocabularies.target_tokenizer)
     shared = len(vocabularies.intersection.target_ids)
     print(f"{shared} shared, {len(vocabularies.intersection.missing)} new tokens")
     print(f"| method | {' | '.join(COLUMNS)} |")

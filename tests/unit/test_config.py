@@ -11,6 +11,7 @@ import yaml
 from revocab.closed import unknown
 from revocab.config import expand, read, validate
 from revocab.config.expand import checkpoint_steps
+from revocab.config.pairs import compared_pairs
 from revocab.config.schema import Recipe
 from revocab.errors import RevocabError
 
@@ -104,7 +105,7 @@ def test_all_five_mistakes_are_named_at_once(demo):
         (
             ("runs", "mistral", "methods", "sava"),
             {"helper": "mistral"},
-            "runs.mistral.methods.sava: helper 'mistral' uses tokenizer 'source'",
+            "runs.mistral.methods.sava: helper 'mistral' uses tokenizer 'source', the source's",
         ),
         (("runs", "mistral", "methods", "magic"), {}, "runs.mistral.methods.magic: no method"),
         (("recipes", "adapt", "checkpoint_every"), 1000, "recipes.adapt.checkpoint_every: 1000"),
@@ -137,6 +138,31 @@ def test_a_file_that_is_no_mapping(tmp_path):
     (tmp_path / "a.yaml").write_text("- 1\n")
     with pytest.raises(RevocabError, match="expected a mapping"):
         read(tmp_path / "a.yaml")
+
+
+# Helpers and what is compared. -------------------------------------------------------------------
+
+
+def test_a_helper_may_have_another_tokenizer(demo):
+    demo["models"]["helper-large"]["tokenizer"] = "source-large"
+    lines = problems(demo)
+    # Of the source's own tokenizer it would have no new token.
+    assert len(lines) == 1 and lines[0].startswith("runs.llama.methods.sava: helper 'helper-large'")
+    demo["runs"]["llama"]["helper"] = "helper-medium"
+    experiment = validate(demo)
+    pairs = compared_pairs(experiment, expand(experiment))
+    assert pairs == dict.fromkeys([("source", "target"), ("source-large", "target")], "bytes")
+
+
+def test_a_pair_of_tokenizers_is_compared_in_one_way(demo):
+    demo["runs"]["llama"]["identity"] = "marker"
+    validate(demo)
+    # As helper of the one group and as source of the other.
+    demo["models"]["helper-large"]["tokenizer"] = "source-large"
+    demo["runs"]["llama"]["helper"] = "helper-medium"
+    (line,) = problems(demo)
+    assert line.startswith("runs.llama.identity: 'marker', but runs.mistral compares the same")
+    assert "'source-large' and 'target' by 'bytes'" in line
 
 
 # Auxiliary embeddings. ---------------------------------------------------------------------------

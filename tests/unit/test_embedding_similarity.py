@@ -6,18 +6,25 @@ import csv
 
 import pytest
 import torch
-from toy_models import TARGET_WORDS, build_model, build_tokenizer
+from helper_toys import build_byte_level, permuted, token_bytes
+from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
+from revocab.errors import RevocabError
 from revocab.evaluation.embedding_similarity import (
     KIND,
     Anchors,
+    EmbeddingSimilarityJob,
+    HelperModel,
     RunModels,
     choose_anchors,
     measure,
+    measure_to,
     relative_representation,
     similarity,
     write_similarity,
 )
+from revocab.io import read_json
+from revocab.models.folder import ModelFolder
 from revocab.output import OutputFolder
 from revocab.tokenizers.canonical import CanonicalToken
 
@@ -78,21 +85,17 @@ def test_fewer_tokens_than_asked_are_all_used_and_counted():
     assert anchors.found == {"word_start": 5, "continuation": 3}
 
 
+JOB = EmbeddingSimilarityJob(group="mistral", helper="helper", anchors=8, last_step=100, seed=1)
+
+
 def test_table_of_a_group(tmp_path):
     tokenizer = build_tokenizer(TARGET_WORDS, 40, tmp_path / "tokenizer")
     helper = build_model(tokenizer, tmp_path / "helper", seed=1, hidden_size=24)
     first = build_model(tokenizer, tmp_path / "first", seed=2)
     last = build_model(tokenizer, tmp_path / "last", seed=3)
-    rows, anchors = measure(
-        "mistral",
-        ("helper", helper),
-        [RunModels("a", first, last), RunModels("b", helper, helper)],
-        tokenizer,
-        steps=(0, 100),
-        per_kind=8,
-        relative="dot",
-        seed=1,
-    )
+    runs = [RunModels("a", first, last), RunModels("b", helper, helper)]
+    rows, anchors, of_helper = measure(JOB, runs, tokenizer, HelperModel("helper", helper))
+    assert of_helper is anchors
     write_similarity(rows, {"anchors": anchors.found}, OutputFolder(tmp_path / "out", KIND))
     with (tmp_path / "out" / "similarity.csv").open(newline="") as handle:
         table = list(csv.DictReader(handle))
@@ -109,3 +112,56 @@ def test_table_of_a_group(tmp_path):
     assert table[4]["similarity"] == table[5]["similarity"]
     # Random models are related by chance only.
     assert abs(float(table[0]["similarity"])) < 0.9
+
+
+# A helper of another tokenizer. ------------------------------------------------------------------
+
+
+def test_a_helper_in_another_order_is_as_similar(toys, tmp_path):
+    target = toys / "target-tokenizer"
+    other = permuted(toys / "helper", tmp_path / "permuted", seed=3)
+    runs = [RunModels("a", toys / "helper", build_model(target, tmp_path / "last", seed=3))]
+    plain, _, _ = measure(JOB, runs, target, HelperModel("helper", toys / "helper"))
+    received, anchors, of_helper = measure(JOB, runs, target, HelperModel("helper", other))
+    assert received == plain
+    assert plain[0]["similarity"] == pytest.approx(1, abs=1e-6)
+    assert of_helper == anchors
+
+
+def test_only_what_helper_and_target_share_is_compared(toys, tmp_path):
+    """By hand from the bytes that tokens stand for; runs are compared over the whole vocabulary."""
+    target = toys / "target-tokenizer"
+    tokenizer = build_byte_level([*SOURCE_WORDS, *TARGET_WORDS[:8]] * 2, 40, tmp_path / "bytes")
+    helper = build_model(tokenizer, tmp_path / "helper", seed=4, hidden_size=24)
+    folders = [build_model(target, tmp_path / str(seed), seed=seed) for seed in (1, 2, 3)]
+    runs = [RunModels("a", *folders[:2]), RunModels("b", *folders[1:])]
+    job = JOB.model_copy(update={"anchors": 500})  # all of them
+    out = tmp_path / "out"
+    measure_to(out, job, runs, target, helper)
+    by_bytes = {data: number for number, data in enumerate(token_bytes(helper)) if data}
+    spelt = enumerate(token_bytes(target))
+    # Letters are byte tokens of the target; text tokens have ids after the bytes.
+    shared = [(n, by_bytes[data]) for n, data in spelt if n >= 259 and data in by_bytes]
+    assert 0 < len(shared) < len(token_bytes(target)) - 259
+    ours, theirs = map(list, zip(*shared, strict=True))
+    every = Anchors([*range(len(shared))], [*range(len(shared))], {})
+    with (out / "similarity.csv").open(newline="") as handle:
+        table = list(csv.DictReader(handle))
+    first, second = (
+        ModelFolder(folder).read("model.embed_tokens.weight") for folder in (folders[0], helper)
+    )
+    wanted = compare(first[ours], second[theirs], every, "dot")
+    assert float(table[0]["similarity"]) == pytest.approx(wanted, abs=1e-6)
+    manifest = read_json(out / "manifest.json")
+    assert manifest["helper_tokens_compared"] == len(shared) < manifest["tokens_compared"]
+    assert sum(manifest["helper_anchors"].values()) == len(shared)
+    alone, _, _ = measure(job, runs, target, None)
+    between = [float(row["similarity"]) for row in table if row["kind"] == "between"]
+    assert between == [row["similarity"] for row in alone]
+
+
+def test_a_helper_that_shares_no_text_is_refused():
+    with pytest.raises(RevocabError, match="helper and target share no text token"):
+        choose_anchors(vocabulary(), 2, 1, {0, 1, 2})
+    anchors = choose_anchors(vocabulary(), 2, 1, {1, 6, 10, 12})
+    assert anchors.token_ids == [6, 10, 12]

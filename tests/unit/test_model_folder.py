@@ -213,17 +213,6 @@ def test_pickled_weights_are_refused(toys, tmp_path):
         fetch_model(tmp_path / "F" / "snapshot", hub=None, revision=None, path=tmp_path / "pickled")
 
 
-def test_helper_must_use_the_target_tokenizer(toys, tmp_path):
-    with pytest.raises(RevocabError, match="not the target tokenizer"):
-        initialise_model(
-            toys / "untied",
-            tmp_path / "out",
-            "sava",
-            target_tokenizer=toys / "target-tokenizer",
-            helper=toys / "tied",
-        )
-
-
 def test_missing_arguments_are_named(toys, tmp_path):
     with pytest.raises(RevocabError, match="--target-tokenizer"):
         initialise_model(toys / "untied", tmp_path / "out", "fvt")

@@ -236,3 +236,15 @@ def test_numbered_tables_come_first_and_others_have_a_title_alone():
     assert in_order(["parity", "table10", "table02"]) == ["table02", "table10", "parity"]
     assert headed("table02", "Fertility") == "Table 2: Fertility"
     assert headed("parity", "Tokens") == "Tokens"
+
+
+def test_similarity_to_a_helper_of_another_tokenizer_says_over_what(changed):
+    (changed / "similarity").unlink()
+    counts = {"helper": "helper-large", "tokens_compared": 1890, "helper_tokens_compared": 1234}
+    write_json(changed / "similarity" / "llama" / "manifest.json", counts)
+    write_json(changed / "similarity" / "mistral" / "manifest.json", {"tokens_compared": 1890})
+    found = [note for note in build_table(Results(changed), "table07").notes if "shares" in note]
+    assert found == [
+        "Llama stand-in: helper-large has another tokenizer; compared are the 1,234 tokens of the "
+        "target's 1,890 that it shares, anchors among them."
+    ]

@@ -156,6 +156,8 @@ MODELS: list[Case] = [
     one("models.fetched.tokenizer", "folder", "intersect_vocabularies:folder--target",
         "init_embeddings:second-mean"),
     one("models.helper.path", "models/two", "fetch_model:helper"),
+    one("models.helper.tokenizer", "folder", "intersect_vocabularies:folder--target",
+        "init_embeddings:main-sava", "measure_similarity:main"),
     *each(
         "models.built.pretrain.architecture", ["build_stand_in:built"],
         family="llama", hidden_size=64, intermediate_size=96, layers=2, heads=4, kv_heads=1,

@@ -23,7 +23,14 @@ class Inputs(Closed):
     pairs: Path | None = Field(
         default=None, description="folder of intersect_vocabularies; none: made here"
     )
-    helper: Path | None = model_field("model folder with the target tokenizer", default=None)
+    helper: Path | None = model_field(
+        "model folder; its tokenizer may be another than the target's", default=None
+    )
+    helper_pairs: Path | None = Field(
+        default=None,
+        description="folder of intersect_vocabularies, helper's tokenizer to target; none: made"
+        " here",
+    )
     auxiliary: Path | None = Field(
         default=None, description="folder of train_auxiliary, for auxiliary=fasttext"
     )
@@ -51,6 +58,7 @@ def run(inputs: Inputs, job: InitJob, machine: Machine, out: Path) -> None:
         pairs=inputs.pairs,
         identity=job.identity,
         helper=inputs.helper,
+        helper_pairs=inputs.helper_pairs,
         auxiliary=inputs.auxiliary,
         seed=job.seed,
         languages=job.languages,

@@ -24,8 +24,8 @@ class Inputs(Closed):
 
 def run(inputs: Inputs, job: ScaleJob, machine: Nothing, out: Path) -> None:
     """Write the table's folder."""
-    from revocab.initialise.adapted_model import Vocabularies
     from revocab.initialise.cost_at_scale import measure_to
+    from revocab.initialise.vocabularies import Vocabularies
 
     vocabularies = Vocabularies(
         inputs.source_tokenizer, inputs.target_tokenizer, job.identity, inputs.pairs

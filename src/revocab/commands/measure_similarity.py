@@ -19,6 +19,11 @@ class Inputs(Closed):
     first: dict[Id, Path] = Field(description="model folders before training, by run")
     last: dict[Id, Path] = Field(description="model folders after training, by run")
     helper_model: Path | None = model_field("model folder; none: runs only", default=None)
+    helper_pairs: Path | None = Field(
+        default=None,
+        description="folder of intersect_vocabularies, helper's tokenizer to target; none: made"
+        " here",
+    )
 
 
 def run(inputs: Inputs, job: EmbeddingSimilarityJob, machine: Nothing, out: Path) -> None:
@@ -26,7 +31,7 @@ def run(inputs: Inputs, job: EmbeddingSimilarityJob, machine: Nothing, out: Path
     from revocab.evaluation.embedding_similarity import RunModels, measure_to
 
     runs = [RunModels(run, first, inputs.last[run]) for run, first in inputs.first.items()]
-    measure_to(out, job, runs, inputs.helper_model, inputs.target_tokenizer)
+    measure_to(out, job, runs, inputs.target_tokenizer, inputs.helper_model, inputs.helper_pairs)
 
 
 COMMAND = Command(run, job=EmbeddingSimilarityJob, inputs=Inputs)

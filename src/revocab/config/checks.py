@@ -16,6 +16,7 @@ from revocab.config.check_tokenizers import check_tokenizers, tokenizer_referenc
 from revocab.config.check_unread import check_unread
 from revocab.config.check_words import check_words
 from revocab.config.expand import method_name
+from revocab.config.pairs import check_identities
 from revocab.config.schema import Experiment, RunGroup, Source
 from revocab.corpora.source import matching
 from revocab.demoworld.file_names import WORLD_PARTS
@@ -146,21 +147,23 @@ def check_methods(experiment: Experiment) -> Iterator[str]:
 def check_helper(
     experiment: Experiment, key: str, method: str, helper: str | None, group: RunGroup
 ) -> Iterator[str]:
-    """Yield a problem if a method's helper is missing or does not use the target tokenizer."""
+    """Yield a problem if a method's helper is missing, or has none of the new tokens."""
     if helper is None:
         fitting = [
             one for one, model in experiment.models.items() if model.tokenizer == group.target
         ]
         yield (
-            f"{key}: method {method!r} needs a helper model that uses the target tokenizer "
-            f"{group.target!r}, received none; set 'helper:' here or in the group "
-            f"(fitting: {', '.join(fitting) or 'none is defined'})"
+            f"{key}: method {method!r} needs a helper model that has tokens of the target "
+            f"tokenizer {group.target!r}, received none; set 'helper:' here or in the group "
+            f"(with that tokenizer: {', '.join(fitting) or 'none is defined'})"
         )
-    elif helper in experiment.models and experiment.models[helper].tokenizer != group.target:
-        yield (
-            f"{key}: helper {helper!r} uses tokenizer {experiment.models[helper].tokenizer!r}, "
-            f"but its rows must be those of the target tokenizer {group.target!r}"
-        )
+    elif {helper, group.source} <= experiment.models.keys():
+        tokenizer, source = (experiment.models[one].tokenizer for one in (helper, group.source))
+        if tokenizer == source != group.target:
+            yield (
+                f"{key}: helper {helper!r} uses tokenizer {tokenizer!r}, the source's, and so has "
+                f"none of the new tokens of {group.target!r}; take a helper of another tokenizer"
+            )
 
 
 def check_lengths(experiment: Experiment) -> Iterator[str]:
@@ -320,6 +323,7 @@ def all_problems(experiment: Experiment, tasks_folder: Path) -> list[str]:
         check_tokenizers,
         check_mixtures,
         check_methods,
+        check_identities,
         check_recipes,
         check_lengths,
         check_generation_steps,

@@ -7,6 +7,7 @@ Suffixes: A anchors, T compared tokens.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
@@ -16,6 +17,7 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id, Job
 from revocab.errors import RevocabError
+from revocab.initialise.helper import Helper
 from revocab.io import write_csv, write_json
 from revocab.models.finite_weights import broken_rows
 from revocab.models.folder import ModelFolder
@@ -61,23 +63,32 @@ class Anchors:
     found: dict[str, int]
 
 
-def choose_anchors(vocabulary: list[CanonicalToken], per_kind: int, seed: int) -> Anchors:
+def choose_anchors(
+    vocabulary: list[CanonicalToken],
+    per_kind: int,
+    seed: int,
+    known: Container[int] | None = None,
+) -> Anchors:
     """Draw ``per_kind`` word-start and as many continuation tokens; compare all text tokens.
 
-    Byte and special tokens are left out by kind, wherever their ids lie.
+    Byte and special tokens are left out by kind, wherever their ids lie, and so are tokens that are
+    not ``known`` (none: all are). Raises :class:`RevocabError` where no token is left.
     """
     import torch
 
     generator = torch.Generator().manual_seed(seed)
+    allowed = range(len(vocabulary)) if known is None else known
+    tokens = {n: token.kind for n, token in enumerate(vocabulary) if n in allowed}
     anchor_ids, found = [], {}
     for kind in ANCHOR_KINDS:
-        ids = [number for number, token in enumerate(vocabulary) if token.kind == kind]
+        ids = [number for number, one in tokens.items() if one == kind]
         order = torch.randperm(len(ids), generator=generator)[:per_kind].tolist()
         anchor_ids += [ids[position] for position in order]
         found[kind] = len(order)
     if not anchor_ids:
-        raise RevocabError("similarity: the target vocabulary has no text token to use as anchor")
-    token_ids = [n for n, token in enumerate(vocabulary) if token.kind in ANCHOR_KINDS]
+        where = "the target vocabulary has" if known is None else "helper and target share"
+        raise RevocabError(f"similarity: {where} no text token to use as anchor")
+    token_ids = [number for number, kind in tokens.items() if kind in ANCHOR_KINDS]
     return Anchors(sorted(anchor_ids), token_ids, found)
 
 
@@ -114,69 +125,88 @@ class RunModels:
     last: Path
 
 
+@dataclass(frozen=True)
+class HelperModel:
+    """A helper's id, its model folder, and what it shares with the target (none: found here)."""
+
+    helper: str
+    folder: Path
+    pairs: Path | None = None
+
+
+def checked_matrix(matrix_VD: torch.Tensor, folder: Path) -> torch.Tensor:
+    """Return the matrix; raise :class:`RevocabError` naming rows that are no numbers."""
+    if broken := broken_rows(matrix_VD):
+        raise RevocabError(
+            f"{folder}: {len(broken)} embeddings are NaN or infinite (rows"
+            f" {', '.join(map(str, broken[:8]))}); compare another checkpoint"
+        )
+    return matrix_VD
+
+
+def anchors_with(
+    helper: Helper, vocabulary: list[CanonicalToken], job: EmbeddingSimilarityJob, every: Anchors
+) -> Anchors:
+    """Return the tokens over which runs are compared with a helper: ``every`` one, or the shared."""
+    if helper.pairs is None:
+        return every
+    return choose_anchors(vocabulary, job.anchors, job.seed, {*helper.pairs.target_ids.tolist()})
+
+
 def measure(
-    group: str,
-    helper: tuple[str, Path] | None,
+    job: EmbeddingSimilarityJob,
     runs: list[RunModels],
     target_tokenizer: Path,
-    *,
-    steps: tuple[int, int],
-    per_kind: int,
-    relative: Relative,
-    seed: int,
-) -> tuple[list[dict[str, Any]], Anchors]:
-    """Return the rows of ``similarity.csv`` for one group, and the anchors.
+    helper: HelperModel | None,
+) -> tuple[list[dict[str, Any]], Anchors, Anchors]:
+    """Return the rows of ``similarity.csv`` for one group, the anchors between runs, the helper's.
 
     Input embeddings are compared: each run with the helper (if there is one) at both steps, then
-    each run with each other one (both orders) at the last step.
+    each run with each other one (both orders) at the last step. With a helper of another tokenizer
+    runs are compared over the tokens that it shares with the target, anchors included.
     """
     from revocab.tokenizers.canonical import canonical_vocabulary, load_tokenizer
 
-    vocabulary = canonical_vocabulary(load_tokenizer(target_tokenizer))
-    anchors = choose_anchors(vocabulary, per_kind, seed)
+    tokenizer = load_tokenizer(target_tokenizer)
+    vocabulary = canonical_vocabulary(tokenizer)
+    anchors = of_helper = choose_anchors(vocabulary, job.anchors, job.seed)
 
-    def represent(folder: Path) -> torch.Tensor:
+    def represent(folder: Path, chosen: Anchors) -> torch.Tensor:
         matrix_VD = ModelFolder(folder).matrix("input", len(vocabulary))
-        if broken := broken_rows(matrix_VD):
-            raise RevocabError(
-                f"{folder}: {len(broken)} embeddings are NaN or infinite (rows"
-                f" {', '.join(map(str, broken[:8]))}); compare another checkpoint"
-            )
-        return relative_representation(matrix_VD, anchors, relative)
+        return relative_representation(checked_matrix(matrix_VD, folder), chosen, job.relative)
 
-    rows, last = [], {run.run: represent(run.last) for run in runs}
+    rows, last = [], {run.run: represent(run.last, anchors) for run in runs}
     if helper is not None:
-        helper_TA = represent(helper[1])
+        opened = Helper.open(helper.folder, tokenizer, pairs=helper.pairs)
+        of_helper = anchors_with(opened, vocabulary, job, anchors)
+        helper_VD = checked_matrix(opened.matrix("input"), helper.folder)
+        helper_TA = relative_representation(helper_VD, of_helper, job.relative)
         for run in runs:
-            for step, run_TA in zip(steps, (represent(run.first), last[run.run]), strict=True):
-                row = (helper[0], step, similarity(run_TA, helper_TA))
-                rows.append(("helper", group, run.run, *row))
+            first_TA = represent(run.first, of_helper)
+            same = of_helper is anchors
+            last_TA = last[run.run] if same else represent(run.last, of_helper)
+            for step, run_TA in ((job.first_step, first_TA), (job.last_step, last_TA)):
+                row = (helper.helper, step, similarity(run_TA, helper_TA))
+                rows.append(("helper", job.group, run.run, *row))
     for first, second in permutations(last, 2):
-        row = (second, steps[1], similarity(last[first], last[second]))
-        rows.append(("between", group, first, *row))
-    return [dict(zip(COLUMNS, row, strict=True)) for row in rows], anchors
+        row = (second, job.last_step, similarity(last[first], last[second]))
+        rows.append(("between", job.group, first, *row))
+    return [dict(zip(COLUMNS, row, strict=True)) for row in rows], anchors, of_helper
 
 
 def measure_to(
     out: Path,
     job: EmbeddingSimilarityJob,
     runs: list[RunModels],
-    helper: Path | None,
     tokenizer: Path,
+    helper: Path | None = None,
+    pairs: Path | None = None,
 ) -> None:
     """Measure a group and write the table's folder."""
     models = [folder for run in runs for folder in (run.first, run.last)]
-    output = OutputFolder(out, KIND, [tokenizer, helper, *models])
-    rows, anchors = measure(
-        job.group,
-        (job.helper, helper) if job.helper and helper else None,
-        runs,
-        tokenizer,
-        steps=(job.first_step, job.last_step),
-        per_kind=job.anchors,
-        relative=job.relative,
-        seed=job.seed,
-    )
+    output = OutputFolder(out, KIND, [tokenizer, helper, pairs, *models])
+    given = HelperModel(job.helper, helper, pairs) if job.helper and helper else None
+    rows, anchors, of_helper = measure(job, runs, tokenizer, given)
     described = {
         "group": job.group,
         "helper": job.helper,
@@ -187,6 +217,9 @@ def measure_to(
         "tokens_compared": len(anchors.token_ids),
         "libraries": library_versions(),
     }
+    if of_helper is not anchors:
+        described["helper_anchors"] = of_helper.found
+        described["helper_tokens_compared"] = len(of_helper.token_ids)
     write_similarity(rows, described, output)
 
 

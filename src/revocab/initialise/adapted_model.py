@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.errors import RevocabError
 from revocab.initialise import diagnostics, diagnostics_figure
 from revocab.initialise.adapted_folder import copy_unchanged, write_adapted
+from revocab.initialise.helper import Helper
 from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions
 from revocab.initialise.model_card import model_card
 from revocab.initialise.options import check_given, check_options, find_method
 from revocab.initialise.target_matrix import fill
+from revocab.initialise.vocabularies import Vocabularies
 from revocab.io import sha256, write_json, write_text
 from revocab.models import provenance
-from revocab.models.counterparts import Counterparts
 from revocab.models.folder import ModelFolder, check_tokenizer_folder
 from revocab.models.load import check_model
 from revocab.models.origin import name_of
@@ -30,105 +29,7 @@ from revocab.progress import Say, silent
 if TYPE_CHECKING:
     import torch
 
-    from revocab.intersection.intersect import Intersection
-
-
-@dataclass(frozen=True)
-class Vocabularies:
-    """Source and target tokenizer folders and what they share."""
-
-    source: Path
-    target: Path
-    identity: Literal["bytes", "marker"] = "bytes"
-    #: A folder written by intersect_vocabularies; none: computed here.
-    pairs: Path | None = None
-
-    @cached_property
-    def source_tokenizer(self) -> Any:
-        """Return the source tokenizer."""
-        from revocab.tokenizers.canonical import load_tokenizer
-
-        return load_tokenizer(self.source)
-
-    @cached_property
-    def target_tokenizer(self) -> Any:
-        """Return the target tokenizer."""
-        from revocab.tokenizers.canonical import load_tokenizer
-
-        return load_tokenizer(self.target)
-
-    @cached_property
-    def intersection(self) -> Intersection:
-        """Return the shared tokens; a stored intersection must be of these two vocabularies."""
-        from revocab.intersection.intersect import intersect, read_pairs
-
-        if self.pairs is None:
-            return intersect(self.source_tokenizer, self.target_tokenizer, self.identity)
-        found = read_pairs(self.pairs)
-        for side, tokenizer in (
-            ("source", self.source_tokenizer),
-            ("target", self.target_tokenizer),
-        ):
-            size = found.report[f"{side}_size"]
-            if size != len(tokenizer):
-                raise RevocabError(
-                    f"{self.pairs}: made for a {side} vocabulary of {size} tokens, but the {side} "
-                    f"tokenizer here has {len(tokenizer)}; run intersect_vocabularies again"
-                )
-        if found.report["identity"] != self.identity:
-            raise RevocabError(
-                f"{self.pairs}: made with identity {found.report['identity']!r}, asked for "
-                f"{self.identity!r}; run intersect_vocabularies again, or change --identity"
-            )
-        return found
-
-    @property
-    def counterparts(self) -> Counterparts:
-        """Return how special tokens are found again, with the roles of the intersection."""
-        roles = self._roles
-        return Counterparts(
-            self.source_tokenizer, self.target_tokenizer, roles["source"], roles["target"]
-        )
-
-    @property
-    def _roles(self) -> dict[str, dict[str, str]]:
-        """Return the roles that the intersection declares for each side, by spelling."""
-        return self.intersection.report.get("roles", {"source": {}, "target": {}})
-
-    def pieces(self, released: bool) -> Callable[[int], list[int]]:
-        """Return the function from a missing target id to source ids; computed at first use."""
-        from revocab.initialise.source_pieces import source_pieces, source_pieces_released
-        from revocab.tokenizers.canonical import canonical_vocabulary
-
-        cut = source_pieces_released if released else source_pieces
-        known: dict[int, list[int]] = {}
-
-        def lookup(token: int) -> list[int]:
-            if not known:
-                missing = self.intersection.missing.tolist()
-                roles = self._roles
-                canonical = canonical_vocabulary(self.target_tokenizer, roles["target"])
-                tokens = [canonical[one] for one in missing]
-                lists = cut(self.source_tokenizer, tokens, roles["source"])
-                known.update(zip(missing, lists, strict=True))
-            return known[token]
-
-        return lookup
-
-
-def _check_helper(helper: ModelFolder, target_tokenizer: Any) -> None:
-    """Raise unless the helper uses the target tokenizer: equal tokens at equal ids."""
-    from revocab.tokenizers.canonical import load_tokenizer
-
-    own, target = load_tokenizer(helper.path).get_vocab(), target_tokenizer.get_vocab()
-    if own == target:
-        return
-    different = sum(own.get(token) != number for token, number in target.items())
-    raise RevocabError(
-        f"{helper.path}: the helper's tokenizer is not the target tokenizer: {different} of "
-        f"{len(target)} target tokens are absent or have another id; take a helper that was "
-        "trained with the target tokenizer"
-    )
+    from revocab.intersection.match import Identity
 
 
 def make_inputs(
@@ -138,11 +39,15 @@ def make_inputs(
     vocabularies: Vocabularies,
     *,
     seed: int,
+    helper_known_V: torch.Tensor | None = None,
     auxiliary: Auxiliary | None = None,
     device: str = "cpu",
     shared: dict[str, Any] | None = None,
 ) -> MethodInputs:
-    """Return a method's inputs for one matrix; matrices go to float32 on ``device``."""
+    """Return a method's inputs for one matrix; matrices go to float32 on ``device``.
+
+    ``helper_VD`` is in the order of the target vocabulary, ``helper_known_V`` its mask.
+    """
     import torch
 
     pairs = vocabularies.intersection
@@ -160,6 +65,7 @@ def make_inputs(
         pieces=vocabularies.pieces(released=False),
         pieces_released=vocabularies.pieces(released=True),
         helper_VD=None if helper_VD is None else helper_VD.to(device=device, dtype=torch.float32),
+        helper_known_V=None if helper_known_V is None else helper_known_V.to(device),
         auxiliary=auxiliary,
         matrix=which,
         shared={} if shared is None else shared,
@@ -170,7 +76,7 @@ def _auxiliary(
     method: Method,
     options: MethodOptions,
     vocabularies: Vocabularies,
-    helper: ModelFolder | None,
+    helper: Helper | None,
     folder: Path | None,
     device: str,
 ) -> Auxiliary | None:
@@ -184,8 +90,7 @@ def _auxiliary(
         return None
     import torch
 
-    rows_VA = helper.matrix("input", len(vocabularies.target_tokenizer))
-    return Auxiliary(rows_VA.to(device=device, dtype=torch.float32))
+    return Auxiliary(helper.matrix("input").to(device=device, dtype=torch.float32))
 
 
 def initialise_matrices(
@@ -194,7 +99,7 @@ def initialise_matrices(
     method: Method,
     options: MethodOptions,
     *,
-    helper: ModelFolder | None = None,
+    helper: Helper | None = None,
     auxiliary: Path | None = None,
     seed: int,
     device: str = "cpu",
@@ -212,16 +117,17 @@ def initialise_matrices(
     for which, name in source.vocabulary_tensors.items():
         say(f"{name}: {method.name}")
         source_VD = source.matrix(which, tokens)
-        helper_VD = None if helper is None else helper.matrix(which, rows)
+        helper_VD = None if helper is None else helper.matrix(which)
         inputs = make_inputs(
             which,
             source_VD,
             helper_VD,
             vocabularies,
             seed=seed,
+            helper_known_V=None if helper is None else helper.known_V,
             auxiliary=comparing,
             device=device,
-            shared=shared if helper is not None and helper.tied else None,
+            shared=shared if helper is not None and helper.model.tied else None,
         )
         matrices[which] = fill(source_VD, inputs, method, options)
         say(f"{name}: diagnostics")
@@ -245,8 +151,9 @@ def initialise_model(
     target_tokenizer: Path | None = None,
     source_tokenizer: Path | None = None,
     pairs: Path | None = None,
-    identity: Literal["bytes", "marker"] = "bytes",
+    identity: Identity = "bytes",
     helper: Path | None = None,
+    helper_pairs: Path | None = None,
     auxiliary: Path | None = None,
     seed: int = 0,
     languages: Sequence[str] = (),
@@ -256,14 +163,16 @@ def initialise_model(
 ) -> None:
     """Write ``out``: the source model with a new vocabulary (or, for lapt, as it is).
 
-    The source tokenizer is taken from the source folder unless given. Writes, beside the model,
+    The source tokenizer is taken from the source folder unless given. ``helper_pairs`` is the
+    intersection of the helper's tokenizer, which is in its folder, and the target's, as ``pairs``
+    is of the source's; without them, both are computed here. Writes, beside the model,
     ``provenance.json``, ``diagnostics.json`` with its figure, a model card and, last,
     ``manifest.json``; all at once, at the end. ``languages`` (ISO 639 codes) go into the card;
     ``say`` is told what is being done. Raises :class:`RevocabError` for what
     :func:`revocab.models.load.check_model` refuses, in source or
     helper, and for options and folders that do not fit.
     """
-    read = [source, source_tokenizer, target_tokenizer, pairs, helper, auxiliary]
+    read = [source, source_tokenizer, target_tokenizer, pairs, helper, helper_pairs, auxiliary]
     output = OutputFolder(out, "adapted model", read)
     check_device(device)
     chosen = find_method(method)
@@ -292,20 +201,23 @@ def initialise_model(
     vocabularies = Vocabularies(source_tokenizer, target_tokenizer, identity, pairs)
     check_other_tables(model, len(vocabularies.source_tokenizer))
     check_model(source)
-    helper_folder = ModelFolder(helper) if needed == "helper" else None
-    if helper_folder:
-        check_model(helper)
-        _check_helper(helper_folder, vocabularies.target_tokenizer)
-        made_of["helper"] = fingerprint_all(helper_folder, helper_folder.path)
-        made_of["names"]["helper"] = name_of(helper)
     found = vocabularies.intersection
     say(f"{len(found.target_ids):,} tokens shared, {len(found.missing):,} new")
+    opened, warnings = None, []
+    if needed == "helper":
+        opened = open_helper(helper, vocabularies, helper_pairs, chosen)
+        made_of["helper"] = fingerprint_all(opened.model, helper)
+        made_of["names"]["helper"] = name_of(helper)
+        if coverage := opened.coverage(found):
+            made_of["helper_vocabulary"] = coverage.counts(chosen)
+            warnings = coverage.warnings(chosen)
+            say(coverage.sentence(chosen))
     matrices, described = initialise_matrices(
         model,
         vocabularies,
         chosen,
         checked,
-        helper=helper_folder,
+        helper=opened,
         auxiliary=auxiliary,
         seed=seed,
         device=device,
@@ -313,7 +225,7 @@ def initialise_model(
     )
     if needed == "fasttext":
         made_of["auxiliary"] = sha256(auxiliary / "vectors.safetensors")
-    warnings = [
+    warnings += [
         warning
         for which, statistics in described.items()
         for warning in diagnostics.warnings(method, which, statistics)
@@ -359,6 +271,18 @@ def initialise_model(
             diagnostics_figure.draw(report, folder)
         _finish(folder, made_of, report)
     say("done")
+
+
+def open_helper(
+    folder: Path, vocabularies: Vocabularies, pairs: Path | None, method: Method
+) -> Helper:
+    """Return the helper in a model folder; raise :class:`RevocabError` for one of no use here."""
+    check_model(folder)
+    target, identity = vocabularies.target_tokenizer, vocabularies.identity
+    helper = Helper.open(folder, target, identity=identity, pairs=pairs)
+    if coverage := helper.coverage(vocabularies.intersection):
+        coverage.check(method, folder)
+    return helper
 
 
 def check_device(device: str) -> None:

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.initialise.adapted_model import Vocabularies, make_inputs
+from revocab.initialise.adapted_model import make_inputs
 from revocab.initialise.diagnostics import norms
 from revocab.initialise.options import ScaledMethod, ScaleJob, check_options, find_method
 from revocab.initialise.target_matrix import fill
+from revocab.initialise.vocabularies import Vocabularies
 from revocab.io import write_csv, write_json
 from revocab.models.provenance import library_versions, tokenizer_hash
 from revocab.output import OutputFolder

@@ -53,7 +53,11 @@ class MethodInputs:
     pieces: Callable[[int], list[int]]
     #: The same, as the released FVT code tokenises (a literal marker character).
     pieces_released: Callable[[int], list[int]]
+    #: The helper's rows by target id, whatever its own tokenizer; zeros where it lacks the token.
     helper_VD: torch.Tensor | None = None
+    #: Target tokens that the helper has (bool); none: all. Methods see no others, unless they fill
+    #: those themselves (``without_helper_row``).
+    helper_known_V: torch.Tensor | None = None
     #: Where tokens are compared by methods with an ``auxiliary`` option; none: in ``helper_VD``.
     auxiliary: Auxiliary | None = None
     #: Which matrix this is: so that random draws for the two differ under one seed.
@@ -95,6 +99,10 @@ class Method:
     options: type[MethodOptions] = MethodOptions
     initialise: Callable[[MethodInputs, Any], torch.Tensor] | None = None
     needs_helper: bool = False
+    #: What new tokens get that a helper of another tokenizer lacks. pieces: the mean of their
+    #: source pieces; the method sees only tokens that the helper has. own: what the method itself
+    #: gives them; it sees all tokens, and a helper row of zeros where there is none.
+    without_helper_row: Literal["pieces", "own"] = "pieces"
     copies_overlap: bool = True
     keeps_vocabulary: bool = False
     trains: bool = True

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from revocab.initialise.diagnostics_figure import NAME, TITLES
+from revocab.initialise.helper import FILLED_WITH
 from revocab.languages import language_label
 from revocab.models.folder import ModelFolder
 from revocab.models.origin import hub_id, licence_of
@@ -70,6 +71,17 @@ def _rows_table(matrices: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _helper_line(made_of: dict[str, Any]) -> list[str]:
+    counts = made_of.get("helper_vocabulary")
+    if counts is None:
+        return []
+    return [
+        f"- The helper has another tokenizer, with {counts['shared']:,} of the tokens: "
+        f"{counts['anchors']:,} of the shared and {counts['new']:,} of the new ones; the other "
+        f"{counts['new_without_row']:,} new ones got {FILLED_WITH[counts['filled_with']]}"
+    ]
+
+
 def model_card(
     source: ModelFolder,
     made_of: dict[str, Any],
@@ -106,6 +118,7 @@ def model_card(
         *_origins(made_of, languages),
         f"- {counts['source_tokens']:,} tokens before, {counts['target_tokens']:,} now: "
         f"{counts['overlap']:,} shared, {counts['missing']:,} new",
+        *_helper_line(made_of),
         f"- Embedding and head are {'one matrix' if made_of['tied'] else 'two matrices'}",
         f"- Method: {citation}",
         *([f"- Settings without a counterpart, dropped: {dropped}"] if dropped else []),

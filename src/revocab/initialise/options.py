@@ -88,8 +88,8 @@ def check_given(
         problems.append(f"method {method.name!r} needs --target-tokenizer, the new vocabulary")
     if needed == "helper" and helper is None:
         problems.append(
-            f"method {method.name!r} needs --helper, a model that was trained with the target"
-            " tokenizer"
+            f"method {method.name!r} needs --helper, a model that has many of the target's tokens;"
+            " best one with the target tokenizer"
         )
     if needed == "fasttext" and auxiliary is None:
         problems.append(

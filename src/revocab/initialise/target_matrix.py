@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from revocab.errors import RevocabError
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
+from revocab.initialise.piece_means import piece_means
 from revocab.initialise.row_statistics import column_mean
 from revocab.models.finite_weights import broken_rows
 
 if TYPE_CHECKING:
     import torch
+
+
+def new_rows(inputs: MethodInputs, method: Method, options: MethodOptions) -> torch.Tensor:
+    """Return the method's rows, with those of tokens that the helper lacks.
+
+    Unless the method fills those in its own way, it sees what source, target and helper share as
+    shared and the new tokens that the helper has as missing. The other new tokens get the mean of
+    their source pieces, and are counted in the notes.
+    """
+    known_V = inputs.helper_known_V
+    if known_V is None or method.without_helper_row == "own":
+        return method.initialise(inputs, options)
+    known_M, known_N = known_V[inputs.missing_N], known_V[inputs.overlap_target_N]
+    served = replace(
+        inputs,
+        overlap_target_N=inputs.overlap_target_N[known_N],
+        overlap_source_N=inputs.overlap_source_N[known_N],
+        missing_N=inputs.missing_N[known_M],
+    )
+    rest = replace(inputs, missing_N=inputs.missing_N[~known_M], notes={})
+    rows_MD = inputs.source_VD.new_empty(len(known_M), inputs.source_VD.shape[1])
+    rows_MD[known_M] = method.initialise(served, options)
+    rows_MD[~known_M] = piece_means(rest, inputs.pieces)
+    inputs.notes["tokens_without_helper_row"] = len(rest.missing_N)
+    return rows_MD
 
 
 def _checked(rows_ND: torch.Tensor, inputs: MethodInputs, method: Method) -> torch.Tensor:
@@ -50,7 +77,7 @@ def fill(
     import torch
 
     with torch.inference_mode():
-        rows_ND = _checked(method.initialise(inputs, options), inputs, method)
+        rows_ND = _checked(new_rows(inputs, method, options), inputs, method)
     target_VD = source_VD.new_empty(inputs.target_rows, source_VD.shape[1])
     new_ND = rows_ND.cpu().to(source_VD.dtype)
     if broken := broken_rows(new_ND):

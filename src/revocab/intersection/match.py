@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Literal
 
 from revocab.errors import RevocabError
@@ -57,3 +57,18 @@ def match(
             by_key[key].append(number)
     nothing: list[int] = []
     return [by_key.get(key, nothing) for key in _keys(target, identity)]
+
+
+def unequal_pairs(
+    source: list[CanonicalToken],
+    target: list[CanonicalToken],
+    identity: Identity,
+    pairs: Iterable[tuple[int, int]],
+) -> list[tuple[str, str]]:
+    """Return the spellings of the (source id, target id) pairs that are not the same token."""
+    first, second = _keys(source, identity), _keys(target, identity)
+    return [
+        (source[one].string, target[other].string)
+        for one, other in pairs
+        if first[one] is None or first[one] != second[other]
+    ]

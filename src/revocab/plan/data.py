@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from revocab.config.pairs import compared_pairs
 from revocab.corpora.prepare import CorpusJob, CorpusOptions
 from revocab.demoworld.build import WorldJob
 from revocab.fertility.measure import FertilityJob, FertilityOptions
@@ -57,13 +58,11 @@ def measure_fertility(plan: Plan) -> Step:
 
 def intersect_vocabularies(plan: Plan, source: str, target: str) -> Step:
     """Return the job of one pair of tokenizers."""
-    runs = (
-        run for run in plan.runs.values() if (run.source_tokenizer, run.target) == (source, target)
-    )
-    identity = next((run.identity for run in runs), "bytes")
+    compared = compared_pairs(plan.experiment, plan.runs.values())
+    identity = {"identity": compared[pair]} if (pair := (source, target)) in compared else {}
     roles = plan.experiment.roles
     job = IntersectionJob(
-        identity=identity, source_roles=roles.get(source, {}), target_roles=roles.get(target, {})
+        **identity, source_roles=roles.get(source, {}), target_roles=roles.get(target, {})
     )
     inputs = {"source": plan.tokenizer(source), "target": plan.tokenizer(target)}
     return Step("intersect_vocabularies", plan.paths.intersection(source, target), job, inputs)

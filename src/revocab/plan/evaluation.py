@@ -144,6 +144,7 @@ def measure_similarity(plan: Plan, group: str) -> Step:
         "first": {run.id: plan.checkpoint(run, 0) for run in runs},
         "last": {run.id: plan.checkpoint(run, run.steps[-1]) for run in runs},
         "helper_model": plan.model(given.helper) if given.helper else None,
+        "helper_pairs": plan.helper_pairs(given.helper, given.target),
     }
     return Step("measure_similarity", plan.paths.similarity(group), job, inputs)
 

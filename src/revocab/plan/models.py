@@ -58,6 +58,7 @@ def init_embeddings(plan: Plan, run: str) -> Step:
         inputs["pairs"] = plan.folder(plan.paths.intersection(given.source_tokenizer, given.target))
     if given.helper:
         inputs["helper"] = plan.model(given.helper)
+        inputs["helper_pairs"] = plan.helper_pairs(given.helper, given.target)
     if given.auxiliary:
         inputs["auxiliary"] = plan.folder(plan.paths.auxiliary(given.target))
     job = InitJob(method=given.method, option=given.options, seed=given.seed, **decided)

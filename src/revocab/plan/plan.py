@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.config.expand import Run, expand
+from revocab.config.pairs import compared_pairs, helper_pair
 from revocab.config.schema import Experiment, Source
 from revocab.errors import RevocabError
 from revocab.plan.paths import MANIFEST, Paths
@@ -85,6 +86,11 @@ class Plan:
             path = self.paths.checkpoint(folder, self.experiment.recipes[pretrain.recipe].steps)
         return Artefact(path, (f"{folder}/{MANIFEST}",))
 
+    def helper_pairs(self, helper: str | None, target: str) -> Artefact | None:
+        """Return which tokens a helper and a target share; None where they have one tokenizer."""
+        pair = helper_pair(self.experiment, helper, target)
+        return self.folder(self.paths.intersection(*pair)) if pair else None
+
     def checkpoint(self, run: Run, step: int) -> Artefact:
         """Return the model of a trained run, or of its base model, at a step."""
         if not run.trains:
@@ -121,11 +127,7 @@ class Plan:
     @property
     def intersections(self) -> list[tuple[str, str]]:
         """Return every pair of tokenizers to intersect: those of runs, and what the file adds."""
-        needed = [
-            (run.source_tokenizer, run.target)
-            for run in self.runs.values()
-            if not run.keeps_vocabulary
-        ]
+        needed = compared_pairs(self.experiment, self.runs.values())
         scale = self.experiment.scale
         extra = [(scale.source_tokenizer, scale.target_tokenizer)] if scale else []
         return list(dict.fromkeys([*needed, *self.experiment.intersections, *extra]))

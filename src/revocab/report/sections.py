@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from revocab.config.pairs import compared_pairs
 from revocab.languages import language_label
 from revocab.report import blind_baselines, initialisation
 from revocab.report.names import method_label
@@ -136,7 +137,8 @@ def intersections(results: Results) -> Grid:
     keys = ("source_size", "target_size", "overlap", "missing", "raw_overlap")
     setting = results.experiment.scale
     at_scale = [(setting.source_tokenizer, setting.target_tokenizer)] if setting else []
-    wanted = {*results.tokenizer_pairs(), *at_scale}
+    compared = compared_pairs(results.experiment, results.runs)
+    wanted = {*results.tokenizer_pairs(), *compared, *at_scale}
     rows = []
     for path in sorted(results.root.glob("intersections/*/report.json")):
         source, _, target = path.parent.name.partition("--")

@@ -34,4 +34,5 @@ METHOD = Method(
     options=AuxiliaryOptions,
     initialise=initialise,
     needs_helper=True,
+    without_helper_row="own",
 )

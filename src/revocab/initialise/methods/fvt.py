@@ -2,40 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
-from revocab.initialise.row_statistics import column_mean
+from revocab.initialise.piece_means import piece_means
 
 if TYPE_CHECKING:
     import torch
-
-
-def piece_means(inputs: MethodInputs, pieces: Callable[[int], list[int]]) -> torch.Tensor:
-    """Return, per missing token, the mean source row over ``pieces(target id)``.
-
-    A token without any piece gets the mean source row and is counted in the notes, where the
-    released code would have left NaN.
-    """
-    import torch
-
-    source_VD = inputs.source_VD
-    lists = [pieces(token) for token in inputs.missing_N.tolist()]
-    lengths = torch.tensor([len(one) for one in lists], dtype=torch.int64)
-    flat = torch.tensor([piece for one in lists for piece in one], dtype=torch.int64)
-    offsets = torch.cumsum(lengths, 0) - lengths
-    if not lists:
-        return source_VD.new_empty(0, source_VD.shape[1])
-    rows_ND = torch.nn.functional.embedding_bag(
-        flat.to(source_VD.device), source_VD, offsets.to(source_VD.device), mode="mean"
-    )
-    empty_N = (lengths == 0).to(source_VD.device)
-    if empty_N.any():
-        rows_ND[empty_N] = column_mean(source_VD).float()
-    inputs.notes["pieces_per_token"] = round(len(flat) / len(lists), 4)
-    inputs.notes["tokens_without_pieces"] = int(empty_N.sum())
-    return rows_ND
 
 
 def initialise(inputs: MethodInputs, options: MethodOptions) -> torch.Tensor:

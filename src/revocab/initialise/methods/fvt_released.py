@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
-from revocab.initialise.methods.fvt import piece_means
+from revocab.initialise.piece_means import piece_means
 
 if TYPE_CHECKING:
     import torch

@@ -62,4 +62,5 @@ METHOD = Method(
     options=OfaOptions,
     initialise=initialise,
     needs_helper=True,
+    without_helper_row="own",
 )

@@ -54,4 +54,5 @@ METHOD = Method(
     options=SimilarityOptions,
     initialise=initialise,
     needs_helper=True,
+    without_helper_row="own",
 )

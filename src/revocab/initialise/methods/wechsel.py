@@ -48,4 +48,5 @@ METHOD = Method(
     options=WechselOptions,
     initialise=initialise,
     needs_helper=True,
+    without_helper_row="own",
 )

@@ -60,6 +60,7 @@ def build(results: Results, identifier: str, options: SimilarityTable) -> Table:
         rows,
         [
             measured_note(results, options.groups),
+            *shared_notes(results, options.groups),
             "Best in bold, second underlined.",
             *notes.published(results),
             *notes.synthetic(results),
@@ -95,6 +96,18 @@ def measured_note(results: Results, groups: list[str]) -> str:
         f"{setting.anchors} word-start and {setting.anchors} continuation anchors). "
         f"Helper: {', '.join(helpers)}. Runs that keep the source vocabulary have no such value."
     )
+
+
+def shared_notes(results: Results, groups: list[str]) -> list[str]:
+    """Return a note for every group whose helper has another tokenizer than the target."""
+    found = {group: results.json("similarity", group, "manifest.json") or {} for group in groups}
+    return [
+        f"{results.experiment.runs[group].label}: {one['helper']} has another tokenizer; compared "
+        f"are the {one['helper_tokens_compared']:,} tokens of the target's "
+        f"{one['tokens_compared']:,} that it shares, anchors among them."
+        for group, one in found.items()
+        if "helper_tokens_compared" in one
+    ]
 
 
 def problems(experiment: Experiment, key: str, options: SimilarityTable) -> Iterator[str]:

@@ -1,0 +1,147 @@
+"""Source and target vocabulary of an initialisation, what they share, and how one spells the other.
+
+Pairs of ids come from a folder of intersect_vocabularies, which is held against the tokenizers at
+hand, or are computed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revocab.errors import RevocabError
+from revocab.intersection.match import Identity, unequal_pairs
+from revocab.models.counterparts import Counterparts
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+    from revocab.intersection.intersect import Intersection
+
+NO_ROLES: dict[str, dict[str, str]] = {"source": {}, "target": {}}
+
+
+def shared_tokens(
+    first: PreTrainedTokenizerFast,
+    target: PreTrainedTokenizerFast,
+    *,
+    identity: Identity | None = None,
+    pairs: Path | None = None,
+    side: str = "source",
+) -> Intersection:
+    """Return the tokens that two tokenizers share, read from ``pairs`` where they are given.
+
+    ``identity`` None: the one of ``pairs``, else bytes. ``side`` is what messages call the first
+    tokenizer. Raises :class:`RevocabError` for stored pairs of other vocabularies (told by their
+    sizes and by every pair's two tokens) or of another identity.
+    """
+    from revocab.intersection.intersect import intersect, read_pairs
+
+    if pairs is None:
+        return intersect(first, target, identity or "bytes")
+    found = read_pairs(pairs)
+    for name, key, tokenizer in ((side, "source", first), ("target", "target", target)):
+        size = found.report[f"{key}_size"]
+        if size != len(tokenizer):
+            raise RevocabError(
+                f"{pairs}: made for a {name} vocabulary of {size} tokens, but the {name} "
+                f"tokenizer here has {len(tokenizer)}; run intersect_vocabularies again"
+            )
+    if found.report["identity"] != (identity or found.report["identity"]):
+        raise RevocabError(
+            f"{pairs}: made with identity {found.report['identity']!r}, asked for "
+            f"{identity!r}; run intersect_vocabularies again, or change --identity"
+        )
+    check_pairs(found, first, target, f"{pairs}: not made for this {side} and target tokenizer")
+    return found
+
+
+def check_pairs(
+    found: Intersection,
+    first: PreTrainedTokenizerFast,
+    target: PreTrainedTokenizerFast,
+    complaint: str,
+) -> None:
+    """Raise :class:`RevocabError` unless every pair of ids is one token in both tokenizers."""
+    from revocab.tokenizers.canonical import canonical_vocabulary
+
+    roles = found.report.get("roles", NO_ROLES)
+    wrong = unequal_pairs(
+        canonical_vocabulary(first, roles["source"]),
+        canonical_vocabulary(target, roles["target"]),
+        found.report["identity"],
+        zip(found.source_ids.tolist(), found.target_ids.tolist(), strict=True),
+    )
+    if wrong:
+        raise RevocabError(
+            f"{complaint}: {len(wrong)} of {len(found.target_ids)} pairs name different tokens, "
+            f"such as {wrong[0][0]!r} and {wrong[0][1]!r}; run intersect_vocabularies again"
+        )
+
+
+@dataclass(frozen=True)
+class Vocabularies:
+    """Source and target tokenizer folders and what they share."""
+
+    source: Path
+    target: Path
+    identity: Identity = "bytes"
+    #: A folder written by intersect_vocabularies; none: computed here.
+    pairs: Path | None = None
+
+    @cached_property
+    def source_tokenizer(self) -> Any:
+        """Return the source tokenizer."""
+        from revocab.tokenizers.canonical import load_tokenizer
+
+        return load_tokenizer(self.source)
+
+    @cached_property
+    def target_tokenizer(self) -> Any:
+        """Return the target tokenizer."""
+        from revocab.tokenizers.canonical import load_tokenizer
+
+        return load_tokenizer(self.target)
+
+    @cached_property
+    def intersection(self) -> Intersection:
+        """Return the shared tokens; a stored intersection must be of these two vocabularies."""
+        return shared_tokens(
+            self.source_tokenizer, self.target_tokenizer, identity=self.identity, pairs=self.pairs
+        )
+
+    @property
+    def counterparts(self) -> Counterparts:
+        """Return how special tokens are found again, with the roles of the intersection."""
+        roles = self._roles
+        return Counterparts(
+            self.source_tokenizer, self.target_tokenizer, roles["source"], roles["target"]
+        )
+
+    @property
+    def _roles(self) -> dict[str, dict[str, str]]:
+        """Return the roles that the intersection declares for each side, by spelling."""
+        return self.intersection.report.get("roles", NO_ROLES)
+
+    def pieces(self, released: bool) -> Callable[[int], list[int]]:
+        """Return the function from a missing target id to source ids; computed at first use."""
+        from revocab.initialise.source_pieces import source_pieces, source_pieces_released
+        from revocab.tokenizers.canonical import canonical_vocabulary
+
+        cut = source_pieces_released if released else source_pieces
+        known: dict[int, list[int]] = {}
+
+        def lookup(token: int) -> list[int]:
+            if not known:
+                missing = self.intersection.missing.tolist()
+                roles = self._roles
+                canonical = canonical_vocabulary(self.target_tokenizer, roles["target"])
+                tokens = [canonical[one] for one in missing]
+                lists = cut(self.source_tokenizer, tokens, roles["source"])
+                known.update(zip(missing, lists, strict=True))
+            return known[token]
+
+        return lookup
