@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Collection, Iterator
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
@@ -16,8 +16,10 @@ from revocab.errors import RevocabError
 Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$")]
 #: Free text on one line.
 OneLine = Annotated[str, StringConstraints(pattern=r"^[^\n\r\x00]*$", min_length=1)]
-#: A checkpoint, by number or by place.
-Step = Literal["first", "last"] | Annotated[int, Field(ge=0)]
+#: Names of checkpoints by their place among those of a run.
+PLACES = ("first", "last")
+#: A checkpoint: its number (0 is the model before training), its place, or the stage that it ends.
+Step = Annotated[int, Field(ge=0)] | Id
 
 
 class Closed(BaseModel):

@@ -159,7 +159,7 @@ def test_every_job_of_a_shipped_experiment(files):
     seen = check(plan_of(*files))
     assert len(seen) >= 20
     if files == ("tests/experiments/small.yaml",):
-        assert set(steps()) - seen == {"fetch_model", "score_comet"}
+        assert set(steps()) - seen == {"fetch_model", "score_comet", "measure_heldout"}
 
 
 @pytest.mark.shared_data
@@ -209,7 +209,6 @@ def test_labels_and_titles_are_in_no_job():
     [
         "runs.mistral.methods.sava.anchors",
         "runs.mistral.methods.sava.helper",
-        "runs.mistral.methods.sava.recipe",
         "runs.mistral.methods.sava.seed",
         "tokenizers.target.train.limit_bytes",
         "tokenizers.target.train.digits",

@@ -12,10 +12,11 @@ from pydantic import ValidationError
 
 from revocab.closed import problems_of, unknown
 from revocab.config.check_names import check_names
+from revocab.config.check_runs import check_runs, run_references
 from revocab.config.check_tokenizers import check_tokenizers, tokenizer_references
 from revocab.config.check_unread import check_unread
-from revocab.config.expand import method_name
-from revocab.config.schema import Experiment, RunGroup, Source
+from revocab.config.lineage import BASE, method_name
+from revocab.config.schema import Experiment, Source
 from revocab.corpora.source import matching
 from revocab.demoworld.file_names import WORLD_PARTS
 from revocab.errors import RevocabError
@@ -50,8 +51,7 @@ def check_references(experiment: Experiment) -> Iterator[str]:
             for stage in recipe.stages or ()
             if stage.mixture
         ]
-    for name, group in e.runs.items():
-        used += group_references(f"runs.{name}", group)
+    used += run_references(e)
     used += [("evaluation.heldout", corpus, "corpus") for corpus in e.evaluation.heldout]
     if e.evaluation.efficiency:
         used.append(("evaluation.efficiency.corpus", e.evaluation.efficiency.corpus, "corpus"))
@@ -67,24 +67,6 @@ def check_references(experiment: Experiment) -> Iterator[str]:
     for key, value, what in used:
         if value not in tables[what]:
             yield unknown(key, value, tables[what], what)
-
-
-def group_references(key: str, group: RunGroup) -> list[tuple[str, str, str]]:
-    """Return the (key, id, kind of thing) that a run group refers to."""
-    used = [
-        (f"{key}.source", group.source, "model"),
-        (f"{key}.target", group.target, "tokenizer"),
-        (f"{key}.mixture", group.mixture, "mixture"),
-        (f"{key}.recipe", group.recipe, "recipe"),
-    ]
-    if group.helper:
-        used.append((f"{key}.helper", group.helper, "model"))
-    for name, entry in group.methods.items():
-        if entry.helper:
-            used.append((f"{key}.methods.{name}.helper", entry.helper, "model"))
-        if entry.recipe:
-            used.append((f"{key}.methods.{name}.recipe", entry.recipe, "recipe"))
-    return used
 
 
 def check_mixtures(experiment: Experiment) -> Iterator[str]:
@@ -115,7 +97,7 @@ def check_methods(experiment: Experiment) -> Iterator[str]:
         for name, entry in group.methods.items():
             key = f"runs.{group_name}.methods.{name}"
             wanted = method_name(name, entry)
-            if name == "base":
+            if name == BASE:
                 yield f"{key}: the base model is scored without being listed; remove this entry"
                 continue
             if wanted not in known:
@@ -136,28 +118,25 @@ def check_methods(experiment: Experiment) -> Iterator[str]:
                     "'auxiliary:' section; add 'auxiliary: {corpora: [...]}', or use 'helper'"
                 )
             if needed == "helper":
-                yield from check_helper(
-                    experiment, key, wanted, entry.helper or group.helper, group
-                )
+                helper, target = (group.setting(name, one) for one in ("helper", "target"))
+                yield from check_helper(experiment, key, wanted, helper, target)
 
 
 def check_helper(
-    experiment: Experiment, key: str, method: str, helper: str | None, group: RunGroup
+    experiment: Experiment, key: str, method: str, helper: str | None, target: str | None
 ) -> Iterator[str]:
     """Yield a problem if a method's helper is missing or does not use the target tokenizer."""
     if helper is None:
-        fitting = [
-            one for one, model in experiment.models.items() if model.tokenizer == group.target
-        ]
+        fitting = [one for one, model in experiment.models.items() if model.tokenizer == target]
         yield (
             f"{key}: method {method!r} needs a helper model that uses the target tokenizer "
-            f"{group.target!r}, received none; set 'helper:' here or in the group "
+            f"{target!r}, received none; set 'helper:' here or in the group "
             f"(fitting: {', '.join(fitting) or 'none is defined'})"
         )
-    elif helper in experiment.models and experiment.models[helper].tokenizer != group.target:
+    elif helper in experiment.models and experiment.models[helper].tokenizer != target:
         yield (
             f"{key}: helper {helper!r} uses tokenizer {experiment.models[helper].tokenizer!r}, "
-            f"but its rows must be those of the target tokenizer {group.target!r}"
+            f"but its rows must be those of the target tokenizer {target!r}"
         )
 
 
@@ -168,11 +147,11 @@ def check_lengths(experiment: Experiment) -> Iterator[str]:
         if model.pretrain is None:
             continue
         adapted = [group for group in e.runs.values() if group.source == name]
-        recipes = {model.pretrain.recipe, *(group.recipe for group in adapted)}
-        recipes |= {one.recipe for group in adapted for one in group.methods.values() if one.recipe}
+        recipes = {model.pretrain.recipe}
+        recipes |= {one.setting(run, "recipe") for one in adapted for run in one.methods}
         lengths = {
             f"recipes.{one}.sequence_length": e.recipes[one].sequence_length
-            for one in sorted(recipes)
+            for one in sorted(filter(None, recipes))
             if one in e.recipes
         }
         if adapted:
@@ -205,11 +184,12 @@ def check_recipes(experiment: Experiment) -> Iterator[str]:
                 )
 
 
-def check_generation_steps(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every step at which text is generated that is not a checkpoint."""
-    steps = experiment.evaluation.generation.steps
-    for group in experiment.runs:
-        yield from wrong_steps(experiment, "evaluation.generation.steps", group, steps)
+def check_scored_steps(experiment: Experiment) -> Iterator[str]:
+    """Yield a problem for every step at which scores are wanted that is not a checkpoint."""
+    for section in ("multiple_choice", "generation"):
+        steps = getattr(experiment.evaluation, section).steps or ()
+        for group in experiment.runs:
+            yield from wrong_steps(experiment, f"evaluation.{section}.steps", group, steps)
 
 
 def check_tables_and_figures(experiment: Experiment) -> Iterator[str]:
@@ -308,9 +288,10 @@ def all_problems(experiment: Experiment, tasks_folder: Path) -> list[str]:
         check_tokenizers,
         check_mixtures,
         check_methods,
+        check_runs,
         check_recipes,
         check_lengths,
-        check_generation_steps,
+        check_scored_steps,
         check_tables_and_figures,
         check_parallel,
         check_unread,

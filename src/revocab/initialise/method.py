@@ -98,6 +98,8 @@ class Method:
     options: type[MethodOptions] = MethodOptions
     initialise: Callable[[MethodInputs, Any], torch.Tensor] | None = None
     needs_helper: bool = False
+    #: Whether it reads the rows of an adapted model of another run.
+    needs_donor: bool = False
     copies_overlap: bool = True
     keeps_vocabulary: bool = False
     trains: bool = True

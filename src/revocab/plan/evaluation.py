@@ -52,7 +52,7 @@ def score_multiple_choice(plan: Plan, run: str) -> Step:
     given, run_ = plan.experiment.evaluation.multiple_choice, plan.runs[run]
     options = given.model_dump(include=set(ScoringOptions.model_fields))
     inputs = {
-        "models": plan.checkpoints(run_, run_.scored_steps()),
+        "models": plan.checkpoints(run_, run_.select(given.steps)),
         "tasks": [Artefact.file(plan.paths.task(task)) for task in given.tasks],
     }
     return Step(
@@ -131,7 +131,7 @@ def measure_similarity(plan: Plan, group: str) -> Step:
     """Return the job that compares the rows of a group's runs with the target vocabulary."""
     experiment = plan.experiment
     given = experiment.runs[group]
-    runs = [run for run in plan.evaluated(group) if run.trains and not run.keeps_vocabulary]
+    runs = [run for run in plan.evaluated(group) if run.learns_rows_of(given.target)]
     job = EmbeddingSimilarityJob(
         group=group,
         helper=given.helper,
@@ -194,7 +194,7 @@ def timed_runs(plan: Plan) -> list[Run]:
     runs = list(plan.runs.values())
     tables = plan.experiment.tables.values()
     found = [run for one in tables for run in table_kinds()[one.kind].timed(runs, one)]
-    return list({run.id: run for run in found}.values())
+    return list({run.scored_id: plan.runs[run.scored_id] for run in found}.values())
 
 
 def measure_efficiency(plan: Plan, run: str) -> Step:

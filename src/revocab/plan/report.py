@@ -20,6 +20,7 @@ from revocab.report.kind import (
     figure_kinds,
     table_kinds,
 )
+from revocab.training.tables import HELDOUT
 
 
 def write_experiment(plan: Plan) -> Step:
@@ -105,6 +106,7 @@ def _scored(plan: Plan) -> list[str]:
     comet = ["generation/comet.csv"] if comet_models(plan) else []
     scored = ["multiple_choice.csv", f"generation/{MANIFEST}", *comet]
     runs = [plan.checkpoint(run, run.steps[-1]).files for run in plan.runs.values()]
+    runs += [(f"{plan.paths.run(run.id)}/{HELDOUT}",) for run in plan.measured]
     return [
         *[f"{plan.paths.similarity(group)}/{MANIFEST}" for group in plan.experiment.runs],
         *[file for files in runs for file in files],

@@ -45,8 +45,9 @@ def check_ids(plan: Plan, rule: str, wildcards: Mapping[str, str]) -> None:
         "fetch_model": plan.fetched,
         "build_stand_in": plan.stand_ins,
         "pretrain_stand_in": plan.stand_ins,
-        "init_embeddings": plan.trained,
+        "init_embeddings": plan.made,
         "adapt_model": plan.trained,
+        "measure_heldout": [run.id for run in plan.measured],
         "score_comet": [run.id for run in plan.evaluated()] if comet_models(plan) else [],
     }
     pairs_of = [f"{source}--{target}" for source, target in plan.intersections]

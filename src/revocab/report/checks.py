@@ -83,7 +83,7 @@ def coverage_problems(results: Results) -> Iterator[str]:
     for run in results.runs:
         if not run.evaluate:
             continue
-        wanted = [(step, task) for step in run.scored_steps()
+        wanted = [(step, task) for step in run.select(evaluation.multiple_choice.steps)
                   for task in evaluation.multiple_choice.tasks]  # fmt: skip
         wanted += [(step, task) for step in run.select(evaluation.generation.steps)
                    for task in evaluation.generation.tasks]  # fmt: skip
@@ -91,20 +91,21 @@ def coverage_problems(results: Results) -> Iterator[str]:
             if (run.id, step, task) not in scored:
                 yield f"scores.parquet: {run.id} has no score of {task} at step {step}; score it"
     for run in results.runs:
-        if not run.trains:
+        if not run.made:
             continue
         have = {row["step"] for row in results.heldout(run)[0]}
         missing = sorted(set(run.steps) - have)
         if missing:
-            yield f"runs/{run.id}/heldout.csv: no held-out loss at steps {missing}; train it again"
+            yield f"runs/{run.id}/heldout.csv: no held-out loss at steps {missing}; measure it"
 
 
 def average_problems(results: Results) -> Iterator[str]:
     """Yield a line for every average that is missing or not the mean of its tasks."""
-    tasks = results.experiment.evaluation.multiple_choice.tasks
+    given = results.experiment.evaluation.multiple_choice
+    tasks, wanted = given.tasks, given.steps
     languages = sorted({task.language for task in tasks.values()})
     for run in results.runs:
-        for step in run.scored_steps() if run.evaluate else ():
+        for step in run.select(wanted) if run.evaluate else ():
             for language in languages:
                 row = results.scores.get(run.id, step, average_task(language), AVERAGE)
                 found = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from revocab.closed import Step, unknown
+from revocab.closed import PLACES, Step, unknown
 
 if TYPE_CHECKING:
     from revocab.config.schema import Experiment
@@ -23,11 +23,9 @@ def unknown_groups(experiment: Experiment, key: str, *groups: str) -> Iterator[s
 
 def unknown_runs(experiment: Experiment, key: str, runs: Iterable[str]) -> Iterator[str]:
     """Yield a problem for every run that is not there."""
-    known = {
-        f"{group}-{name}"
-        for group, entry in experiment.runs.items()
-        for name in ("base", *entry.methods)
-    }
+    from revocab.config.lineage import run_ids
+
+    known = run_ids(experiment)
     for run in runs:
         if run not in known:
             yield unknown(f"{key}.runs", run, known, "run")
@@ -44,21 +42,22 @@ def unknown_tasks(experiment: Experiment, key: str, tasks: Iterable[str]) -> Ite
 def wrong_steps(
     experiment: Experiment, key: str, group: str, steps: Iterable[Step]
 ) -> Iterator[str]:
-    """Yield a problem for every step at which a group's recipe exports no checkpoint."""
-    from revocab.config.expand import checkpoint_steps  # stands on the schema, which needs kinds
+    """Yield a problem for every step that is no checkpoint of any run of a group."""
+    from revocab.config.lineage import run_id, run_steps  # stands on the schema, which needs kinds
 
     if group not in experiment.runs:
         return
-    name = experiment.runs[group].recipe
-    recipe = experiment.recipes.get(name)
-    if recipe is None:
-        return
-    allowed = checkpoint_steps(recipe)
+    found = [run_steps(experiment, run_id(group, one)) for one in experiment.runs[group].methods]
+    trained = [one for one in found if len(one[0]) > 1]
+    if not trained:
+        return  # all runs have step 0 and no other, whatever is wanted
+    numbers = sorted({step for one, _ in trained for step in one})
+    names = list(dict.fromkeys([*PLACES, *(name for _, ends in trained for name in ends)]))
     for step in steps:
-        if isinstance(step, int) and step not in allowed:
+        if step not in numbers and step not in names:
             yield (
-                f"{key}: step {step} is not a checkpoint of recipe {name!r} (checkpoints: "
-                f"{', '.join(map(str, allowed))}; or 'first', 'last')"
+                f"{key}: step {step!r} is no checkpoint of a run of group {group!r} (checkpoints: "
+                f"{', '.join(map(str, numbers))}; or by name: {', '.join(names)})"
             )
 
 

@@ -38,6 +38,8 @@ class Task(TaskOptions):
 class MultipleChoice(ScoringOptions):
     """Multiple-choice scoring with lm-evaluation-harness."""
 
+    #: Checkpoints that are scored; none: all, and the model before training of untrained runs.
+    steps: list[Step] | None = Field(default=None, min_length=1)
     tasks: dict[Id, Task]
 
 
@@ -74,6 +76,8 @@ class Evaluation(Closed):
     """What is measured on checkpoints."""
 
     heldout: list[Id]
+    #: Tokens of a held-out window of runs that are not trained; none: as in trained runs near them.
+    heldout_length: int | None = Field(default=None, ge=2)
     multiple_choice: MultipleChoice
     generation: Generation
     significance: SignificanceOptions = Field(default_factory=SignificanceOptions)

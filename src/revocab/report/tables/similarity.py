@@ -36,8 +36,9 @@ def build(results: Results, identifier: str, options: SimilarityTable) -> Table:
     }
     by_name: dict[str, dict[str, Run]] = {}
     for group in options.groups:
+        target = results.experiment.runs[group].target
         for run in results.group(group):
-            if run.trains and not run.keeps_vocabulary:
+            if run.learns_rows_of(target):
                 by_name.setdefault(run.name, {})[group] = run
     rows = []
     for runs in by_name.values():
@@ -106,8 +107,9 @@ def gaps(results: Results, options: SimilarityTable) -> Iterator[str]:
     """Yield a line for every run with a new vocabulary and a helper that has no similarity."""
     have = {(row["run"], row["step"]) for row in results.similarities if row["kind"] == "helper"}
     for run in results.runs:
-        shown = run.group in options.groups and run.trains and run.evaluate
-        if shown and not run.keeps_vocabulary and results.experiment.runs[run.group].helper:
+        given = results.experiment.runs[run.group]
+        shown = run.group in options.groups and run.evaluate and given.helper
+        if shown and run.learns_rows_of(given.target):
             for step in (0, run.steps[-1]):
                 if (run.id, step) not in have:
                     yield f"similarity: {run.id} has none at step {step}; measure it"
