@@ -93,7 +93,7 @@ def wildcards(plan: Plan) -> Iterator[tuple[str, dict[str, str]]]:
         "score_multiple_choice": [{"run": one} for one in scored],
         "build_prompts": [{"task": one} for one in evaluation.generation.tasks],
         "generate_text": [{"run": one} for one in scored],
-        "score_comet": [{"run": one} for one in scored if comet_models(plan)],
+        "score_comet": [{"run": one} for one in scored if comet_models(plan, plan.runs[one])],
         "measure_efficiency": [{"run": run.id} for run in timed_runs(plan)],
         "measure_similarity": [{"group": one} for one in experiment.runs],
         "compare_runs": [{"group": one} for one in significance],

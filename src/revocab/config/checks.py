@@ -184,6 +184,27 @@ def check_recipes(experiment: Experiment) -> Iterator[str]:
                 )
 
 
+def check_measured(experiment: Experiment) -> Iterator[str]:
+    """Yield a problem for a section that names one half of what is measured, and for trainings
+    without held-out text.
+    """
+    e = experiment
+    if bool(e.fertility.tokenizers) != bool(e.fertility.corpora):
+        yield (
+            f"fertility: {len(e.fertility.tokenizers)} tokenizers on {len(e.fertility.corpora)} "
+            "corpora; name at least one of each, or none"
+        )
+    trained = [f"models.{name}" for name, model in e.models.items() if model.pretrain]
+    trained += [
+        f"runs.{group}.methods.{name}"
+        for group, one in e.runs.items()
+        for name in one.methods
+        if one.setting(name, "recipe")
+    ]
+    if trained and not e.evaluation.heldout:
+        yield f"evaluation.heldout: names no corpus, and {trained[0]} is trained; name one"
+
+
 def check_scored_steps(experiment: Experiment) -> Iterator[str]:
     """Yield a problem for every step at which scores are wanted that is not a checkpoint."""
     for section in ("multiple_choice", "generation"):
@@ -292,6 +313,7 @@ def all_problems(experiment: Experiment, tasks_folder: Path) -> list[str]:
         check_recipes,
         check_lengths,
         check_scored_steps,
+        check_measured,
         check_tables_and_figures,
         check_parallel,
         check_unread,

@@ -118,6 +118,20 @@ def _tokenizer_of(experiment: Experiment, model: str | None) -> str | None:
     return found.tokenizer if found else None
 
 
+def learns_new_rows(group: RunGroup) -> bool:
+    """Return whether a run of a group is trained with rows of the group's new vocabulary."""
+    for name in group.methods:
+        method = method_of(group, name)
+        trained = method is not None and group.setting(name, "recipe") is not None
+        if (
+            trained
+            and not method.keeps_vocabulary
+            and group.setting(name, "target") == group.target
+        ):
+            return True
+    return False
+
+
 def run_steps(experiment: Experiment, run: str) -> tuple[list[int], dict[str, int]]:
     """Return the steps of a run, 0 included, and those that end a stage, by its name."""
     made = method_runs(experiment)

@@ -75,7 +75,10 @@ def id_maps() -> frozenset[str]:
 
 def _maps_of(model: type[BaseModel], *path: str) -> Iterator[str]:
     for name, field in model.model_fields.items():
-        for one in (field.annotation, *get_args(field.annotation)):
+        kinds = [field.annotation]
+        if get_origin(field.annotation) is not dict:
+            kinds += get_args(field.annotation)  # of a union
+        for one in kinds:
             here, inner = (*path, name), one
             if get_origin(one) is dict and get_args(one)[0] == Id:
                 yield ".".join(here)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from revocab.config.schema import Experiment, Source
 from revocab.errors import RevocabError
 from revocab.plan.paths import MANIFEST, Paths
 from revocab.plan.step import Artefact, Step
+from revocab.report.asked import asked_scores
 
 
 class Plan:
@@ -103,6 +104,24 @@ class Plan:
         """
         runs = [run for run in self.runs.values() if run.evaluate and group in (None, run.group)]
         return [self.runs[one] for one in dict.fromkeys(run.scored_id for run in runs)]
+
+    @cached_property
+    def _asked(self) -> dict[str, set[str]]:
+        return asked_scores(self.experiment)
+
+    def asked(self, run: Run, tasks: Iterable[str]) -> list[str]:
+        """Return those of ``tasks`` that are shown of a run, or of one that has its scores."""
+        groups = {one.group for one in self.runs.values() if one.scored_id == run.id}
+        shown = set().union(*(self._asked.get(group, ()) for group in groups))
+        return [task for task in tasks if task in shown]
+
+    def choice_tasks(self, run: Run) -> list[str]:
+        """Return the multiple-choice tasks on which a run is scored."""
+        return self.asked(run, self.experiment.evaluation.multiple_choice.tasks)
+
+    def generation_tasks(self, run: Run) -> list[str]:
+        """Return the generative tasks on which a run is scored."""
+        return self.asked(run, self.experiment.evaluation.generation.tasks)
 
     def heldout_length(self, run: Run) -> int | None:
         """Return the length of a run's held-out windows: its recipe's; else what the experiment

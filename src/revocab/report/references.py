@@ -12,6 +12,7 @@ from revocab.closed import PLACES, Step, unknown
 
 if TYPE_CHECKING:
     from revocab.config.schema import Experiment
+    from revocab.report.kind import KindOptions
 
 
 def unknown_groups(experiment: Experiment, key: str, *groups: str) -> Iterator[str]:
@@ -59,6 +60,40 @@ def wrong_steps(
                 f"{key}: step {step!r} is no checkpoint of a run of group {group!r} (checkpoints: "
                 f"{', '.join(map(str, numbers))}; or by name: {', '.join(names)})"
             )
+
+
+def no_choices(
+    experiment: Experiment, key: str, language: str, columns: Iterable[str] | None = None
+) -> Iterator[str]:
+    """Yield a problem for a language without multiple-choice tasks, or families without one."""
+    of_language = [
+        one
+        for one in experiment.evaluation.multiple_choice.tasks.values()
+        if one.language == language
+    ]
+    if not of_language:
+        known = {one.language for one in experiment.evaluation.multiple_choice.tasks.values()}
+        yield unknown(f"{key}.language", language, known, "language with tasks")
+        return
+    families = {one.family for one in of_language}
+    for family in columns or ():
+        if family not in families:
+            yield unknown(f"{key}.columns", family, families, f"family of {language!r} tasks")
+
+
+def no_fertility(experiment: Experiment, key: str, options: KindOptions) -> Iterator[str]:
+    """Yield a problem if no tokenizer is measured."""
+    if not experiment.fertility.tokenizers:
+        yield f"{key}: kind {options.kind!r} shows tokenizers; name them under fertility.tokenizers"
+
+
+def no_new_rows(experiment: Experiment, key: str, *groups: str) -> Iterator[str]:
+    """Yield a problem for a group none of whose runs trains rows of a new vocabulary."""
+    from revocab.config.lineage import learns_new_rows
+
+    for group in groups:
+        if group in experiment.runs and not learns_new_rows(experiment.runs[group]):
+            yield f"{key}: no run of group {group!r} trains rows of a new vocabulary; add one"
 
 
 def no_parallel_text(experiment: Experiment, key: str, kind: str) -> Iterator[str]:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Literal
 from revocab.closed import Id
 from revocab.languages import language_label
 from revocab.report import notes
+from revocab.report.asked import choices_in, of_group
 from revocab.report.kind import FigureKind, KindOptions
 from revocab.report.names import method_label
 from revocab.report.palette import Palette
-from revocab.report.references import unknown_groups
+from revocab.report.references import no_choices, unknown_groups
 from revocab.report.results import Results
 from revocab.report.scores import AVERAGE, average_task
 from revocab.report.style import label_ends, nothing_yet
@@ -127,8 +128,14 @@ def draw_published(
 
 
 def problems(experiment: Experiment, key: str, options: AverageScoreFigure) -> Iterator[str]:
-    """Yield a problem for a group that is not there."""
-    return unknown_groups(experiment, key, options.group)
+    """Yield a problem for a group that is not there, and for a language without tasks."""
+    yield from unknown_groups(experiment, key, options.group)
+    yield from no_choices(experiment, key, options.language)
+
+
+def scores(experiment: Experiment, options: AverageScoreFigure) -> Iterator[tuple[str, str]]:
+    """Yield the language's tasks."""
+    return of_group(options.group, choices_in(experiment, options.language))
 
 
 def limited(results: Results, options: AverageScoreFigure) -> str | None:
@@ -141,6 +148,7 @@ FIGURE = FigureKind(
     draw=draw,
     problems=problems,
     limited=limited,
+    scores=scores,
     caption="Unweighted mean over tasks at every checkpoint; bars are one standard error of the "
     "mean, items taken as independent. Dashed: the base model.",
     caption_published="Open diamonds: the paper's printed averages.",

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from revocab.closed import Id, Step
 from revocab.report import notes
+from revocab.report.asked import of_group
 from revocab.report.kind import KindOptions, TableKind
 from revocab.report.names import METRICS
 from revocab.report.references import unknown_groups, wrong_steps
@@ -90,6 +91,8 @@ def problems(experiment: Experiment, key: str, options: GenerationTable) -> Iter
     """Yield a problem for an unknown group, and for steps at which nothing is generated."""
     yield from unknown_groups(experiment, key, options.group)
     yield from wrong_steps(experiment, f"{key}.steps", options.group, options.steps)
+    if not experiment.evaluation.generation.tasks:
+        yield f"{key}: shows generation, and evaluation.generation.tasks is empty; add a task"
     generated = experiment.evaluation.generation.steps
     missing = [step for step in options.steps if step not in generated]
     if missing:
@@ -99,9 +102,16 @@ def problems(experiment: Experiment, key: str, options: GenerationTable) -> Iter
         )
 
 
+def scores(experiment: Experiment, options: GenerationTable) -> Iterator[tuple[str, str]]:
+    """Yield every generative task."""
+    return of_group(options.group, experiment.evaluation.generation.tasks)
+
+
 def limited(results: Results, options: GenerationTable) -> str | None:
     """Return how many queries were generated from, where not all were."""
     return notes.limited_queries(results)
 
 
-TABLE = TableKind(options=GenerationTable, build=build, problems=problems, limited=limited)
+TABLE = TableKind(
+    options=GenerationTable, build=build, problems=problems, limited=limited, scores=scores
+)

@@ -10,7 +10,7 @@ from revocab.report import notes
 from revocab.report.kind import KindOptions, TableKind
 from revocab.report.names import method_label
 from revocab.report.prerequisites import manifest
-from revocab.report.references import unknown_groups
+from revocab.report.references import no_new_rows, unknown_groups
 from revocab.report.results import Record, Results
 from revocab.report.table import MISSING, Cell, Row, Table, mark_best, text
 
@@ -99,8 +99,9 @@ def measured_note(results: Results, groups: list[str]) -> str:
 
 
 def problems(experiment: Experiment, key: str, options: SimilarityTable) -> Iterator[str]:
-    """Yield a problem for every group that is not there."""
-    return unknown_groups(experiment, key, *options.groups)
+    """Yield a problem for every group that is not there, or has no rows to compare."""
+    yield from unknown_groups(experiment, key, *options.groups)
+    yield from no_new_rows(experiment, key, *options.groups)
 
 
 def gaps(results: Results, options: SimilarityTable) -> Iterator[str]:
