@@ -8,7 +8,7 @@ from pydantic import Field
 
 from revocab.closed import Closed, Job
 from revocab.command import Command
-from revocab.models.given import model_field
+from revocab.models.hub_or_folder import model_field
 
 
 class Inputs(Closed):
@@ -26,7 +26,7 @@ class Machine(Closed):
 
 def run(inputs: Inputs, job: Job, machine: Machine, out: Path) -> None:
     """Write the table."""
-    from revocab.training.evaluate import measure_heldout
+    from revocab.training.heldout_loss import measure_heldout
 
     measure_heldout(inputs.models, inputs.heldout, out, machine.device)
 

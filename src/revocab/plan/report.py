@@ -20,7 +20,7 @@ from revocab.report.kind import (
     figure_kinds,
     table_kinds,
 )
-from revocab.training.tables import HELDOUT
+from revocab.training.loss_tables import HELDOUT
 
 
 def write_experiment(plan: Plan) -> Step:

@@ -7,10 +7,10 @@ from revocab.config.expand import stage_mixtures
 from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Step
 from revocab.training.heldout import HeldoutJob
+from revocab.training.loss_tables import HELDOUT
 from revocab.training.packing import PackingJob
 from revocab.training.recipe import PackingOptions, TrainingOptions
 from revocab.training.settings import Settings
-from revocab.training.tables import HELDOUT
 
 
 def pack_tokens(plan: Plan, tokenizer: str, mixture: str, recipe: str) -> Step:

@@ -62,6 +62,29 @@ def wrong_steps(
             )
 
 
+def unscored_steps(
+    experiment: Experiment, key: str, group: str, steps: Iterable[Step], section: str
+) -> Iterator[str]:
+    """Yield a problem if a run of a group is not scored at a step that is shown.
+
+    ``section``: ``multiple_choice`` or ``generation``, whose ``steps`` say where runs are scored.
+    """
+    from revocab.config.lineage import run_id, run_steps, selected
+
+    scored = getattr(experiment.evaluation, section).steps
+    if group not in experiment.runs:
+        return
+    for name in experiment.runs[group].methods:
+        known = run_steps(experiment, run_id(group, name))
+        missing = sorted({*selected(*known, steps)} - {*selected(*known, scored)})
+        if missing:
+            yield (
+                f"{key}: run '{run_id(group, name)}' is not scored at {missing}; add them to "
+                f"evaluation.{section}.steps (received {scored or 'every checkpoint'})"
+            )
+            return
+
+
 def no_choices(
     experiment: Experiment, key: str, language: str, columns: Iterable[str] | None = None
 ) -> Iterator[str]:

@@ -14,9 +14,9 @@ from safetensors.torch import load_file
 from revocab import io
 from revocab.errors import RevocabError
 from revocab.output import check_files
-from revocab.training.data import heldout_problems
 from revocab.training.loss import summed_loss
-from revocab.training.tables import COLUMNS, HELDOUT
+from revocab.training.loss_tables import COLUMNS, HELDOUT
+from revocab.training.packed_rows import heldout_problems
 
 #: Tokens (with padding) put through the model at once.
 CPU_BATCH_TOKENS = 8192

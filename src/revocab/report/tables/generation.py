@@ -12,7 +12,7 @@ from revocab.report import notes
 from revocab.report.asked import of_group
 from revocab.report.kind import KindOptions, TableKind
 from revocab.report.names import METRICS
-from revocab.report.references import unknown_groups, wrong_steps
+from revocab.report.references import unknown_groups, unscored_steps, wrong_steps
 from revocab.report.results import Results
 from revocab.report.score_rows import score_cell, score_rows
 from revocab.report.table import Cell, Table
@@ -93,13 +93,9 @@ def problems(experiment: Experiment, key: str, options: GenerationTable) -> Iter
     yield from wrong_steps(experiment, f"{key}.steps", options.group, options.steps)
     if not experiment.evaluation.generation.tasks:
         yield f"{key}: shows generation, and evaluation.generation.tasks is empty; add a task"
-    generated = experiment.evaluation.generation.steps
-    missing = [step for step in options.steps if step not in generated]
-    if missing:
-        yield (
-            f"{key}.steps: {missing} not among evaluation.generation.steps {generated}; "
-            "add them there"
-        )
+    yield from unscored_steps(
+        experiment, f"{key}.steps", options.group, options.steps, "generation"
+    )
 
 
 def scores(experiment: Experiment, options: GenerationTable) -> Iterator[tuple[str, str]]:
