@@ -6,7 +6,7 @@ import difflib
 import json
 from collections.abc import Collection, Iterable, Iterator
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -24,8 +24,10 @@ from revocab.errors import RevocabError
 Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$")]
 #: Free text on one line.
 OneLine = Annotated[str, StringConstraints(pattern=r"^[^\n\r\x00]*$", min_length=1)]
-#: A checkpoint, by number or by place.
-Step = Literal["first", "last"] | Annotated[int, Field(ge=0)]
+#: Names of checkpoints by their place among those of a run.
+PLACES = ("first", "last")
+#: A checkpoint: its number (0 is the model before training), its place, or the stage that it ends.
+Step = Annotated[int, Field(ge=0)] | Id
 
 
 class Closed(BaseModel):

@@ -129,7 +129,7 @@ def fake_scores(folder: Path, run: Run, experiment: Experiment, draw: random.Ran
     rows, generated = [], []
     limit = experiment.evaluation.multiple_choice.limit
     common = {"shots": 0, "task_version": "1.0", "harness_version": "0.4.13", "limit": limit}
-    for step in run.scored_steps():
+    for step in run.select():
         for task in experiment.evaluation.multiple_choice.tasks:
             for metric in ("acc", "acc_norm"):
                 value = 0.3 + 0.3 * SKILL.get(run.name, 0.4) * (1 - math.exp(-step / 40))

@@ -10,7 +10,6 @@ import yaml
 
 from revocab.closed import unknown
 from revocab.config import expand, read, validate
-from revocab.config.expand import checkpoint_steps
 from revocab.config.pairs import compared_pairs
 from revocab.config.schema import Recipe
 from revocab.errors import RevocabError
@@ -54,7 +53,7 @@ def test_runs_of_the_demo(demo):
 
 def test_selected_steps(demo):
     runs = {run.id: run for run in expand(validate(demo))}
-    scored = runs["mistral-sava"].scored_steps()
+    scored = runs["mistral-sava"].select()
     assert runs["mistral-sava"].select(["last", "first"]) == [scored[0], scored[-1]]
     assert runs["mistral-sava"].select([scored[1]]) == [scored[1]]
     assert runs["mistral-base"].select(["first", "last"]) == [0]
@@ -68,7 +67,7 @@ def test_checkpoint_steps(steps, every, expected):
     recipe = Recipe(
         sequence_length=8, batch_size=1, steps=steps, learning_rate=1, checkpoint_every=every
     )
-    assert checkpoint_steps(recipe) == expected
+    assert recipe.checkpoint_steps == expected
 
 
 def test_all_five_mistakes_are_named_at_once(demo):
@@ -84,7 +83,7 @@ def test_all_five_mistakes_are_named_at_once(demo):
         "mixtures.adaptation: no corpus 'world-fr'",
         "mixtures.adaptation: shares sum to 0.9",
         "runs.llama.methods.sava: method 'sava' needs a helper model",
-        "tables.table03.steps: step 33 is not a checkpoint",
+        "tables.table03.steps: step 33 is no checkpoint",
     ]
     for start in expected:
         assert any(line.startswith(start) for line in lines), (start, lines)
@@ -339,7 +338,7 @@ def test_extra_tables_are_checked(demo):
     assert "tables.table12.against: no scored run of the group 'savva'" in found
     assert "did you mean 'sava'" in found
     assert "tables.table12.language: no language with tasks 'fr'" in found
-    assert "tables.table12.step: step 7 is not a checkpoint" in found
+    assert "tables.table12.step: step 7 is no checkpoint" in found
     assert "tables.table13: needs evaluation.efficiency" in found
 
 

@@ -94,7 +94,7 @@ def wildcards(plan: Plan) -> Iterator[tuple[str, dict[str, str]]]:
         "score_multiple_choice": [{"run": one} for one in scored],
         "build_prompts": [{"task": one} for one in evaluation.generation.tasks],
         "generate_text": [{"run": one} for one in scored],
-        "score_comet": [{"run": one} for one in scored if comet_models(plan)],
+        "score_comet": [{"run": one} for one in scored if comet_models(plan, plan.runs[one])],
         "measure_efficiency": [{"run": run.id} for run in timed_runs(plan)],
         "measure_similarity": [{"group": one} for one in experiment.runs],
         "compare_runs": [{"group": one} for one in significance],
@@ -160,7 +160,7 @@ def test_every_job_of_a_shipped_experiment(files):
     seen = check(plan_of(*files))
     assert len(seen) >= 20
     if files == ("tests/experiments/small.yaml",):
-        assert set(steps()) - seen == {"fetch_model", "score_comet"}
+        assert set(steps()) - seen == {"fetch_model", "score_comet", "measure_heldout"}
 
 
 @pytest.mark.shared_data
@@ -210,7 +210,6 @@ def test_labels_and_titles_are_in_no_job():
     [
         "runs.mistral.methods.sava.anchors",
         "runs.mistral.methods.sava.helper",
-        "runs.mistral.methods.sava.recipe",
         "runs.mistral.methods.sava.seed",
         "tokenizers.target.train.limit_bytes",
         "tokenizers.target.train.digits",

@@ -22,8 +22,8 @@ from revocab.training.stages import PeakRates, StagePlan
 
 SHAPE = {"sequence_length": 16, "batch_size": 4, "checkpoint_every": 10}
 TWO = [
-    {"name": "first", "train": "embeddings", "share": 0.25, "learning_rate": 2e-3},
-    {"name": "second", "share": 0.75, "learning_rate": 1e-3},
+    {"name": "begin", "train": "embeddings", "share": 0.25, "learning_rate": 2e-3},
+    {"name": "end", "share": 0.75, "learning_rate": 1e-3},
 ]
 
 

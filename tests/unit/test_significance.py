@@ -34,7 +34,7 @@ TABLES = {
 def write_items(root, run: Run, experiment: Experiment, items: int = 60) -> None:
     """Write item scores and outputs of a run at its scored steps."""
     rows = []
-    for step in run.scored_steps():
+    for step in run.select():
         for task in experiment.evaluation.multiple_choice.tasks:
             for metric in ("acc", "acc_norm"):
                 draw = random.Random(f"{run.id}{task}{metric}")

@@ -64,7 +64,7 @@ rule init_embeddings:
     log:
         f"{RESULTS}/logs/init_embeddings/{{run}}.log",
     wildcard_constraints:
-        run=one_of(PLAN.trained),
+        run=one_of(PLAN.made),
     conda:
         "../../envs/core.yaml"
     params:

@@ -76,3 +76,23 @@ use rule adapt_model as pretrain_stand_in with:
         job=job("pretrain_stand_in"),
         launcher=launcher,
         machine=TRAINING_MACHINE,
+
+
+rule measure_heldout:
+    input:
+        unpack(needs("measure_heldout")),
+    output:
+        f"{PATHS.run('{run}')}/heldout.csv",
+    log:
+        f"{RESULTS}/logs/measure_heldout/{{run}}.log",
+    wildcard_constraints:
+        run=one_of(run.id for run in PLAN.measured),
+    conda:
+        "../../envs/core.yaml"
+    params:
+        code=code("measure_heldout"),
+        python=not_recorded(PYTHON),
+        job=job("measure_heldout"),
+        machine=machine("device"),
+    shell:
+        "{params.python:q} scripts/measure_heldout.py {params.job:q} {params.machine:q} 2> {log:q}"

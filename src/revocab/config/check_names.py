@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from revocab.config.expand import run_id
+from revocab.config.lineage import BASE, run_id
 from revocab.config.schema import Experiment
 
 
 def run_names(experiment: Experiment) -> Iterator[tuple[str, str]]:
     """Yield (id, where the file says it) of every run, base models included."""
     for name, group in experiment.runs.items():
-        yield run_id(name, "base"), f"the base model of runs.{name}"
+        yield run_id(name, BASE), f"the base model of runs.{name}"
         for method in group.methods:
-            if method != "base":  # check_methods refuses it
+            if method != BASE:  # check_methods refuses it
                 yield run_id(name, method), f"runs.{name}.methods.{method}"
+        for reference in group.references:
+            yield run_id(name, reference), f"runs.{name}.references.{reference}"
 
 
 def task_names(experiment: Experiment) -> Iterator[tuple[str, str]]:

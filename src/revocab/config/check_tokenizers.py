@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from revocab.config.lineage import first_cycle
 from revocab.config.schema import Experiment
 
 
@@ -29,25 +30,10 @@ def check_tokenizers(experiment: Experiment) -> Iterator[str]:
     }
     reported: set[str] = set()
     for name in built_from:
-        path = _cycle(name, built_from)
+        path = first_cycle(built_from, name)
         if path and not reported & set(path):
             reported |= set(path)
             yield (
                 f"tokenizers.{name}: built from itself ({' from '.join(path)}); give one of them"
                 " another base or donor"
             )
-
-
-def _cycle(name: str, built_from: dict[str, list[str]]) -> list[str]:
-    """Return the way from ``name`` back to itself, [] if there is none."""
-    waiting = [[name]]
-    seen: set[str] = set()
-    while waiting:
-        path = waiting.pop()
-        for other in built_from.get(path[-1], ()):
-            if other == name:
-                return [*path, other]
-            if other not in seen:
-                seen.add(other)
-                waiting.append([*path, other])
-    return []

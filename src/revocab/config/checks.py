@@ -12,12 +12,13 @@ from pydantic import ValidationError
 
 from revocab.closed import problems_of, unknown
 from revocab.config.check_names import check_names
+from revocab.config.check_runs import check_runs, run_references
 from revocab.config.check_tokenizers import check_tokenizers, tokenizer_references
 from revocab.config.check_unread import check_unread
 from revocab.config.check_words import check_words
-from revocab.config.expand import method_name
+from revocab.config.lineage import BASE, method_name, run_id, tokenizer_before
 from revocab.config.pairs import check_identities
-from revocab.config.schema import Experiment, RunGroup, Source
+from revocab.config.schema import Experiment, Source
 from revocab.corpora.source import matching
 from revocab.demoworld.file_names import WORLD_PARTS
 from revocab.errors import RevocabError
@@ -53,8 +54,7 @@ def check_references(experiment: Experiment) -> Iterator[str]:
             for stage in recipe.stages or ()
             if stage.mixture
         ]
-    for name, group in e.runs.items():
-        used += group_references(f"runs.{name}", group)
+    used += run_references(e)
     used += [("evaluation.heldout", corpus, "corpus") for corpus in e.evaluation.heldout]
     if e.evaluation.efficiency:
         used.append(("evaluation.efficiency.corpus", e.evaluation.efficiency.corpus, "corpus"))
@@ -70,24 +70,6 @@ def check_references(experiment: Experiment) -> Iterator[str]:
     for key, value, what in used:
         if value not in tables[what]:
             yield unknown(key, value, tables[what], what)
-
-
-def group_references(key: str, group: RunGroup) -> list[tuple[str, str, str]]:
-    """Return the (key, id, kind of thing) that a run group refers to."""
-    used = [
-        (f"{key}.source", group.source, "model"),
-        (f"{key}.target", group.target, "tokenizer"),
-        (f"{key}.mixture", group.mixture, "mixture"),
-        (f"{key}.recipe", group.recipe, "recipe"),
-    ]
-    if group.helper:
-        used.append((f"{key}.helper", group.helper, "model"))
-    for name, entry in group.methods.items():
-        if entry.helper:
-            used.append((f"{key}.methods.{name}.helper", entry.helper, "model"))
-        if entry.recipe:
-            used.append((f"{key}.methods.{name}.recipe", entry.recipe, "recipe"))
-    return used
 
 
 def check_mixtures(experiment: Experiment) -> Iterator[str]:
@@ -118,7 +100,7 @@ def check_methods(experiment: Experiment) -> Iterator[str]:
         for name, entry in group.methods.items():
             key = f"runs.{group_name}.methods.{name}"
             wanted = method_name(name, entry)
-            if name == "base":
+            if name == BASE:
                 yield f"{key}: the base model is scored without being listed; remove this entry"
                 continue
             if wanted not in known:
@@ -139,30 +121,27 @@ def check_methods(experiment: Experiment) -> Iterator[str]:
                     "'auxiliary:' section; add 'auxiliary: {corpora: [...]}', or use 'helper'"
                 )
             if needed == "helper":
-                yield from check_helper(
-                    experiment, key, wanted, entry.helper or group.helper, group
-                )
+                yield from check_helper(experiment, key, group_name, name)
 
 
-def check_helper(
-    experiment: Experiment, key: str, method: str, helper: str | None, group: RunGroup
-) -> Iterator[str]:
-    """Yield a problem if a method's helper is missing, or has none of the new tokens."""
+def check_helper(experiment: Experiment, key: str, group_id: str, name: str) -> Iterator[str]:
+    """Yield a problem if the helper of a run is missing, or has none of the new tokens."""
+    group = experiment.runs[group_id]
+    method = method_name(name, group.methods[name])
+    helper, target = (group.setting(name, one) for one in ("helper", "target"))
     if helper is None:
-        fitting = [
-            one for one, model in experiment.models.items() if model.tokenizer == group.target
-        ]
+        fitting = [one for one, model in experiment.models.items() if model.tokenizer == target]
         yield (
             f"{key}: method {method!r} needs a helper model that has tokens of the target "
-            f"tokenizer {group.target!r}, received none; set 'helper:' here or in the group "
+            f"tokenizer {target!r}, received none; set 'helper:' here or in the group "
             f"(with that tokenizer: {', '.join(fitting) or 'none is defined'})"
         )
-    elif {helper, group.source} <= experiment.models.keys():
-        tokenizer, source = (experiment.models[one].tokenizer for one in (helper, group.source))
-        if tokenizer == source != group.target:
+    elif helper in experiment.models:
+        tokenizer = experiment.models[helper].tokenizer
+        if tokenizer == tokenizer_before(experiment, run_id(group_id, name)) != target:
             yield (
                 f"{key}: helper {helper!r} uses tokenizer {tokenizer!r}, the source's, and so has "
-                f"none of the new tokens of {group.target!r}; take a helper of another tokenizer"
+                f"none of the new tokens of {target!r}; take a helper of another tokenizer"
             )
 
 
@@ -173,11 +152,11 @@ def check_lengths(experiment: Experiment) -> Iterator[str]:
         if model.pretrain is None:
             continue
         adapted = [group for group in e.runs.values() if group.source == name]
-        recipes = {model.pretrain.recipe, *(group.recipe for group in adapted)}
-        recipes |= {one.recipe for group in adapted for one in group.methods.values() if one.recipe}
+        recipes = {model.pretrain.recipe}
+        recipes |= {one.setting(run, "recipe") for one in adapted for run in one.methods}
         lengths = {
             f"recipes.{one}.sequence_length": e.recipes[one].sequence_length
-            for one in sorted(recipes)
+            for one in sorted(filter(None, recipes))
             if one in e.recipes
         }
         if adapted:
@@ -210,11 +189,33 @@ def check_recipes(experiment: Experiment) -> Iterator[str]:
                 )
 
 
-def check_generation_steps(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every step at which text is generated that is not a checkpoint."""
-    steps = experiment.evaluation.generation.steps
-    for group in experiment.runs:
-        yield from wrong_steps(experiment, "evaluation.generation.steps", group, steps)
+def check_measured(experiment: Experiment) -> Iterator[str]:
+    """Yield a problem for a section that names one half of what is measured, and for trainings
+    without held-out text.
+    """
+    e = experiment
+    if bool(e.fertility.tokenizers) != bool(e.fertility.corpora):
+        yield (
+            f"fertility: {len(e.fertility.tokenizers)} tokenizers on {len(e.fertility.corpora)} "
+            "corpora; name at least one of each, or none"
+        )
+    trained = [f"models.{name}" for name, model in e.models.items() if model.pretrain]
+    trained += [
+        f"runs.{group}.methods.{name}"
+        for group, one in e.runs.items()
+        for name in one.methods
+        if one.setting(name, "recipe")
+    ]
+    if trained and not e.evaluation.heldout:
+        yield f"evaluation.heldout: names no corpus, and {trained[0]} is trained; name one"
+
+
+def check_scored_steps(experiment: Experiment) -> Iterator[str]:
+    """Yield a problem for every step at which scores are wanted that is not a checkpoint."""
+    for section in ("multiple_choice", "generation"):
+        steps = getattr(experiment.evaluation, section).steps or ()
+        for group in experiment.runs:
+            yield from wrong_steps(experiment, f"evaluation.{section}.steps", group, steps)
 
 
 def check_engines(experiment: Experiment) -> Iterator[str]:
@@ -324,9 +325,11 @@ def all_problems(experiment: Experiment, tasks_folder: Path) -> list[str]:
         check_mixtures,
         check_methods,
         check_identities,
+        check_runs,
         check_recipes,
         check_lengths,
-        check_generation_steps,
+        check_scored_steps,
+        check_measured,
         check_engines,
         check_tables_and_figures,
         check_parallel,

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from typing import Any
 
-from revocab.config.schema import Experiment, Recipe, RunGroup, RunMethod, Step
+from revocab.config.lineage import (
+    BASE,
+    method_name,
+    run_id,
+    run_steps,
+    selected,
+    tokenizer_before,
+)
+from revocab.config.schema import Experiment, Recipe, RunGroup, Step
+
+#: Fields of a run that ``experiment.json`` leaves out where they say nothing.
+QUIET = ("stage_mixtures", "base", "made", "start", "donor", "stage_ends", "scores_of")
 
 
 @dataclass(frozen=True)
 class Run:
-    """One initialised and trained model, or a base model (``trains`` false, step 0 only)."""
+    """One initialised model, trained or not, or a model that is scored as it is.
+
+    ``base`` and ``trains`` are two properties: a base model is no run's result, and neither is a
+    reference; of the runs that are ``made``, some are not trained.
+    """
 
     id: str
     group: str
@@ -19,6 +34,7 @@ class Run:
     label: str
     method: str
     options: dict[str, Any] = field(hash=False)
+    #: The model of the group, or the reference.
     source: str
     source_tokenizer: str
     #: Tokenizer in use: the group's target, or the source's own where the vocabulary is kept.
@@ -36,28 +52,39 @@ class Run:
     auxiliary: bool = False
     #: Mixture of every stage, where stages have their own.
     stage_mixtures: dict[str, str] = field(default_factory=dict, hash=False)
+    #: Whether it is its group's source model, which the others are compared with.
+    base: bool = False
+    #: Whether a method made it; else it is scored as it is.
+    made: bool = True
+    #: Run and step that it begins from in place of the source model.
+    start: tuple[str, int] | None = field(default=None, hash=False)
+    #: Run and step that its method reads beside.
+    donor: tuple[str, int] | None = field(default=None, hash=False)
+    #: Steps that end stages, by the stage's name.
+    stage_ends: dict[str, int] = field(default_factory=dict, hash=False)
+    #: The run whose scores are this one's as well, being the same model.
+    scores_of: str | None = None
 
     @property
     def keeps_vocabulary(self) -> bool:
         """Return whether the run goes on with the source's own tokenizer."""
         return self.target == self.source_tokenizer
 
-    def scored_steps(self) -> list[int]:
-        """Return the steps at which scores are taken: every checkpoint, or 0 for a base model."""
-        return self.steps[1:] if self.trains else self.steps
+    def learns_rows_of(self, tokenizer: str | None) -> bool:
+        """Return whether new rows for ``tokenizer`` are trained in it."""
+        return self.trains and not self.keeps_vocabulary and self.target == tokenizer
 
-    def select(self, wanted: Iterable[Step]) -> list[int]:
-        """Return the scored steps named by ``wanted`` ("first", "last" or a number), ascending."""
-        scored = self.scored_steps()
-        names = {"first": scored[0], "last": scored[-1]}
-        chosen = {names.get(step, step) for step in wanted}
-        return [step for step in scored if step in chosen] if self.trains else scored
+    @property
+    def scored_id(self) -> str:
+        """Return the run under which this one's scores lie."""
+        return self.scores_of or self.id
 
+    def select(self, wanted: Iterable[Step] | None = None) -> list[int]:
+        """Return the steps that ``wanted`` names (None: every checkpoint), ascending.
 
-def checkpoint_steps(recipe: Recipe) -> list[int]:
-    """Return the steps at which a recipe exports: every ``checkpoint_every``-th and the last."""
-    steps = list(range(recipe.checkpoint_every, recipe.steps + 1, recipe.checkpoint_every))
-    return steps if steps and steps[-1] == recipe.steps else [*steps, recipe.steps]
+        A run that is not trained has step 0, whatever is wanted.
+        """
+        return selected(self.steps, self.stage_ends, wanted)
 
 
 def stage_mixtures(recipe: Recipe, mixture: str) -> dict[str, str]:
@@ -70,84 +97,111 @@ def stage_mixtures(recipe: Recipe, mixture: str) -> dict[str, str]:
     return named if set(named.values()) - {mixture} else {}
 
 
-def run_id(group: str, name: str) -> str:
-    """Return the id of a run: its group's and its own (``check_names`` keeps ids apart)."""
-    return f"{group}-{name}"
-
-
-def method_name(name: str, entry: RunMethod) -> str:
-    """Return the method of a run: the one it names, else its own name."""
-    return entry.method or name
-
-
-def expand_group(experiment: Experiment, group_id: str, group: RunGroup) -> list[Run]:
-    """Return a group's base run followed by its runs, in the order of the file."""
-    from revocab.initialise.method import methods  # the registry reads files
-
-    source_tokenizer = experiment.models[group.source].tokenizer
-    shared = {
-        "group": group_id,
-        "source": group.source,
-        "source_tokenizer": source_tokenizer,
-        "identity": group.identity,
-    }
-    base = Run(
-        id=run_id(group_id, "base"),
-        name="base",
-        label=group.label,
-        method="base",
+def as_it_is(
+    experiment: Experiment, group_id: str, name: str, label: str, model: str, method: str
+) -> Run:
+    """Return the run of a model that no method changes."""
+    tokenizer = experiment.models[model].tokenizer
+    return Run(
+        id=run_id(group_id, name),
+        group=group_id,
+        name=name,
+        label=label,
+        method=method,
         options={},
-        target=source_tokenizer,
+        source=model,
+        source_tokenizer=tokenizer,
+        target=tokenizer,
         helper=None,
         mixture=None,
         recipe=None,
+        identity=experiment.runs[group_id].identity,
         seed=experiment.seed,
         steps=[0],
         evaluate=True,
         trains=False,
-        **shared,
+        base=name == BASE,
+        made=False,
     )
-    runs = [base]
-    for name, entry in group.methods.items():
-        method = methods()[method_name(name, entry)]
-        needed = method.needs(method.options(**entry.options))
-        recipe = entry.recipe or group.recipe
-        runs.append(
-            Run(
-                id=run_id(group_id, name),
-                name=name,
-                label=name,
-                method=method.name,
-                options=entry.options,
-                target=source_tokenizer if method.keeps_vocabulary else group.target,
-                helper=(entry.helper or group.helper) if needed == "helper" else None,
-                auxiliary=needed == "fasttext",
-                mixture=group.mixture,
-                stage_mixtures=stage_mixtures(experiment.recipes[recipe], group.mixture),
-                recipe=recipe,
-                seed=experiment.seed if entry.seed is None else entry.seed,
-                steps=[0, *checkpoint_steps(experiment.recipes[recipe])],
-                evaluate=entry.evaluate,
-                trains=True,
-                **shared,
-            )
-        )
-    return runs
+
+
+def made_run(experiment: Experiment, group_id: str, group: RunGroup, name: str) -> Run:
+    """Return the run of a method."""
+    from revocab.initialise.method import methods  # the registry reads files
+
+    entry, identifier = group.methods[name], run_id(group_id, name)
+    method = methods()[method_name(name, entry)]
+    needed = method.needs(method.options(**entry.options))
+    source_tokenizer = tokenizer_before(experiment, identifier)
+    mixture, recipe = group.setting(name, "mixture"), group.setting(name, "recipe")
+    steps, stage_ends = run_steps(experiment, identifier)
+    parents = {}
+    for key in ("start", "donor"):
+        named = getattr(entry, key)
+        if named is not None:
+            (step,) = selected(*run_steps(experiment, named.run), [named.step])
+            parents[key] = (named.run, step)
+    return Run(
+        id=identifier,
+        group=group_id,
+        name=name,
+        label=name,
+        method=method.name,
+        options=entry.options,
+        source=group.source,
+        source_tokenizer=source_tokenizer,
+        target=source_tokenizer if method.keeps_vocabulary else group.setting(name, "target"),
+        helper=group.setting(name, "helper") if needed == "helper" else None,
+        auxiliary=needed == "fasttext",
+        mixture=mixture if recipe else None,
+        stage_mixtures=stage_mixtures(experiment.recipes[recipe], mixture) if recipe else {},
+        recipe=recipe,
+        identity=group.identity,
+        seed=experiment.seed if entry.seed is None else entry.seed,
+        steps=steps,
+        evaluate=entry.evaluate,
+        trains=recipe is not None,
+        stage_ends=stage_ends,
+        **parents,
+    )
+
+
+def expand_group(experiment: Experiment, group_id: str, group: RunGroup) -> Iterator[Run]:
+    """Yield a group's base run, then its references and runs, in the order of the file."""
+    yield as_it_is(experiment, group_id, BASE, group.label, group.source, BASE)
+    for name, one in group.references.items():
+        yield as_it_is(experiment, group_id, name, one.label, one.model, "reference")
+    for name in group.methods:
+        yield made_run(experiment, group_id, group, name)
 
 
 def expand(experiment: Experiment) -> list[Run]:
-    """Return every run of a validated experiment."""
-    return [
-        run
-        for name, group in experiment.runs.items()
-        for run in expand_group(experiment, name, group)
-    ]
+    """Return every run of a validated experiment.
+
+    A model that several groups show as it is, is scored for the first of them.
+    """
+    runs: list[Run] = []
+    first: dict[str, str] = {}
+    for group_id, group in experiment.runs.items():
+        for run in expand_group(experiment, group_id, group):
+            same = run.id if run.made else first.setdefault(run.source, run.id)
+            runs.append(run if same == run.id else replace(run, scores_of=same))
+    return runs
 
 
 def as_json(experiment: Experiment) -> dict[str, Any]:
     """Return the experiment and its runs as plain data: what ``experiment.json`` holds."""
-    runs = [asdict(run) for run in expand(experiment)]
-    for run in runs:
-        if not run["stage_mixtures"]:
-            del run["stage_mixtures"]
+    usual = {
+        one.name: one.default if one.default is not MISSING else one.default_factory()
+        for one in fields(Run)
+        if one.name in QUIET
+    }
+    runs = [
+        {
+            key: value
+            for key, value in asdict(run).items()
+            if key not in usual or value != usual[key]
+        }
+        for run in expand(experiment)
+    ]
     return {"experiment": experiment.model_dump(mode="json"), "runs": runs}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from revocab import yaml_file
 from revocab.closed import problems_of
 from revocab.config.checks import all_problems
+from revocab.config.nulls import nothing_taken_away, without_nulls
 from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
 from revocab.training.named_recipes import with_named_recipes
@@ -43,9 +44,11 @@ def validate(
     root = values.get("data_root")
     if root is not None:
         values = substitute(values, str(root))
-    repeated = [problem for file in files for problem in repeated_in(Path(file))]
+    contents = list(contents_of(files))
+    wrong = [problem for _, _, repeated in contents for problem in repeated]
+    wrong += nothing_taken_away((name, content) for name, content, _ in contents)
     values, problems = with_named_recipes(values)
-    problems = repeated + problems
+    values, problems = without_nulls(values), wrong + problems
     try:
         experiment = Experiment.model_validate(values)
     except ValidationError as error:
@@ -58,12 +61,15 @@ def validate(
     return experiment
 
 
-def repeated_in(file: Path) -> list[str]:
-    """Return a problem for each key that stands twice in a file that Snakemake has read."""
-    try:
-        return yaml_file.read(file)[1]
-    except (FileNotFoundError, UnicodeDecodeError, yaml.YAMLError):
-        return []  # an address, or JSON that is no YAML
+def contents_of(files: Iterable[str | Path]) -> Iterator[tuple[str, Any, list[str]]]:
+    """Yield name, content and a problem for each key that stands twice, of files that Snakemake has
+    read.
+    """
+    for file in files:
+        try:
+            yield str(file), *yaml_file.read(Path(file))
+        except (FileNotFoundError, UnicodeDecodeError, yaml.YAMLError):
+            continue  # an address, or JSON that is no YAML
 
 
 def salvageable_problems(

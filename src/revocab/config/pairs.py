@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from revocab.config.expand import Run, method_name
+from revocab.config.expand import Run
+from revocab.config.lineage import method_of, run_id, tokenizer_before
 from revocab.config.schema import Experiment, RunGroup
-from revocab.initialise.method import methods
 
 Pair = tuple[str, str]
 
@@ -39,7 +39,7 @@ def check_identities(experiment: Experiment) -> Iterator[str]:
     """Yield a problem for every pair of tokenizers that two groups compare in different ways."""
     first: dict[Pair, tuple[str, RunGroup]] = {}
     for name, group in experiment.runs.items():
-        for pair in dict.fromkeys(group_pairs(experiment, group)):
+        for pair in dict.fromkeys(group_pairs(experiment, name, group)):
             other, before = first.setdefault(pair, (name, group))
             if before.identity != group.identity:
                 yield (
@@ -49,12 +49,14 @@ def check_identities(experiment: Experiment) -> Iterator[str]:
                 )
 
 
-def group_pairs(experiment: Experiment, group: RunGroup) -> Iterator[Pair]:
+def group_pairs(experiment: Experiment, group_id: str, group: RunGroup) -> Iterator[Pair]:
     """Yield the pairs of a group that may hold mistakes elsewhere."""
-    for name, entry in group.methods.items():
-        method = methods().get(method_name(name, entry))
-        if method is None or method.keeps_vocabulary:
+    for name in group.methods:
+        method, target = method_of(group, name), group.setting(name, "target")
+        if method is None or method.keeps_vocabulary or target is None:
             continue
-        for model in (group.source, entry.helper or group.helper):
-            if model in experiment.models and experiment.models[model].tokenizer != group.target:
-                yield experiment.models[model].tokenizer, group.target
+        helper = experiment.models.get(group.setting(name, "helper"))
+        source = tokenizer_before(experiment, run_id(group_id, name))
+        for tokenizer in (source, helper.tokenizer if helper else None):
+            if tokenizer not in (None, target):
+                yield tokenizer, target

@@ -15,6 +15,7 @@ from revocab.closed import Closed, checked
 from revocab.config.expand import as_json
 from revocab.config.schema import Experiment
 from revocab.config.schema.evaluation import Evaluation
+from revocab.errors import RevocabError
 
 _SCORES = (
     "experiment",
@@ -79,4 +80,8 @@ def read_part(values: dict[str, Any], prefix: str) -> Experiment:
         keys = set(inner) if isinstance(inner, dict) else set()
         if {*given, "evaluation"} == {*model.model_fields} and keys == {*evaluation.model_fields}:
             return checked(model, values, prefix)
+    # It was written with every default: what is missing is no default but an older file.
+    missing = [key for key in Experiment.model_fields if key not in values]
+    if missing:
+        raise RevocabError(f"{prefix}.{key}: required and not given".lstrip(".") for key in missing)
     return checked(Experiment, values, prefix)

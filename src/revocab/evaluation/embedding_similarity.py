@@ -147,7 +147,7 @@ def checked_matrix(matrix_VD: torch.Tensor, folder: Path) -> torch.Tensor:
 def anchors_with(
     helper: Helper, vocabulary: list[CanonicalToken], job: EmbeddingSimilarityJob, every: Anchors
 ) -> Anchors:
-    """Return the tokens over which runs are compared with a helper: ``every`` one, or the shared."""
+    """Return the tokens over which runs are compared with a helper: all, or those shared."""
     if helper.pairs is None:
         return every
     return choose_anchors(vocabulary, job.anchors, job.seed, {*helper.pairs.target_ids.tolist()})

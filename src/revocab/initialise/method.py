@@ -103,6 +103,8 @@ class Method:
     #: source pieces; the method sees only tokens that the helper has. own: what the method itself
     #: gives them; it sees all tokens, and a helper row of zeros where there is none.
     without_helper_row: Literal["pieces", "own"] = "pieces"
+    #: Whether it reads the rows of an adapted model of another run.
+    needs_donor: bool = False
     copies_overlap: bool = True
     keeps_vocabulary: bool = False
     trains: bool = True

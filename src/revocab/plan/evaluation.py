@@ -52,8 +52,8 @@ def score_multiple_choice(plan: Plan, run: str) -> Step:
     given, run_ = plan.experiment.evaluation.multiple_choice, plan.runs[run]
     options = given.model_dump(include=set(ScoringOptions.model_fields))
     inputs = {
-        "models": plan.checkpoints(run_, run_.scored_steps()),
-        "tasks": [Artefact.file(plan.paths.task(task)) for task in given.tasks],
+        "models": plan.checkpoints(run_, run_.select(given.steps)),
+        "tasks": [Artefact.file(plan.paths.task(task)) for task in plan.choice_tasks(run_)],
     }
     return Step(
         "score_multiple_choice",
@@ -63,10 +63,9 @@ def score_multiple_choice(plan: Plan, run: str) -> Step:
     )
 
 
-def _prompts(plan: Plan) -> dict[str, Artefact]:
-    """Return the prompts of every generative task."""
-    tasks = plan.experiment.evaluation.generation.tasks
-    return {task: Artefact.file(plan.paths.prompts(task)) for task in tasks}
+def _prompts(plan: Plan, run: Run) -> dict[str, Artefact]:
+    """Return the prompts of a run's generative tasks."""
+    return {task: Artefact.file(plan.paths.prompts(task)) for task in plan.generation_tasks(run)}
 
 
 def build_prompts(plan: Plan, task: str) -> Step:
@@ -89,33 +88,49 @@ def generate_text(plan: Plan, run: str) -> Step:
     """Return the job that lets a run's checkpoints write."""
     given, run_ = plan.experiment.evaluation.generation, plan.runs[run]
     options = given.model_dump(include=set(GenerationOptions.model_fields))
-    limits = {task.limit for task in given.tasks.values()}
+    limits = {given.tasks[task].limit for task in plan.generation_tasks(run_)}
     job = GenerationJob(
         run=run,
         # What the score table records as the limit: one number where all tasks share it.
         limit=next(iter(limits)) if len(limits) == 1 else None,
         **options,
     )
-    inputs = {"models": plan.checkpoints(run_, run_.select(given.steps)), "prompts": _prompts(plan)}
+    inputs = {
+        "models": plan.checkpoints(run_, run_.select(given.steps)),
+        "prompts": _prompts(plan, run_),
+    }
     return Step("generate_text", plan.paths.generation(run), job, inputs)
 
 
-def comet_models(plan: Plan) -> dict[str, str]:
-    """Return the COMET models by metric; none where no task is of a kind that they score."""
+def comet_models(plan: Plan, run: Run) -> dict[str, str]:
+    """Return the COMET models by metric; none where no task of a run is of a kind they score."""
     given = plan.experiment.evaluation.generation
-    applies = any(find_kind(task.kind).comet_source for task in given.tasks.values())
+    tasks = [given.tasks[task] for task in plan.generation_tasks(run)]
+    applies = any(find_kind(task.kind).comet_source for task in tasks)
     return given.comet_models if applies else {}
 
 
 def score_comet(plan: Plan, run: str) -> Step:
     """Return the job that scores a run's outputs with COMET."""
-    inputs = {"generation": plan.folder(plan.paths.generation(run)), "prompts": _prompts(plan)}
+    run_ = plan.runs[run]
+    generation = plan.folder(plan.paths.generation(run))
+    inputs = {"generation": generation, "prompts": _prompts(plan, run_)}
     return Step(
         "score_comet",
         f"{plan.paths.generation(run)}/comet.csv",
-        CometJob(run=run, models=comet_models(plan)),
+        CometJob(run=run, models=comet_models(plan, run_)),
         inputs,
     )
+
+
+def scored_files(plan: Plan, run: Run, ending: str = ".csv") -> list[str]:
+    """Return the files that hold the scores of a run which the experiment asks for."""
+    files = {
+        f"multiple_choice{ending}": plan.choice_tasks(run),
+        f"generation/{MANIFEST}": plan.generation_tasks(run),
+        f"generation/comet{ending}": comet_models(plan, run),
+    }
+    return [f"{plan.paths.run(run.id)}/{file}" for file, asked in files.items() if asked]
 
 
 def count_parameters(plan: Plan) -> Step:
@@ -131,7 +146,7 @@ def measure_similarity(plan: Plan, group: str) -> Step:
     """Return the job that compares the rows of a group's runs with the target vocabulary."""
     experiment = plan.experiment
     given = experiment.runs[group]
-    runs = [run for run in plan.evaluated(group) if run.trains and not run.keeps_vocabulary]
+    runs = [run for run in plan.evaluated(group) if run.learns_rows_of(given.target)]
     job = EmbeddingSimilarityJob(
         group=group,
         helper=given.helper,
@@ -183,9 +198,9 @@ def compare_runs(plan: Plan, group: str) -> Step:
         resamples=plan.experiment.evaluation.significance.resamples,
         seed=plan.experiment.seed,
     )
-    names = ["multiple_choice_items.jsonl.gz", f"generation/{MANIFEST}"]
-    names += ["generation/comet_items.jsonl.gz"] if comet_models(plan) else []
-    items = [f"{plan.paths.run(run.id)}/{name}" for run in plan.evaluated(group) for name in names]
+    items = [
+        file for run in plan.evaluated(group) for file in scored_files(plan, run, "_items.jsonl.gz")
+    ]
     out, inputs = plan.paths.significance(group), plan.results("scores", "scores.parquet")
     return Step("compare_runs", out, job, inputs, tuple(items))
 
@@ -195,7 +210,7 @@ def timed_runs(plan: Plan) -> list[Run]:
     runs = list(plan.runs.values())
     tables = plan.experiment.tables.values()
     found = [run for one in tables for run in table_kinds()[one.kind].timed(runs, one)]
-    return list({run.id: run for run in found}.values())
+    return list({run.scored_id: plan.runs[run.scored_id] for run in found}.values())
 
 
 def measure_efficiency(plan: Plan, run: str) -> Step:

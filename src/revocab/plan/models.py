@@ -49,7 +49,7 @@ def train_auxiliary(plan: Plan, target: str) -> Step:
 def init_embeddings(plan: Plan, run: str) -> Step:
     """Return the job that gives a run's source model its new rows."""
     given = plan.runs[run]
-    inputs: dict = {"source": plan.model(given.source)}
+    inputs: dict = {"source": plan.origin(given)}
     # The source's own tokenizer folder decides only where the vocabulary is kept.
     decided: dict = {}
     if not given.keeps_vocabulary:
@@ -59,6 +59,8 @@ def init_embeddings(plan: Plan, run: str) -> Step:
     if given.helper:
         inputs["helper"] = plan.model(given.helper)
         inputs["helper_pairs"] = plan.helper_pairs(given.helper, given.target)
+    if given.donor:
+        inputs["donor"] = plan.other(given.donor)
     if given.auxiliary:
         inputs["auxiliary"] = plan.folder(plan.paths.auxiliary(given.target))
     job = InitJob(method=given.method, option=given.options, seed=given.seed, **decided)

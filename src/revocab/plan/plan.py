@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache, cached_property
 from inspect import signature
@@ -15,6 +15,7 @@ from revocab.config.schema import Experiment, Source
 from revocab.errors import RevocabError
 from revocab.plan.paths import MANIFEST, Paths
 from revocab.plan.step import Artefact, Step
+from revocab.report.asked import asked_scores
 
 
 class Plan:
@@ -92,20 +93,87 @@ class Plan:
         return self.folder(self.paths.intersection(*pair)) if pair else None
 
     def checkpoint(self, run: Run, step: int) -> Artefact:
-        """Return the model of a trained run, or of its base model, at a step."""
-        if not run.trains:
+        """Return the model of a run at a step; 0 is the one before training."""
+        if not run.made:
             return self.model(run.source)
         folder = self.paths.run(run.id)
-        path = self.paths.checkpoint(folder, step) if step else f"{folder}/init"
-        return Artefact(path, (f"{folder}/{MANIFEST}",))
+        if step == 0:
+            return self.folder(f"{folder}/init")
+        return Artefact(self.paths.checkpoint(folder, step), (f"{folder}/{MANIFEST}",))
+
+    def origin(self, run: Run) -> Artefact:
+        """Return the model that a method changes: another run's checkpoint, or the source model."""
+        return self.other(run.start) if run.start else self.model(run.source)
+
+    def other(self, named: tuple[str, int]) -> Artefact:
+        """Return the model of the run at the step that ``named`` gives."""
+        run, step = named
+        return self.checkpoint(self.runs[run], step)
 
     def checkpoints(self, run: Run, steps: list[int]) -> dict[int, Artefact]:
         """Return a run's models by step."""
         return {step: self.checkpoint(run, step) for step in steps}
 
     def evaluated(self, group: str | None = None) -> list[Run]:
-        """Return the runs whose checkpoints are scored, of one group or of all."""
-        return [run for run in self.runs.values() if run.evaluate and group in (None, run.group)]
+        """Return the runs whose checkpoints are scored, of one group or of all.
+
+        Of a model that several groups show as it is, the first of them has the scores.
+        """
+        runs = [run for run in self.runs.values() if run.evaluate and group in (None, run.group)]
+        return [self.runs[one] for one in dict.fromkeys(run.scored_id for run in runs)]
+
+    @cached_property
+    def _asked(self) -> dict[str, set[str]]:
+        return asked_scores(self.experiment)
+
+    def asked(self, run: Run, tasks: Iterable[str]) -> list[str]:
+        """Return those of ``tasks`` that are shown of a run, or of one that has its scores."""
+        groups = {one.group for one in self.runs.values() if one.scored_id == run.id}
+        shown = set().union(*(self._asked.get(group, ()) for group in groups))
+        return [task for task in tasks if task in shown]
+
+    def choice_tasks(self, run: Run) -> list[str]:
+        """Return the multiple-choice tasks on which a run is scored."""
+        return self.asked(run, self.experiment.evaluation.multiple_choice.tasks)
+
+    def generation_tasks(self, run: Run) -> list[str]:
+        """Return the generative tasks on which a run is scored."""
+        return self.asked(run, self.experiment.evaluation.generation.tasks)
+
+    def heldout_length(self, run: Run) -> int | None:
+        """Return the length of a run's held-out windows: its recipe's; else what the experiment
+        says; else that of the first trained run of its group, or of another.
+        """
+        runs = list(self.runs.values())
+        stated = self.experiment.evaluation.heldout_length
+        if stated and not run.trains:
+            return stated
+        near = [run, *(one for one in runs if one.group == run.group), *runs]
+        recipes = self.experiment.recipes
+        return next((recipes[one.recipe].sequence_length for one in near if one.recipe), None)
+
+    @cached_property
+    def measured(self) -> list[Run]:
+        """Return the runs whose held-out loss no training measures.
+
+        A base model's stands where a run that keeps its vocabulary began, or where its own
+        pretraining ended.
+        """
+        if not self.experiment.evaluation.heldout:
+            return []
+        begun = {
+            run.group
+            for run in self.runs.values()
+            if run.trains and run.keeps_vocabulary and not run.start
+        }
+        return [
+            run
+            for run in self.runs.values()
+            if not run.trains
+            and run.scored_id == run.id
+            and not (run.base and (run.group in begun or run.source in self.stand_ins))
+            and self.heldout_length(run)
+        ]
 
     # --- sets of things, for targets and wildcards ----------------------------------------------
 
@@ -113,6 +181,11 @@ class Plan:
     def trained(self) -> list[str]:
         """Return the ids of the runs that are trained."""
         return [run.id for run in self.runs.values() if run.trains]
+
+    @property
+    def made(self) -> list[str]:
+        """Return the ids of the runs that a method makes."""
+        return [run.id for run in self.runs.values() if run.made]
 
     @property
     def stand_ins(self) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from revocab.closed import Job
 from revocab.config.expand import as_json
 from revocab.config.reads import read_by
-from revocab.plan.evaluation import comet_models
+from revocab.plan.evaluation import scored_files
 from revocab.plan.paths import MANIFEST
 from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Step
@@ -20,6 +20,7 @@ from revocab.report.kind import (
     figure_kinds,
     table_kinds,
 )
+from revocab.training.loss_tables import HELDOUT
 
 
 def write_experiment(plan: Plan) -> Step:
@@ -61,14 +62,15 @@ def make_figures(plan: Plan) -> Step:
 def check_artefacts(plan: Plan) -> Step:
     """Return the job that checks tables, figures and scores."""
     also = (*tables(plan), *figures(plan), *_world(plan))
-    out = f"{plan.paths.results}/checks.json"
-    return Step("check_artefacts", out, Job(), plan.results("checks"), also)
+    out, inputs = f"{plan.paths.results}/checks.json", plan.results("checks", "scores.parquet")
+    return Step("check_artefacts", out, Job(), inputs, also)
 
 
 def build_report(plan: Plan) -> Step:
     """Return the job that builds the page."""
     paths, experiment = plan.paths, plan.experiment
-    measured = [paths.fertility, *([f"{paths.results}/scale"] if experiment.scale else [])]
+    measured = [paths.fertility] if experiment.fertility.tokenizers else []
+    measured += [f"{paths.results}/scale"] if experiment.scale else []
     more = [f"{folder}/{MANIFEST}" for folder in measured]
     pairs = [f"{paths.intersection(*pair)}/{MANIFEST}" for pair in plan.intersections]
     read = ("experiment.json", "checks.json")
@@ -95,6 +97,13 @@ def _needed(plan: Plan, kinds: Mapping[str, Kind], given: Iterable[KindOptions])
     return tuple(dict.fromkeys(files))
 
 
+def _shown(plan: Plan) -> tuple[str, ...]:
+    """Return the files that tables and figures read beside the scores, each once."""
+    e = plan.experiment
+    files = _needed(plan, table_kinds(), e.tables.values())
+    return tuple(dict.fromkeys([*files, *_needed(plan, figure_kinds(), e.figures.values())]))
+
+
 def _world(plan: Plan) -> list[str]:
     """Return how blind baselines score on the generated world, where there is one."""
     return [f"{plan.paths.world}/baselines.json"] if plan.experiment.world else []
@@ -102,11 +111,12 @@ def _world(plan: Plan) -> list[str]:
 
 def _scored(plan: Plan) -> list[str]:
     """Return every file that scores are collected from."""
-    comet = ["generation/comet.csv"] if comet_models(plan) else []
-    scored = ["multiple_choice.csv", f"generation/{MANIFEST}", *comet]
+    groups = plan.experiment.runs
+    similarities = {f"{plan.paths.similarity(group)}/{MANIFEST}" for group in groups}
     runs = [plan.checkpoint(run, run.steps[-1]).files for run in plan.runs.values()]
+    runs += [(f"{plan.paths.run(run.id)}/{HELDOUT}",) for run in plan.measured]
     return [
-        *[f"{plan.paths.similarity(group)}/{MANIFEST}" for group in plan.experiment.runs],
+        *[file for file in _shown(plan) if file in similarities],
         *[file for files in runs for file in files],
-        *[f"{plan.paths.run(run.id)}/{name}" for run in plan.evaluated() for name in scored],
+        *[file for run in plan.evaluated() for file in scored_files(plan, run)],
     ]

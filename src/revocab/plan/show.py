@@ -54,9 +54,12 @@ def check_ids(plan: Plan, rule: str, wildcards: Mapping[str, str]) -> None:
         "fetch_model": plan.fetched,
         "build_stand_in": plan.stand_ins,
         "pretrain_stand_in": plan.stand_ins,
-        "init_embeddings": plan.trained,
+        "init_embeddings": plan.made,
         "adapt_model": plan.trained,
-        "score_comet": [run.id for run in plan.evaluated()] if comet_models(plan) else [],
+        "measure_heldout": [run.id for run in plan.measured],
+        "score_multiple_choice": [run.id for run in plan.evaluated() if plan.choice_tasks(run)],
+        "generate_text": [run.id for run in plan.evaluated() if plan.generation_tasks(run)],
+        "score_comet": [run.id for run in plan.evaluated() if comet_models(plan, run)],
     }
     pairs_of = [f"{source}--{target}" for source, target in plan.intersections]
     if rule == "intersect_vocabularies" and "--".join(wildcards.values()) not in pairs_of:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from revocab.closed import Job
 from revocab.config.expand import stage_mixtures
 from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Step
 from revocab.training.heldout import HeldoutJob
+from revocab.training.loss_tables import HELDOUT
 from revocab.training.packing import PackingJob
 from revocab.training.recipe import PackingOptions, TrainingOptions
 from revocab.training.settings import Settings
@@ -44,6 +46,17 @@ def pack_heldout(plan: Plan, tokenizer: str, length: str) -> Step:
     inputs = {"tokenizer": plan.tokenizer(tokenizer), "corpora": corpora}
     job = HeldoutJob(sequence_length=int(length))
     return Step("pack_heldout", plan.paths.heldout(tokenizer, length), job, inputs)
+
+
+def measure_heldout(plan: Plan, run: str) -> Step:
+    """Return the job that measures the held-out loss of a run which no training measures."""
+    given, out = plan.runs[run], f"{plan.paths.run(run)}/{HELDOUT}"
+    length = str(plan.heldout_length(given))
+    inputs = {
+        "models": plan.checkpoints(given, given.select()),
+        "heldout": plan.folder(plan.paths.heldout(given.target, length)),
+    }
+    return Step("measure_heldout", out, Job(), inputs)
 
 
 def adapt_model(plan: Plan, run: str) -> Step:

@@ -13,6 +13,7 @@ from revocab.evaluation.metric import COMET, UNKNOWN
 from revocab.io import write_json
 from revocab.output import check_files
 from revocab.report import blind_baselines
+from revocab.report.asked import asked_scores
 from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS, table_kinds
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results
@@ -44,7 +45,8 @@ def schema_problems(results: Results) -> list[str]:
     names = tuple(pq.read_schema(path).names)
     if names != COLUMNS:
         return [f"{path}: columns are {', '.join(names)}; expected {', '.join(COLUMNS)}"]
-    return [] if results.scores.rows else [f"{path}: no rows; score a run first"]
+    empty = results.runs and not results.scores.rows
+    return [f"{path}: no rows; score a run first"] if empty else []
 
 
 def value_problems(results: Results) -> Iterator[str]:
@@ -70,32 +72,37 @@ def coverage_problems(results: Results) -> Iterator[str]:
     """Yield a line for every evaluated run, checkpoint and task without a score."""
     evaluation = results.experiment.evaluation
     scored = {(row["run"], row["step"], row["task"]) for row in results.scores.rows}
+    shown = asked_scores(results.experiment)
     for run in results.runs:
         if not run.evaluate:
             continue
-        wanted = [(step, task) for step in run.scored_steps()
+        wanted = [(step, task) for step in run.select(evaluation.multiple_choice.steps)
                   for task in evaluation.multiple_choice.tasks]  # fmt: skip
         wanted += [(step, task) for step in run.select(evaluation.generation.steps)
                    for task in evaluation.generation.tasks]  # fmt: skip
         for step, task in wanted:
-            if (run.id, step, task) not in scored:
+            if task in shown.get(run.group, ()) and (run.id, step, task) not in scored:
                 yield f"scores.parquet: {run.id} has no score of {task} at step {step}; score it"
     for run in results.runs:
-        if not run.trains:
+        if not run.made:
             continue
         have = {row["step"] for row in results.heldout(run)[0]}
         missing = sorted(set(run.steps) - have)
         if missing:
-            yield f"runs/{run.id}/heldout.csv: no held-out loss at steps {missing}; train it again"
+            yield f"runs/{run.id}/heldout.csv: no held-out loss at steps {missing}; measure it"
 
 
 def average_problems(results: Results) -> Iterator[str]:
     """Yield a line for every average that is missing or not the mean of its tasks."""
-    tasks = results.experiment.evaluation.multiple_choice.tasks
+    given = results.experiment.evaluation.multiple_choice
+    tasks, wanted = given.tasks, given.steps
     languages = sorted({task.language for task in tasks.values()})
+    shown = asked_scores(results.experiment)
     for run in results.runs:
-        for step in run.scored_steps() if run.evaluate else ():
+        for step in run.select(wanted) if run.evaluate else ():
             for language in languages:
+                if not shown.get(run.group, set()).issuperset(results.choice_tasks(language)):
+                    continue
                 row = results.scores.get(run.id, step, average_task(language), AVERAGE)
                 found = [
                     results.scores.choice(run.id, step, task, results.family(task))

@@ -57,6 +57,8 @@ class Kind:
     problems: Callable[[Experiment, str, Any], Iterable[str]] = nothing
     #: How its scores are limited, such as "first 100 items of each task"; None: not at all.
     limited: Callable[[Results, Any], str | None] = unlimited
+    #: Run groups and tasks whose scores it shows, of an experiment: no other task is scored.
+    scores: Callable[[Experiment, Any], Iterable[tuple[str, str]]] = nothing
     #: Files that it reads beside the scores, so that they are made first.
     needs: Callable[[Plan, Any], Iterable[str]] = nothing
 

@@ -20,11 +20,11 @@ def metric_label(metric: str) -> str:
 
 
 def method_label(run: Run) -> str:
-    """Return a run's row label: the group's label for the base model, else method and variant.
+    """Return a run's row label: its own for a model shown as it is, else method and variant.
 
     A run called ``sava-anchors200`` with method ``sava`` is "SAVA (anchors 200)".
     """
-    if run.method == "base":
+    if not run.made:
         return run.label
     known = methods()
     if run.name in known:

@@ -86,7 +86,7 @@ def cut_prompts(results: Results, tasks: list[str]) -> list[str]:
     """Return a note on prompts that were longer than a model's context, where there are any."""
     counts: dict[str, int] = {}
     for run in results.runs:
-        for row in results.csv("runs", run.id, "multiple_choice.csv"):
+        for row in results.csv("runs", run.scored_id, "multiple_choice.csv"):
             if row["task"] in tasks and int(row.get("cut_prompts") or 0):
                 counts[row["task"]] = max(counts.get(row["task"], 0), int(row["cut_prompts"]))
     if not counts:
@@ -98,7 +98,7 @@ def cut_prompts(results: Results, tasks: list[str]) -> list[str]:
 def items_by_task(results: Results, tasks: list[str]) -> dict[str, int]:
     """Return how many items each task was scored on, from the first run that has scores."""
     for run in results.runs:
-        rows = results.csv("runs", run.id, "multiple_choice.csv")
+        rows = results.csv("runs", run.scored_id, "multiple_choice.csv")
         if rows:
             return {row["task"]: int(row["items"]) for row in rows if row["task"] in tasks}
     return {}

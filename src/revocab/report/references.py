@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from revocab.closed import Step, unknown
+from revocab.closed import PLACES, Step, unknown
 
 if TYPE_CHECKING:
     from revocab.config.schema import Experiment
+    from revocab.report.kind import KindOptions
 
 
 def unknown_groups(experiment: Experiment, key: str, *groups: str) -> Iterator[str]:
@@ -23,11 +24,9 @@ def unknown_groups(experiment: Experiment, key: str, *groups: str) -> Iterator[s
 
 def unknown_runs(experiment: Experiment, key: str, runs: Iterable[str]) -> Iterator[str]:
     """Yield a problem for every run that is not there."""
-    known = {
-        f"{group}-{name}"
-        for group, entry in experiment.runs.items()
-        for name in ("base", *entry.methods)
-    }
+    from revocab.config.lineage import run_ids
+
+    known = run_ids(experiment)
     for run in runs:
         if run not in known:
             yield unknown(f"{key}.runs", run, known, "run")
@@ -44,22 +43,80 @@ def unknown_tasks(experiment: Experiment, key: str, tasks: Iterable[str]) -> Ite
 def wrong_steps(
     experiment: Experiment, key: str, group: str, steps: Iterable[Step]
 ) -> Iterator[str]:
-    """Yield a problem for every step at which a group's recipe exports no checkpoint."""
-    from revocab.config.expand import checkpoint_steps  # stands on the schema, which needs kinds
+    """Yield a problem for every step that is no checkpoint of any run of a group."""
+    from revocab.config.lineage import run_id, run_steps  # stands on the schema, which needs kinds
 
     if group not in experiment.runs:
         return
-    name = experiment.runs[group].recipe
-    recipe = experiment.recipes.get(name)
-    if recipe is None:
-        return
-    allowed = checkpoint_steps(recipe)
+    found = [run_steps(experiment, run_id(group, one)) for one in experiment.runs[group].methods]
+    trained = [one for one in found if len(one[0]) > 1]
+    if not trained:
+        return  # all runs have step 0 and no other, whatever is wanted
+    numbers = sorted({step for one, _ in trained for step in one})
+    names = list(dict.fromkeys([*PLACES, *(name for _, ends in trained for name in ends)]))
     for step in steps:
-        if isinstance(step, int) and step not in allowed:
+        if step not in numbers and step not in names:
             yield (
-                f"{key}: step {step} is not a checkpoint of recipe {name!r} (checkpoints: "
-                f"{', '.join(map(str, allowed))}; or 'first', 'last')"
+                f"{key}: step {step!r} is no checkpoint of a run of group {group!r} (checkpoints: "
+                f"{', '.join(map(str, numbers))}; or by name: {', '.join(names)})"
             )
+
+
+def unscored_steps(
+    experiment: Experiment, key: str, group: str, steps: Iterable[Step], section: str
+) -> Iterator[str]:
+    """Yield a problem if a run of a group is not scored at a step that is shown.
+
+    ``section``: ``multiple_choice`` or ``generation``, whose ``steps`` say where runs are scored.
+    """
+    from revocab.config.lineage import run_id, run_steps, selected
+
+    scored = getattr(experiment.evaluation, section).steps
+    if group not in experiment.runs:
+        return
+    for name in experiment.runs[group].methods:
+        known = run_steps(experiment, run_id(group, name))
+        missing = sorted({*selected(*known, steps)} - {*selected(*known, scored)})
+        if missing:
+            yield (
+                f"{key}: run '{run_id(group, name)}' is not scored at {missing}; add them to "
+                f"evaluation.{section}.steps (received {scored or 'every checkpoint'})"
+            )
+            return
+
+
+def no_choices(
+    experiment: Experiment, key: str, language: str, columns: Iterable[str] | None = None
+) -> Iterator[str]:
+    """Yield a problem for a language without multiple-choice tasks, or families without one."""
+    of_language = [
+        one
+        for one in experiment.evaluation.multiple_choice.tasks.values()
+        if one.language == language
+    ]
+    if not of_language:
+        known = {one.language for one in experiment.evaluation.multiple_choice.tasks.values()}
+        yield unknown(f"{key}.language", language, known, "language with tasks")
+        return
+    families = {one.family for one in of_language}
+    for family in columns or ():
+        if family not in families:
+            yield unknown(f"{key}.columns", family, families, f"family of {language!r} tasks")
+
+
+def no_fertility(experiment: Experiment, key: str, options: KindOptions) -> Iterator[str]:
+    """Yield a problem if no tokenizer is measured."""
+    if not experiment.fertility.tokenizers:
+        yield f"{key}: kind {options.kind!r} shows tokenizers; name them under fertility.tokenizers"
+
+
+def no_new_rows(experiment: Experiment, key: str, *groups: str) -> Iterator[str]:
+    """Yield a problem for a group none of whose runs trains rows of a new vocabulary."""
+    from revocab.config.lineage import learns_new_rows
+
+    for group in groups:
+        if group in experiment.runs and not learns_new_rows(experiment.runs[group]):
+            yield f"{key}: no run of group {group!r} trains rows of a new vocabulary; add one"
 
 
 def no_parallel_text(experiment: Experiment, key: str, kind: str) -> Iterator[str]:

@@ -106,7 +106,7 @@ class Results:
         """
         from revocab.evaluation.task_scores import COMET_APART, NO_COMET  # imports numpy
 
-        path = f"runs/{run.id}/generation"
+        path = f"runs/{run.scored_id}/generation"
         rows = [{**row, "provenance": f"{path}/scores.csv"} for row in self.csv(path, "scores.csv")]
         for row in rows:
             if COMET not in self.comet_metrics:  # it was there when this run generated
@@ -148,7 +148,7 @@ class Results:
 
     def base(self, group: str) -> Run:
         """Return a group's base run."""
-        return next(run for run in self.group(group) if not run.trains)
+        return next(run for run in self.group(group) if run.base)
 
     def model_label(self, run: Run) -> str:
         """Return the label of a run's group, which names its source model."""
@@ -179,15 +179,19 @@ class Results:
         trained = self.experiment.tokenizers[tokenizer].train
         return list(trained.corpora) if trained else []
 
-    def adapted_language(self, group: str) -> str:
-        """Return the language with the largest share of a group's data, over all its stages."""
+    def adapted_language(self, group: str) -> str | None:
+        """Return the language with the largest share of a group's data, over all stages of its
+        first trained run; None if it has none.
+        """
         experiment = self.experiment
-        settings = experiment.runs[group]
-        stages = experiment.recipes[settings.recipe].stages
+        trained = next((run for run in self.group(group, evaluated=False) if run.trains), None)
+        if trained is None:
+            return None
+        stages = experiment.recipes[trained.recipe].stages
         parts = [(one.mixture, one.steps) for one in stages] if stages else [(None, 1)]
         shares: dict[str, float] = {}
         for named, steps in parts:
-            mixture = experiment.mixtures[named or settings.mixture]
+            mixture = experiment.mixtures[named or trained.mixture]
             by_size = [corpus for corpus, share in mixture.items() if share == "size"]
             rest = 1 - sum(share for share in mixture.values() if share != "size")
             for corpus, share in mixture.items():
@@ -223,18 +227,23 @@ class Results:
         """Return held-out losses of a run, and the file they stand in.
 
         A base model has those of step 0 of a run in its group that keeps its vocabulary (the same
-        weights and windows); else, if it was pretrained here, those at the end of pretraining.
+        weights and windows); else, if it was pretrained here, those at the end of pretraining;
+        else its own.
         """
-        if run.trains:
-            return self._heldout_rows("runs", run.id)
+        if not run.base:
+            return self._heldout_rows("runs", run.scored_id)
         for other in self.group(run.group, evaluated=False):
-            if other.trains and other.keeps_vocabulary:
+            if other.trains and other.keeps_vocabulary and not other.start:
                 rows, provenance = self._heldout_rows("runs", other.id)
                 if rows:
                     return [row for row in rows if row["step"] == 0], provenance
         rows, provenance = self._heldout_rows("models", run.source)
-        last = max((row["step"] for row in rows), default=0)
-        return [{**row, "step": 0} for row in rows if row["step"] == last], provenance
+        if rows:
+            last = max(row["step"] for row in rows)
+            return [{**row, "step": 0} for row in rows if row["step"] == last], provenance
+        if run.scores_of:
+            return self.heldout(self.run(run.scores_of))
+        return self._heldout_rows("runs", run.id)
 
     def _heldout_rows(self, *parts: str) -> tuple[list[Record], str]:
         provenance = "/".join((*parts, "heldout.csv"))

@@ -21,8 +21,14 @@ if TYPE_CHECKING:
 def blocks(
     results: Results, group: str, wanted: list[Step]
 ) -> Iterator[tuple[str, list[tuple[Run, int]]]]:
-    """Yield a heading and (run, step) pairs for every wanted step of a group's evaluated runs."""
-    trained = [run for run in results.group(group) if run.trains]
+    """Yield a heading and (run, step) pairs of a group's evaluated runs: of those that are not
+    trained, then of the others for every wanted step.
+    """
+    made = [run for run in results.group(group) if run.made]
+    trained = [run for run in made if run.trains]
+    untrained = [(run, 0) for run in made if not run.trains]
+    if untrained:
+        yield "Not trained", untrained
     for step in dict.fromkeys(wanted):
         pairs = [(run, one) for run in trained for one in run.select([step])]
         steps = sorted({one for _, one in pairs})
@@ -34,9 +40,11 @@ def blocks(
 
 
 def score_rows(results: Results, group: str, wanted: list[Step], cells: CellsOf) -> list[Row]:
-    """Return the base row and one block per step, best and second marked within each block."""
-    base = results.base(group)
-    rows = [Row([text(method_label(base)), *cells(base, 0)])]
+    """Return rows of the base model and references, then one block per step, best and second marked
+    within each block.
+    """
+    as_they_are = [run for run in results.group(group) if not run.made]
+    rows = [Row([text(method_label(run)), *cells(run, 0)]) for run in as_they_are]
     shown: set[str] = set()
     for heading, pairs in blocks(results, group, wanted):
         if heading in shown:  # "first" and "last" of a run with one checkpoint

@@ -92,7 +92,7 @@ def task_of(row: Record, tasks: dict[str, AnyTask], path: Path, advice: str) -> 
 def multiple_choice_rows(results: Results, run: Run) -> Iterator[Record]:
     """Yield every metric of every multiple-choice task of a run."""
     tasks = results.experiment.evaluation.multiple_choice.tasks
-    path = f"runs/{run.id}/multiple_choice.csv"
+    path = f"runs/{run.scored_id}/multiple_choice.csv"
     for row in results.csv(path):
         task = task_of(row, tasks, results.root / path, "score the run again")
         step = int(row["step"])
@@ -119,7 +119,7 @@ def multiple_choice_rows(results: Results, run: Run) -> Iterator[Record]:
 def generation_rows(results: Results, run: Run) -> Iterator[Record]:
     """Yield every metric of every generative task of a run; one that was not computed is empty."""
     tasks = results.experiment.evaluation.generation.tasks
-    path = f"runs/{run.id}/generation/scores.csv"
+    path = f"runs/{run.scored_id}/generation/scores.csv"
     for row in results.generation(run):
         task = task_of(row, tasks, results.root / path, "generate again")
         step = int(row["step"])

@@ -89,11 +89,11 @@ def heldout(results: Results) -> Grid:
         cells: list[str] = []
         for language in languages:
             values = results.heldout_by_language(run, language)
-            steps = [0, run.steps[1], run.steps[-1]] if run.trains else [0]
+            steps = list(dict.fromkeys([0, run.select()[0], run.steps[-1]]))
             shown = [f"{values[step]:.4f}" if step in values else MISSING for step in steps]
             cells += shown + [MISSING] * (3 - len(shown))
         label = results.model_label(run)
-        rows.append([label, "base model" if not run.trains else method_label(run), *cells])
+        rows.append([label, "base model" if run.base else method_label(run), *cells])
     return header, rows
 
 

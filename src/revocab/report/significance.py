@@ -58,7 +58,7 @@ def systems(results: Results, group: str, step: str | int) -> list[System]:
 
 def stored_items(results: Results, system: System, name: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of an item file that belong to a system's step; none without the file."""
-    path = results.root / "runs" / system.run.id / name
+    path = results.root / "runs" / system.run.scored_id / name
     if path.is_file():
         yield from (row for row in read_jsonl(path) if row["step"] == system.step)
 
@@ -89,8 +89,8 @@ def generation_items(results: Results, system: System) -> dict[tuple[str, str], 
     """Return the items of every generative task and metric, COMET's included."""
     found: dict[tuple[str, str], Items] = {}
     for task, entry in results.experiment.evaluation.generation.tasks.items():
-        folder = results.root / "runs" / system.run.id / "generation" / f"step-{system.step:06d}"
-        path = folder / f"{task}.jsonl"
+        folder = results.root / "runs" / system.run.scored_id / "generation"
+        path = folder / f"step-{system.step:06d}" / f"{task}.jsonl"
         if path.is_file():
             rows = list(read_jsonl(path))
             for metric, items in task_items(entry.kind, entry.direction, rows).items():

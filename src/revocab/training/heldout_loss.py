@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,10 @@ from safetensors.torch import load_file
 
 from revocab import io
 from revocab.errors import RevocabError
+from revocab.output import check_files
 from revocab.training.loss import summed_loss
+from revocab.training.loss_tables import COLUMNS, HELDOUT
+from revocab.training.packed_rows import heldout_problems
 
 #: Tokens (with padding) put through the model at once.
 CPU_BATCH_TOKENS = 8192
@@ -161,3 +165,46 @@ def heldout_rows(
         )
         for corpus, nats in zip(corpora, sums, strict=True)
     ]
+
+
+def measure_heldout(
+    models: Mapping[int, Path], heldout: Path, out: Path, device: str = "auto"
+) -> None:
+    """Write the table of held-out losses of finished models, as training writes it of its own.
+
+    ``models`` are folders by step, loaded one after the other in float32. Raises
+    :class:`RevocabError` for damaged folders, for windows that do not suit a model, and for losses
+    that are not finite.
+    """
+    from transformers import AutoConfig
+
+    from revocab.evaluation.checkpoint import choose_device
+    from revocab.models.load import load_causal_lm
+
+    check_files(out, inputs=[heldout, *models.values()])
+    corpora, manifest = open_heldout(heldout)
+    configs = {
+        step: AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        for step, folder in models.items()
+    }
+    problems = [
+        problem
+        for step, folder in sorted(models.items())
+        for problem in heldout_problems(configs[step], folder, manifest)
+    ]
+    if problems:
+        raise RevocabError(problems)
+    rows: list[tuple] = []
+    for step, folder in sorted(models.items()):
+        model = load_causal_lm(
+            folder,
+            dtype=torch.float32,
+            config=configs[step],
+            attn_implementation="sdpa",
+            device=choose_device(device),
+        )
+        found = heldout_rows(model, corpora, step)
+        check_heldout(found)
+        rows += found
+    columns = COLUMNS[HELDOUT]
+    io.write_csv(out, columns, [dict(zip(columns, row, strict=True)) for row in rows])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -107,25 +107,31 @@ def check_fit(packed: PackedRows, config: Any, model_folder: Path, heldout: dict
             f"{model_folder}: {config.vocab_size} vocabulary rows, but packed tokens hold id"
             f" {largest}; pack with the model's own tokenizer"
         )
+    problems += too_long("packed rows", packed.sequence_length, config, model_folder)
+    problems += heldout_problems(config, model_folder, heldout)
+    if problems:
+        raise RevocabError(problems)
+
+
+def heldout_problems(config: Any, model_folder: Path, heldout: dict[str, Any]) -> Iterator[str]:
+    """Yield what of a held-out manifest does not suit a model."""
     vocabulary = heldout["vocabulary_size"]
     if vocabulary > config.vocab_size:
-        problems.append(
+        yield (
             f"{model_folder}: {config.vocab_size} vocabulary rows, but held-out text was tokenised "
             f"with {vocabulary} tokens; use the model's own tokenizer"
         )
+    yield from too_long("held-out windows", heldout["sequence_length"], config, model_folder)
+
+
+def too_long(what: str, length: int, config: Any, model_folder: Path) -> Iterator[str]:
+    """Yield a problem if rows are longer than a model's context."""
     allowed = getattr(config, "max_position_embeddings", None)
-    lengths = {
-        "packed rows": packed.sequence_length,
-        "held-out windows": heldout["sequence_length"],
-    }
-    for what, length in lengths.items():
-        if allowed is not None and length > allowed:
-            problems.append(
-                f"{what}: sequence length {length}, but {model_folder} allows at most {allowed} "
-                "(max_position_embeddings); pack shorter rows"
-            )
-    if problems:
-        raise RevocabError(problems)
+    if allowed is not None and length > allowed:
+        yield (
+            f"{what}: sequence length {length}, but {model_folder} allows at most {allowed} "
+            "(max_position_embeddings); pack shorter rows"
+        )
 
 
 def check_stages(manifest: Mapping[str, Any], settings: Settings) -> None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import accumulate
 from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from revocab.closed import Closed, Id, OneLine
+from revocab.closed import PLACES, Closed, Id, OneLine
 from revocab.training.schedule import Schedule, learning_rate_factor
 
 #: Keys that a stage takes from its recipe where it does not give them itself.
@@ -156,7 +157,25 @@ class TrainingOptions(Closed):
         names = [stage.name for stage in self.stages or ()]
         if len(set(names)) < len(names):
             raise ValueError(f"stages: names {', '.join(names)}; give each stage its own")
+        taken = sorted({*names} & {*PLACES})
+        if taken:
+            raise ValueError(f"stages: {', '.join(taken)} names a checkpoint; rename the stage")
         return self
+
+    @property
+    def stage_ends(self) -> dict[str, int]:
+        """Return the step that ends each stage, by the stage's name, in order."""
+        stages = self.stages or ()
+        ends = accumulate(stage.steps for stage in stages)
+        return {stage.name: end for stage, end in zip(stages, ends, strict=True)}
+
+    @property
+    def checkpoint_steps(self) -> list[int]:
+        """Return the steps at which weights are exported, ascending: every
+        ``checkpoint_every``-th, the end of every stage, and the last.
+        """
+        every = range(self.checkpoint_every, self.steps + 1, self.checkpoint_every)
+        return sorted({*every, *self.stage_ends.values(), self.steps})
 
 
 class Recipe(TrainingOptions, PackingOptions):

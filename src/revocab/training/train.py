@@ -341,10 +341,6 @@ def _manifest(run: TrainingRun, inputs: TrainingInputs) -> dict[str, Any]:
     import transformers
 
     settings, packed = run.settings, inputs.packed.manifest
-    steps = sorted(
-        {*range(settings.checkpoint_every, settings.steps + 1, settings.checkpoint_every)}
-        | {settings.steps}
-    )
     rows = settings.steps * settings.batch_size
     tokens = rows * packed["sequence_length"]
     return {
@@ -353,7 +349,8 @@ def _manifest(run: TrainingRun, inputs: TrainingInputs) -> dict[str, Any]:
         "bytes": round(tokens / packed["tokens_per_byte"]),
         "sequence_length": packed["sequence_length"],
         "checkpoints": [
-            {"step": step, "path": str(checkpoints.step_folder(Path(), step))} for step in steps
+            {"step": step, "path": str(checkpoints.step_folder(Path(), step))}
+            for step in settings.checkpoint_steps
         ],
         "settings": settings.described(),
         "corpora": packed["corpora"] if rows == packed["rows"] else None,

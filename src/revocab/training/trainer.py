@@ -356,7 +356,8 @@ class StepCallback(TrainerCallback):
         self.rate = self.trainer.shown_rate()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Note the loss and the time, move the bar."""
+        """Note the loss and the time, move the bar; the end of a stage is a checkpoint."""
+        control.should_save |= state.global_step in self.trainer.plan.ends
         self.trainer.finish_step(state.global_step, self.rate)
         self.trainer.clock.step()
         self.bar.set_postfix_str(f"loss {self.trainer.last_loss:.3f}", refresh=False)

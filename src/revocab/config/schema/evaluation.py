@@ -39,7 +39,9 @@ class Task(TaskOptions):
 class MultipleChoice(ScoringOptions):
     """Multiple-choice scoring with lm-evaluation-harness."""
 
-    tasks: dict[Id, Task]
+    #: Checkpoints that are scored; none: all, and the model before training of untrained runs.
+    steps: list[Step] | None = Field(default=None, min_length=1)
+    tasks: dict[Id, Task] = Field(default_factory=dict)
 
 
 def with_sources(options: type[PromptOptions]) -> type[PromptOptions]:
@@ -60,7 +62,7 @@ class Generation(GenerationOptions):
     #: A COMET model (Hub id or checkpoint path); none leaves COMET empty, with the reason.
     comet_model: OneLine | None = None
     xcomet_model: OneLine | None = None
-    tasks: dict[Id, GenerationTask]
+    tasks: dict[Id, GenerationTask] = Field(default_factory=dict)
 
     @property
     def comet_models(self) -> dict[str, str]:
@@ -78,9 +80,11 @@ class Efficiency(EfficiencyOptions):
 class Evaluation(Closed):
     """What is measured on checkpoints."""
 
-    heldout: list[Id]
-    multiple_choice: MultipleChoice
-    generation: Generation
+    heldout: list[Id] = Field(default_factory=list)
+    #: Tokens of a held-out window of runs that are not trained; none: as in trained runs near them.
+    heldout_length: int | None = Field(default=None, ge=2)
+    multiple_choice: MultipleChoice = Field(default_factory=MultipleChoice)
+    generation: Generation = Field(default_factory=Generation)
     significance: SignificanceOptions = Field(default_factory=SignificanceOptions)
     efficiency: Efficiency | None = None
 
@@ -95,8 +99,8 @@ class ParallelText(Closed):
 class Fertility(FertilityOptions):
     """Report on tokenizers (Table 2, Figure 1): which tokenizers on which corpora."""
 
-    tokenizers: list[Id]
-    corpora: list[Id]
+    tokenizers: list[Id] = Field(default_factory=list)
+    corpora: list[Id] = Field(default_factory=list)
     parallel: ParallelText | None = None
 
 

@@ -32,24 +32,26 @@ class Experiment(Closed):
     #: Folder with the published values (CSV files by table), shown beside ours; none: not shown.
     paper_values: OneLine | None = None
     world: WorldOptions | None = None
-    corpora: dict[Id, Corpus]
-    tokenizers: dict[Id, Tokenizer]
+    corpora: dict[Id, Corpus] = Field(default_factory=dict)
+    tokenizers: dict[Id, Tokenizer] = Field(default_factory=dict)
     #: Roles of special tokens by tokenizer and spelling, beside those that tokenizers declare
     #: themselves: tokens of equal role are one token in an intersection.
     roles: dict[Id, dict[OneLine, Id]] = Field(default_factory=dict)
     #: Shares of tokens; ``size`` corpora share what is left, by size (``size_exponent``).
-    mixtures: dict[Id, dict[Id, Annotated[float, Field(gt=0, le=1)] | Literal["size"]]]
-    recipes: dict[Id, Recipe]
-    models: dict[Id, Model]
-    runs: dict[Id, RunGroup]
+    mixtures: dict[Id, dict[Id, Annotated[float, Field(gt=0, le=1)] | Literal["size"]]] = Field(
+        default_factory=dict
+    )
+    recipes: dict[Id, Recipe] = Field(default_factory=dict)
+    models: dict[Id, Model] = Field(default_factory=dict)
+    runs: dict[Id, RunGroup] = Field(default_factory=dict)
     #: Needed where a run has the option ``auxiliary: fasttext``.
     auxiliary: AuxiliaryTraining | None = None
-    evaluation: Evaluation
-    fertility: Fertility
+    evaluation: Evaluation = Field(default_factory=Evaluation)
+    fertility: Fertility = Field(default_factory=Fertility)
     similarity: Similarity = Field(default_factory=Similarity)
     parameters: list[ParameterCount] = Field(default_factory=list)
     #: Extra pairs of tokenizers to intersect, beside those the runs need.
     intersections: list[tuple[Id, Id]] = Field(default_factory=list)
     scale: Scale | None = None
-    tables: dict[Id, TableOptions]
-    figures: dict[Id, FigureOptions]
+    tables: dict[Id, TableOptions] = Field(default_factory=dict)
+    figures: dict[Id, FigureOptions] = Field(default_factory=dict)

@@ -2,23 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_serializer
 
-from revocab.closed import Closed, Id, OneLine
+from revocab.closed import Closed, Id, OneLine, Step
 from revocab.initialise.fasttext import FastTextOptions
 from revocab.initialise.options import ScaleOptions
 
 
-class RunMethod(Closed):
-    """One run of a group: the method (default: the run's own name), helper, and method options."""
+class RunStep(Closed):
+    """A checkpoint of another run; 0 is its model before training."""
+
+    run: Id
+    step: Step = "last"
+
+
+class Layered(Closed):
+    """Settings of which a null, said, is another thing than nothing said."""
+
+    @model_serializer(mode="wrap")
+    def _as_said(self, dump: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        """Leave out nulls that nobody said, so that what is written reads back the same."""
+        said = self.model_fields_set
+        return {key: one for key, one in dump(self).items() if one is not None or key in said}
+
+
+class RunMethod(Layered):
+    """One run of a group: the method (default: the run's own name), method options, and what it
+    has of its own in place of its group's.
+    """
 
     model_config = ConfigDict(extra="allow")
 
     method: Id | None = None
+    target: Id | None = None
     helper: Id | None = None
+    mixture: Id | None = None
+    #: Null: the run is made and not trained, and scored at step 0.
     recipe: Id | None = None
+    #: Begins from another run's checkpoint in place of the group's source model.
+    start: RunStep | None = None
+    #: A run that a method reads beside the source model.
+    donor: RunStep | None = None
     seed: int | None = None
     #: False for ablations of which only the losses are shown.
     evaluate: bool = True
@@ -29,17 +56,39 @@ class RunMethod(Closed):
         return {key: value for key, value in (self.model_extra or {}).items() if value is not None}
 
 
-class RunGroup(Closed):
-    """Every method applied to one source model: a grid with ids ``<group>-<name>``."""
+class Reference(Closed):
+    """A model that is only scored, beside a group's runs."""
+
+    model: Id
+    label: OneLine
+
+
+class RunGroup(Layered):
+    """Every method applied to one source model: a grid with ids ``<group>-<name>``.
+
+    Runs may give target, helper, mixture and recipe of their own.
+    """
 
     label: OneLine
     source: Id
-    target: Id
+    target: Id | None = None
     helper: Id | None = None
-    mixture: Id
-    recipe: Id
+    mixture: Id | None = None
+    recipe: Id | None = None
     identity: Literal["bytes", "marker"] = "bytes"
-    methods: dict[Id, RunMethod]
+    methods: dict[Id, RunMethod] = Field(default_factory=dict)
+    references: dict[Id, Reference] = Field(default_factory=dict)
+
+    def setting(self, name: str, key: str) -> Any:
+        """Return what the run ``name`` says of itself under ``key``, null included, else what the
+        group says.
+        """
+        entry = self.methods[name]
+        return getattr(entry if key in entry.model_fields_set else self, key)
+
+    def says(self, name: str, key: str) -> bool:
+        """Return whether the run ``name`` or the group says anything, be it null, under ``key``."""
+        return key in self.methods[name].model_fields_set | self.model_fields_set
 
 
 class AuxiliaryTraining(FastTextOptions):

@@ -15,6 +15,8 @@ def find(results: Results) -> Iterator[Claim]:
     """Yield whether all adapted models of a group beat their base model's average."""
     for group in results.experiment.runs:
         language = results.adapted_language(group)
+        if language is None:
+            continue
         task = average_task(language)
         base = results.base(group)
         level = results.scores.get(base.id, 0, task, AVERAGE)

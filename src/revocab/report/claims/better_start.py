@@ -41,7 +41,7 @@ def find(results: Results) -> Iterator[Claim]:
 
 def at_first_checkpoint(results: Results, run: Run, language: str) -> float | None:
     """Return held-out bits per byte of a run at its first checkpoint, None if not measured."""
-    return results.heldout_by_language(run, language).get(run.scored_steps()[0])
+    return results.heldout_by_language(run, language).get(run.select()[0])
 
 
 CLAIMS = ClaimKind("better-start", place=3, find=find)

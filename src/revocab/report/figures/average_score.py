@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Literal
 from revocab.closed import Id
 from revocab.languages import language_label
 from revocab.report import notes
+from revocab.report.asked import choices_in, of_group
 from revocab.report.kind import FigureKind, KindOptions
 from revocab.report.names import method_label
 from revocab.report.palette import Palette
-from revocab.report.references import unknown_groups
+from revocab.report.references import no_choices, unknown_groups
 from revocab.report.results import Results
 from revocab.report.scores import AVERAGE, average_task
 from revocab.report.style import label_ends, nothing_yet
@@ -41,14 +42,14 @@ def draw(results: Results, options: AverageScoreFigure, palette: Palette) -> Fig
 
     figure, axes = pyplot.subplots(figsize=(7.2, 4.0))
     figure.subplots_adjust(left=0.09, right=0.8, bottom=0.13, top=0.92)
-    runs = [run for run in results.group(options.group) if run.trains]
-    last = max((run.steps[-1] for run in runs), default=1)
+    runs = [run for run in results.group(options.group) if run.made]
+    last = max((run.steps[-1] for run in runs), default=0) or 1
     labels = []
     for index, run in enumerate(runs):
         # A small shift keeps error bars of the same step apart.
         shift = (index - (len(runs) - 1) / 2) * last * 0.004
         labels += draw_run(results, options, axes, run, palette, shift)
-    labels += draw_base(results, options, axes, palette)
+    labels += draw_levels(results, options, axes, palette)
     axes.set_xlim(0, last * 1.03)
     checkpoints = sorted({step for run in runs for step in run.steps})
     if len(checkpoints) <= MOST_TICKS:
@@ -73,7 +74,8 @@ def draw_run(
 ) -> list[tuple[float, str, str]]:
     """Draw a run's averages, ``shift`` to the right; return its label as (height, text, colour)."""
     task, line = average_task(options.language), palette.line(run.name)
-    found = {step: results.scores.get(run.id, step, task, AVERAGE) for step in run.scored_steps()}
+    steps = run.select(results.experiment.evaluation.multiple_choice.steps)
+    found = {step: results.scores.get(run.id, step, task, AVERAGE) for step in steps}
     points = [(step, row) for step, row in found.items() if row]
     if points:
         axes.errorbar(
@@ -92,16 +94,24 @@ def draw_run(
     return [] if printed is None else [(printed, f"{method_label(run)} (paper)", line["color"])]
 
 
-def draw_base(
+def draw_levels(
     results: Results, options: AverageScoreFigure, axes: Axes, palette: Palette
 ) -> list[tuple[float, str, str]]:
-    """Draw the base model's average as a level line; return its label, none without a score."""
-    base, line = results.base(options.group), palette.line("base")
-    row = results.scores.get(base.id, 0, average_task(options.language), AVERAGE)
-    if row:
-        axes.axhline(100 * row["value"], linewidth=1.3, **line)
-    draw_published(results, options, axes, base, line["color"])
-    return [(100 * row["value"], "base model", line["color"])] if row else []
+    """Draw the averages of base model and references as level lines; return the labels of those
+    that have a score.
+    """
+    labels = []
+    for run in results.group(options.group):
+        if run.made:
+            continue
+        line = palette.line(run.name)
+        row = results.scores.get(run.id, 0, average_task(options.language), AVERAGE)
+        if row:
+            axes.axhline(100 * row["value"], linewidth=1.3, **line)
+            label = "base model" if run.base else method_label(run)
+            labels.append((100 * row["value"], label, line["color"]))
+        draw_published(results, options, axes, run, line["color"])
+    return labels
 
 
 def draw_published(
@@ -118,8 +128,14 @@ def draw_published(
 
 
 def problems(experiment: Experiment, key: str, options: AverageScoreFigure) -> Iterator[str]:
-    """Yield a problem for a group that is not there."""
-    return unknown_groups(experiment, key, options.group)
+    """Yield a problem for a group that is not there, and for a language without tasks."""
+    yield from unknown_groups(experiment, key, options.group)
+    yield from no_choices(experiment, key, options.language)
+
+
+def scores(experiment: Experiment, options: AverageScoreFigure) -> Iterator[tuple[str, str]]:
+    """Yield the language's tasks."""
+    return of_group(options.group, choices_in(experiment, options.language))
 
 
 def limited(results: Results, options: AverageScoreFigure) -> str | None:
@@ -132,6 +148,7 @@ FIGURE = FigureKind(
     draw=draw,
     problems=problems,
     limited=limited,
+    scores=scores,
     caption="Unweighted mean over tasks at every checkpoint; bars are one standard error of the "
     "mean, items taken as independent. Dashed: the base model.",
     caption_published="Open diamonds: the paper's printed averages.",

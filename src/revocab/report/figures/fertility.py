@@ -9,6 +9,7 @@ from revocab.languages import language_colours, language_label
 from revocab.report.kind import FigureKind, KindOptions
 from revocab.report.palette import Palette
 from revocab.report.prerequisites import fertility_report
+from revocab.report.references import no_fertility
 from revocab.report.results import Results, number
 from revocab.report.style import nothing_yet, readable
 
@@ -152,6 +153,7 @@ def draw_ridge(
 FIGURE = FigureKind(
     options=FertilityFigure,
     draw=draw,
+    problems=no_fertility,
     needs=fertility_report,
     caption="Tokens per word of each document, smoothed; bars mark the mean over documents. Lower "
     "is better. Up to half a per cent of documents lie outside the range.",

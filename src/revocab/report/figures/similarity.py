@@ -11,7 +11,7 @@ from revocab.report.kind import FigureKind, KindOptions
 from revocab.report.names import method_label
 from revocab.report.palette import Palette
 from revocab.report.prerequisites import manifest
-from revocab.report.references import unknown_groups
+from revocab.report.references import no_new_rows, unknown_groups
 from revocab.report.results import Results
 from revocab.report.style import nothing_yet
 
@@ -77,8 +77,9 @@ def draw(results: Results, options: SimilarityFigure, palette: Palette) -> Figur
 
 
 def problems(experiment: Experiment, key: str, options: SimilarityFigure) -> Iterator[str]:
-    """Yield a problem for a group that is not there."""
-    return unknown_groups(experiment, key, options.group)
+    """Yield a problem for a group that is not there, or has no rows to compare."""
+    yield from unknown_groups(experiment, key, options.group)
+    yield from no_new_rows(experiment, key, options.group)
 
 
 def needs(plan: Plan, options: SimilarityFigure) -> list[str]:

@@ -43,22 +43,22 @@ class EfficiencyTable(KindOptions):
 def timed(runs: Sequence[Run], options: EfficiencyTable) -> list[Run]:
     """Return the runs that the table shows, of all runs: the base model's first."""
     scored = [run for run in runs if run.group == options.group and run.evaluate]
-    trained = [run for run in scored if run.trains]
+    made = [run for run in scored if run.made]
     if options.runs is None:
-        chosen = [run for run in trained if not run.keeps_vocabulary][:1]
+        chosen = [run for run in made if not run.keeps_vocabulary][:1]
     else:
-        chosen = [run for run in trained if run.id in options.runs]
-    return [run for run in scored if not run.trains] + chosen
+        chosen = [run for run in made if run.id in options.runs]
+    return [run for run in scored if not run.made] + chosen
 
 
 def build(results: Results, identifier: str, options: EfficiencyTable) -> Table:
     """Return a row per run, and under each but the base model's its ratio to that one."""
     runs = timed(results.runs, options)
-    measured = {run.id: results.json("efficiency", f"{run.id}.json") for run in runs}
+    measured = {run.id: results.json("efficiency", f"{run.scored_id}.json") for run in runs}
     rows, base = [], measured[runs[0].id]
     for run in runs:
         one = measured[run.id]
-        where = f"efficiency/{run.id}.json"
+        where = f"efficiency/{run.scored_id}.json"
         cells = [
             Cell(number((one or {}).get(key)), scale=factor, digits=digits, provenance=where)
             for key, _, factor, digits in COLUMNS
@@ -108,7 +108,9 @@ def problems(experiment: Experiment, key: str, options: EfficiencyTable) -> Iter
 
 def needs(plan: Plan, options: EfficiencyTable) -> list[str]:
     """Return the measurements that it shows."""
-    return [plan.paths.efficiency(run.id) for run in timed(list(plan.runs.values()), options)]
+    return [
+        plan.paths.efficiency(run.scored_id) for run in timed(list(plan.runs.values()), options)
+    ]
 
 
 TABLE = TableKind(options=EfficiencyTable, build=build, problems=problems, needs=needs, timed=timed)

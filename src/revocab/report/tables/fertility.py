@@ -8,6 +8,7 @@ from revocab.languages import language_label
 from revocab.report import notes
 from revocab.report.kind import KindOptions, TableKind
 from revocab.report.prerequisites import fertility_report
+from revocab.report.references import no_fertility
 from revocab.report.results import Results, number
 from revocab.report.table import Cell, Row, Table, text
 
@@ -80,4 +81,6 @@ def trained_on_note(results: Results) -> list[str]:
     return [f"Trained on text that is measured here, which flatters them: {'; '.join(parts)}."]
 
 
-TABLE = TableKind(options=FertilityTable, build=build, needs=fertility_report)
+TABLE = TableKind(
+    options=FertilityTable, build=build, problems=no_fertility, needs=fertility_report
+)

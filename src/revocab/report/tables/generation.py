@@ -11,9 +11,10 @@ from revocab.closed import Id, Step
 from revocab.evaluation.generation_kind import generation_kinds
 from revocab.evaluation.metric import COMET
 from revocab.report import notes
+from revocab.report.asked import of_group
 from revocab.report.kind import KindOptions, TableKind
 from revocab.report.names import metric_label
-from revocab.report.references import unknown_groups, wrong_steps
+from revocab.report.references import unknown_groups, unscored_steps, wrong_steps
 from revocab.report.results import Results
 from revocab.report.score_rows import score_cell, score_rows
 from revocab.report.table import Cell, Table
@@ -83,13 +84,16 @@ def problems(experiment: Experiment, key: str, options: GenerationTable) -> Iter
     """Yield a problem for an unknown group, and for steps at which nothing is generated."""
     yield from unknown_groups(experiment, key, options.group)
     yield from wrong_steps(experiment, f"{key}.steps", options.group, options.steps)
-    generated = experiment.evaluation.generation.steps
-    missing = [step for step in options.steps if step not in generated]
-    if missing:
-        yield (
-            f"{key}.steps: {missing} not among evaluation.generation.steps {generated}; "
-            "add them there"
-        )
+    if not experiment.evaluation.generation.tasks:
+        yield f"{key}: shows generation, and evaluation.generation.tasks is empty; add a task"
+    yield from unscored_steps(
+        experiment, f"{key}.steps", options.group, options.steps, "generation"
+    )
+
+
+def scores(experiment: Experiment, options: GenerationTable) -> Iterator[tuple[str, str]]:
+    """Yield every generative task."""
+    return of_group(options.group, experiment.evaluation.generation.tasks)
 
 
 def limited(results: Results, options: GenerationTable) -> str | None:
@@ -97,4 +101,6 @@ def limited(results: Results, options: GenerationTable) -> str | None:
     return notes.limited_queries(results)
 
 
-TABLE = TableKind(options=GenerationTable, build=build, problems=problems, limited=limited)
+TABLE = TableKind(
+    options=GenerationTable, build=build, problems=problems, limited=limited, scores=scores
+)

@@ -11,8 +11,9 @@ from pydantic import Field
 from revocab.closed import Id, Step
 from revocab.evaluation.families import family_label
 from revocab.report import notes
+from revocab.report.asked import choices_in, of_group
 from revocab.report.kind import KindOptions, TableKind
-from revocab.report.references import unknown_groups, wrong_steps
+from revocab.report.references import no_choices, unknown_groups, unscored_steps, wrong_steps
 from revocab.report.results import Results
 from revocab.report.score_rows import score_cell, score_rows
 from revocab.report.scores import mean_score
@@ -87,6 +88,16 @@ def problems(experiment: Experiment, key: str, options: MultipleChoiceTable) -> 
     """Yield a problem for a group that is not there, and for steps without a checkpoint."""
     yield from unknown_groups(experiment, key, options.group)
     yield from wrong_steps(experiment, f"{key}.steps", options.group, options.steps)
+    yield from unscored_steps(
+        experiment, f"{key}.steps", options.group, options.steps, "multiple_choice"
+    )
+    yield from no_choices(experiment, key, options.language, options.columns)
+
+
+def scores(experiment: Experiment, options: MultipleChoiceTable) -> Iterator[tuple[str, str]]:
+    """Yield its columns' tasks."""
+    tasks = choices_in(experiment, options.language, options.columns)
+    return of_group(options.group, tasks)
 
 
 def limited(results: Results, options: MultipleChoiceTable) -> str | None:
@@ -106,5 +117,10 @@ def check(path: Path, table: Table, rows: list[dict[str, str]]) -> Iterator[str]
 
 
 TABLE = TableKind(
-    options=MultipleChoiceTable, build=build, problems=problems, limited=limited, check=check
+    options=MultipleChoiceTable,
+    build=build,
+    problems=problems,
+    limited=limited,
+    scores=scores,
+    check=check,
 )

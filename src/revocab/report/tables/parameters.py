@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from revocab.report import notes
@@ -10,6 +11,7 @@ from revocab.report.results import Results
 from revocab.report.table import MISSING, Row, Table, text
 
 if TYPE_CHECKING:
+    from revocab.config.schema import Experiment
     from revocab.plan import Plan
 
 FILE = "parameters.csv"
@@ -54,9 +56,15 @@ def human(count: int) -> str:
     return f"{count / 1e6:.1f}M" if count >= 1e6 else f"{count / 1e3:.0f}K"
 
 
+def problems(experiment: Experiment, key: str, options: ParametersTable) -> Iterator[str]:
+    """Yield a problem if no configuration is named."""
+    if not experiment.parameters:
+        yield f"{key}: shows the models of 'parameters', which names none; add one"
+
+
 def needs(plan: Plan, options: ParametersTable) -> list[str]:
     """Return the counts."""
     return [plan.paths.parameters]
 
 
-TABLE = TableKind(options=ParametersTable, build=build, needs=needs)
+TABLE = TableKind(options=ParametersTable, build=build, problems=problems, needs=needs)

@@ -10,6 +10,7 @@ from pydantic import Field
 from revocab.closed import Id, Step, unknown
 from revocab.evaluation.families import main_metric
 from revocab.report import notes
+from revocab.report.asked import choices_in, of_group
 from revocab.report.kind import KindOptions, TableKind
 from revocab.report.names import method_label, metric_label
 from revocab.report.references import unknown_groups, wrong_steps
@@ -128,6 +129,13 @@ def problems(experiment: Experiment, key: str, options: SignificanceTable) -> It
         yield unknown(f"{key}.language", options.language, languages, "language with tasks")
 
 
+def scores(experiment: Experiment, options: SignificanceTable) -> Iterator[tuple[str, str]]:
+    """Yield the tasks that are compared."""
+    if options.language is None:
+        return of_group(options.group, experiment.evaluation.generation.tasks)
+    return of_group(options.group, choices_in(experiment, options.language))
+
+
 def limited(results: Results, options: SignificanceTable) -> str | None:
     """Return how many items were scored or generated from, where not all were."""
     return notes.limited_items(results) if options.language else notes.limited_queries(results)
@@ -143,6 +151,7 @@ TABLE = TableKind(
     build=build,
     problems=problems,
     limited=limited,
+    scores=scores,
     needs=needs,
     compared=lambda options: [(options.group, options.step)],
 )

@@ -10,7 +10,7 @@ from revocab.report import notes
 from revocab.report.kind import KindOptions, TableKind
 from revocab.report.names import method_label
 from revocab.report.prerequisites import manifest
-from revocab.report.references import unknown_groups
+from revocab.report.references import no_new_rows, unknown_groups
 from revocab.report.results import Record, Results
 from revocab.report.table import MISSING, Cell, Row, Table, mark_best, text
 
@@ -36,8 +36,9 @@ def build(results: Results, identifier: str, options: SimilarityTable) -> Table:
     }
     by_name: dict[str, dict[str, Run]] = {}
     for group in options.groups:
+        target = results.experiment.runs[group].target
         for run in results.group(group):
-            if run.trains and not run.keeps_vocabulary:
+            if run.learns_rows_of(target):
                 by_name.setdefault(run.name, {})[group] = run
     rows = []
     for runs in by_name.values():
@@ -111,16 +112,18 @@ def shared_notes(results: Results, groups: list[str]) -> list[str]:
 
 
 def problems(experiment: Experiment, key: str, options: SimilarityTable) -> Iterator[str]:
-    """Yield a problem for every group that is not there."""
-    return unknown_groups(experiment, key, *options.groups)
+    """Yield a problem for every group that is not there, or has no rows to compare."""
+    yield from unknown_groups(experiment, key, *options.groups)
+    yield from no_new_rows(experiment, key, *options.groups)
 
 
 def gaps(results: Results, options: SimilarityTable) -> Iterator[str]:
     """Yield a line for every run with a new vocabulary and a helper that has no similarity."""
     have = {(row["run"], row["step"]) for row in results.similarities if row["kind"] == "helper"}
     for run in results.runs:
-        shown = run.group in options.groups and run.trains and run.evaluate
-        if shown and not run.keeps_vocabulary and results.experiment.runs[run.group].helper:
+        given = results.experiment.runs[run.group]
+        shown = run.group in options.groups and run.evaluate and given.helper
+        if shown and run.learns_rows_of(given.target):
             for step in (0, run.steps[-1]):
                 if (run.id, step) not in have:
                     yield f"similarity: {run.id} has none at step {step}; measure it"

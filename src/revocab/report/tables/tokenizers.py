@@ -8,6 +8,7 @@ from revocab.languages import language_label
 from revocab.report import notes
 from revocab.report.kind import KindOptions, TableKind
 from revocab.report.prerequisites import fertility_report
+from revocab.report.references import no_fertility
 from revocab.report.results import Results, number
 from revocab.report.table import Cell, Row, Table, text
 
@@ -62,4 +63,6 @@ def build(results: Results, identifier: str, options: TokenizersTable) -> Table:
     )
 
 
-TABLE = TableKind(options=TokenizersTable, build=build, needs=fertility_report)
+TABLE = TableKind(
+    options=TokenizersTable, build=build, problems=no_fertility, needs=fertility_report
+)

@@ -1,0 +1,34 @@
+"""Measure the held-out loss of models that are not trained here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from revocab.closed import Closed, Job
+from revocab.command import Command
+from revocab.models.hub_or_folder import model_field
+
+
+class Inputs(Closed):
+    """Models and text."""
+
+    models: dict[int, Path] = model_field("model folders, by step", min_length=1)
+    heldout: Path = Field(description="folder of pack_heldout")
+
+
+class Machine(Closed):
+    """Where the models run."""
+
+    device: str = Field(default="auto", description="auto, cpu, cuda, ...")
+
+
+def run(inputs: Inputs, job: Job, machine: Machine, out: Path) -> None:
+    """Write the table."""
+    from revocab.training.heldout_loss import measure_heldout
+
+    measure_heldout(inputs.models, inputs.heldout, out, machine.device)
+
+
+COMMAND = Command(run, inputs=Inputs, machine=Machine, out="CSV file to write", writes="file")

@@ -1,0 +1,124 @@
+"""Checks on runs: what they need, what they begin with, and that this ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from revocab.closed import unknown
+from revocab.config.lineage import (
+    first_cycle,
+    method_of,
+    parent_runs,
+    parents,
+    run_ids,
+    run_steps,
+    selected,
+    tokenizer_after,
+    tokenizer_before,
+)
+from revocab.config.schema import Experiment, RunGroup
+from revocab.config.schema.runs import RunStep
+
+
+def run_references(experiment: Experiment) -> Iterator[tuple[str, str, str]]:
+    """Yield the (key, id, kind of thing) that run groups and their runs refer to."""
+    kinds = {"target": "tokenizer", "mixture": "mixture", "recipe": "recipe", "helper": "model"}
+    for group_id, group in experiment.runs.items():
+        yield f"runs.{group_id}.source", group.source, "model"
+        settings = [(f"runs.{group_id}", group)]
+        settings += [(f"runs.{group_id}.methods.{n}", one) for n, one in group.methods.items()]
+        for key, given in settings:
+            for name, kind in kinds.items():
+                if getattr(given, name) is not None:
+                    yield f"{key}.{name}", getattr(given, name), kind
+        for name, one in group.references.items():
+            yield f"runs.{group_id}.references.{name}.model", one.model, "model"
+
+
+def check_runs(experiment: Experiment) -> Iterator[str]:
+    """Yield a problem for every run that lacks something, or begins with what is not there."""
+    cyclic = set()
+    for problem, runs in _cycles(experiment):
+        cyclic |= runs
+        yield problem
+    known = run_ids(experiment)
+    for group_id, group in experiment.runs.items():
+        for name, entry in group.methods.items():
+            key = f"runs.{group_id}.methods.{name}"
+            yield from _missing(key, group, name)
+            for which, named in parents(entry):
+                yield from _parent(experiment, f"{key}.{which}", named, known)
+            method = method_of(group, name)
+            if method is None:
+                continue
+            if method.needs_donor != (entry.donor is not None):
+                yield (
+                    f"{key}.donor: method {method.name!r} reads no other run; remove it"
+                    if entry.donor
+                    else f"{key}: method {method.name!r} needs 'donor: {{run: ID, step: last}}', "
+                    "the run whose rows it takes over; received none"
+                )
+            run = f"{group_id}-{name}"
+            if run not in cyclic:
+                yield from _tokenizers(experiment, key, group, name, run)
+
+
+def _cycles(experiment: Experiment) -> Iterator[tuple[str, set[str]]]:
+    """Yield a problem for every ring of runs, and the runs in it."""
+    children, reported = parent_runs(experiment), set()
+    for run in children:
+        path = first_cycle(children, run)
+        if path and not reported & {*path}:
+            reported |= {*path}
+            yield (
+                f"runs: {run} is made of itself ({' from '.join(path)}); give one of them another "
+                "start or donor",
+                {*path},
+            )
+
+
+def _missing(key: str, group: RunGroup, name: str) -> Iterator[str]:
+    """Yield a problem for every setting that a run needs and neither it nor its group gives."""
+    method = method_of(group, name)
+    if not group.says(name, "recipe"):
+        yield f"{key}.recipe: not given here or in the group; name one, or say null: not trained"
+    elif group.setting(name, "recipe") and group.setting(name, "mixture") is None:
+        yield f"{key}.mixture: not given here or in the group, and the run is trained; name one"
+    if method is None:
+        return
+    if not method.keeps_vocabulary and group.setting(name, "target") is None:
+        yield f"{key}.target: not given here or in the group; name the tokenizer of the new rows"
+    if method.keeps_vocabulary and group.methods[name].target is not None:
+        yield (
+            f"{key}.target: method {method.name!r} keeps the vocabulary, received "
+            f"{group.methods[name].target!r}; remove it or choose another method"
+        )
+
+
+def _parent(experiment: Experiment, key: str, named: RunStep, known: list[str]) -> Iterator[str]:
+    """Yield a problem for a run that is not there, and for a step that it has no checkpoint at."""
+    if named.run not in known:
+        yield unknown(f"{key}.run", named.run, known, "run")
+        return
+    steps, ends = run_steps(experiment, named.run)
+    if named.step in (0, "last") or selected(steps, ends, [named.step]) not in ([], [0]):
+        return
+    names = [str(step) for step in steps] + (["first", "last", *ends] if len(steps) > 1 else [])
+    yield f"{key}.step: run {named.run!r} has no checkpoint {named.step!r} (it has: " + (
+        f"{', '.join(names)})"
+    )
+
+
+def _tokenizers(
+    experiment: Experiment, key: str, group: RunGroup, name: str, run: str
+) -> Iterator[str]:
+    """Yield a problem if a method that changes the vocabulary is to change it to itself."""
+    method = method_of(group, name)
+    before, after = tokenizer_before(experiment, run), tokenizer_after(experiment, run)
+    if not method.keeps_vocabulary and before is not None and before == after:
+        begins = group.methods[name].start
+        where = f"run {begins.run!r}" if begins else f"model {group.source!r}"
+        yield (
+            f"{key}.target: {where} has tokenizer {after!r} already, and method {method.name!r} "
+            "gives it another; name another target, or use method 'lapt', which keeps it"
+        )

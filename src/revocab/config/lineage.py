@@ -1,0 +1,160 @@
+"""What runs are made of: the runs they start from or borrow from, and whose tokenizer they have.
+
+Everything here holds of files that are wrong, too: what is not there is None or left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from revocab.closed import Step
+from revocab.config.schema import Experiment, RunGroup, RunMethod
+from revocab.config.schema.runs import RunStep
+from revocab.initialise.method import Method, methods
+
+#: Name of the run that is a group's source model itself.
+BASE = "base"
+#: Keys under which a run names another run.
+PARENTS = ("start", "donor")
+
+
+def run_id(group: str, name: str) -> str:
+    """Return the id of a run: its group's and its own (``check_names`` keeps ids apart)."""
+    return f"{group}-{name}"
+
+
+def method_name(name: str, entry: RunMethod) -> str:
+    """Return the method of a run: the one it names, else its own name."""
+    return entry.method or name
+
+
+def method_runs(experiment: Experiment) -> dict[str, tuple[RunGroup, str]]:
+    """Return the group and name of every run that a method makes, by the run's id."""
+    return {
+        run_id(group_id, name): (group, name)
+        for group_id, group in experiment.runs.items()
+        for name in group.methods
+    }
+
+
+def scored_as_they_are(experiment: Experiment) -> dict[str, str]:
+    """Return the models of base models and references by the id of their run."""
+    found = {}
+    for group_id, group in experiment.runs.items():
+        found[run_id(group_id, BASE)] = group.source
+        found |= {run_id(group_id, name): one.model for name, one in group.references.items()}
+    return found
+
+
+def run_ids(experiment: Experiment) -> list[str]:
+    """Return the ids of all runs, base models and references included."""
+    return [*scored_as_they_are(experiment), *method_runs(experiment)]
+
+
+def parents(entry: RunMethod) -> Iterator[tuple[str, RunStep]]:
+    """Yield the other runs that a run reads, with the key that names each."""
+    for key in PARENTS:
+        named = getattr(entry, key)
+        if named is not None:
+            yield key, named
+
+
+def first_cycle(children: Mapping[str, Collection[str]], name: str) -> list[str]:
+    """Return the way from ``name`` back to itself, [] if there is none."""
+    waiting = [[name]]
+    seen: set[str] = set()
+    while waiting:
+        path = waiting.pop()
+        for other in children.get(path[-1], ()):
+            if other == name:
+                return [*path, other]
+            if other not in seen:
+                seen.add(other)
+                waiting.append([*path, other])
+    return []
+
+
+def parent_runs(experiment: Experiment) -> dict[str, list[str]]:
+    """Return the runs that each run reads, by the run's id."""
+    return {
+        run: [named.run for _, named in parents(group.methods[name])]
+        for run, (group, name) in method_runs(experiment).items()
+    }
+
+
+def method_of(group: RunGroup, name: str) -> Method | None:
+    """Return the method of a group's run."""
+    return methods().get(method_name(name, group.methods[name]))
+
+
+def tokenizer_before(experiment: Experiment, run: str, *seen: str) -> str | None:
+    """Return the tokenizer of what a run begins with: its source model, or the run it starts from.
+
+    None where that cannot be told: a run ``seen`` on the way is met again.
+    """
+    made = method_runs(experiment)
+    if run not in made:
+        return _tokenizer_of(experiment, scored_as_they_are(experiment).get(run))
+    group, name = made[run]
+    start = group.methods[name].start
+    if start is None:
+        return _tokenizer_of(experiment, group.source)
+    return None if run in seen else tokenizer_after(experiment, start.run, *seen, run)
+
+
+def tokenizer_after(experiment: Experiment, run: str, *seen: str) -> str | None:
+    """Return the tokenizer that a run ends with; see :func:`tokenizer_before`."""
+    made = method_runs(experiment)
+    if run in made:
+        group, name = made[run]
+        method = method_of(group, name)
+        if method is not None and not method.keeps_vocabulary:
+            return group.setting(name, "target")
+    return tokenizer_before(experiment, run, *seen)
+
+
+def _tokenizer_of(experiment: Experiment, model: str | None) -> str | None:
+    found = experiment.models.get(model)
+    return found.tokenizer if found else None
+
+
+def learns_new_rows(group: RunGroup) -> bool:
+    """Return whether a run of a group is trained with rows of the group's new vocabulary."""
+    for name in group.methods:
+        method = method_of(group, name)
+        trained = method is not None and group.setting(name, "recipe") is not None
+        if (
+            trained
+            and not method.keeps_vocabulary
+            and group.setting(name, "target") == group.target
+        ):
+            return True
+    return False
+
+
+def run_steps(experiment: Experiment, run: str) -> tuple[list[int], dict[str, int]]:
+    """Return the steps of a run, 0 included, and those that end a stage, by its name."""
+    made = method_runs(experiment)
+    if run in made:
+        group, name = made[run]
+        recipe = experiment.recipes.get(group.setting(name, "recipe"))
+        if recipe is not None:
+            return [0, *recipe.checkpoint_steps], recipe.stage_ends
+    return [0], {}
+
+
+def selected(
+    steps: list[int], stage_ends: Mapping[str, int], wanted: Iterable[Step] | None
+) -> list[int]:
+    """Return those of a run's ``steps`` that ``wanted`` names, ascending.
+
+    A step is named by its number, as the ``first`` or ``last`` checkpoint, or by the stage that it
+    ends; None: every checkpoint. A run that is not trained has step 0, whatever is wanted.
+    """
+    if len(steps) == 1:
+        return list(steps)
+    if wanted is None:
+        return steps[1:]
+    names = {"first": steps[1], "last": steps[-1], **stage_ends}
+    chosen = {names.get(step, step) for step in wanted}
+    return [step for step in steps if step in chosen]

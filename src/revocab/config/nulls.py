@@ -1,0 +1,87 @@
+"""What ``null`` means in an experiment file: an option's default, or that a thing goes away.
+
+An overlay takes away what an earlier file gives (``runs: {llama: null}``, ``tables: {table05:
+null}``, ``evaluation: {generation: null}``). Only ``recipe: null`` of a run says something itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel
+
+from revocab.closed import Id
+from revocab.config.schema import Experiment
+
+#: Keys, with any id for ``*``, of which null is a value.
+VALUES = ("runs.*.recipe", "runs.*.methods.*.recipe")
+
+Path = tuple[str, ...]
+
+
+def without_nulls(values: Any, *path: str) -> Any:
+    """Return ``values`` without the keys that are null, but for :data:`VALUES`."""
+    if not isinstance(values, dict):
+        return values
+    return {
+        key: without_nulls(value, *path, str(key))
+        for key, value in values.items()
+        if value is not None or _fits((*path, str(key)), VALUES)
+    }
+
+
+def nothing_taken_away(files: Iterable[tuple[str, Any]]) -> Iterator[str]:
+    """Yield a problem for every thing that a file takes away and no file before it gives.
+
+    ``files`` are names and contents in the order in which they are laid over one another.
+    """
+    given: set[Path] = set()
+    for name, content in files:
+        found = dict(_leaves(content))
+        for path, value in found.items():
+            if value is None and _fits(path[:-1], id_maps()) and path not in given:
+                yield (
+                    f"{'.'.join(path)}: null in {name} takes it away, and no file before gives it; "
+                    "remove the line, or write {} for a thing with every default"
+                )
+        given |= {path[:end] for path in found for end in range(1, len(path) + 1)}
+
+
+def _leaves(value: Any, *path: str) -> Iterator[tuple[Path, Any]]:
+    """Yield the path and value of everything in nested mappings that is no mapping, or is empty."""
+    if isinstance(value, dict) and value:
+        for key, one in value.items():
+            yield from _leaves(one, *path, str(key))
+    else:
+        yield path, value
+
+
+def _fits(path: Path, patterns: Iterable[str]) -> bool:
+    """Return whether a path is one of ``patterns``, part by part."""
+    return any(
+        len(parts) == len(path) and all(map(fnmatchcase, path, parts))
+        for parts in (pattern.split(".") for pattern in patterns)
+    )
+
+
+@cache
+def id_maps() -> frozenset[str]:
+    """Return the keys of an experiment under which things stand by id, ``*`` for any id."""
+    return frozenset(_maps_of(Experiment))
+
+
+def _maps_of(model: type[BaseModel], *path: str) -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        kinds = [field.annotation]
+        if get_origin(field.annotation) is not dict:
+            kinds += get_args(field.annotation)  # of a union
+        for one in kinds:
+            here, inner = (*path, name), one
+            if get_origin(one) is dict and get_args(one)[0] == Id:
+                yield ".".join(here)
+                here, inner = (*here, "*"), get_args(one)[1]
+            if isinstance(inner, type) and issubclass(inner, BaseModel):
+                yield from _maps_of(inner, *here)

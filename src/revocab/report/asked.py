@@ -1,0 +1,41 @@
+"""Which scores an experiment's tables and figures show: what they do not, is not computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from revocab.closed import Id
+    from revocab.config.schema import Experiment
+
+
+def asked_scores(experiment: Experiment) -> dict[str, set[str]]:
+    """Return the tasks, multiple-choice and generative, whose scores are shown, by run group."""
+    from revocab.report.kind import figure_kinds, table_kinds
+
+    found: dict[str, set[str]] = {}
+    for kinds, given in (
+        (table_kinds(), experiment.tables),
+        (figure_kinds(), experiment.figures),
+    ):
+        for options in given.values():
+            for group, task in kinds[options.kind].scores(experiment, options):
+                found.setdefault(group, set()).add(task)
+    return found
+
+
+def choices_in(
+    experiment: Experiment, language: Id, columns: Iterable[Id] | None = None
+) -> list[str]:
+    """Return the multiple-choice tasks of a language; with ``columns``, of those families only."""
+    return [
+        task
+        for task, one in experiment.evaluation.multiple_choice.tasks.items()
+        if one.language == language and (columns is None or one.family in columns)
+    ]
+
+
+def of_group(group: str, tasks: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield each task beside its group: what :attr:`Kind.scores` gives."""
+    return ((group, task) for task in tasks)

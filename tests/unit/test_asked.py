@@ -1,0 +1,175 @@
+"""What no table, figure or claim shows is not computed; null takes things away."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+from snakemake.utils import update_config
+
+from revocab.config import validate
+from revocab.config.nulls import id_maps, without_nulls
+from revocab.errors import RevocabError
+from revocab.plan import Plan
+from revocab.plan.report import collect_scores
+
+SMALL = "tests/experiments/small.yaml"
+
+
+@pytest.fixture
+def values(repository, monkeypatch) -> dict:
+    monkeypatch.chdir(repository)
+    return yaml.safe_load(Path(SMALL).read_text(encoding="utf-8"))
+
+
+def planned(values: dict, overlay: str = "{}") -> Plan:
+    found = copy.deepcopy(values)
+    update_config(found, yaml.safe_load(overlay))
+    return Plan(validate(found))
+
+
+def scored(plan: Plan) -> set[str]:
+    """Return the files of scores that are made, relative to the results."""
+    files = collect_scores(plan).also
+    return {one.removeprefix("results/small/") for one in files}
+
+
+def problems(values: dict, overlay: str) -> list[str]:
+    with pytest.raises(RevocabError) as caught:
+        planned(values, overlay)
+    return caught.value.problems
+
+
+# Only what is shown -------------------------------------------------------------------------------
+
+
+def test_everything_shown_is_scored(values):
+    plan = planned(values)
+    run = plan.runs["mistral-sava"]
+    assert plan.choice_tasks(run) == ["hellaswag_it", "arc_easy_en"]
+    assert plan.generation_tasks(run) == ["flores_en_it", "squad_it"]
+
+
+def test_a_task_that_nothing_shows_is_not_scored(values):
+    plan = planned(values, "tables: {choices_en: null}")
+    assert plan.choice_tasks(plan.runs["mistral-sava"]) == ["hellaswag_it"]
+    tasks = plan.step("score_multiple_choice", run="mistral-sava").inputs["tasks"]
+    assert [one.path for one in tasks] == ["results/small/tasks/hellaswag_it.yaml"]
+
+
+def test_columns_that_nothing_shows_are_not_scored(values):
+    values["evaluation"]["multiple_choice"]["tasks"]["more"] = {
+        "family": "boolq", "language": "en", "template": "boolq_en", "data": {"world": "boolq.en"}
+    }  # fmt: skip
+    plan = planned(values, "tables: {choices_en: {columns: [boolq]}}")
+    assert plan.choice_tasks(plan.runs["mistral-sava"]) == ["hellaswag_it", "more"]
+
+
+def test_nothing_is_generated_where_no_table_shows_it(values):
+    overlay = "tables: {generation: null, answers: null, prompts: null}"
+    made = scored(planned(values, overlay))
+    assert "runs/mistral-sava/multiple_choice.csv" in made
+    assert not [one for one in made if "generation" in one]
+
+
+def test_no_similarity_where_nothing_shows_it(values):
+    made = scored(planned(values, "{tables: {similarity: null}, figures: {similarity: null}}"))
+    assert not [one for one in made if "similarity" in one]
+    assert [one for one in scored(planned(values)) if "similarity" in one]
+
+
+def test_a_group_that_nothing_shows_is_trained_and_not_scored(values):
+    values["runs"]["other"] = {**values["runs"]["mistral"], "label": "Other", "source": "helper"}
+    values["runs"]["other"] |= {"methods": {"lapt": {}}, "target": None}
+    plan = planned(values)
+    assert plan.choice_tasks(plan.runs["other-lapt"]) == []
+    assert "runs/other-lapt/manifest.json" in scored(plan)  # its held-out loss is on the page
+    assert not [one for one in scored(plan) if "other" in one and "choice" in one]
+
+
+# Empty sections -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "section", ["generation", "multiple_choice", "fertility", "parameters", "similarity", "models"]
+)
+def test_what_an_empty_section_cannot_feed_is_told(values, section):
+    """A table over nothing is a line about the table, before anything runs."""
+    overlay = {
+        "generation": "evaluation: {generation: null}",
+        "multiple_choice": "evaluation: {multiple_choice: null}",
+        "fertility": "fertility: null",
+        "parameters": "parameters: null",
+        "similarity": "runs: {mistral: {methods: {sava: null, focus: null}}}",
+        "models": "models: null",
+    }[section]
+    expected = {
+        "generation": "tables.generation: shows generation, and evaluation.generation.tasks is",
+        "multiple_choice": "tables.choices_it.language: no language with tasks 'it'",
+        "fertility": "tables.fertility: kind 'fertility' shows tokenizers; name them",
+        "parameters": "tables.parameters: shows the models of 'parameters', which names none",
+        "similarity": "tables.similarity: no run of group 'mistral' trains rows of a new",
+        "models": "runs.mistral.source: no model 'mistral' (known: none)",
+    }[section]
+    assert any(line.startswith(expected) for line in problems(values, overlay))
+
+
+def test_half_of_a_measurement_is_told(values):
+    assert problems(values, "fertility: {corpora: []}") == [
+        "fertility: 2 tokenizers on 0 corpora; name at least one of each, or none"
+    ]
+    assert problems(values, "evaluation: {heldout: []}") == [
+        "evaluation.heldout: names no corpus, and models.mistral is trained; name one"
+    ]
+
+
+def test_tokenizers_alone(values):
+    kept = ("experiment", "title", "world", "corpora", "tokenizers", "fertility")
+    plan = planned({key: values[key] for key in kept}, "intersections: [[source, target]]")
+    assert plan.runs == {} and plan.intersections == [("source", "target")]
+    assert scored(plan) == set()
+    page = plan.step("build_report")
+    assert "results/small/fertility/manifest.json" in page.also
+    assert "results/small/intersections/source--target/manifest.json" in page.also
+
+
+# Null ---------------------------------------------------------------------------------------------
+
+
+def test_null_is_a_default_or_takes_away(values):
+    plan = planned(values, "runs: {mistral: {methods: {focus: null}}}\nfigures: {loss: null}")
+    assert list(plan.runs) == ["mistral-base", "mistral-sava"]
+    assert "loss" not in plan.experiment.figures
+    same = planned(values, "runs: {mistral: {methods: {sava: {helper: null, anchors: null}}}}")
+    assert same.runs["mistral-sava"] == planned(values).runs["mistral-sava"]
+
+
+def test_null_says_not_trained_in_a_recipe_alone():
+    given = {"runs": {"g": {"recipe": None, "target": None, "methods": {"m": {"recipe": None}}}}}
+    assert without_nulls(given) == {
+        "runs": {"g": {"recipe": None, "methods": {"m": {"recipe": None}}}}
+    }
+
+
+def test_a_thing_that_no_file_gives_cannot_be_taken_away(tmp_path, values):
+    """``fvt:`` with nothing behind it is no run with every default, and is not dropped unsaid."""
+    first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
+    first.write_text("runs: {mistral: {methods: {sava: {}, fvt: }}}\ntables: {one: {}}\n")
+    second.write_text("runs: {mistral: {methods: {sava: }}}\ntables: {one: , two: }\n")
+    with pytest.raises(RevocabError) as caught:
+        validate(copy.deepcopy(values), files=[first, second])
+    assert caught.value.problems == [
+        f"runs.mistral.methods.fvt: null in {first} takes it away, and no file before gives it; "
+        "remove the line, or write {} for a thing with every default",
+        f"tables.two: null in {second} takes it away, and no file before gives it; "
+        "remove the line, or write {} for a thing with every default",
+    ]
+
+
+def test_where_things_stand_by_id():
+    expected = {"corpora", "tokenizers", "models", "recipes", "runs", "tables", "figures"}
+    expected |= {"runs.*.methods", "runs.*.references", "evaluation.multiple_choice.tasks"}
+    assert expected <= id_maps()
+    assert "runs.*.methods.*" not in id_maps()  # a run's options: null is the default

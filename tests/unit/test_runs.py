@@ -1,0 +1,279 @@
+"""Runs that build on runs: what they expand to, and every bad combination as one line."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from snakemake.utils import update_config
+
+from revocab.config import as_json, expand, validate
+from revocab.config.expand import Run
+from revocab.config.lineage import selected
+from revocab.config.schema import Experiment
+from revocab.errors import RevocabError
+from revocab.io import read_json, write_json
+from revocab.plan import Plan
+
+FILES = ("tests/experiments/small.yaml", "tests/experiments/runs.yaml")
+
+
+@pytest.fixture
+def values(repository, monkeypatch) -> dict:
+    """The small experiment with the runs that build on runs."""
+    monkeypatch.chdir(repository)
+    found = yaml.safe_load(Path(FILES[0]).read_text(encoding="utf-8"))
+    update_config(found, yaml.safe_load(Path(FILES[1]).read_text(encoding="utf-8")))
+    return found
+
+
+def plan_of(values: dict) -> Plan:
+    return Plan(validate(copy.deepcopy(values)))
+
+
+def problems_of(values: dict, **changes) -> list[str]:
+    """Return the problems of an experiment after changes, dotted keys with ``__``."""
+    changed = copy.deepcopy(values)
+    for key, value in changes.items():
+        *parents, last = key.replace("_of_", "-").split("__")
+        place = changed
+        for one in parents:
+            place = place[one]
+        place[last] = value
+    with pytest.raises(RevocabError) as caught:
+        validate(changed)
+    return caught.value.problems
+
+
+# What they expand to ------------------------------------------------------------------------------
+
+
+def test_a_run_that_starts_from_another(values):
+    runs = plan_of(values).runs
+    continued, back = runs["other-continued"], runs["other-back"]
+    assert continued.start == ("mistral-staged", 4)
+    assert (continued.source_tokenizer, continued.target) == ("target", "target")
+    assert (back.source_tokenizer, back.target) == ("target", "source")
+    assert back.start == ("mistral-sava", 10) and back.mixture is None
+
+
+def test_what_a_run_begins_with_is_read_by_its_job(values):
+    plan = plan_of(values)
+    begins = plan.step("init_embeddings", run="other-continued").inputs["source"]
+    assert begins.path == "results/small/runs/mistral-staged/checkpoints/step-000004"
+    assert begins.files == ("results/small/runs/mistral-staged/manifest.json",)
+    values["runs"]["other"]["methods"]["continued"]["start"]["step"] = 0
+    begins = plan_of(values).step("init_embeddings", run="other-continued").inputs["source"]
+    assert begins.path == "results/small/runs/mistral-staged/init"
+    assert begins.files == ("results/small/runs/mistral-staged/init/manifest.json",)
+
+
+def test_being_a_base_model_and_being_trained_are_two_properties(values):
+    runs = plan_of(values).runs
+    told = {name: (run.base, run.made, run.trains) for name, run in runs.items()}
+    assert told["mistral-base"] == (True, False, False)
+    assert told["mistral-helper-itself"] == (False, False, False)
+    assert told["mistral-fvt"] == (False, True, False)
+    assert told["mistral-sava"] == (False, True, True)
+    assert runs["mistral-fvt"].steps == [0] and runs["mistral-fvt"].select(["last"]) == [0]
+
+
+def test_the_end_of_a_stage_is_a_checkpoint(values):
+    staged = plan_of(values).runs["mistral-staged"]
+    assert staged.steps == [0, 4, 6, 8]
+    assert staged.stage_ends == {"embeddings": 4, "everything": 8}
+    assert staged.select(["embeddings"]) == [4] and staged.select(["everything"]) == [8]
+    assert staged.select([0, "first"]) == [0, 4]
+
+
+def test_own_target_mixture_and_recipe(values):
+    plan = plan_of(values)
+    packed = plan.step("adapt_model", run="mistral-staged").inputs["packed"].path
+    assert packed == "results/small/packed/target--italian--two-stages"
+
+
+def test_a_base_model_is_scored_once(values):
+    plan = plan_of(values)
+    assert plan.runs["other-base"].scored_id == "mistral-base"
+    assert "other-base" not in [run.id for run in plan.evaluated()]
+    assert "mistral-base" in [run.id for run in plan.evaluated("other")]
+    # What the second group alone shows is scored for the first's.
+    del values["tables"]["choices_it"], values["tables"]["significance"]
+    del values["figures"]["average_score"]
+    tasks = plan_of(values).choice_tasks(plan_of(values).runs["mistral-base"])
+    assert tasks == ["hellaswag_it", "arc_easy_en"]
+
+
+def test_held_out_loss_of_untrained_runs(values):
+    plan = plan_of(values)
+    measured = [run.id for run in plan.measured]
+    assert measured == ["mistral-helper-itself", "mistral-fvt", "other-back"]
+    step = plan.step("measure_heldout", run="mistral-fvt")
+    assert step.inputs["heldout"].path == "results/small/heldout/target--128"
+    assert step.out == "results/small/runs/mistral-fvt/heldout.csv"
+    values["evaluation"]["heldout_length"] = 64
+    step = plan_of(values).step("measure_heldout", run="other-back")
+    assert step.inputs["heldout"].path == "results/small/heldout/source--64"
+
+
+def test_experiment_json_reads_back(values, tmp_path):
+    """``recipe: null`` and nothing said are two things."""
+    experiment = validate(values)
+    write_json(tmp_path / "experiment.json", as_json(experiment))
+    content = read_json(tmp_path / "experiment.json")
+    again = Experiment.model_validate(content["experiment"])
+    assert again == experiment and as_json(again) == as_json(experiment)
+    assert [Run(**one).id for one in content["runs"]] == [run.id for run in expand(experiment)]
+
+
+def test_shipped_runs_say_no_more_than_before(repository, monkeypatch):
+    monkeypatch.chdir(repository)
+    runs = as_json(validate(yaml.safe_load(Path("config/demo.yaml").read_text())))["runs"]
+    new = {"start", "donor", "stage_ends", "scores_of"}
+    assert not new & {key for run in runs for key in run}
+
+
+# Bad combinations ---------------------------------------------------------------------------------
+
+METHODS = "runs__other__methods"
+WRONG = {
+    "unknown run": (
+        {f"{METHODS}__continued__start": {"run": "mistral-stagd"}},
+        "runs.other.methods.continued.start.run: no run 'mistral-stagd' (known: ",
+        "did you mean 'mistral-staged'?",
+    ),
+    "unknown step": (
+        {f"{METHODS}__continued__start": {"run": "mistral-staged", "step": 5}},
+        "runs.other.methods.continued.start.step: run 'mistral-staged' has no checkpoint 5",
+        "(it has: 0, 4, 6, 8, first, last, embeddings, everything)",
+    ),
+    "unknown stage": (
+        {f"{METHODS}__continued__start": {"run": "mistral-staged", "step": "embedings"}},
+        "has no checkpoint 'embedings'",
+        "embeddings, everything)",
+    ),
+    "a step of a run that is not trained": (
+        {f"{METHODS}__continued__start": {"run": "mistral-fvt", "step": 10}},
+        "run 'mistral-fvt' has no checkpoint 10",
+        "(it has: 0)",
+    ),
+    "a ring": (
+        {"runs__mistral__methods__staged__start": {"run": "other-continued"}},
+        "runs: mistral-staged is made of itself",
+        "(mistral-staged from other-continued from mistral-staged)",
+    ),
+    "itself": (
+        {f"{METHODS}__continued__start": {"run": "other-continued"}},
+        "runs: other-continued is made of itself",
+        "give one of them another start or donor",
+    ),
+    "the tokenizer that is there already": (
+        {f"{METHODS}__back__target": "target"},
+        "runs.other.methods.back.target: run 'mistral-sava' has tokenizer 'target' already",
+        "use method 'lapt', which keeps it",
+    ),
+    "a target for a method that keeps the vocabulary": (
+        {f"{METHODS}__continued__target": "source"},
+        "runs.other.methods.continued.target: method 'lapt' keeps the vocabulary",
+        "received 'source'",
+    ),
+    "no target": (
+        {"runs__mistral__target": None},
+        "runs.mistral.methods.fvt.target: not given here or in the group",
+        "name the tokenizer of the new rows",
+    ),
+    "no mixture": (
+        {"runs__other__mixture": None},
+        "runs.other.methods.continued.mixture: not given here or in the group",
+        "and the run is trained",
+    ),
+    "a donor that nothing reads": (
+        {f"{METHODS}__back__donor": {"run": "mistral-sava"}},
+        "runs.other.methods.back.donor: method 'fvt' reads no other run",
+        "remove it",
+    ),
+    "a reference to no model": (
+        {"runs__mistral__references": {"x": {"model": "helpr", "label": "X"}}},
+        "runs.mistral.references.x.model: no model 'helpr'",
+        "did you mean 'helper'?",
+    ),
+    "a reference with a run's name": (
+        {"runs__mistral__references": {"fvt": {"model": "helper", "label": "X"}}},
+        "both are run 'mistral-fvt'",
+        "rename one of them",
+    ),
+    "a table at a step that is not scored": (
+        {"tables__choices_it__steps": [10]},
+        "tables.choices_it.steps: run 'mistral-sava' is not scored at [10]",
+        "evaluation.multiple_choice.steps (received [0, 'last'])",
+    ),
+    "a step that no run has": (
+        {"evaluation__multiple_choice__steps": [0, "last", 7]},
+        "evaluation.multiple_choice.steps: step 7 is no checkpoint of a run of group 'mistral'",
+        "or by name: first, last, embeddings, everything",
+    ),
+    "a stage named like a checkpoint": (
+        {"recipes__two_of_stages__stages": [{"name": "last", "steps": 8}]},
+        "stages: last names a checkpoint",
+        "rename the stage",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_bad_combination_is_one_clear_line(values, case):
+    changes, *parts = WRONG[case]
+    found = problems_of(values, **changes)
+    assert any(all(part in line for part in parts) for line in found), found
+
+
+def test_a_recipe_must_be_said(values):
+    del values["runs"]["other"]["recipe"]
+    (line,) = [one for one in problems_of(values) if "recipe" in one]
+    assert line.startswith("runs.other.methods.continued.recipe: not given here or in the group")
+    assert "null: not trained" in line
+
+
+# Properties ---------------------------------------------------------------------------------------
+
+
+@given(
+    every=st.integers(1, 9),
+    lengths=st.lists(st.integers(1, 9), min_size=1, max_size=4),
+    wanted=st.lists(st.sampled_from(["first", "last", "stage0", 0, 1, 2, 5]), max_size=5),
+)
+@settings(deadline=None)
+def test_selected_steps_are_checkpoints_in_order(every, lengths, wanted):
+    from revocab.training.recipe import Recipe
+
+    recipe = Recipe(
+        sequence_length=8, batch_size=1, learning_rate=1, checkpoint_every=every,
+        stages=[{"name": f"stage{n}", "steps": one} for n, one in enumerate(lengths)],
+    )  # fmt: skip
+    steps = [0, *recipe.checkpoint_steps]
+    assert steps == sorted({*steps}) and steps[-1] == recipe.steps == sum(lengths)
+    assert {*recipe.stage_ends.values()} <= {*steps}
+    found = selected(steps, recipe.stage_ends, wanted)
+    assert found == sorted({*found}) and {*found} <= {*steps}
+    assert ("last" in wanted) <= (steps[-1] in found)
+    assert selected(steps, recipe.stage_ends, None) == steps[1:]
+
+
+@given(st.permutations(["fvt", "random", "mean", "lapt"]), st.integers(1, 4))
+@settings(deadline=None, max_examples=20)
+def test_ids_are_unique_and_stable(order, count):
+    """Whatever stands before it in the file, a run has the same id, settings and inputs."""
+    values = yaml.safe_load((Path(__file__).parents[2] / FILES[0]).read_text())
+    alone = copy.deepcopy(values)
+    alone["runs"]["mistral"]["methods"] |= {"fvt": {"recipe": None}}
+    values["runs"]["mistral"]["methods"] |= {name: {"recipe": None} for name in order[:count]}
+    plan, other = plan_of(values), plan_of(alone)
+    assert len({*plan.runs}) == len(expand(plan.experiment)) == 3 + count
+    if "fvt" in order[:count]:
+        assert plan.runs["mistral-fvt"] == other.runs["mistral-fvt"]
+        step = plan.step("init_embeddings", run="mistral-fvt")
+        assert step == other.step("init_embeddings", run="mistral-fvt")

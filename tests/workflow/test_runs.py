@@ -1,0 +1,106 @@
+"""Runs that build on runs, through Snakemake, beside the results of the small experiment."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+from run_snakemake import succeed
+
+from revocab.io import read_json, sha256
+
+OVERLAY = "tests/experiments/runs.yaml"
+#: What a checkout needs to run the workflow.
+NEEDED = ("Snakefile", "workflow", "scripts", "src", "config", "profiles", "envs", "tests")
+
+pytestmark = pytest.mark.dag
+
+
+def checkout(repository: Path, folder: Path) -> Path:
+    """Return a folder that runs the workflow, with the small experiment's finished results."""
+    for name in NEEDED:
+        (folder / name).symlink_to(repository / name)
+    for name in ("results", "resources"):
+        shutil.copytree(repository / name / "small", folder / name / "small", symlinks=True)
+    # What Snakemake noted of the jobs, so that it runs what the overlay changes and no more.
+    noted = Path(".snakemake/metadata")
+    shutil.copytree(repository / noted, folder / noted)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def root(small, repository, tmp_path_factory) -> Path:
+    folder = checkout(repository, tmp_path_factory.mktemp("runs"))
+    files = ("tests/experiments/small.yaml", OVERLAY)
+    said = succeed(folder, "--cores", "2", "--configfile", *files)
+    assert "pretrain_stand_in" not in said  # the small experiment's own
+    return folder / "results" / "small"
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as handle:
+        return list(csv.DictReader(handle))
+
+
+def heldout(root: Path, run: str, step: int) -> list[tuple[str, str]]:
+    """Return corpus and loss of a run at a step, every digit."""
+    found = rows(root / "runs" / run / "heldout.csv")
+    return [(one["corpus"], one["loss"]) for one in found if int(one["step"]) == step]
+
+
+def test_all_of_it_is_made(root):
+    assert read_json(root / "checks.json")["problems"] == 0
+    assert (root / "runs/mistral-fvt/init/manifest.json").is_file()
+    assert not (root / "runs/mistral-fvt/manifest.json").exists()  # not trained
+    assert not (root / "runs/other-base").exists()  # scored as mistral-base
+
+
+def test_a_run_begins_where_the_other_stood(root):
+    """Weights bit for bit, and so the loss to the last digit."""
+    begun = root / "runs/other-continued/init/model.safetensors"
+    left = root / "runs/mistral-staged/checkpoints/step-000004/model.safetensors"
+    assert sha256(begun) == sha256(left)
+    assert heldout(root, "other-continued", 0) == heldout(root, "mistral-staged", 4)
+    assert heldout(root, "other-continued", 8) != heldout(root, "mistral-staged", 8)
+
+
+def test_loss_of_a_run_that_is_not_trained_is_what_training_would_measure(root):
+    assert heldout(root, "mistral-fvt", 0) == heldout(root, "mistral-staged", 0)
+    last = max(int(row["step"]) for row in rows(root / "models/helper/heldout.csv"))
+    ended = [
+        (row["corpus"], float(row["loss"]))
+        for row in rows(root / "models/helper/heldout.csv")
+        if int(row["step"]) == last
+    ]
+    # Weights are stored in float32, so that measuring them again gives the same.
+    measured = [(one, float(loss)) for one, loss in heldout(root, "mistral-helper-itself", 0)]
+    assert measured == ended
+
+
+def test_tables_show_each_kind_of_run(root):
+    names = [row["Model"] for row in rows(root / "tables/choices_it.csv")]
+    assert names == ["Mistral stand-in", "The helper", "FVT", "SAVA", "SAVA"]
+    names = [row["Model"] for row in rows(root / "tables/other.csv")]
+    assert names == ["Mistral stand-in again", "back", "continued", "continued"]
+    base = [rows(root / f"tables/{one}.csv")[0]["AVG"] for one in ("choices_it", "other")]
+    assert base[0] == base[1] != ""
+
+
+def test_an_experiment_without_most_sections_runs(root, tmp_path):
+    """Tokenizers alone, to the page."""
+    values = yaml.safe_load((root.parents[1] / "tests/experiments/small.yaml").read_text())
+    kept = ("experiment", "title", "world", "corpora", "tokenizers", "fertility", "intersections")
+    alone = {key: values[key] for key in kept if key in values} | {"experiment": "alone"}
+    alone["tables"] = {"fertility": values["tables"]["fertility"]}
+    file = tmp_path / "alone.yaml"
+    file.write_text(yaml.safe_dump(alone, sort_keys=False))
+    said = succeed(root.parents[1], "--cores", "2", "--configfile", file)
+    assert "adapt_model" not in said and "score_" not in said
+    made = root.parent / "alone"
+    assert read_json(made / "checks.json") == {
+        "experiment": "alone", "tables": 1, "figures": 0, "runs": 0, "scores": 0, "problems": 0
+    }  # fmt: skip
+    assert "Fertility" in (made / "report.html").read_text()
