@@ -31,7 +31,7 @@ def pico_settings(name: str) -> dict:
     """Return the settings of recipe ``name`` at pico size, as keywords of ``Settings``."""
     import yaml
 
-    from revocab.config.load import laid_over
+    from revocab.training.named_recipes import laid_over
     from revocab.training.recipe import Recipe, Stage
 
     values = yaml.safe_load((REPOSITORY / f"src/revocab/training/recipes/{name}.yaml").read_text())

@@ -69,8 +69,7 @@ def init_embeddings(plan: Plan, run: str) -> Step:
 
 def _languages(plan: Plan, run: Run) -> list[str]:
     """Return the languages that a run learns, each once, in the order of its mixtures."""
-    mixtures = [
-        plan.experiment.mixtures[one] for one in run.stage_mixtures.values() or [run.mixture]
-    ]
+    named = [*run.stage_mixtures.values()] or filter(None, [run.mixture])
+    mixtures = [plan.experiment.mixtures[one] for one in named]
     corpora = [plan.experiment.corpora[corpus] for mixture in mixtures for corpus in mixture]
     return list(dict.fromkeys(corpus.language for corpus in corpora))
