@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from revocab.initialise.method import MethodInputs
+from revocab.initialise.method import DonorRows, MethodInputs
 from revocab.initialise.options import check_options, find_method
 
 SOURCE = [[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]]
@@ -47,4 +47,9 @@ def random_inputs(overlap=40, missing=25, source_width=8, helper_width=6, seed=0
         pieces=lambda token: [token % 7, token % 5, token % 3],
         pieces_released=lambda token: [] if token % 2 else [token % 5],
         helper_VD=torch.randn(target, helper_width, generator=generator),
-    )
+        donor=DonorRows(
+            torch.randn(target, source_width, generator=generator), None,
+            torch.randn(target, source_width, generator=generator), None,
+        ),
+        kept_N=torch.tensor([], dtype=torch.int64),
+    )  # fmt: skip

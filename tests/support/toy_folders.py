@@ -16,6 +16,8 @@ from revocab.models.folder import INDEX
 def adapt(toys, out, source="untied", method="fvt", figure=False, **keys):
     """Initialise one of the toys (or another folder) for the target tokenizer."""
     helper = toys / "helper" if methods()[method].needs_helper else None
+    if methods()[method].needs_donor:
+        keys |= {"adapted": adapted(toys, out.parent / "adapted", source), "base": toys / source}
     initialise_model(
         toys / source,
         out,
@@ -27,6 +29,11 @@ def adapt(toys, out, source="untied", method="fvt", figure=False, **keys):
         **keys,
     )
     return out
+
+
+def adapted(toys, out, source):
+    """Return the toy with the target vocabulary, made if it is not there."""
+    return out if out.exists() else adapt(toys, out, source)
 
 
 def load(folder):

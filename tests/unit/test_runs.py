@@ -72,6 +72,19 @@ def test_what_a_run_begins_with_is_read_by_its_job(values):
     assert begins.files == ("results/small/runs/mistral-staged/init/manifest.json",)
 
 
+def test_a_donor_and_the_model_that_it_goes_back_to(values):
+    step = plan_of(values).step("init_embeddings", run="other-carried")
+    assert step.inputs["adapted"].path == "results/small/runs/mistral-sava/checkpoints/step-000010"
+    assert step.inputs["base"] == step.inputs["source"]
+    methods = values["runs"]["other"]["methods"]
+    methods["carried"]["donor"] = {"run": "other-continued", "step": "embeddings"}
+    step = plan_of(values).step("init_embeddings", run="other-carried")
+    assert (
+        step.inputs["adapted"].path == "results/small/runs/other-continued/checkpoints/step-000004"
+    )
+    assert step.inputs["base"].files == ("results/small/models/mistral/manifest.json",)
+
+
 def test_being_a_base_model_and_being_trained_are_two_properties(values):
     runs = plan_of(values).runs
     told = {name: (run.base, run.made, run.trains) for name, run in runs.items()}
@@ -111,7 +124,8 @@ def test_a_base_model_is_scored_once(values):
 def test_held_out_loss_of_untrained_runs(values):
     plan = plan_of(values)
     measured = [run.id for run in plan.measured]
-    assert measured == ["mistral-helper-itself", "mistral-fvt", "other-back"]
+    untrained = ["mistral-helper-itself", "mistral-fvt", "other-back", "other-carried"]
+    assert measured == untrained
     step = plan.step("measure_heldout", run="mistral-fvt")
     assert step.inputs["heldout"].path == "results/small/heldout/target--128"
     assert step.out == "results/small/runs/mistral-fvt/heldout.csv"
@@ -195,6 +209,11 @@ WRONG = {
         {f"{METHODS}__back__donor": {"run": "mistral-sava"}},
         "runs.other.methods.back.donor: method 'fvt' reads no other run",
         "remove it",
+    ),
+    "no donor": (
+        {f"{METHODS}__carried": {"method": "lep", "target": "target", "recipe": None}},
+        "runs.other.methods.carried: method 'lep' needs 'donor: {run: ID, step: last}'",
+        "received none",
     ),
     "a reference to no model": (
         {"runs__mistral__references": {"x": {"model": "helpr", "label": "X"}}},

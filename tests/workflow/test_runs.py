@@ -67,6 +67,19 @@ def test_a_run_begins_where_the_other_stood(root):
     assert heldout(root, "other-continued", 8) != heldout(root, "mistral-staged", 8)
 
 
+def test_rows_are_carried_over(root):
+    """The base itself as relative: the donor's ordinary rows, bit for bit."""
+    from safetensors.torch import load_file
+
+    carried = load_file(root / "runs/other-carried/init/model.safetensors")
+    donor = load_file(root / "runs/mistral-sava/checkpoints/step-000010/model.safetensors")
+    body = load_file(root / "models/mistral/checkpoints/step-000020/model.safetensors")
+    special = 3
+    for name in ("model.embed_tokens.weight", "lm_head.weight"):
+        assert (carried.pop(name)[special:] == donor[name][special:]).all()
+    assert all((one == body[name]).all() for name, one in carried.items())
+
+
 def test_loss_of_a_run_that_is_not_trained_is_what_training_would_measure(root):
     assert heldout(root, "mistral-fvt", 0) == heldout(root, "mistral-staged", 0)
     last = max(int(row["step"]) for row in rows(root / "models/helper/heldout.csv"))
@@ -84,7 +97,7 @@ def test_tables_show_each_kind_of_run(root):
     names = [row["Model"] for row in rows(root / "tables/choices_it.csv")]
     assert names == ["Mistral stand-in", "The helper", "FVT", "SAVA", "SAVA"]
     names = [row["Model"] for row in rows(root / "tables/other.csv")]
-    assert names == ["Mistral stand-in again", "back", "continued", "continued"]
+    assert names == ["Mistral stand-in again", "back", "carried", "continued", "continued"]
     base = [rows(root / f"tables/{one}.csv")[0]["AVG"] for one in ("choices_it", "other")]
     assert base[0] == base[1] != ""
 

@@ -31,6 +31,10 @@ class Inputs(Closed):
         description="folder of intersect_vocabularies, helper's tokenizer to target; none: made"
         " here",
     )
+    adapted: Path | None = model_field(
+        "model folder with the target's tokens, trained; for lep", default=None
+    )
+    base: Path | None = model_field("model folder that it was adapted from; for lep", default=None)
     auxiliary: Path | None = Field(
         default=None, description="folder of train_auxiliary, for auxiliary=fasttext"
     )
@@ -60,6 +64,8 @@ def run(inputs: Inputs, job: InitJob, machine: Machine, out: Path) -> None:
         helper=inputs.helper,
         helper_pairs=inputs.helper_pairs,
         auxiliary=inputs.auxiliary,
+        adapted=inputs.adapted,
+        base=inputs.base,
         seed=job.seed,
         languages=job.languages,
         device=machine.device,

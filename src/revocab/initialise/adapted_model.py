@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from revocab.errors import RevocabError
 from revocab.initialise import diagnostics, diagnostics_figure
 from revocab.initialise.adapted_folder import copy_unchanged, write_adapted
+from revocab.initialise.donor import Donor, kept_tokens
 from revocab.initialise.helper import Helper
 from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions
 from revocab.initialise.model_card import model_card
@@ -41,6 +42,7 @@ def make_inputs(
     seed: int,
     helper_known_V: torch.Tensor | None = None,
     auxiliary: Auxiliary | None = None,
+    donor: Donor | None = None,
     device: str = "cpu",
     shared: dict[str, Any] | None = None,
 ) -> MethodInputs:
@@ -67,6 +69,8 @@ def make_inputs(
         helper_VD=None if helper_VD is None else helper_VD.to(device=device, dtype=torch.float32),
         helper_known_V=None if helper_known_V is None else helper_known_V.to(device),
         auxiliary=auxiliary,
+        donor=donor.rows(which) if donor else None,
+        kept_N=kept_tokens(vocabularies) if donor else None,
         matrix=which,
         shared={} if shared is None else shared,
     )
@@ -101,6 +105,7 @@ def initialise_matrices(
     *,
     helper: Helper | None = None,
     auxiliary: Path | None = None,
+    donor: Donor | None = None,
     seed: int,
     device: str = "cpu",
     say: Say = silent,
@@ -126,6 +131,7 @@ def initialise_matrices(
             seed=seed,
             helper_known_V=None if helper is None else helper.known_V,
             auxiliary=comparing,
+            donor=donor,
             device=device,
             shared=shared if helper is not None and helper.model.tied else None,
         )
@@ -142,7 +148,7 @@ def initialise_matrices(
     return matrices, described
 
 
-def initialise_model(
+def initialise_model(  # noqa: PLR0915  (one statement per thing that is told or written)
     source: Path,
     out: Path,
     method: str,
@@ -155,6 +161,8 @@ def initialise_model(
     helper: Path | None = None,
     helper_pairs: Path | None = None,
     auxiliary: Path | None = None,
+    adapted: Path | None = None,
+    base: Path | None = None,
     seed: int = 0,
     languages: Sequence[str] = (),
     device: str = "cpu",
@@ -165,7 +173,8 @@ def initialise_model(
 
     The source tokenizer is taken from the source folder unless given. ``helper_pairs`` is the
     intersection of the helper's tokenizer, which is in its folder, and the target's, as ``pairs``
-    is of the source's; without them, both are computed here. Writes, beside the model,
+    is of the source's; without them, both are computed here. ``adapted`` and ``base`` are a model
+    with the target's tokens and the one it was adapted from, for lep. Writes, beside the model,
     ``provenance.json``, ``diagnostics.json`` with its figure, a model card and, last,
     ``manifest.json``; all at once, at the end. ``languages`` (ISO 639 codes) go into the card;
     ``say`` is told what is being done. Raises :class:`RevocabError` for what
@@ -173,12 +182,12 @@ def initialise_model(
     helper, and for options and folders that do not fit.
     """
     read = [source, source_tokenizer, target_tokenizer, pairs, helper, helper_pairs, auxiliary]
-    output = OutputFolder(out, "adapted model", read)
+    output = OutputFolder(out, "adapted model", [*read, adapted, base])
     check_device(device)
     chosen = find_method(method)
     checked = check_options(chosen, options or {})
     needed = chosen.needs(checked)
-    check_given(chosen, needed, target_tokenizer, helper, auxiliary)
+    check_given(chosen, needed, target_tokenizer, helper, auxiliary, adapted, base)
     say(f"reading {source.name}")
     model = ModelFolder(source)
     source_tokenizer = source_tokenizer or source
@@ -206,12 +215,15 @@ def initialise_model(
     opened, warnings = None, []
     if needed == "helper":
         opened = open_helper(helper, vocabularies, helper_pairs, chosen)
-        made_of["helper"] = fingerprint_all(opened.model, helper)
-        made_of["names"]["helper"] = name_of(helper)
+        note_models(made_of, {"helper": helper})
         if coverage := opened.coverage(found):
             made_of["helper_vocabulary"] = coverage.counts(chosen)
             warnings = coverage.warnings(chosen)
             say(coverage.sentence(chosen))
+    donor = None
+    if chosen.needs_donor:
+        donor = Donor.open(adapted, base, model, vocabularies)
+        note_models(made_of, {"adapted": adapted, "base": base})
     matrices, described = initialise_matrices(
         model,
         vocabularies,
@@ -219,6 +231,7 @@ def initialise_model(
         checked,
         helper=opened,
         auxiliary=auxiliary,
+        donor=donor,
         seed=seed,
         device=device,
         say=say,
@@ -271,6 +284,13 @@ def initialise_model(
             diagnostics_figure.draw(report, folder)
         _finish(folder, made_of, report)
     say("done")
+
+
+def note_models(made_of: dict[str, Any], models: dict[str, Path]) -> None:
+    """Note fingerprints and names of models that were read beside the source."""
+    for name, folder in models.items():
+        made_of[name] = fingerprint_all(ModelFolder(folder), folder)
+        made_of["names"][name] = name_of(folder)
 
 
 def open_helper(

@@ -34,6 +34,18 @@ class Auxiliary:
 
 
 @dataclass(frozen=True)
+class DonorRows:
+    """One matrix of an adapted model and of its base, as stored; see ``docs/methods.md``, lep."""
+
+    #: The adapted model's rows by target id, and which there are (bool); none: all.
+    adapted_VD: torch.Tensor
+    adapted_known_V: torch.Tensor | None
+    #: The rows of the model that it was adapted from, by source id, and which there are.
+    base_VD: torch.Tensor
+    base_known_V: torch.Tensor | None
+
+
+@dataclass(frozen=True)
 class MethodInputs:
     """What a method may look at, for one matrix (input embedding or LM head).
 
@@ -60,6 +72,10 @@ class MethodInputs:
     helper_known_V: torch.Tensor | None = None
     #: Where tokens are compared by methods with an ``auxiliary`` option; none: in ``helper_VD``.
     auxiliary: Auxiliary | None = None
+    #: Rows of another run, for methods that ask for one.
+    donor: DonorRows | None = None
+    #: Target ids of tokens that are special or added in source and target (int64).
+    kept_N: torch.Tensor | None = None
     #: Which matrix this is: so that random draws for the two differ under one seed.
     matrix: Literal["input", "output"] = "input"
     #: Methods note here what a reader should know of the computation (JSON values).

@@ -79,6 +79,8 @@ def check_given(
     target_tokenizer: Path | None,
     helper: Path | None,
     auxiliary: Path | None,
+    adapted: Path | None = None,
+    base: Path | None = None,
 ) -> None:
     """Raise :class:`RevocabError` naming every input that the method needs and does not have."""
     if method.keeps_vocabulary:
@@ -91,6 +93,13 @@ def check_given(
             f"method {method.name!r} needs --helper, a model that has many of the target's tokens;"
             " best one with the target tokenizer"
         )
+    if method.needs_donor:
+        for flag, folder, what in (
+            ("--adapted", adapted, "a model with the target's tokens, trained"),
+            ("--base", base, "the model that it was adapted from"),
+        ):
+            if folder is None:
+                problems.append(f"method {method.name!r} needs {flag}, {what}")
     if needed == "fasttext" and auxiliary is None:
         problems.append(
             f"method {method.name!r} with auxiliary=fasttext needs --auxiliary, a folder written"

@@ -22,17 +22,26 @@ def piece_means(inputs: MethodInputs, pieces: Callable[[int], list[int]]) -> tor
 
     source_VD = inputs.source_VD
     lists = [pieces(token) for token in inputs.missing_N.tolist()]
-    lengths = torch.tensor([len(one) for one in lists], dtype=torch.int64)
-    flat = torch.tensor([piece for one in lists for piece in one], dtype=torch.int64)
-    offsets = torch.cumsum(lengths, 0) - lengths
     if not lists:
         return source_VD.new_empty(0, source_VD.shape[1])
-    rows_ND = torch.nn.functional.embedding_bag(
-        flat.to(source_VD.device), source_VD, offsets.to(source_VD.device), mode="mean"
-    )
-    empty_N = (lengths == 0).to(source_VD.device)
+    rows_ND = means_of(source_VD, lists)
+    empty_N = torch.tensor([not one for one in lists], device=source_VD.device)
     if empty_N.any():
         rows_ND[empty_N] = column_mean(source_VD).float()
-    inputs.notes["pieces_per_token"] = round(len(flat) / len(lists), 4)
+    inputs.notes["pieces_per_token"] = round(sum(map(len, lists)) / len(lists), 4)
     inputs.notes["tokens_without_pieces"] = int(empty_N.sum())
     return rows_ND
+
+
+def means_of(rows_VD: torch.Tensor, lists: list[list[int]]) -> torch.Tensor:
+    """Return the mean row over each list of ids, float32 [lists, D]; zeros for an empty list."""
+    import torch
+
+    lengths = torch.tensor([len(one) for one in lists], dtype=torch.int64)
+    flat = torch.tensor([piece for one in lists for piece in one], dtype=torch.int64)
+    offsets = (torch.cumsum(lengths, 0) - lengths).to(rows_VD.device)
+    flat = flat.to(rows_VD.device)
+    if rows_VD.dtype != torch.float32:  # only the rows in use are widened
+        used, flat = flat.unique(return_inverse=True)
+        rows_VD = rows_VD[used].float()
+    return torch.nn.functional.embedding_bag(flat, rows_VD, offsets, mode="mean")

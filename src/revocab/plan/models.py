@@ -60,7 +60,8 @@ def init_embeddings(plan: Plan, run: str) -> Step:
         inputs["helper"] = plan.model(given.helper)
         inputs["helper_pairs"] = plan.helper_pairs(given.helper, given.target)
     if given.donor:
-        inputs["donor"] = plan.other(given.donor)
+        inputs["adapted"] = plan.other(given.donor)
+        inputs["base"] = plan.root(given.donor[0])
     if given.auxiliary:
         inputs["auxiliary"] = plan.folder(plan.paths.auxiliary(given.target))
     job = InitJob(method=given.method, option=given.options, seed=given.seed, **decided)

@@ -105,6 +105,13 @@ class Plan:
         """Return the model that a method changes: another run's checkpoint, or the source model."""
         return self.other(run.start) if run.start else self.model(run.source)
 
+    def root(self, run: str) -> Artefact:
+        """Return the model that a run goes back to, over the runs that it and they started from."""
+        found = self.runs[run]
+        while found.start:
+            found = self.runs[found.start[0]]
+        return self.model(found.source)
+
     def other(self, named: tuple[str, int]) -> Artefact:
         """Return the model of the run at the step that ``named`` gives."""
         run, step = named

@@ -1,0 +1,89 @@
+"""An adapted model and the one that it was adapted from, as rows beside a relative of theirs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from revocab.errors import RevocabError
+from revocab.initialise.helper import Helper
+from revocab.initialise.method import DonorRows
+from revocab.models.folder import ModelFolder
+from revocab.models.load import check_model
+
+if TYPE_CHECKING:
+    import torch
+
+    from revocab.initialise.vocabularies import Vocabularies
+
+
+@dataclass(frozen=True)
+class Donor:
+    """Both models, each with the tokens that it has of the vocabulary it is read by."""
+
+    #: By target id.
+    adapted: Helper
+    #: By source id.
+    base: Helper
+
+    @classmethod
+    def open(
+        cls, adapted: Path, base: Path, source: ModelFolder, vocabularies: Vocabularies
+    ) -> Donor:
+        """Return both, checked.
+
+        Raises :class:`RevocabError` for broken folders, and where matrices of the three models
+        differ in width or tying.
+        """
+        for folder in (adapted, base):
+            check_model(folder)
+        identity = vocabularies.identity
+        donor = cls(
+            Helper.open(adapted, vocabularies.target_tokenizer, identity=identity),
+            Helper.open(base, vocabularies.source_tokenizer, identity=identity),
+        )
+        problems = []
+        for name, one in (("adapted", donor.adapted.model), ("base", donor.base.model)):
+            if _width(one) != _width(source):
+                problems.append(
+                    f"--{name} {one.path}: rows of {_width(one)} numbers, but the source's have "
+                    f"{_width(source)}; take a relative of the source"
+                )
+            if one.tied != source.tied:
+                tied = {True: "one matrix", False: "two matrices"}
+                problems.append(
+                    f"--{name} {one.path}: embedding and head are {tied[one.tied]}, the source's "
+                    f"{tied[source.tied]}; take models that agree"
+                )
+        if problems:
+            raise RevocabError(problems)
+        return donor
+
+    def rows(self, which: Literal["input", "output"]) -> DonorRows:
+        """Return one matrix of both, as stored."""
+        return DonorRows(
+            self.adapted.matrix(which),
+            self.adapted.known_V,
+            self.base.matrix(which),
+            self.base.known_V,
+        )
+
+
+def _width(model: ModelFolder) -> int:
+    return model.tensors[model.vocabulary_tensors["input"]][1][1]
+
+
+def kept_tokens(vocabularies: Vocabularies) -> torch.Tensor:
+    """Return the target ids of tokens that are special or added in both vocabularies, ascending."""
+    import torch
+
+    found = vocabularies.intersection
+    source, target = map(apart, (vocabularies.source_tokenizer, vocabularies.target_tokenizer))
+    pairs = zip(found.source_ids.tolist(), found.target_ids.tolist(), strict=True)
+    return torch.tensor(sorted(t for s, t in pairs if s in source and t in target)).long()
+
+
+def apart(tokenizer: Any) -> set[int]:
+    """Return the ids of a tokenizer's special and added tokens."""
+    return {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder}
