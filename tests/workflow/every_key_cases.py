@@ -154,7 +154,7 @@ RECIPES: list[Case] = [
 MODELS: list[Case] = [
     *each("models.fetched", ["fetch_model:fetched"], hub="o/other", revision="v2"),
     one("models.fetched.tokenizer", "folder", "intersect_vocabularies:folder--target",
-        "init_embeddings:second-mean"),
+        "init_embeddings:second-*"),
     one("models.helper.path", "models/two", "fetch_model:helper"),
     one("models.helper.tokenizer", "folder", "intersect_vocabularies:folder--target",
         "init_embeddings:main-sava", "measure_similarity:main"),
@@ -167,6 +167,23 @@ MODELS: list[Case] = [
     one("models.built.pretrain.mixture", "even", "pack_tokens:source--even--pretrain"),
     one("models.built.pretrain.recipe", "adapt", "pack_tokens:source--sized--adapt",
         "pack_heldout:source--64"),
+    one("models.expanded.blocks.model", "helper", "change_model:expanded"),
+    one("models.expanded.blocks.share", 1.0, "change_model:expanded"),
+    one("models.summed.sum.model", "plain", "change_model:summed"),
+    *each(
+        "models.summed.sum.add.0", ["change_model:summed"],
+        model="built", minus="built", weight=2.0,
+    ),
+    *[
+        case
+        for model, key, step in (
+            ("expanded-run", "blocks.model", 8), ("summed-runs", "sum.model", 4),
+            ("summed-runs", "sum.add.0.model", 8), ("summed-runs", "sum.add.0.minus", 8),
+        )
+        for case in each(
+            f"models.{model}.{key}", [f"change_model:{model}"], run="main-sava", step=step
+        )
+    ],
 ]  # fmt: skip
 
 RUNS: list[Case] = [

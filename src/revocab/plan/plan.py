@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from revocab.config.expand import Run, expand
+from revocab.config.lineage import run_steps, selected
 from revocab.config.pairs import compared_pairs, helper_pair
 from revocab.config.schema import Experiment, Source
 from revocab.errors import RevocabError
+from revocab.models.change import ModelReference
 from revocab.plan.paths import MANIFEST, Paths
 from revocab.plan.step import Artefact, Step
 from revocab.report.asked import asked_scores
@@ -79,12 +81,13 @@ class Plan:
         return {"results": found, "experiment": Artefact.file(settings)}
 
     def model(self, model: str) -> Artefact:
-        """Return a model: a snapshot, or the last checkpoint of its pretraining."""
-        folder, pretrain = self.paths.model(model), self.experiment.models[model].pretrain
-        if pretrain is None:
-            path = f"{folder}/snapshot"
+        """Return a model: a snapshot, the last checkpoint of its pretraining, or a changed one."""
+        folder, given = self.paths.model(model), self.experiment.models[model]
+        if given.pretrain:
+            steps = self.experiment.recipes[given.pretrain.recipe].steps
+            path = self.paths.checkpoint(folder, steps)
         else:
-            path = self.paths.checkpoint(folder, self.experiment.recipes[pretrain.recipe].steps)
+            path = folder if given.change() else f"{folder}/snapshot"
         return Artefact(path, (f"{folder}/{MANIFEST}",))
 
     def helper_pairs(self, helper: str | None, target: str) -> Artefact | None:
@@ -116,6 +119,14 @@ class Plan:
         """Return the model of the run at the step that ``named`` gives."""
         run, step = named
         return self.checkpoint(self.runs[run], step)
+
+    def referred(self, reference: ModelReference) -> Artefact:
+        """Return what a model is made of: another model, or a run's checkpoint."""
+        if isinstance(reference, str):
+            return self.model(reference)
+        steps, ends = run_steps(self.experiment, reference.run)
+        (step,) = selected(steps, ends, [reference.step])
+        return self.other((reference.run, step))
 
     def checkpoints(self, run: Run, steps: list[int]) -> dict[int, Artefact]:
         """Return a run's models by step."""
@@ -202,7 +213,12 @@ class Plan:
     @property
     def fetched(self) -> list[str]:
         """Return the models that come from the Hub or a folder."""
-        return [name for name, model in self.experiment.models.items() if not model.pretrain]
+        return [name for name, model in self.experiment.models.items() if model.hub or model.path]
+
+    @property
+    def changed(self) -> list[str]:
+        """Return the models that are made of others here."""
+        return [name for name, model in self.experiment.models.items() if model.change()]
 
     @property
     def intersections(self) -> list[tuple[str, str]]:
