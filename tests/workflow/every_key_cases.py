@@ -22,6 +22,10 @@ FIRST, NEXT = "recipes.staged.stages.0", "recipes.staged.stages.1"
 TASKS, TEXT = "evaluation.multiple_choice.tasks", "evaluation.generation.tasks"
 PARALLEL = "fertility.parallel.source"
 NO_HUB = {f"{PARALLEL}.hub": None}
+TRAINED = (
+    "main-sava", "main-focus", "main-again", "second-mean", "second-clp", "second-clp-expanded",
+    "second-clp-summed",
+)  # fmt: skip
 OTHER_HELPER = "fetch_model:other-helper"
 
 
@@ -154,7 +158,7 @@ RECIPES: list[Case] = [
 MODELS: list[Case] = [
     *each("models.fetched", ["fetch_model:fetched"], hub="o/other", revision="v2"),
     one("models.fetched.tokenizer", "folder", "intersect_vocabularies:folder--target",
-        "init_embeddings:second-*"),
+        "init_embeddings:second-*", "pack_heldout:folder--64"),
     one("models.helper.path", "models/two", "fetch_model:helper"),
     one("models.helper.tokenizer", "folder", "intersect_vocabularies:folder--target",
         "init_embeddings:main-sava", "measure_similarity:main"),
@@ -190,7 +194,7 @@ RUNS: list[Case] = [
     one("runs.main.label", "Another", "collect_scores"),
     one("runs.main.source", "fetched", "init_embeddings:main-*", "train_auxiliary:target",
         "score_multiple_choice:main-base", "generate_text:main-base",
-        "measure_efficiency:main-base"),
+        "measure_efficiency:main-base", "measure_heldout:main-base"),
     ({"runs.main.target": "extended", "models.helper.tokenizer": "extended"},
      ["intersect_vocabularies:source--extended", "train_auxiliary:extended",
       "init_embeddings:main-*", "pack_tokens:extended--adaptation--adapt",
@@ -206,6 +210,18 @@ RUNS: list[Case] = [
     one("runs.main.methods.sava.anchors", 30, "init_embeddings:main-sava"),
     one("runs.main.methods.fvt.recipe", "staged", "adapt_model:main-fvt"),
     one("runs.main.methods.fvt.seed", 4, "init_embeddings:main-fvt"),
+    one("runs.main.methods.fvt.target", "replaced", "intersect_vocabularies:source--replaced",
+        "init_embeddings:main-fvt", "pack_tokens:replaced--adaptation--adapt",
+        "pack_heldout:replaced--64"),
+    one("runs.main.methods.fvt.mixture", "even", "pack_tokens:target--even--adapt"),
+    one("runs.main.methods.again.start.run", "main-sava", "init_embeddings:main-again"),
+    one("runs.main.methods.again.start.step", 8, "init_embeddings:main-again"),
+    one("runs.main.methods.carried.donor.run", "main-fvt", "init_embeddings:main-carried"),
+    one("runs.main.methods.carried.donor.step", "first", "init_embeddings:main-carried"),
+    one("runs.main.references.other.label", "Another", "collect_scores"),
+    one("runs.main.references.other.model", "helper", "score_multiple_choice:main-other",
+        "generate_text:main-other", "measure_efficiency:main-other",
+        "measure_heldout:main-other"),
     one("runs.main.methods.fvt.evaluate", True, "score_multiple_choice:main-fvt",
         "generate_text:main-fvt", "measure_similarity:main"),
     *each(
@@ -218,8 +234,9 @@ RUNS: list[Case] = [
 EVALUATION: list[Case] = [
     one("evaluation.heldout", ["it"], "pack_heldout", "pack_tokens"),
     one(f"{TASKS}.world_it.family", "sciq", "collect_scores"),
-    one(f"{TASKS}.world_it.language", "fr", "build_task:world_it"),
-    one(f"{TASKS}.harness_it.language", "fr", "collect_scores"),
+    # No table shows another language: the task is scored no more.
+    one(f"{TASKS}.world_it.language", "fr", "score_multiple_choice"),
+    one(f"{TASKS}.harness_it.language", "fr", "score_multiple_choice"),
     *each(f"{TASKS}.world_it", ["build_task:world_it"], template="mmlu_it", shots=2),
     one(f"{TASKS}.world_it.data.world", "mmlu.it", "build_task:world_it"),
     one(f"{TASKS}.path_en.data.path", "items/other.jsonl", "build_task:path_en"),
@@ -232,6 +249,10 @@ EVALUATION: list[Case] = [
         "evaluation.multiple_choice", ["score_multiple_choice"],
         shots=1, limit=10, engine="vllm", long_prompts="cut",
     ),
+    # A model that is not trained has one step, whatever is wanted.
+    one("evaluation.multiple_choice.steps", ["first", "last", 0],
+        *[f"score_multiple_choice:{run}" for run in TRAINED]),
+    one("evaluation.heldout_length", 32, "pack_heldout:target--32", "pack_heldout:hub--32"),
     *each("evaluation.significance", ["compare_runs"], resamples=500),
     *each(
         "evaluation.efficiency", ["measure_efficiency"],
@@ -245,7 +266,7 @@ GENERATION: list[Case] = [
     one("evaluation.generation.max_new_tokens", 64, "generate_text"),
     one("evaluation.generation.context_length", 1024, "generate_text"),
     ({"evaluation.generation.steps": ["last"], "tables.generation.steps": ["last"]},
-     ["generate_text:main-sava", "generate_text:main-focus", "generate_text:second-mean"]),
+     [f"generate_text:{run}" for run in TRAINED]),
     one("evaluation.generation.comet_model", "o/other", "score_comet"),
     one("evaluation.generation.comet_model", None, "score_comet"),
     one("evaluation.generation.xcomet_model", "o/other", "score_comet"),
@@ -305,11 +326,6 @@ TOKENIZER_REPORT: list[Case] = [
         source_tokenizer="hub", target_tokenizer="hub", hidden_size=64, helper_hidden_size=32,
     ),
     one("scale.methods.quick.method", "mean", "measure_scale"),
-    # Methods at scale have no helper, recipe or seed of their own: the record alone changes.
-    *each(
-        "scale.methods.quick", [],
-        helper="helper", recipe="adapt", seed=3, evaluate=False,
-    ),
 ]  # fmt: skip
 
 LAYOUT: list[Case] = [

@@ -102,14 +102,19 @@ FIGURES = {*PAGE, "make_figures", "check_artefacts"}
 SCORES = {*TABLES, *FIGURES, "collect_scores", "compare_runs"}
 SCORING = {"score_multiple_choice", "generate_text", "score_comet", "measure_efficiency"}
 TRAINING = {"adapt_model", "measure_similarity", *SCORING, *SCORES}
+#: What is made of trained runs, and what begins with them.
+BUILT_ON = {"init_embeddings", "change_model", "measure_heldout"}
 COMET = {f"evaluation.generation.{key}": None for key in ("comet_model", "xcomet_model")}
 
 
 @pytest.mark.parametrize(
     ("changes", "rules"),
     [
-        ({"mixtures.adaptation": {"it": 0.6, "en": 0.4}}, {"pack_tokens", *TRAINING}),
-        ({"recipes.adapt.learning_rate": 0.1}, TRAINING),
+        (
+            {"mixtures.adaptation": {"it": 0.6, "en": 0.4}},
+            {"pack_tokens", *TRAINING, *BUILT_ON},
+        ),
+        ({"recipes.adapt.learning_rate": 0.1}, {*TRAINING, *BUILT_ON} - {"change_model"}),
         ({"title": "Another"}, PAGE),
         ({"scale.hidden_size": 64}, {"measure_scale", *PAGE}),
         ({"tables.choices.title": "Another"}, TABLES),

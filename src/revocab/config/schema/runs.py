@@ -22,14 +22,22 @@ class Layered(Closed):
         return {key: one for key, one in dump(self).items() if one is not None or key in said}
 
 
-class RunMethod(Layered):
-    """One run of a group: the method (default: the run's own name), method options, and what it
-    has of its own in place of its group's.
-    """
+class NamedMethod(Layered):
+    """A method (default: the name that it stands under) and its options."""
 
     model_config = ConfigDict(extra="allow")
 
     method: Id | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Return the keys that belong to the method itself; null stands for the default."""
+        return {key: value for key, value in (self.model_extra or {}).items() if value is not None}
+
+
+class RunMethod(NamedMethod):
+    """One run of a group: a method, and what it has of its own in place of its group's."""
+
     target: Id | None = None
     helper: Id | None = None
     mixture: Id | None = None
@@ -42,11 +50,6 @@ class RunMethod(Layered):
     seed: int | None = None
     #: False for ablations of which only the losses are shown.
     evaluate: bool = True
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Return the keys that belong to the method itself; null stands for the default."""
-        return {key: value for key, value in (self.model_extra or {}).items() if value is not None}
 
 
 class Reference(Closed):
@@ -96,4 +99,4 @@ class Scale(ScaleOptions):
 
     source_tokenizer: Id
     target_tokenizer: Id
-    methods: dict[Id, RunMethod]
+    methods: dict[Id, NamedMethod]
