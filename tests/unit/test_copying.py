@@ -118,7 +118,7 @@ class Parrot(TransformersGenerator):
 
     keep = 10**6
 
-    def generate(self, prompts, max_new_tokens):
+    def generate(self, prompts, max_new_tokens, stop):
         made = []
         for prompt in prompts:
             text = self.tokenizer.decode(prompt).rsplit("Testo: ", 1)[1].split("\nCopia:")[0]

@@ -6,16 +6,19 @@ import csv
 import json
 import sys
 import types
+from dataclasses import replace
 
 import pytest
 from evaluation_toys import write_model
 
 from revocab.errors import RevocabError
 from revocab.evaluation import engine, generate
+from revocab.evaluation import prompts as stored_prompts
 from revocab.evaluation.checkpoint import Checkpoint
 from revocab.evaluation.decoding import cut
-from revocab.evaluation.engines.transformers import BlankLine, TransformersGenerator
+from revocab.evaluation.engines.transformers import StopText, TransformersGenerator
 from revocab.evaluation.generate import generate_checkpoints, generate_task
+from revocab.evaluation.generation_kind import find_kind
 from revocab.evaluation.options import Generating
 from revocab.evaluation.prompts import prompt_row
 from revocab.folder_claim import CLAIM
@@ -82,7 +85,7 @@ def test_batches_equal_one_by_one_greedy(models, batch_size):
     rows = PROMPTS["flores_en_it"] + PROMPTS["squad_it"]
     for folder in models.values():
         engine = load(folder, batch_size)
-        made = engine.generate([engine.encode(row["prompt"]) for row in rows], 20)
+        made = engine.generate([engine.encode(row["prompt"]) for row in rows], 20, "\n\n")
         assert [one.text for one in made] == [
             greedy_text(folder, row["prompt"], 20) for row in rows
         ]
@@ -111,7 +114,7 @@ def test_each_row_ends_where_its_text_ends(models, monkeypatch):
     texts = [" il gatto\n\nText: altro", " il pane", " il cielo è azzurro e sereno, e così via"]
     scripted(engine, monkeypatch, texts)
     prompts = [engine.encode("Text: uno\nTranslation:")] * 3
-    made = engine.generate(prompts, 12)
+    made = engine.generate(prompts, 12, "\n\n")
     assert [one.finish_reason for one in made] == ["blank_line", "eos", "length"]
     assert made[0].text == "il gatto"
     assert made[1].text == "il pane"
@@ -123,25 +126,52 @@ def test_each_row_ends_where_its_text_ends(models, monkeypatch):
 def test_generation_stops_when_every_row_has_its_blank_line(models, monkeypatch):
     engine = load(models[0])
     scripted(engine, monkeypatch, [" il gatto\n\nText: altro testo ancora"] * 2)
-    made = engine.generate([engine.encode("Text:")] * 2, 60)
+    made = engine.generate([engine.encode("Text:")] * 2, 60, "\n\n")
     with_mark = len(engine.tokenizer(" il gatto\n\n", add_special_tokens=False)["input_ids"])
     assert {one.tokens for one in made} <= {with_mark, with_mark + 1}
 
 
-def test_blank_line_criterion_looks_past_the_prompt(models):
+@pytest.mark.parametrize("stop", ["\n", "§ fine della risposta §"])
+def test_generation_stops_at_the_stop_of_its_kind(models, monkeypatch, stop):
+    """Also at one of many tokens, which are looked at together."""
+    engine = load(models[0])
+    text = f" il gatto{stop}altro testo ancora"
+    scripted(engine, monkeypatch, [text])
+    (made,) = engine.generate([engine.encode("Text:")], 90, stop)
+    assert (made.text, made.finish_reason) == ("il gatto", "stop")
+    assert made.tokens < len(engine.tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
+def test_the_kind_says_where_an_answer_ends(models, monkeypatch):
+    kind = find_kind("translation")
+    lines = replace(kind, layout=replace(kind.layout, between_shots="\n##\n"))
+    for one in (stored_prompts, generate):
+        monkeypatch.setattr(one, "find_kind", lambda name: lines)
+    stored_prompts.layout.cache_clear()
+    engine = load(models[0])
+    scripted(engine, monkeypatch, [" uno\n\ndue\n##\ntre quattro cinque"])
+    row = translation(0, 2)
+    (made,) = generate_task(engine, [row], Generating(max_new_tokens=40, context_length=256))
+    stored_prompts.layout.cache_clear()
+    assert made["prompt"].count("\n##\n") == 2
+    assert (made["output"], made["finish_reason"]) == ("uno\n\ndue", "stop")
+
+
+def test_stop_criterion_looks_past_the_prompt(models):
     import torch
 
     engine = load(models[0])
     prompt = engine.tokenizer("a\n\n", add_special_tokens=False)["input_ids"]
     more = engine.tokenizer("b\n", add_special_tokens=False)["input_ids"]
-    criterion = BlankLine(engine.tokenizer, len(prompt))
+    criterion = StopText(engine.tokenizer, len(prompt), "\n\n")
     assert criterion(torch.tensor([prompt + more]), None).tolist() == [False]
     assert criterion(torch.tensor([prompt + more + more[-1:]]), None).tolist() == [True]
 
 
 def test_cut():
-    assert cut(" uno\ndue\n\ntre") == "uno\ndue"
-    assert cut("\n\nuno") == ""
+    assert cut(" uno\ndue\n\ntre", "\n\n") == "uno\ndue"
+    assert cut(" uno\ndue\n\ntre", "\n") == "uno"
+    assert cut("\n\nuno", "\n\n") == ""
 
 
 def test_long_prompts_lose_shots_and_say_so(models):

@@ -194,6 +194,14 @@ def test_a_kind_is_whole(kind: GenerationKind):
     assert kind.stop == kind.layout.between_shots == "\n\n"
 
 
+def test_rules_that_use_kinds_depend_on_their_files(repository):
+    rules = "".join(path.read_text() for path in (repository / "workflow/rules").glob("*.smk"))
+    scripts = ("build_prompts", "generate_text", "score_comet", "compare_runs", "make_tables")
+    for script in (*scripts, "check_artefacts"):
+        (found,) = re.findall(rf'code\(\s*"{script}"([^)]*)\)', rules)
+        assert "GENERATION_KINDS" in found, script
+
+
 def test_columns_of_tables_have_comet_where_it_applies():
     found = {name: kind.columns(["comet22", "xcomet"]) for name, kind in generation_kinds().items()}
     assert found == {

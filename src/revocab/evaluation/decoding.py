@@ -1,4 +1,4 @@
-"""Greedy text, the same of every engine: token ids in, text up to the first blank line out.
+"""Greedy text, the same of every engine: token ids in, text up to the stop of a task out.
 
 An engine takes prompts as token ids, so that all see the very same input; what it generates is read
 here.
@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-Finish = Literal["eos", "blank_line", "length", "prompt_too_long"]
+Finish = Literal["eos", "blank_line", "stop", "length", "prompt_too_long"]
+#: The stop that has a name of its own.
 BLANK_LINE = "\n\n"
 
 
 @dataclass(frozen=True)
 class Output:
-    """Text up to the first blank line, stripped; ``tokens`` counts all that were generated."""
+    """Text up to the stop, stripped; ``tokens`` counts all that were generated."""
 
     text: str
     tokens: int
@@ -50,10 +51,13 @@ class TextGenerator(ABC):
         return self.tokenizer(f" {text}", add_special_tokens=False)["input_ids"] if text else []
 
     @abstractmethod
-    def generate(self, prompts: Sequence[list[int]], max_new_tokens: int) -> list[Output]:
+    def generate(
+        self, prompts: Sequence[list[int]], max_new_tokens: int, stop: str
+    ) -> list[Output]:
         """Return one output per prompt, in order (:func:`finished` makes it of token ids).
 
-        Raises :class:`RevocabError` where logits are not finite.
+        ``stop`` is the text that ends an output. Raises :class:`RevocabError` where logits are not
+        finite.
         """
 
     def close(self) -> None:
@@ -62,9 +66,9 @@ class TextGenerator(ABC):
         gc.collect()
 
 
-def cut(text: str) -> str:
-    """Return ``text`` up to its first blank line, without space around it."""
-    return text.split(BLANK_LINE, 1)[0].strip()
+def cut(text: str, stop: str) -> str:
+    """Return ``text`` up to the first ``stop``, without space around it."""
+    return text.split(stop, 1)[0].strip()
 
 
 def end_tokens(generation_config: Any, tokenizer: Any) -> list[int]:
@@ -74,8 +78,8 @@ def end_tokens(generation_config: Any, tokenizer: Any) -> list[int]:
     return sorted({one for one in [*named, tokenizer.eos_token_id] if one is not None})
 
 
-def finished(ids: list[int], tokenizer: Any, eos: Sequence[int]) -> Output:
-    """Return the output of generated ids: up to an end token, then up to a blank line.
+def finished(ids: list[int], tokenizer: Any, eos: Sequence[int], stop: str) -> Output:
+    """Return the output of generated ids: up to an end token, then up to the stop.
 
     All engines' ids are read here: left to themselves they differ in what they write for a
     character whose bytes are cut off.
@@ -83,12 +87,13 @@ def finished(ids: list[int], tokenizer: Any, eos: Sequence[int]) -> Output:
     ended = next((at for at, token in enumerate(ids) if token in eos), None)
     written = ids if ended is None else ids[:ended]
     text = tokenizer.decode(written, skip_special_tokens=True)
-    if BLANK_LINE in text:
+    if stop in text:
         # A finished row is padded while the others of its batch go on; that is not output.
-        return Output(cut(text), len(written), "blank_line")
+        reason = "blank_line" if stop == BLANK_LINE else "stop"
+        return Output(cut(text, stop), len(written), reason)
     if ended is not None:
-        return Output(cut(text), ended + 1, "eos")
-    return Output(cut(text), len(ids), "length")
+        return Output(cut(text, stop), ended + 1, "eos")
+    return Output(cut(text, stop), len(ids), "length")
 
 
 def beginning(tokenizer: Any, prompt: Sequence[int]) -> str:

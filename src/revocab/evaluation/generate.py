@@ -164,7 +164,8 @@ def generate_task(
             f"and {room} are left beside the answer; raise evaluation.generation.context_length, "
             "lower max_new_tokens, or leave the task out"
         )
-    made = engine.generate([fitted[i][1] for i in able], options.max_new_tokens)
+    kind = find_kind(rows[0]["kind"])
+    made = engine.generate([fitted[i][1] for i in able], options.max_new_tokens, kind.stop)
     outputs = dict(zip(able, made, strict=True))
     rows_made = [
         {
@@ -179,7 +180,6 @@ def generate_task(
         }
         for i, (row, (text, ids, shots)) in enumerate(zip(rows, fitted, strict=True))
     ]
-    kind = find_kind(rows[0]["kind"])
     return [row | kind.counts(row, engine.encode_text) for row in rows_made]
 
 

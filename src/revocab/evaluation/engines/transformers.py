@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.evaluation.checkpoint import Checkpoint
 from revocab.evaluation.decoding import (
-    BLANK_LINE,
     Output,
     TextGenerator,
     beginning,
@@ -37,18 +36,22 @@ class TransformersGenerator(TextGenerator):
         self.context_length = context_length(self.model)
         self.eos = end_tokens(self.model.generation_config, self.tokenizer)
 
-    def generate(self, prompts: Sequence[list[int]], max_new_tokens: int) -> list[Output]:
+    def generate(
+        self, prompts: Sequence[list[int]], max_new_tokens: int, stop: str
+    ) -> list[Output]:
         """Return one output per prompt; longest prompts first, so that memory peaks at once."""
         order = sorted(range(len(prompts)), key=lambda i: -len(prompts[i]))
         outputs: list[Output | None] = [None] * len(prompts)
         for start in range(0, len(order), self.batch_size):
             chosen = order[start : start + self.batch_size]
-            batch = self._generate_batch([prompts[i] for i in chosen], max_new_tokens)
+            batch = self._generate_batch([prompts[i] for i in chosen], max_new_tokens, stop)
             for i, output in zip(chosen, batch, strict=True):
                 outputs[i] = output
         return outputs
 
-    def _generate_batch(self, prompts: list[list[int]], max_new_tokens: int) -> list[Output]:
+    def _generate_batch(
+        self, prompts: list[list[int]], max_new_tokens: int, stop: str
+    ) -> list[Output]:
         import torch
         from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
 
@@ -70,29 +73,32 @@ class TransformersGenerator(TextGenerator):
                 **batch,
                 generation_config=settings,
                 logits_processor=LogitsProcessorList([watch]),
-                stopping_criteria=StoppingCriteriaList([BlankLine(self.tokenizer, length)]),
+                stopping_criteria=StoppingCriteriaList([StopText(self.tokenizer, length, stop)]),
             )
-        return [finished(row, self.tokenizer, self.eos) for row in sequences[:, length:].tolist()]
+        written = sequences[:, length:].tolist()
+        return [finished(row, self.tokenizer, self.eos, stop) for row in written]
 
 
-class BlankLine:
-    """Stopping criterion, true for each row whose text so far holds a blank line."""
+class StopText:
+    """Stopping criterion, true for each row whose newest text holds the stop."""
 
-    #: A blank line is two adjacent line feeds: the newest tokens suffice, and a few more in case
-    #: some are empty.
-    WINDOW = 8
+    #: A token has a byte at least, so that the newest suffice; and a few more in case some are
+    #: empty.
+    MORE = 6
 
-    def __init__(self, tokenizer: Any, prompt_length: int):
+    def __init__(self, tokenizer: Any, prompt_length: int, stop: str):
         self.tokenizer = tokenizer
         self.prompt_length = prompt_length
+        self.stop = stop
+        self.window = len(stop.encode()) + self.MORE
 
     def __call__(self, input_ids: Any, scores: Any, **_: Any) -> Any:
         """Return a boolean tensor [B]."""
         import torch
 
-        newest = input_ids[:, max(self.prompt_length, input_ids.shape[1] - self.WINDOW) :]
+        newest = input_ids[:, max(self.prompt_length, input_ids.shape[1] - self.window) :]
         texts = self.tokenizer.batch_decode(newest, skip_special_tokens=True)
-        done = [BLANK_LINE in text for text in texts]
+        done = [self.stop in text for text in texts]
         return torch.tensor(done, device=input_ids.device)
 
 

@@ -19,7 +19,6 @@ from typing import Any, Literal
 from revocab.errors import RevocabError
 from revocab.evaluation.checkpoint import Checkpoint
 from revocab.evaluation.decoding import (
-    BLANK_LINE,
     Output,
     TextGenerator,
     beginning,
@@ -159,14 +158,16 @@ class VllmGenerator(TextGenerator):
         self.eos = end_tokens(generation_settings(folder, config), self.tokenizer)
         self.model = LLM(model=str(folder), **settings)
 
-    def generate(self, prompts: Sequence[list[int]], max_new_tokens: int) -> list[Output]:
+    def generate(
+        self, prompts: Sequence[list[int]], max_new_tokens: int, stop: str
+    ) -> list[Output]:
         """Return one output per prompt; vLLM batches by itself."""
         from vllm import SamplingParams
 
         settings = SamplingParams(
             temperature=0.0,
             max_tokens=max_new_tokens,
-            stop=[BLANK_LINE],
+            stop=[stop],
             stop_token_ids=self.eos,
             logprobs=1,
         )
@@ -174,7 +175,7 @@ class VllmGenerator(TextGenerator):
         results = self.model.generate(requests, settings, use_tqdm=False)
         refuse_outputs(results, lambda i: beginning(self.tokenizer, prompts[i]), self.dtype)
         made = [list(result.outputs[0].token_ids) for result in results]
-        return [finished(ids, self.tokenizer, self.eos) for ids in made]
+        return [finished(ids, self.tokenizer, self.eos, stop) for ids in made]
 
     def close(self) -> None:
         """Stop the engine's process and free the memory."""
