@@ -24,6 +24,12 @@ VERBS = {
     "generate": "generate_text",
     "report": "build_report",
 }
+#: What says something of an experiment: a function of the words, and the line of the help.
+PLANNED = {
+    "job": ("revocab.plan.show.show_job", "print the command line of one job: RULE [NAME=VALUE …]"),
+    "rerun": ("revocab.plan.decide.rerun", "make results of older code again: RUN … | --all"),
+    "accept": ("revocab.plan.decide.accept", "keep results of older code as they are: [RULE …]"),
+}
 COMMANDS = Path(__file__).parent / "commands"
 
 
@@ -46,7 +52,8 @@ def overview() -> str:
     lines += ["", "commands of the workflow's rules, which take flags as well:"]
     rest = [name for name in known if name not in VERBS.values()]
     lines += [f"  {name:<22}{known[name]}" for name in rest]
-    lines += ["", "  job RULE [NAME=VALUE …]  print the command line of one job of an experiment"]
+    lines += ["", "on an experiment, with --configfile FILE as Snakemake has it:"]
+    lines += [f"  {verb:<12}{about}" for verb, (_, about) in PLANNED.items()]
     return "\n".join(lines)
 
 
@@ -67,14 +74,13 @@ def dispatch(verb: str, words: Sequence[str]) -> None:
     from revocab.cli import call
     from revocab.closed import near
 
-    if verb == "job":
-        from revocab.plan.show import show_job
-
-        print(show_job(words))
+    if verb in PLANNED:
+        module, _, function = PLANNED[verb][0].rpartition(".")
+        print(getattr(import_module(module), function)(words))
         return
     name = VERBS.get(verb, verb)
     if name not in command_files():
-        known = [*VERBS, "job", *command_files()]
+        known = [*VERBS, *PLANNED, *command_files()]
         raise RevocabError(f"{verb!r}: no such verb; see revocab --help{near(verb, known)}")
     call(import_module(f"revocab.commands.{name}").COMMAND, words, f"revocab {verb}")
 

@@ -33,6 +33,8 @@ class FolderClaim:
     job: Any = None
     #: Host and number of the process that is still writing: everything there is its own.
     writer: tuple[str, int] | None = None
+    #: What wrote it, as in :func:`revocab.code_identity.code_of`; none: a call from Python.
+    code: Mapping[str, str] | None = None
 
     def write(self, folder: Path) -> None:
         """Write the claim into ``folder``."""
@@ -41,6 +43,8 @@ class FolderClaim:
             content["job"] = self.job
         if self.writer is not None:
             content["writer"] = list(self.writer)
+        if self.code is not None:
+            content["code"] = dict(self.code)
         write_json(folder / CLAIM, {**content, "files": dict(sorted(self.files.items()))})
 
     def owns(self, name: str, size: int | None = None) -> bool:
@@ -89,12 +93,13 @@ def read_claim(folder: Path) -> FolderClaim | None:
         return None
     try:
         content = read_json(path)
-        writer = content.get("writer")
+        writer, code = content.get("writer"), content.get("code")
         return FolderClaim(
             str(content["kind"]),
             {str(name): size for name, size in content["files"].items()},
             content.get("job"),
             (str(writer[0]), int(writer[1])) if writer else None,
+            {str(name): str(one) for name, one in code.items()} if code else None,
         )
     except (RevocabError, OSError, AttributeError, IndexError, KeyError, TypeError, ValueError):
         return None

@@ -1,28 +1,29 @@
-"""Which of our own modules a script stands on, and a hash of what they compute.
+"""Which of our own modules a command stands on, and a hash of what each of them computes.
 
-The hash changes with what the modules and the YAML beside them say, and not with their comments,
-docstrings or layout.
-Modules that only speak or draw are left out, so that another colour trains no model again.
+The hash changes with what a module and the YAML beside it say, and not with comments, docstrings,
+layout, or the Python that reads it. Modules that only speak or draw are left out, so that another
+colour trains no model again.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Collection, Iterator
-from functools import cache
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 PACKAGE = "revocab"
 #: Modules, relative to the package, on which no number depends: command lines, progress, pictures.
 SPEAKING = frozenset(
     {
         "cli.py",
+        "code_identity.py",
         "command.py",
         "flags.py",
+        "imports.py",
         "progress.py",
         "initialise/diagnostics_figure.py",
         "report/style.py",
@@ -37,117 +38,209 @@ LABELS = {
 }
 #: The same of YAML beside a module.
 DRAWN = frozenset({"colours"})
+#: Fields that say nothing which the rest of the tree does not, or that only some Pythons fill.
+SILENT = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-class Running(ast.NodeTransformer):
-    """Leave out what stands under ``if TYPE_CHECKING:``, which never runs."""
+@dataclass(frozen=True)
+class Module:
+    """One file: the dotted names that it imports, and hashes of what it computes."""
 
-    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
-        """Return a condition's statements that can run."""
-        self.generic_visit(node)
-        types_only = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-        return node.orelse if types_only else node
+    imports: frozenset[str]
+    #: Without what only readers see (:data:`LABELS`).
+    meaning: str
+    #: With them: where tables, pictures or a page are the result.
+    shown: str
 
 
-def imported_names(source: str) -> Iterator[str]:
-    """Yield the dotted names of ours that a source text imports when it runs, lazily or not."""
-    for node in ast.walk(Running().visit(ast.parse(source))):
+class Writer:
+    """Writes a syntax tree as text that is the same in every supported Python.
+
+    Fields that are None or empty are left out, as a newer Python's additions (``type_params``) are
+    in older code; docstrings, ``pass`` and what stands under ``if TYPE_CHECKING:`` never run.
+    """
+
+    def __init__(self, *, labels: bool):
+        self.labels = labels
+        self.words: list[str] = []
+        self.imports: set[str] = set()
+        #: Whether a label was met, written or not.
+        self.labelled = False
+
+    def node(self, node: ast.AST) -> None:
+        """Write a node and all below it."""
+        kind = type(node)
+        if kind is ast.JoinedStr:
+            self.format_string(node)
+            return
+        self.note_imports(node)
+        self.words += ("(", kind.__name__)
+        for name in kind._fields:
+            value = getattr(node, name, None)
+            if name in SILENT or (value is None and kind is not ast.Constant):
+                continue
+            if isinstance(value, list):
+                value = [*self.kept(node, name, value)]
+                if not value:
+                    continue
+            self.words.append(name)
+            self.value(value)
+        self.words.append(")")
+
+    def value(self, value: Any) -> None:
+        """Write what a field holds: a node, a list of them, or a constant."""
+        if isinstance(value, ast.AST):
+            self.node(value)
+        elif isinstance(value, list):
+            self.words.append("[")
+            for one in value:
+                self.value(one)
+            self.words.append("]")
+        else:
+            self.words.append(ascii(value))  # repr of a text depends on the Python's Unicode
+
+    def kept(self, node: ast.AST, name: str, members: list[Any]) -> Iterator[Any]:
+        """Yield the members of a list that count."""
+        if name == "body" and isinstance(node, DOCUMENTED) and is_docstring(members[:1]):
+            members = members[1:]
+        labels = LABELS.get(getattr(node.func, "id", ""), ()) if isinstance(node, ast.Call) else ()
+        for one in members:
+            if isinstance(one, ast.If) and getattr(one.test, "id", None) == "TYPE_CHECKING":
+                yield from self.kept(one, "orelse", one.orelse)
+            elif name == "keywords" and one.arg in labels:
+                self.labelled = True
+                if self.labels:
+                    yield one
+            elif not isinstance(one, ast.Pass):
+                yield one
+
+    def format_string(self, node: ast.JoinedStr) -> None:
+        """Write an f-string; Pythons differ in where they cut the text between its values."""
+        self.words += ("(", "JoinedStr")
+        text = ""
+        for one in node.values:
+            if isinstance(one, ast.Constant):
+                text += one.value
+                continue
+            if text:
+                self.words.append(ascii(text))
+            text = ""
+            self.node(one)
+        if text:
+            self.words.append(ascii(text))
+        self.words.append(")")
+
+    def note_imports(self, node: ast.AST) -> None:
+        """Keep the dotted names that a statement imports."""
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
             # ``from revocab.initialise import methods`` may name a module or an attribute.
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            self.imports |= {node.module, *(f"{node.module}.{one.name}" for one in node.names)}
         elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            self.imports |= {one.name for one in node.names}
 
 
-def module_files(name: str, root: Path) -> Iterator[Path]:
-    """Yield the files that importing ``name`` runs: its packages' ``__init__`` and itself."""
-    parts = name.split(".")
-    if parts[0] != PACKAGE:
-        return
-    for depth in range(1, len(parts) + 1):
-        path = root.joinpath(*parts[:depth])
-        if (path / "__init__.py").is_file():
-            yield path / "__init__.py"
-        elif path.with_suffix(".py").is_file():
-            yield path.with_suffix(".py")
+def is_docstring(statements: list[ast.stmt]) -> bool:
+    """Return whether the first statement of a body is a docstring."""
+    value = statements and isinstance(statements[0], ast.Expr) and statements[0].value
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
-@cache
-def direct(path: Path, root: Path) -> tuple[Path, ...]:
-    """Return the files of ours that one file imports."""
-    names = imported_names(path.read_text(encoding="utf-8"))
-    return tuple(sorted({file for name in names for file in module_files(name, root)}))
+def digest(text: str) -> str:
+    """Return a short hash of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def closure(
-    script: Path,
-    root: Path,
-    extra: tuple[str, ...] = (),
-    without: Collection[str] = (),
-) -> list[Path]:
-    """Return ``script`` and every file of ours below it, sorted after the script.
-
-    ``extra`` names folders below the package whose modules are found at run time and not imported
-    by name (the methods), relative to the package. ``without`` names modules that are left out,
-    with what only they import.
-    """
-    left_out = {root / PACKAGE / name for name in without}
-    waiting = [script]
-    for folder in extra:
-        waiting += sorted((root / PACKAGE / folder).glob("*.py"))
-    found: set[Path] = set()
-    while waiting:
-        path = waiting.pop()
-        if path not in found and path not in left_out:
-            found.add(path)
-            waiting += direct(path, root)
-    return [script, *sorted(found - {script})]
+def read_module(source: str) -> Module:
+    """Return what a module's source text says."""
+    tree = ast.parse(source)
+    plain = Writer(labels=False)
+    plain.node(tree)
+    meaning = shown = digest(" ".join(plain.words))
+    if plain.labelled:
+        labelled = Writer(labels=True)
+        labelled.node(tree)
+        shown = digest(" ".join(labelled.words))
+    return Module(frozenset(plain.imports), meaning, shown)
 
 
-def identity(script: Path, root: Path, extra: tuple[str, ...] = (), *, shows: bool = False) -> str:
-    """Return a hash of what a script computes: equal for code that differs in words alone.
+def meaning(path: Path) -> str:
+    """Return a hash of what a module computes: not of its words, nor of what only readers see."""
+    return read_module(path.read_text(encoding="utf-8")).meaning
 
-    ``shows``: tables, pictures or a page are its result, so that the modules which draw, labels
-    and colours count as well.
-    """
-    files = closure(script, root, extra, () if shows else SPEAKING)
-    digest = hashlib.sha256()
-    for path in files:
-        name = path.relative_to(root) if path.is_relative_to(root) else path.name
-        digest.update(f"{name}\0{meaning(path, shows)}\0".encode())
-        for data in data_of(path):
-            digest.update(f"{data.name}\0{content(data, shows)!r}\0".encode())
-    return digest.hexdigest()[:16]
+
+class Modules:
+    """The modules of one copy of the package, each read once. Names are relative to ``folder``."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self._read: dict[str, Module] = {}
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Return every module's file name by its dotted name."""
+        found = {}
+        for path in sorted(self.folder.rglob("*.py")):
+            name = path.relative_to(self.folder)
+            parts = name.parent.parts if name.stem == "__init__" else name.with_suffix("").parts
+            found[".".join((PACKAGE, *parts))] = name.as_posix()
+        return found
+
+    def read(self, name: str) -> Module:
+        """Return what a module says."""
+        if name not in self._read:
+            self._read[name] = read_module((self.folder / name).read_text(encoding="utf-8"))
+        return self._read[name]
+
+    def run_by_importing(self, dotted: str) -> Iterator[str]:
+        """Yield the modules that an import runs: its packages' ``__init__`` and itself."""
+        parts = dotted.split(".")
+        for depth in range(1, len(parts) + 1):
+            name = self.names.get(".".join(parts[:depth]))
+            if name is not None:
+                yield name
+
+    def direct(self, name: str) -> set[str]:
+        """Return the modules that one imports, lazily or not."""
+        return {file for one in self.read(name).imports for file in self.run_by_importing(one)}
+
+    def closure(self, start: Iterable[str], without: Collection[str] = ()) -> set[str]:
+        """Return modules and all below them, but for some and what only they import."""
+        waiting, found = list(start), set()
+        while waiting:
+            name = waiting.pop()
+            if name not in found and name not in without:
+                found.add(name)
+                waiting += self.direct(name)
+        return found
+
+    def below(self, folder: str) -> list[str]:
+        """Return the modules of a folder, which are found at run time and not imported by name."""
+        return [name for name in self.names.values() if name.rpartition("/")[0] == folder]
+
+    def code(self, start: Iterable[str], *, shows: bool = False) -> dict[str, str]:
+        """Return the hashes of all that modules compute from, by file, sorted.
+
+        ``shows``: tables, pictures or a page are the result, so that the modules which draw, labels
+        and colours count as well.
+        """
+        import yaml  # here alone, so that any Python reads modules
+
+        found: dict[str, str] = {}
+        for name in self.closure(start, () if shows else SPEAKING):
+            module = self.read(name)
+            found[name] = module.shown if shows else module.meaning
+            for data in data_of(self.folder / name):
+                value = yaml.safe_load(data.read_text(encoding="utf-8"))
+                if isinstance(value, dict) and not shows:
+                    value = {key: one for key, one in value.items() if key not in DRAWN}
+                found[data.relative_to(self.folder).as_posix()] = digest(ascii(value))
+        return dict(sorted(found.items()))
 
 
 def data_of(path: Path) -> list[Path]:
-    """Return the YAML beside a module that is its data: of its name, or all beside an __init__."""
+    """Return the YAML that is a module's data: of its name; for an __init__, of no other's name."""
     if path.name == "__init__.py":
-        return sorted(path.parent.glob("*.yaml"))
+        beside = sorted(path.parent.glob("*.yaml"))
+        return [one for one in beside if not one.with_suffix(".py").is_file()]
     return [one for one in (path.with_suffix(".yaml"),) if one.is_file()]
-
-
-def content(data: Path, shows: bool) -> Any:
-    """Return what a YAML file says, with what is only drawn if that ``shows``."""
-    found = yaml.safe_load(data.read_text(encoding="utf-8"))
-    if shows or not isinstance(found, dict):
-        return found
-    return {key: value for key, value in found.items() if key not in DRAWN}
-
-
-@cache
-def meaning(path: Path, labels: bool = False) -> str:
-    """Return a module's syntax tree as text, without docstrings, comments and places.
-
-    What only readers see (:data:`LABELS`) is in it only with ``labels``.
-    """
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
-            node.body = node.body[1:] or [ast.Pass()]
-        if isinstance(node, ast.Call) and not labels:
-            shown = LABELS.get(getattr(node.func, "id", ""), ())
-            node.keywords = [one for one in node.keywords if one.arg not in shown]
-    return ast.dump(tree, annotate_fields=False)

@@ -127,8 +127,8 @@ class OutputFolder:
 
         The old folder is there until then, and comes back if the exchange fails. With ``resume``
         what a failed or killed call has written is kept, and yielded to the next one of the same
-        ``job``. ``varying`` names files whose size differs from run to run. ``keeps_job``: with the
-        file that says what the command was asked for.
+        ``job``. ``varying`` names files whose size differs from run to run. ``keeps_job``: with
+        what the command was asked for, and what it computed from.
         """
         self.check()
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -143,7 +143,9 @@ class OutputFolder:
             yield temporary
             if keeps_job:
                 keep_job(temporary)
-            FolderClaim(self.kind, sizes_below(temporary, varying), job).write(temporary)
+            code = running_code() if keeps_job else None
+            sizes = sizes_below(temporary, varying)
+            FolderClaim(self.kind, sizes, job, code=code).write(temporary)
             self._exchange(temporary)
         finally:
             if not resume:
@@ -206,14 +208,18 @@ class ResumableFolder(OutputFolder):
                 found.append(name)
         return found
 
-    def hold(self) -> None:
-        """Claim the folder, beside what an earlier job of the kind has left there."""
+    def hold(self, *, goes_on: bool = False) -> None:
+        """Claim the folder, beside what an earlier job of the kind has left there.
+
+        ``goes_on``: from work that is half done, so that the folder stays the earlier code's.
+        """
         self.check()
         self.path.mkdir(parents=True, exist_ok=True)
         earlier = read_claim(self.path)
-        claim = self._claim()
+        claim = replace(self._claim(), code=running_code())
         if earlier is not None:
             claim = replace(claim, files={**earlier.files, **claim.files})
+            claim = replace(claim, code=earlier.code) if goes_on else claim
         if claim != earlier:
             claim.write(self.path)
         keep_job(self.path)
@@ -245,7 +251,7 @@ class ResumableFolder(OutputFolder):
         earlier = read_claim(self.path)
         if earlier is not None:
             self.remove(*(earlier.files.keys() - {*self.names, JOB_FILE}))
-        self._claim().write(self.path)
+        replace(self._claim(), code=earlier and earlier.code).write(self.path)
 
 
 @contextmanager
@@ -256,6 +262,16 @@ def asked_for(command: str, job: Job) -> Iterator[None]:
         yield
     finally:
         ASKED.reset(token)
+
+
+def running_code() -> dict[str, str] | None:
+    """Return what the command that runs computes from; None in a call from Python."""
+    asked = ASKED.get()
+    if asked is None:
+        return None
+    from revocab.code_identity import code_of
+
+    return code_of(asked["command"])
 
 
 def keep_job(folder: Path) -> None:

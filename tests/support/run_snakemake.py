@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 BIN = Path(sys.executable).parent
+
+
+#: What Snakemake reads of a checkout.
+READ = ("config", "envs", "profiles", "scripts", "src", "workflow")
+
+
+def copy_checkout(repository: Path, folder: Path) -> None:
+    """Copy what Snakemake reads of a checkout."""
+    for name in READ:
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(repository / name, folder / name, ignore=ignored)
+    shutil.copy2(repository / "Snakefile", folder)
 
 
 def snakemake(

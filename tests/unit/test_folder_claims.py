@@ -14,6 +14,8 @@ import pytest
 from output_verbs import tree
 
 from revocab import output
+from revocab.closed import Job
+from revocab.code_identity import code_of
 from revocab.errors import RevocabError
 from revocab.folder_claim import (
     CLAIM,
@@ -295,6 +297,26 @@ def test_half_written_files_of_our_own_are_cleared(tmp_path):
     leave(folder.path / "parts/.1.123.part", "part", 123, "another")
     held(tmp_path / "out", "a", parts={"parts": "part"})
     assert [*tree(folder.path)] == [CLAIM, "parts"]
+
+
+def test_work_that_goes_on_stays_that_of_the_code_which_began_it(tmp_path, monkeypatch):
+    folder = held(tmp_path / "out", "a")
+    assert read_claim(folder.path).code is None  # a call from Python
+    for number, goes_on, began in ((1, False, 1), (2, True, 1), (3, False, 3), (4, True, 3)):
+        monkeypatch.setattr(output, "running_code", lambda: {"a.py": str(number)})  # noqa: B023
+        folder.hold(goes_on=goes_on)
+        folder.finish()
+        assert read_claim(folder.path).code == {"a.py": str(began)}
+
+
+def test_a_folder_says_what_made_it_and_its_parts_need_not(tmp_path):
+    """Of a command; the hashes are those of all files behind it."""
+    with output.asked_for("prepare_corpus", Job()):
+        fill(tmp_path / "out", "a")
+        with OutputFolder(tmp_path / "part", KIND).replaced(keeps_job=False):
+            pass
+    assert read_claim(tmp_path / "out").code == code_of("prepare_corpus")
+    assert read_claim(tmp_path / "part").code is None
 
 
 def test_a_claim_has_one_order(tmp_path):

@@ -1,83 +1,214 @@
-"""Which files a rule depends on: lazy imports count, strangers and types do not, cycles end."""
+"""What a command stands on, and when that counts as changed: by what runs, in any Python."""
 
 from __future__ import annotations
 
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
-from revocab.imports import closure, direct, identity, imported_names, meaning
+from revocab.code_identity import FOUND, SHOWS, changes, code_of, identity, modules
+from revocab.imports import SPEAKING, Modules, Writer, read_module
+
+OTHER_PYTHONS = [
+    version for version in ("3.11", "3.12", "3.13") if not sys.version.startswith(f"{version}.")
+]
+
+
+def package(folder: Path, **files: str) -> Modules:
+    """Return the modules of a package with these files; ``__`` in a name is a folder."""
+    for name, text in files.items():
+        path = folder / f"{name.replace('__', '/')}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        for parent in path.relative_to(folder).parents:
+            (folder / parent / "__init__.py").touch()
+    return Modules(folder)
+
+
+def said(text: str) -> str:
+    return read_module(text).meaning
 
 
 def test_closure_follows_lazy_imports_and_cycles(tmp_path):
-    package = tmp_path / "src/revocab/part"
-    package.mkdir(parents=True)
-    for name, text in {
-        "src/revocab/__init__.py": "",
-        "src/revocab/part/__init__.py": "",
-        "src/revocab/part/a.py": "def f():\n    from revocab.part.b import g\n",
-        "src/revocab/part/b.py": "import json\nfrom revocab.part import a\n"
+    found = package(
+        tmp_path,
+        start="import os\nfrom revocab.part.a import f\n",
+        part__a="def f():\n    from revocab.part.b import g\n",
+        part__b="import json\nfrom revocab.part import a\n"
         "if TYPE_CHECKING:\n    from revocab.part.unused import T\n",
-        "src/revocab/part/unused.py": "",
-        "src/revocab/found/one.py": "",
-        "script.py": "import os\nfrom revocab.part.a import f\n",
-    }.items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    names = [
-        path.name
-        for path in closure(tmp_path / "script.py", tmp_path / "src", ("found",))
-        if path.name != "__init__.py"
-    ]
-    assert names == ["script.py", "one.py", "a.py", "b.py"]
+        part__unused="",
+        found__one="",
+    )
+    assert found.below("found") == ["found/__init__.py", "found/one.py"]
+    assert found.closure(["start.py", *found.below("found")]) == {
+        "__init__.py", "start.py", "part/__init__.py", "part/a.py", "part/b.py",
+        "found/__init__.py", "found/one.py",
+    }  # fmt: skip
+    assert "part/b.py" not in found.closure(["start.py"], without={"part/a.py"})
 
 
-def missing(path, root):
-    """Return the names that ``path`` imports from modules of ours that are not there."""
-
-    def is_there(parts):
-        folder = root.joinpath(*parts)
-        return folder.is_dir() or folder.with_suffix(".py").is_file()
-
-    names = [name.split(".") for name in imported_names(path.read_text(encoding="utf-8"))]
-    ours = [parts for parts in names if parts[0] == "revocab"]
-    return [parts for parts in ours if not is_there(parts) and not is_there(parts[:-1])]
-
-
-def test_every_import_of_ours_names_a_module_that_exists(repository, tmp_path):
-    """Else a rule would silently not depend on the code: ``closure`` follows what it finds."""
-    root = repository / "src"
-    files = {file for one in (repository / "scripts").glob("*.py") for file in closure(one, root)}
-    assert len(files) > 100
-    assert {path: missing(path, root) for path in files if missing(path, root)} == {}
-    wrong = tmp_path / "wrong.py"
-    wrong.write_text("def f():\n    from revocab.nowhere import g\n")
-    assert missing(wrong, root) == [["revocab", "nowhere", "g"]]
+def test_the_yaml_of_a_module_is_its_code(tmp_path):
+    found = package(tmp_path, start="from revocab import a, b\n", a="", b__c="")
+    (tmp_path / "a.yaml").write_text("key: 1  # said\n")
+    (tmp_path / "b" / "words.yaml").write_text("key: [1]")
+    (tmp_path / "b" / "c.yaml").write_text("key: 1")  # of c.py, which is not imported
+    before = found.code(["start.py"])
+    assert [name for name in before if name.endswith(".yaml")] == ["a.yaml", "b/words.yaml"]
+    (tmp_path / "a.yaml").write_text("# said otherwise\nkey: 1")
+    assert found.code(["start.py"]) == before
+    (tmp_path / "a.yaml").write_text("key: 2")
+    assert changes(before, found.code(["start.py"])) == ["a.yaml"]
 
 
-def test_imports_of_the_evaluation_go_one_way(repository):
-    """No module stands on itself, lazy imports included."""
-    root = repository / "src"
-    modules = {*(root / "revocab" / "evaluation").rglob("*.py")}
-    while free := {path for path in modules if not (modules - {path}) & {*direct(path, root)}}:
-        modules -= free
-    assert not {path.name for path in modules}
+PLAIN = '''
+"""Module."""
+import os
+if TYPE_CHECKING:
+    from revocab.x import T
+class A:
+    """Class."""
+    def f(self, x=(1, "a")):
+        """Function."""
+        return f"{x}a"
+async def g():
+    pass
+'''
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"""Module."""', "# a comment"),
+        ('        """Function."""\n', ""),
+        ('"""Class."""', '"""Another\nclass."""'),
+        ('(1, "a")', "(\n    1,\n    'a',\n)"),
+        ("from revocab.x import T", "from revocab.y import T"),
+        ("async def g():\n    pass", 'async def g():\n    """Asynchronous."""'),
+        ('f"{x}a"', "f'{x}' 'a'"),
+    ],
+)
+def test_words_and_layout_mean_nothing(old, new):
+    assert old in PLAIN
+    assert said(PLAIN.replace(old, new)) == said(PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('(1, "a")', '(1.0, "a")'),
+        ('(1, "a")', '(True, "a")'),
+        ('(1, "a")', '("1", "a")'),
+        ('(1, "a")', '(1, b"a")'),
+        ('(1, "a")', '(None, "a")'),
+        ('(1, "a")', '[1, "a"]'),
+        ('f"{x}a"', 'f"a{x}"'),
+        ('f"{x}a"', 'f"{x!r}a"'),
+        ('f"{x}a"', '"{x}a"'),
+        ("return ", "yield "),
+        ("async def", "def"),
+        ("self, x=", "self, *, x="),
+        ("import os", "import io"),
+        ("if TYPE_CHECKING:", "if not TYPE_CHECKING:"),
+        ("return f", "if x:\n            return f"),
+    ],
+)
+def test_what_runs_means_something(old, new):
+    assert old in PLAIN
+    assert said(PLAIN.replace(old, new)) != said(PLAIN)
+
+
+def test_what_only_newer_pythons_fill_means_nothing_while_it_is_empty():
+    """3.12 gave functions and classes a list of type parameters; hand-made here."""
+
+    class Later(ast.FunctionDef):
+        _fields = (*ast.FunctionDef._fields, "type_params", "of_a_python_to_come")
+
+    Later.__name__ = "FunctionDef"
+
+    def written(node):
+        writer = Writer(labels=False)
+        writer.node(node)
+        return writer.words
+
+    plain = ast.parse("def f(a, *, b=None): return a").body[0]
+    fields = {name: getattr(plain, name) for name in plain._fields if hasattr(plain, name)}
+    later = Later(**{**fields, "type_params": [], "of_a_python_to_come": None})
+    assert written(later) == written(plain)
+    later.type_params = [ast.Name("T")]
+    assert written(later) != written(plain)
+
+
+ODD = r'''
+a = f"a{x}b"; b = f"{x!r:>{y}}"; c = f"{{}}{x}"; d = f"{x=}"; e = f"pre{x=:>4}post" "tail" f"{y}"
+f = f""; g = f"a" "b"; h = rf"\d{x}\w"; i = u"x"; j = "\x85\u200b😀é"; k = b"\xff"
+l = 1e400, 1j, ...
+m = f"""
+{x
+} {y:}"""
+def n(a, /, b=1, *, c, d=None, **k):
+    return
+try: pass
+except* ValueError as error: pass
+match x:
+    case None: pass
+    case {"a": 1, **rest} | [A(x=-1), *_]: pass
+del x[1:2, ...]
+'''
+
+
+def other_python(version: str) -> str | None:
+    """Return another Python of this machine, if there is one that starts."""
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    candidates = [*map(str, root.glob(f"{version}.*/bin/python")), shutil.which(f"python{version}")]
+    for one in filter(None, candidates):
+        done = subprocess.run([one, "-c", "import ast"], capture_output=True, check=False)
+        if done.returncode == 0:
+            return one
+    return None
+
+
+EVERY = """
+import pathlib, sys
+from revocab.imports import read_module
+for path in map(pathlib.Path, sys.stdin.read().split()):
+    module = read_module(path.read_text("utf-8"))
+    print(module.meaning, module.shown, *sorted(module.imports))
+"""
+
+
+@pytest.mark.parametrize("version", OTHER_PYTHONS)
+def test_another_python_reads_the_same(repository, tmp_path, version):
+    python = other_python(version)
+    if python is None:
+        pytest.skip(f"no other Python {version} here")
+    (tmp_path / "odd.py").write_text(ODD, "utf-8")
+    files = [*sorted((repository / "src").rglob("*.py")), tmp_path / "odd.py"]
+    environment = {**os.environ, "PYTHONPATH": str(repository / "src"), "PYTHONUTF8": "1"}
+    done = subprocess.run(
+        [python, "-W", "ignore", "-c", EVERY], input="\n".join(map(str, files)), text=True,
+        env=environment, capture_output=True, check=True,
+    )  # fmt: skip
+    found = [read_module(file.read_text("utf-8")) for file in files]
+    mine = [" ".join((one.meaning, one.shown, *sorted(one.imports))) for one in found]
+    assert done.stdout.splitlines() == mine
 
 
 def test_labels_and_colours_are_no_code_but_of_what_shows_them(tmp_path):
     """Else another colour would initialise and train every model again."""
-    script = tmp_path / "script.py"
-    script.write_text("import os\n")
     found = []
-    for number, changes in enumerate(({}, {"colour": "#000000", "label": "B"}, {"seed": 1})):
-        given = {"name": "a", "label": "A", "colour": "#ffffff", **changes}
+    for number, changed in enumerate(({}, {"colour": "#000000", "label": "B"}, {"seed": 1})):
+        given = {"name": "a", "label": "A", "colour": "#ffffff", **changed}
         keywords = ", ".join(f"{key}={value!r}" for key, value in given.items())
-        root = tmp_path / str(number)  # what a file means is remembered by its path
-        (root / "revocab/methods").mkdir(parents=True)
-        (root / "revocab/methods/a.py").write_text(f"METHOD = Method({keywords})\n")
-        found.append([identity(script, root, ("methods",), shows=one) for one in (False, True)])
+        one = package(tmp_path / str(number), methods__a=f"METHOD = Method({keywords})\n")
+        found.append([one.code(["methods/a.py"], shows=shows) for shows in (False, True)])
     plain, coloured, seeded = found
     assert plain[0] == coloured[0] != seeded[0]
-    assert len({plain[1], coloured[1], seeded[1]}) == 3
+    assert len({identity(one[1]) for one in found}) == 3
 
 
 @pytest.mark.parametrize(
@@ -87,26 +218,69 @@ def test_labels_and_colours_are_no_code_but_of_what_shows_them(tmp_path):
         ("GenerationKind(place=1, shots=2)", "GenerationKind(place=2, caption='x', shots=2)", "0"),
     ],
 )
-def test_what_readers_see_of_metrics_and_kinds_is_no_code(tmp_path, before, shown, computed):
-    found = []
-    for number, text in enumerate((before, shown, computed)):
-        path = tmp_path / f"{number}.py"
-        path.write_text(text)
-        found.append((meaning(path), meaning(path, True)))
-    assert found[0][0] == found[1][0] != found[2][0]
-    assert len({labelled for _, labelled in found}) == 3
+def test_what_readers_see_of_metrics_and_kinds_is_no_code(before, shown, computed):
+    found = [read_module(text) for text in (before, shown, computed)]
+    assert found[0].meaning == found[1].meaning != found[2].meaning
+    assert len({one.shown for one in found}) == 3
 
 
 def test_a_colour_of_a_language_is_no_code_and_a_word_is(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text("from revocab.languages import languages\n")
-    found = []
-    for number, text in enumerate(("colours: [red]", "colours: [blue]", "words: {a: b}")):
-        root = tmp_path / str(number)
-        (root / "revocab/languages").mkdir(parents=True)
-        (root / "revocab/languages/__init__.py").touch()
-        (root / "revocab/languages/it.yaml").write_text(f"name: Italian\n{text}\n")
-        found.append([identity(script, root, shows=one) for one in (False, True)])
+    package_ = package(tmp_path, start="from revocab import languages\n", languages__a="")
+    file, found = tmp_path / "languages/it.yaml", []
+    for text in ("colours: [red]", "colours: [blue]", "words: {a: b}"):
+        file.write_text(f"name: Italian\n{text}\n")
+        found.append([package_.code(["start.py"], shows=shows) for shows in (False, True)])
     red, blue, worded = found
     assert red[0] == blue[0] != worded[0]
-    assert len({red[1], blue[1], worded[1]}) == 3
+    assert len({identity(shown) for _, shown in found}) == 3
+
+
+# --- the package itself ---------------------------------------------------------------------------
+
+
+def test_the_commands_stand_on_what_they_use():
+    trained = code_of("train_model")
+    assert {"training/trainer.py", "training/loss.py", "models/load.py"} <= trained.keys()
+    assert not {*trained} & {*SPEAKING}
+    assert "report/style.py" in code_of("make_figures")
+    for command, folders in FOUND.items():
+        for folder in folders:
+            assert len(modules().below(folder)) > 1, folder
+            assert {*modules().below(folder)} <= code_of(command).keys()
+
+
+def test_every_name_of_a_module_or_command_is_one(repository):
+    """Else a rule would silently not depend on the code."""
+    assert {*SPEAKING} <= {*modules().names.values()}
+    commands = {path.stem for path in (repository / "src/revocab/commands").glob("*.py")}
+    assert {*FOUND, *SHOWS} <= commands
+
+
+def test_every_import_of_ours_names_a_module_that_exists():
+    """Else a rule would silently not depend on the code: ``closure`` follows what it finds."""
+    known = modules().names
+    assert len(known) > 100
+
+    def missing(imports):
+        ours = [name for name in imports if name.split(".")[0] == "revocab"]
+        return {one for one in ours if one not in known and one.rpartition(".")[0] not in known}
+
+    wrong = {name: missing(modules().read(name).imports) for name in known.values()}
+    assert {name: found for name, found in wrong.items() if found} == {}
+    assert missing(read_module("def f():\n    from revocab.nowhere import g\n").imports)
+
+
+def test_no_import_is_relative():
+    """Those are not followed."""
+    for name in modules().names.values():
+        tree = ast.parse((modules().folder / name).read_text("utf-8"))
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        assert not any(node.level for node in imports), name
+
+
+def test_imports_of_the_evaluation_go_one_way():
+    """No module stands on itself, lazy imports included."""
+    left = {name for name in modules().names.values() if name.startswith("evaluation/")}
+    while free := {name for name in left if not (left - {name}) & modules().direct(name)}:
+        left -= free
+    assert not left

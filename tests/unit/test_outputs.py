@@ -354,5 +354,6 @@ def test_a_single_file_is_never_an_input(
 def test_a_claim_says_little(world):
     """No time in it and no path of this machine."""
     content = read_json(world / "made" / "init_embeddings" / CLAIM)
-    assert set(content) == {"kind", "files"}
+    assert set(content) == {"kind", "files", "code"}
+    assert "initialise/adapted_model.py" in content["code"]
     assert "model.safetensors" in content["files"]

@@ -14,6 +14,7 @@ import yaml
 
 from revocab.closed import Job
 from revocab.command import Command, read
+from revocab.config import read as read_experiment
 from revocab.config import validate
 from revocab.config.reads import READ
 from revocab.errors import RevocabError
@@ -42,21 +43,9 @@ SHIPPED = [
 ]  # fmt: skip
 
 
-def merged(values: dict, over: dict) -> dict:
-    """Return values with others laid over them, as Snakemake merges its files."""
-    values = dict(values)
-    for key, value in over.items():
-        deeper = isinstance(value, dict) and isinstance(values.get(key), dict)
-        values[key] = merged(values[key], value) if deeper else value
-    return values
-
-
 def plan_of(*files: str, **values: str) -> Plan:
     """Return the plan of an experiment file with overlays."""
-    whole: dict = {}
-    for file in files:
-        whole = merged(whole, yaml.safe_load((REPOSITORY / file).read_text()))
-    return Plan(validate({**whole, **values}))
+    return Plan(read_experiment(*(REPOSITORY / file for file in files), **values))
 
 
 def wildcards(plan: Plan) -> Iterator[tuple[str, dict[str, str]]]:

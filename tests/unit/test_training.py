@@ -10,7 +10,8 @@ from torch.nn import functional
 from revocab import io
 from revocab.closed import checked
 from revocab.errors import RevocabError
-from revocab.training import checkpoints, resume_state
+from revocab.folder_claim import FolderClaim
+from revocab.training import checkpoints, resume_state, train
 from revocab.training.loss import linear_cross_entropy, next_token_loss
 from revocab.training.loss_tables import HELDOUT, LOSSES, LossTables
 from revocab.training.packed_rows import check_fit, open_packed
@@ -258,3 +259,13 @@ def test_export_keeps_dtype_tying_and_companions(tmp_path, tied, dtype):
 def test_a_folder_without_safetensors(tmp_path):
     with pytest.raises(RevocabError, match=r"no \*\.safetensors"):
         checkpoints.stored_dtype(tmp_path)
+
+
+def test_going_on_with_other_code_is_told(tmp_path, monkeypatch, capsys):
+    now = {"training/loss.py": "1", "training/trainer.py": "2"}
+    monkeypatch.setattr(train, "running_code", lambda: now)
+    for began in (None, now, {**now, "training/loss.py": "0"}):
+        FolderClaim("training run", code=began).write(tmp_path)
+        train._tell_of_other_code(tmp_path)
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1 and said[0].endswith("(changed since: training/loss.py)")

@@ -21,6 +21,7 @@ from snakemake.settings.types import (
     ExecutionSettings,
     OutputSettings,
     Quietness,
+    RerunTrigger,
     ResourceSettings,
 )
 
@@ -91,29 +92,35 @@ class Plan:
         return seen
 
 
-class Finished:
-    """An experiment in ``folder`` whose jobs are all done, as far as Snakemake can tell."""
+class Checkout:
+    """An experiment in ``folder``, planned by the workflow of ``repository``."""
 
     def __init__(self, repository: Path, folder: Path, values: dict[str, Any]):
         self.repository, self.folder, self.values = repository, folder, values
         self.parsed = Parsed()
-        (folder / "config").symlink_to(repository / "config")
-        # Code is an input too: empty files that import nothing keep plans small.
-        scripts = [f"scripts/{path.name}" for path in (repository / "scripts").glob("*.py")]
-        for name in (*scripts, "src/revocab/report/templates/report.html.j2"):
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).touch()
-        self._with_dag(values, {}, self._finish)
 
-    def plan(self, changes: dict[str, Any] | None = None, **resources: Any) -> Plan:
+    def plan(
+        self,
+        changes: dict[str, Any] | None = None,
+        *,
+        triggers: Iterable[RerunTrigger] = RerunTrigger.all(),
+        **resources: Any,
+    ) -> Plan:
         """Return what is planned after ``changes`` (see :func:`changed`) of the experiment.
 
-        ``resources`` are settings of the machine, as profiles give them.
+        ``triggers`` and ``resources`` are settings of the machine, as profiles give them.
         """
         values = changed(self.values, changes or {})
-        return self._with_dag(values, resources, lambda workflow: Plan(workflow.dag))
+        settings = DAGSettings(rerun_triggers=frozenset(triggers))
+        return self._with_dag(values, resources, lambda workflow: Plan(workflow.dag), settings)
 
-    def _with_dag(self, values: dict, resources: dict, use: Callable[[Any], Any]) -> Any:
+    def _with_dag(
+        self,
+        values: dict,
+        resources: dict,
+        use: Callable[[Any], Any],
+        settings: DAGSettings | None = None,
+    ) -> Any:
         here, parse = Path.cwd(), snakemake.workflow.parse
         snakemake.workflow.parse = self.parsed
         output = OutputSettings(quiet={Quietness.ALL}, dryrun=True)
@@ -121,11 +128,11 @@ class Finished:
             with snakemake.api.SnakemakeApi(output) as api:
                 workflow_api = api.workflow(
                     resource_settings=ResourceSettings(**{"cores": 2, **resources}),
-                    config_settings=ConfigSettings(config=copy.deepcopy(values)),
+                    config_settings=ConfigSettings(config=copy.deepcopy(values), config_args=[]),
                     snakefile=self.repository / "Snakefile",
                     workdir=self.folder,
                 )
-                workflow_api.dag(DAGSettings())
+                workflow_api.dag(settings or DAGSettings())
                 workflow = workflow_api._workflow
                 workflow.execution_settings = ExecutionSettings(lock=False)
                 workflow._prepare_dag(forceall=False, ignore_incomplete=True, lock_warn_only=True)
@@ -134,6 +141,18 @@ class Finished:
         finally:
             snakemake.workflow.parse = parse
             os.chdir(here)
+
+
+class Finished(Checkout):
+    """An experiment in ``folder`` whose jobs are all done, as far as Snakemake can tell."""
+
+    def __init__(self, repository: Path, folder: Path, values: dict[str, Any]):
+        super().__init__(repository, folder, values)
+        (folder / "config").symlink_to(repository / "config")
+        template = folder / "src/revocab/report/templates/report.html.j2"
+        template.parent.mkdir(parents=True)
+        template.touch()
+        self._with_dag(values, {}, self._finish)
 
     @staticmethod
     def _finish(workflow: Any) -> None:

@@ -133,6 +133,15 @@ def test_the_rules_that_a_change_plans(finished, changes, rules):
     assert finished.plan(changes).rules() - {"write_settings"} == rules
 
 
+def test_a_learning_rate_trains_the_runs_that_use_it(finished):
+    """The recipe of one group of runs; neither other groups nor what the runs start from."""
+    plan = finished.plan({"recipes.adapt.learning_rate": 0.1})
+    models = {job for job in plan.jobs if job.startswith(("adapt_", "pretrain_", "init_", "pack_"))}
+    mine = {job for job in models if job.startswith("adapt_model:main-")}
+    assert plan.needed & models == mine
+    assert mine and any(job.startswith("adapt_model:second-") for job in models - mine)
+
+
 def test_another_id_is_another_experiment(finished):
     plan = finished.plan({"experiment": "another"})
     assert plan.needed == set(plan.jobs)

@@ -67,6 +67,6 @@ def test_a_call_without_an_experiment_plans_the_demo(repository):
     assert {rule: jobs[rule] for rule in SHIPPED["demo",]} == SHIPPED["demo",]
 
 
-def test_slurm_profile_plans(repository):
-    jobs = dry_run(repository, "--configfile", "config/paper.yaml", "--profile", "profiles/slurm")
-    assert jobs["adapt_model"] == 12
+@pytest.mark.parametrize(("profile", "names"), [("slurm", ("paper",)), ("one-gpu", ("one-gpu",))])
+def test_a_profile_plans(repository, profile, names):
+    plan(repository, names, "--cores", "8", "--profile", f"profiles/{profile}")

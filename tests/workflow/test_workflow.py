@@ -11,7 +11,7 @@ import sys
 
 import pytest
 import yaml
-from run_snakemake import BIN, dry_run, snakemake
+from run_snakemake import BIN, copy_checkout, dry_run, snakemake, succeed
 
 
 def test_fasttext_vectors_are_trained_once_for_a_target(repository, tmp_path):
@@ -84,20 +84,12 @@ def test_missing_data_root_is_one_clear_line(repository):
 
 def test_what_a_module_does_reruns_its_stage_and_its_words_do_not(repository, tmp_path):
     """What the modules behind a rule do is a param of it (proved on the cheapest rule)."""
-    for name in ("config", "envs", "scripts", "src", "workflow", "profiles"):
-        source = repository / name
-        for file in source.rglob("*"):
-            if file.is_file() and "__pycache__" not in file.parts:
-                copy = tmp_path / file.relative_to(repository)
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                copy.write_bytes(file.read_bytes())
-    (tmp_path / "Snakefile").write_bytes((repository / "Snakefile").read_bytes())
+    copy_checkout(repository, tmp_path)
     target = "results/demo/parameters.csv"
 
     def run(*arguments):
-        done = snakemake(tmp_path, "--cores", "1", *arguments, target)
-        assert done.returncode == 0, done.stderr
-        return done.stdout + done.stderr
+        given = ("--cores", "1", *arguments, target)
+        return succeed(tmp_path, *given, PYTHONPATH=str(tmp_path / "src"))
 
     def tree():
         found = (file.relative_to(tmp_path) for file in tmp_path.rglob("*"))
@@ -107,7 +99,7 @@ def test_what_a_module_does_reruns_its_stage_and_its_words_do_not(repository, tm
     run("--dry-run")
     assert tree() == before
     run()
-    module = next((tmp_path / "src/revocab/models").glob("parameters.py"))
+    module = tmp_path / "src/revocab/models/parameters.py"
     os.utime(module)
     assert "Nothing to be done" in run("--dry-run")
     text = module.read_text()

@@ -47,7 +47,7 @@ rule measure_scale:
     conda:
         "../../envs/core.yaml"
     params:
-        code=code("measure_scale", "initialise/methods"),
+        code=code("measure_scale"),
         python=not_recorded(PYTHON),
         job=job("measure_scale"),
     shell:
@@ -64,7 +64,7 @@ rule compare_runs:
     conda:
         "../../envs/core.yaml"
     params:
-        code=code("compare_runs", GENERATION_KINDS),
+        code=code("compare_runs"),
         python=not_recorded(PYTHON),
         job=job("compare_runs"),
     shell:
@@ -83,7 +83,7 @@ rule measure_efficiency:
         engine_environment("generation")
     threads: workflow.cores or 1
     params:
-        code=code("measure_efficiency", "evaluation/engines"),
+        code=code("measure_efficiency"),
         python=not_recorded(GENERATION_PYTHON),
         job=job("measure_efficiency"),
         machine=machine("device", "dtype"),

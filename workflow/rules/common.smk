@@ -3,20 +3,24 @@ import json
 import os
 import re
 import sys
+from functools import cache
 from pathlib import Path
 
-from snakemake.settings.types import DeploymentMethod
+from snakemake.settings.types import DeploymentMethod, RerunTrigger
 
 from revocab.config import validate
 from revocab.errors import RevocabError
 from revocab.evaluation.engine import environment_of, interpreter
-from revocab.imports import identity
 from revocab.plan import Plan
+from revocab.plan.decisions import Decisions
+from revocab.plan.kept import Kept
+from revocab.plan.show import flags_of
 
 try:
     PLAN = Plan(
         validate(config, Path(workflow.basedir, "config", "tasks"), files=workflow.configfiles)
     )
+    DECISIONS = Decisions.read(PLAN)
 except RevocabError as error:
     print(error.render(), file=sys.stderr)
     sys.exit(1)
@@ -84,13 +88,28 @@ wildcard_constraints:
     length=r"\d+",
 
 
-#: Modules that are found at run time, by their folder.
-GENERATION_KINDS = "evaluation/generation_kinds"
+@cache
+def kept():
+    """Return what decides on code, and say, once, what is kept though its code has changed.
+
+    Snakemake knows its triggers only when it asks for the first param.
+    """
+    found = Kept(PLAN, RerunTrigger.CODE not in workflow.rerun_triggers, DECISIONS)
+    told = found.report(flags_of(workflow.configfiles, workflow.config_settings.config_args or ()))
+    if told and workflow.is_main_process:
+        print(told, file=sys.stderr)
+    return found
 
 
-def code(script, *found_at_run_time, shows=False):
-    """Return the param that changes with what a script and its modules compute, not with words."""
-    return identity(Path(f"scripts/{script}.py"), Path("src"), found_at_run_time, shows=shows)
+def code(rule):
+    """Return the param that changes where a rule's code asks for its outputs to be made again."""
+
+    def compared(wildcards):
+        outputs = [one.apply_wildcards(wildcards) for one in workflow.get_rule(rule).output[:1]]
+        recorded = [workflow.persistence.params(one) for one in outputs]
+        return kept().param(rule, Path(outputs[0]), recorded[0]) if outputs else None
+
+    return compared
 
 
 def needs(rule):

@@ -31,7 +31,7 @@ rule score_multiple_choice:
     conda:
         engine_environment("multiple_choice")
     params:
-        code=code("score_multiple_choice", "evaluation/engines"),
+        code=code("score_multiple_choice"),
         python=not_recorded(CHOICES_PYTHON),
         job=job("score_multiple_choice"),
         machine=machine("device", "dtype", "batch_size"),

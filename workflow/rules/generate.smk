@@ -14,7 +14,7 @@ rule build_prompts:
     conda:
         "../../envs/core.yaml"
     params:
-        code=code("build_prompts", GENERATION_KINDS),
+        code=code("build_prompts"),
         python=not_recorded(PYTHON),
         job=job("build_prompts"),
     shell:
@@ -32,7 +32,7 @@ rule generate_text:
     conda:
         engine_environment("generation")
     params:
-        code=code("generate_text", GENERATION_KINDS, "evaluation/engines"),
+        code=code("generate_text"),
         python=not_recorded(GENERATION_PYTHON),
         job=job("generate_text"),
         # Which reason stands in COMET's empty rows; the text and its other scores are the same.
@@ -54,7 +54,7 @@ rule score_comet:
     conda:
         "../../envs/comet.yaml"
     params:
-        code=code("score_comet", GENERATION_KINDS),
+        code=code("score_comet"),
         python=not_recorded(COMET_PYTHON),
         job=job("score_comet"),
         machine=machine("batch_size"),

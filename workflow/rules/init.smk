@@ -87,7 +87,7 @@ rule init_embeddings:
     conda:
         "../../envs/core.yaml"
     params:
-        code=code("init_embeddings", "initialise/methods"),
+        code=code("init_embeddings"),
         python=not_recorded(PYTHON),
         job=job("init_embeddings"),
     shell:

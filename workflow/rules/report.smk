@@ -2,15 +2,6 @@
 from revocab.config.reads import READ
 from revocab.plan import report as page
 
-# What the page shows is found at run time.
-SHOWN = (
-    "report/tables",
-    "report/figures",
-    "report/claims",
-    "initialise/methods",
-    GENERATION_KINDS,
-)
-
 
 localrules:
     write_experiment,
@@ -27,7 +18,7 @@ rule write_experiment:
     conda:
         "../../envs/core.yaml"
     params:
-        code=code("write_experiment", "initialise/methods"),
+        code=code("write_experiment"),
         python=not_recorded(PYTHON),
         job=job("write_experiment"),
     shell:
@@ -44,6 +35,7 @@ use rule write_experiment as write_settings with:
     wildcard_constraints:
         part=one_of(READ),
     params:
+        code=code("write_settings"),
         python=not_recorded(PYTHON),
         job=job("write_settings"),
 
@@ -76,9 +68,7 @@ rule make_tables:
     conda:
         "../../envs/core.yaml"
     params:
-        code=code(
-            "make_tables", "report/tables", "initialise/methods", GENERATION_KINDS, shows=True
-        ),
+        code=code("make_tables"),
         python=not_recorded(PYTHON),
         job=job("make_tables"),
     shell:
@@ -95,7 +85,7 @@ rule make_figures:
     conda:
         "../../envs/core.yaml"
     params:
-        code=code("make_figures", "report/figures", "initialise/methods", shows=True),
+        code=code("make_figures"),
         python=not_recorded(PYTHON),
         job=job("make_figures"),
     shell:
@@ -112,7 +102,7 @@ rule check_artefacts:
     conda:
         "../../envs/core.yaml"
     params:
-        code=code("check_artefacts", "report/tables", GENERATION_KINDS),
+        code=code("check_artefacts"),
         python=not_recorded(PYTHON),
         job=job("check_artefacts"),
     shell:
@@ -130,7 +120,7 @@ rule build_report:
     conda:
         "../../envs/core.yaml"
     params:
-        code=code("build_report", *SHOWN, shows=True),
+        code=code("build_report"),
         python=not_recorded(PYTHON),
         job=job("build_report"),
     shell:

@@ -11,7 +11,7 @@ rule build_tokenizer:
     conda:
         "../../envs/core.yaml"
     params:
-        code=code("build_tokenizer", "tokenizer_building/constructions"),
+        code=code("build_tokenizer"),
         python=not_recorded(PYTHON),
         job=job("build_tokenizer"),
     shell:

@@ -50,7 +50,7 @@ rule adapt_model:
     conda:
         "../../envs/core.yaml"
     params:
-        code=code("train_model"),
+        code=code("adapt_model"),
         python=not_recorded(PYTHON),
         job=job("adapt_model"),
         launcher=launcher,
@@ -71,7 +71,7 @@ use rule adapt_model as pretrain_stand_in with:
         model=one_of(PLAN.stand_ins),
     priority: 100
     params:
-        code=code("train_model"),
+        code=code("pretrain_stand_in"),
         python=not_recorded(PYTHON),
         job=job("pretrain_stand_in"),
         launcher=launcher,

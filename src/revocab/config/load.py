@@ -92,8 +92,19 @@ def salvageable_problems(
         return []
 
 
-def read(path: str | Path, **overrides: Any) -> Experiment:
-    """Read and validate an experiment file; ``overrides`` replace top-level keys."""
+def read(*paths: str | Path, **overrides: Any) -> Experiment:
+    """Read and validate an experiment; ``overrides`` replace top-level keys.
+
+    Of several files, each is laid over those before it, key by key, as Snakemake does.
+    """
+    values: dict[str, Any] = {}
+    for path in paths:
+        values = overlaid(values, read_values(path))
+    return validate({**values, **overrides}, files=paths)
+
+
+def read_values(path: str | Path) -> dict[str, Any]:
+    """Return the keys of an experiment file or overlay."""
     try:
         values, _ = yaml_file.read(Path(path))
     except FileNotFoundError:
@@ -102,4 +113,13 @@ def read(path: str | Path, **overrides: Any) -> Experiment:
         raise RevocabError(f"{path}: not valid YAML ({error})") from None
     if not isinstance(values, dict):
         raise RevocabError(f"{path}: expected a mapping of keys, received {type(values).__name__}")
-    return validate({**values, **overrides}, files=[path])
+    return values
+
+
+def overlaid(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """Return ``base`` with the keys of ``over``; mappings that both have are laid over, too."""
+    found = dict(base)
+    for key, value in over.items():
+        both = isinstance(value, dict) and isinstance(base.get(key), dict)
+        found[key] = overlaid(base[key], value) if both else value
+    return found

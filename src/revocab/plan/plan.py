@@ -27,6 +27,7 @@ class Plan:
         self.experiment = experiment
         self.tasks_folder = tasks_folder
         self.paths = Paths(experiment.experiment)
+        self._jobs: dict[str, Step] = {}
 
     @cached_property
     def runs(self) -> dict[str, Run]:
@@ -49,8 +50,11 @@ class Plan:
         return self._job(job).texts()[name]
 
     def _job(self, name: str) -> Step:
-        rule, *ids = name.split("--")
-        return replace(steps()[rule](self, *ids), prefix=self.paths.argument(name))
+        if name not in self._jobs:
+            rule, *ids = name.split("--")
+            step = steps()[rule](self, *ids)
+            self._jobs[name] = replace(step, prefix=self.paths.argument(name))
+        return self._jobs[name]
 
     # --- things that many jobs read -------------------------------------------------------------
 

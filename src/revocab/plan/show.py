@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Mapping, Sequence
+from argparse import Namespace
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from revocab.config import read
@@ -23,10 +25,9 @@ def show_job(words: Sequence[str]) -> str:
     parser = Parser(prog="revocab job", description=__doc__)
     parser.add_argument("rule", help=f"one of {', '.join(sorted(steps()))}")
     parser.add_argument("wildcards", nargs="*", metavar="NAME=VALUE", help="such as run=demo-sava")
-    parser.add_argument("--configfile", type=Path, default=Path("config/demo.yaml"))
-    parser.add_argument("--config", nargs="+", default=[], metavar="KEY=VALUE")
+    add_experiment(parser)
     given = parser.parse_args(words)
-    plan = Plan(read(given.configfile, **pairs(given.config)))
+    plan = planned(given)
     wildcards = pairs(given.wildcards)
     try:
         check_ids(plan, given.rule, wildcards)
@@ -35,8 +36,9 @@ def show_job(words: Sequence[str]) -> str:
         # A missing section is None, a missing id a KeyError, a missing wildcard a TypeError.
         shown = " ".join(f"{name}={value}" for name, value in wildcards.items()) or "nothing"
         raise RevocabError(
-            f"rule {given.rule!r} with {shown}: no such job in {given.configfile} ({error}); give"
-            " the ids of the experiment file as NAME=VALUE"
+            f"rule {given.rule!r} with {shown}: no such job in"
+            f" {', '.join(map(str, given.configfile))} ({error}); give the ids of the experiment"
+            " file as NAME=VALUE"
         ) from None
     command = shlex.join(["python", f"scripts/{step.command}.py", *step.arguments()])
     return "\n".join([*(writing(*one) for one in step.long().items()), command])
@@ -46,6 +48,32 @@ def writing(path: str, text: str) -> str:
     """Return the shell's command that writes a text of any length into a file."""
     folder, file = shlex.quote(str(Path(path).parent)), shlex.quote(path)
     return f"mkdir -p {folder} && printf %s {shlex.quote(text)} > {file}"
+
+
+def add_experiment(parser: Parser) -> None:
+    """Add the flags that name an experiment, as Snakemake has them."""
+    default = [Path("config/demo.yaml")]
+    parser.add_argument(
+        "--configfile", nargs="+", type=Path, default=default, metavar="FILE",
+        help=f"an experiment and what is laid over it (default: {default[0]})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--config", nargs="+", default=[], metavar="KEY=VALUE", help="replace keys of the file"
+    )
+
+
+def flags_of(files: Iterable[str | Path], keys: Sequence[str]) -> list[str]:
+    """Return the flags that name an experiment: its files, and ``KEY=VALUE`` words."""
+    near = [os.path.relpath(file) for file in files]
+    return [*(["--configfile", *near] if near else []), *(["--config", *keys] if keys else [])]
+
+
+def planned(given: Namespace) -> Plan:
+    """Return the plan of the experiment that a command line names.
+
+    Raises :class:`RevocabError` for an experiment that is not valid.
+    """
+    return Plan(read(*given.configfile, **pairs(given.config)))
 
 
 def check_ids(plan: Plan, rule: str, wildcards: Mapping[str, str]) -> None:
