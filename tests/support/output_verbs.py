@@ -70,6 +70,14 @@ VERBS = [
         lambda given, made: ["--tokenizer", given / "source", *SHAPE],
         "source",
     ),
+    Verb(
+        "change_model",
+        lambda given, made: [
+            *("--model", given / "source", "--change", "blocks", "--option", "share=0.5"),
+            "--quiet",
+        ],
+        "source",
+    ),
     Verb("fetch_model", lambda given, made: ["--path", given / "source"], "source", below="m"),
     Verb(
         "intersect_vocabularies",

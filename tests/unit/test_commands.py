@@ -310,7 +310,7 @@ def command_lines(text: str) -> list[str]:
 
 
 PAGES = ["README.md", *(f"docs/{name}.md" for name in (
-    "architecture", "methods", "tokenizers", "training", "vllm", "vocabulary", "world"
+    "architecture", "methods", "models", "tokenizers", "training", "vllm", "vocabulary", "world"
 ))]  # fmt: skip
 
 

@@ -23,12 +23,16 @@ from toy_folders import adapt, load, restore, shard
 from revocab.errors import RevocabError
 from revocab.initialise.adapted_model import initialise_model
 from revocab.io import read_json, write_json
+from revocab.models.change import ChangeJob
+from revocab.models.changed_model import change_model
 from revocab.models.fetch import fetch_model
 from revocab.models.folder import INDEX, ModelFolder
 from revocab.models.safetensors_header import read_header
 from revocab.training import checkpoints
 
 HEAD = "lm_head.weight"
+EVERY_BLOCK = ChangeJob(change="blocks", option={"share": 1.0})
+DIFFERENCE = ChangeJob(change="sum", option={"add": [{"model": "other"}]})
 
 
 def everything(folder):
@@ -49,6 +53,8 @@ def refused(work, toys, source, match):
     verbs = (
         lambda: initialise_model(source, work / "out", "fvt", target_tokenizer=target),
         lambda: initialise_model(source, work / "out", "lapt"),
+        lambda: change_model(EVERY_BLOCK, source, {}, work / "out"),
+        lambda: change_model(DIFFERENCE, toys / "untied", {"other": source}, work / "out"),
         lambda: fetch_model(work / "f" / "snapshot", hub=None, revision=None, path=source),
         lambda: checkpoints.stored_dtype(source),
     )

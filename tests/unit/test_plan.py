@@ -76,6 +76,7 @@ def wildcards(plan: Plan) -> Iterator[tuple[str, dict[str, str]]]:
         "build_tokenizer": [{"tokenizer": one} for one in experiment.tokenizers],
         "intersect_vocabularies": [{"source": a, "target": b} for a, b in plan.intersections],
         "fetch_model": [{"model": one} for one in plan.fetched],
+        "change_model": [{"model": one} for one in plan.changed],
         "build_stand_in": [{"model": one} for one in plan.stand_ins],
         "pretrain_stand_in": [{"model": one} for one in plan.stand_ins],
         "train_auxiliary": [{"target": run.target} for run in runs if run.auxiliary],
@@ -160,7 +161,8 @@ def test_every_job_of_a_shipped_experiment(files):
     seen = check(plan_of(*files))
     assert len(seen) >= 20
     if files == ("tests/experiments/small.yaml",):
-        assert set(steps()) - seen == {"fetch_model", "score_comet", "measure_heldout"}
+        rest = {"change_model", "fetch_model", "score_comet", "measure_heldout"}
+        assert set(steps()) - seen == rest
 
 
 @pytest.mark.shared_data
@@ -279,6 +281,7 @@ def test_a_printed_job_can_be_pasted(words):
         (["measure_efficiency", "run=nope"], "'measure_efficiency' with run=nope"),
         (["fetch_model", "model=mistral"], "'fetch_model' with model=mistral"),
         (["build_stand_in", "model=none"], "'build_stand_in' with model=none"),
+        (["change_model", "model=mistral"], "'change_model' with model=mistral"),
         (["score_comet", "run=mistral-sava"], "'score_comet' with run=mistral-sava"),
         (["pack_heldout", "tokenizer=target", "length=x"], "'pack_heldout' with"),
         (["write_settings", "part=nothing"], "'write_settings' with part=nothing"),

@@ -154,7 +154,7 @@ RECIPES: list[Case] = [
 MODELS: list[Case] = [
     *each("models.fetched", ["fetch_model:fetched"], hub="o/other", revision="v2"),
     one("models.fetched.tokenizer", "folder", "intersect_vocabularies:folder--target",
-        "init_embeddings:second-mean"),
+        "init_embeddings:second-*"),
     one("models.helper.path", "models/two", "fetch_model:helper"),
     one("models.helper.tokenizer", "folder", "intersect_vocabularies:folder--target",
         "init_embeddings:main-sava", "measure_similarity:main"),
@@ -167,6 +167,13 @@ MODELS: list[Case] = [
     one("models.built.pretrain.mixture", "even", "pack_tokens:source--even--pretrain"),
     one("models.built.pretrain.recipe", "adapt", "pack_tokens:source--sized--adapt",
         "pack_heldout:source--64"),
+    one("models.expanded.blocks.model", "helper", "change_model:expanded"),
+    one("models.expanded.blocks.share", 1.0, "change_model:expanded"),
+    one("models.summed.sum.model", "plain", "change_model:summed"),
+    *each(
+        "models.summed.sum.add.0", ["change_model:summed"],
+        model="built", minus="built", weight=2.0,
+    ),
 ]  # fmt: skip
 
 RUNS: list[Case] = [
@@ -228,7 +235,8 @@ GENERATION: list[Case] = [
     one("evaluation.generation.max_new_tokens", 64, "generate_text"),
     one("evaluation.generation.context_length", 1024, "generate_text"),
     ({"evaluation.generation.steps": ["last"], "tables.generation.steps": ["last"]},
-     ["generate_text:main-sava", "generate_text:main-focus", "generate_text:second-mean"]),
+     ["generate_text:main-sava", "generate_text:main-focus", "generate_text:second-mean",
+      "generate_text:second-clp"]),
     one("evaluation.generation.comet_model", "o/other", "score_comet"),
     one("evaluation.generation.comet_model", None, "score_comet"),
     one("evaluation.generation.xcomet_model", "o/other", "score_comet"),

@@ -14,8 +14,9 @@ from run_snakemake import dry_run, succeed
 from revocab.io import read_json
 
 EXPERIMENT = "tests/experiments/small.yaml"
-#: Rules that need a Hub or an environment of their own; test_hub_paper.py runs them.
-ELSEWHERE = {"fetch_model", "score_comet"}
+#: Rules that need a Hub or an environment of their own (test_hub_paper.py runs them), or have an
+#: experiment of their own (test_model_changes.py).
+ELSEWHERE = {"change_model", "fetch_model", "score_comet"}
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-# Models to start from: fetched, built as stand-ins, or given new embeddings.
+# Models to start from: fetched, built as stand-ins, made of others, or given new embeddings.
 
 
 rule fetch_model:
@@ -35,6 +35,25 @@ rule build_stand_in:
         job=job("build_stand_in"),
     shell:
         "{params.python:q} scripts/build_stand_in.py {params.job:q} 2> {log:q}"
+
+
+rule change_model:
+    input:
+        unpack(needs("change_model")),
+    output:
+        f"{PATHS.model('{model}')}/manifest.json",
+    log:
+        f"{RESULTS}/logs/change_model/{{model}}.log",
+    wildcard_constraints:
+        model=one_of(PLAN.changed),
+    conda:
+        "../../envs/core.yaml"
+    params:
+        code=code("change_model", "models/changes"),
+        python=not_recorded(PYTHON),
+        job=job("change_model"),
+    shell:
+        "{params.python:q} scripts/change_model.py {params.job:q} 2> {log:q}"
 
 
 rule train_auxiliary:

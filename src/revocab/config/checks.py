@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from revocab.closed import problems_of, unknown
+from revocab.config.check_models import bodies, check_models, model_references
 from revocab.config.check_names import check_names
 from revocab.config.check_runs import check_runs, run_references
 from revocab.config.check_tokenizers import check_tokenizers, tokenizer_references
@@ -48,6 +49,7 @@ def check_references(experiment: Experiment) -> Iterator[str]:
         if model.pretrain:
             used.append((f"models.{name}.pretrain.mixture", model.pretrain.mixture, "mixture"))
             used.append((f"models.{name}.pretrain.recipe", model.pretrain.recipe, "recipe"))
+    used += model_references(e)
     for name, recipe in e.recipes.items():
         used += [
             (f"recipes.{name}.stages.{stage.name}.mixture", stage.mixture, "mixture")
@@ -151,7 +153,7 @@ def check_lengths(experiment: Experiment) -> Iterator[str]:
     for name, model in e.models.items():
         if model.pretrain is None:
             continue
-        adapted = [group for group in e.runs.values() if group.source == name]
+        adapted = [group for group in e.runs.values() if bodies(e, group.source)[-1] == name]
         recipes = {model.pretrain.recipe}
         recipes |= {one.setting(run, "recipe") for one in adapted for run in one.methods}
         lengths = {
@@ -322,6 +324,7 @@ def all_problems(experiment: Experiment, tasks_folder: Path) -> list[str]:
         check_references,
         check_names,
         check_tokenizers,
+        check_models,
         check_mixtures,
         check_methods,
         check_identities,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ from revocab.models.folder import (
 )
 from revocab.models.links import link_or_copy
 from revocab.models.safetensors_files import rewrite
-from revocab.models.shard_index import INDEX
+from revocab.models.shard_index import INDEX, reindexed
 from revocab.models.special_ids import new_config, new_generation_config, special_ids
 
 if TYPE_CHECKING:
@@ -40,15 +39,18 @@ def _write_index(source: ModelFolder, out: Path, replace: dict[str, torch.Tensor
     """Rewrite the shard index: names that are gone, and the totals, which depend on the rows."""
     import torch
 
-    index = copy.deepcopy(source.index)
+    parameters = size = 0
     for name, tensor in replace.items():
         old = source.read(name)
         new = torch.empty(0, dtype=old.dtype) if tensor is None else tensor
-        for key, size in (("total_size", old.element_size()), ("total_parameters", 1)):
-            if key in index.get("metadata", {}):
-                index["metadata"][key] += (new.numel() - old.numel()) * size
-        if tensor is None:
-            del index["weight_map"][name]
+        parameters += new.numel() - old.numel()
+        size += (new.numel() - old.numel()) * old.element_size()
+    placed = {
+        name: file
+        for name, file in source.index["weight_map"].items()
+        if replace.get(name, ()) is not None
+    }
+    index = reindexed(source.index, placed, parameters=parameters, size=size)
     write_json(out / INDEX, index)
 
 

@@ -8,22 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from revocab.errors import RevocabError
-from revocab.models.safetensors_files import read_header
+from revocab.models.safetensors_header import FLOATS, read_header
 
 if TYPE_CHECKING:
     import torch
 
 #: Divisible by the size of every dtype; larger blocks leave the processor's cache and are slower.
 _BLOCK_BYTES = 1 << 24
-#: Floating-point dtypes by their names in safetensors; integers are always finite.
-_FLOATS = {
-    "F64": "float64",
-    "F32": "float32",
-    "F16": "float16",
-    "BF16": "bfloat16",
-    "F8_E4M3": "float8_e4m3fn",
-    "F8_E5M2": "float8_e5m2",
-}
 #: Tensors, and rows of each, that a message names.
 _TENSORS, _ROWS = 5, 8
 
@@ -63,9 +54,9 @@ def _broken_in_file(path: Path) -> Iterator[tuple[str, list[int], int]]:
     block = memoryview(bytearray(_BLOCK_BYTES))
     with path.open("rb") as handle:
         for name, entry in sorted(header.items(), key=lambda one: one[1]["data_offsets"]):
-            if entry["dtype"] not in _FLOATS:
+            if entry["dtype"] not in FLOATS:
                 continue
-            dtype = getattr(torch, _FLOATS[entry["dtype"]])
+            dtype = getattr(torch, FLOATS[entry["dtype"]])
             begin, end = entry["data_offsets"]
             width = max(1, math.prod(entry["shape"][1:]))
             handle.seek(data_start + begin)

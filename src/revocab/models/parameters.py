@@ -86,11 +86,16 @@ def model_config(
 
 def count_parameters(architecture: Architecture, vocabulary_size: int) -> int:
     """Return the number of parameters; a tied matrix counts once."""
+    return config_parameters(model_config(architecture, vocabulary_size))
+
+
+def config_parameters(config: PretrainedConfig) -> int:
+    """Return the number of parameters of a configuration's model; a tied matrix counts once."""
     import torch
     from transformers import AutoModelForCausalLM
 
     with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(model_config(architecture, vocabulary_size))
+        model = AutoModelForCausalLM.from_config(config)
         model.tie_weights()
     return sum(parameter.numel() for parameter in model.parameters())
 

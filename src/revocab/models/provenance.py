@@ -9,6 +9,7 @@ from typing import Any
 
 from revocab.io import sha256
 from revocab.models.folder import ModelFolder
+from revocab.models.safetensors_parts import BLOCK_BYTES, stored_parts
 
 
 def library_versions() -> dict[str, str]:
@@ -21,18 +22,21 @@ def tokenizer_hash(folder: Path) -> str:
     return sha256(folder / "tokenizer.json")
 
 
+def _tensor_hash(model: ModelFolder, name: str) -> str:
+    parts, _ = stored_parts(model.path / model.tensors[name][0])
+    digest = hashlib.sha256()
+    for block in parts[name].blocks(BLOCK_BYTES):
+        digest.update(block)
+    return digest.hexdigest()
+
+
 def fingerprint(model: ModelFolder) -> dict[str, Any]:
     """Return the hashes of a model's configuration and of its vocabulary matrices.
 
     Only what initialisation reads is hashed: hashing 15 GB of other weights would cost more than
     the conversion itself.
     """
-    import torch
-
     matrices = {
-        which: hashlib.sha256(
-            model.read(name).contiguous().flatten().view(torch.uint8).numpy()
-        ).hexdigest()
-        for which, name in model.vocabulary_tensors.items()
+        which: _tensor_hash(model, name) for which, name in model.vocabulary_tensors.items()
     }
     return {"config.json": sha256(model.path / "config.json"), "matrices": matrices}

@@ -1,25 +1,17 @@
-"""Safetensors files tensor by tensor: read one, or rewrite a file with a few tensors replaced.
-
-The library reads single tensors; it writes only whole dictionaries held in memory, so rewriting
-goes through bytes here.
-"""
+"""Safetensors files tensor by tensor: read one, or rewrite a file with a few tensors replaced."""
 
 from __future__ import annotations
 
-import json
 import math
-import struct
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING
 
-from revocab.errors import RevocabError
 from revocab.models.safetensors_header import read_header
+from revocab.models.safetensors_parts import BLOCK_BYTES, stored_parts, write_parts
 
 if TYPE_CHECKING:
     import torch
-
-_COPY_BYTES = 1 << 24
 
 
 def read_tensor(path: Path, name: str) -> torch.Tensor:
@@ -43,7 +35,7 @@ def equal_tensors(first: tuple[Path, str], second: tuple[Path, str]) -> bool:
         shape = parts[0].get_shape()
         if shape != parts[1].get_shape():
             return False
-        rows = max(1, _COPY_BYTES // max(1, 4 * math.prod(shape[1:])))
+        rows = max(1, BLOCK_BYTES // max(1, 4 * math.prod(shape[1:])))
         return all(
             torch.equal(*(part[at : at + rows] for part in parts))
             for at in range(0, shape[0], rows)
@@ -71,25 +63,6 @@ def parameter_bytes(folder: Path, dtype: str) -> int | None:
     return total or None
 
 
-def _tensor_bytes(tensor: torch.Tensor) -> memoryview:
-    import torch
-
-    return memoryview(tensor.contiguous().flatten().view(torch.uint8).numpy())
-
-
-def _copy(
-    source: BinaryIO, out: BinaryIO, start: int, length: int, advance: Callable[[int], object]
-) -> None:
-    source.seek(start)
-    while length:
-        block = source.read(min(_COPY_BYTES, length))
-        if not block:
-            raise RevocabError(f"{source.name}: ends before its header says; fetch it again")
-        out.write(block)
-        length -= len(block)
-        advance(len(block))
-
-
 def rewrite(
     source: Path,
     out: Path,
@@ -98,34 +71,13 @@ def rewrite(
 ) -> None:
     """Write ``source`` to ``out`` with some tensors replaced (same dtype) or dropped (``None``).
 
-    All other tensors are copied as bytes, in blocks: memory does not grow with the file.
-    ``advance`` is told how many bytes were copied.
+    All other tensors are copied as bytes, in blocks: memory does not grow with the file. Tensors
+    keep the file's order, so that nothing becomes less aligned than it was. ``advance`` is told how
+    many bytes were written.
     """
-    header, data_start = read_header(source)
-    metadata = header.pop("__metadata__", None)
-    # Tensors keep the file's order, so that nothing becomes less aligned than it was.
-    names = sorted(header, key=lambda name: (header[name]["data_offsets"], name))
-    names = [name for name in names if replace.get(name, ()) is not None]
-    new_header: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
-    position = 0
-    for name in names:
-        entry = dict(header[name])
-        begin, end = entry["data_offsets"]
-        length = end - begin
-        if name in replace:
-            tensor = replace[name]
-            entry["shape"] = list(tensor.shape)
-            length = tensor.numel() * tensor.element_size()
-        entry["data_offsets"] = [position, position + length]
-        new_header[name] = entry
-        position += length
-    text = json.dumps(new_header, separators=(",", ":"), ensure_ascii=False).encode()
-    text += b" " * (-len(text) % 8)
-    with source.open("rb") as handle, out.open("wb") as target:
-        target.write(struct.pack("<Q", len(text)) + text)
-        for name in names:
-            if name in replace:
-                target.write(_tensor_bytes(replace[name]))
-            else:
-                begin, end = header[name]["data_offsets"]
-                _copy(handle, target, data_start + begin, end - begin, advance)
+    parts, metadata = stored_parts(source)
+    new = {name: parts[name].replaced(one) for name, one in replace.items() if one is not None}
+    kept = [
+        new.get(name, part) for name, part in parts.items() if replace.get(name, ()) is not None
+    ]
+    write_parts(out, kept, metadata, advance)

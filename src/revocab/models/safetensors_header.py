@@ -19,6 +19,15 @@ from revocab.models.shard_index import first_of
 
 #: The library's own limit, in bytes; a number beyond it is not a header length.
 _LONGEST_HEADER = 100_000_000
+#: Names of floating-point dtypes in torch; of other dtypes every value is finite.
+FLOATS = {
+    "F64": "float64",
+    "F32": "float32",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "F8_E4M3": "float8_e4m3fn",
+    "F8_E5M2": "float8_e5m2",
+}
 _BITS = {
     **dict.fromkeys(("F4",), 4),
     **dict.fromkeys(("F6_E2M3", "F6_E3M2"), 6),

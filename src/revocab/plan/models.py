@@ -1,10 +1,11 @@
-"""Models to start from: fetched, built, and given new embeddings."""
+"""Models to start from: fetched, built, made of others, and given new embeddings."""
 
 from __future__ import annotations
 
 from revocab.config.expand import Run
 from revocab.initialise.fasttext import AuxiliaryJob, FastTextOptions
 from revocab.initialise.options import InitJob
+from revocab.models.change import ChangeJob
 from revocab.models.fetch import FetchJob
 from revocab.models.parameters import StandInJob
 from revocab.plan.plan import Plan
@@ -29,6 +30,15 @@ def build_stand_in(plan: Plan, model: str) -> Step:
     )
     inputs = {"tokenizer": plan.tokenizer(given.tokenizer)}
     return Step("build_stand_in", f"{plan.paths.model(model)}/untrained", job, inputs)
+
+
+def change_model(plan: Plan, model: str) -> Step:
+    """Return the job that makes a model of others."""
+    change, given = plan.experiment.models[model].change()
+    others = {reference: plan.model(reference) for _, reference in given.given_models()}
+    job = ChangeJob(change=change, option=given.given())
+    inputs = {"model": plan.model(given.model), "others": others}
+    return Step("change_model", plan.paths.model(model), job, inputs)
 
 
 def train_auxiliary(plan: Plan, target: str) -> Step:

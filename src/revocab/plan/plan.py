@@ -79,12 +79,16 @@ class Plan:
         return {"results": found, "experiment": Artefact.file(settings)}
 
     def model(self, model: str) -> Artefact:
-        """Return a model: a snapshot, or the last checkpoint of its pretraining."""
-        folder, pretrain = self.paths.model(model), self.experiment.models[model].pretrain
-        if pretrain is None:
-            path = f"{folder}/snapshot"
+        """Return a model: a snapshot, the last checkpoint of its pretraining, or what it was made.
+
+        ``model`` is a :data:`revocab.models.change.ModelReference`.
+        """
+        folder, given = self.paths.model(model), self.experiment.models[model]
+        if given.pretrain:
+            steps = self.experiment.recipes[given.pretrain.recipe].steps
+            path = self.paths.checkpoint(folder, steps)
         else:
-            path = self.paths.checkpoint(folder, self.experiment.recipes[pretrain.recipe].steps)
+            path = folder if given.change() else f"{folder}/snapshot"
         return Artefact(path, (f"{folder}/{MANIFEST}",))
 
     def helper_pairs(self, helper: str | None, target: str) -> Artefact | None:
@@ -202,7 +206,12 @@ class Plan:
     @property
     def fetched(self) -> list[str]:
         """Return the models that come from the Hub or a folder."""
-        return [name for name, model in self.experiment.models.items() if not model.pretrain]
+        return [name for name, model in self.experiment.models.items() if model.hub or model.path]
+
+    @property
+    def changed(self) -> list[str]:
+        """Return the models that are made of others here."""
+        return [name for name, model in self.experiment.models.items() if model.change()]
 
     @property
     def intersections(self) -> list[tuple[str, str]]:

@@ -52,6 +52,7 @@ def check_ids(plan: Plan, rule: str, wildcards: Mapping[str, str]) -> None:
     """Raise ``ValueError`` for an id that is another kind of thing than the rule is for."""
     made = {
         "fetch_model": plan.fetched,
+        "change_model": plan.changed,
         "build_stand_in": plan.stand_ins,
         "pretrain_stand_in": plan.stand_ins,
         "init_embeddings": plan.made,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from pydantic import Field, model_validator
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import Field, create_model, model_validator
 
 from revocab.closed import Closed, Id, OneLine, exactly_one
+from revocab.models.change import ChangeOptions, ModelReference, changes
 from revocab.models.parameters import Architecture
 
 
@@ -17,8 +21,23 @@ class Pretraining(Closed):
     context_length: int = Field(default=2048, ge=16, description="positions of the model")
 
 
-class Model(Closed):
-    """A causal language model: from the Hub, from a folder, or pretrained here."""
+class ChangedModel(ChangeOptions):
+    """A model made of another one, its body, by one change; the options are the change's."""
+
+    model: ModelReference
+
+    def references(self) -> Iterator[tuple[str, ModelReference]]:
+        """Yield key and value of everything that names a model, the body first."""
+        yield "model", self.model
+        yield from self.given_models()
+
+    def given(self) -> dict[str, Any]:
+        """Return the options that are given, without the body: what a job holds."""
+        return {key: value for key, value in super().given().items() if key != "model"}
+
+
+class ModelPlace(Closed):
+    """A place to take a model from, or one way to make it."""
 
     tokenizer: Id
     hub: OneLine | None = None
@@ -27,5 +46,27 @@ class Model(Closed):
     pretrain: Pretraining | None = None
 
     @model_validator(mode="after")
-    def _one_place(self) -> Model:
-        return exactly_one(self, ("hub", "path", "pretrain"))
+    def _one_place(self) -> ModelPlace:
+        return exactly_one(self, ("hub", "path", "pretrain", *changes()))
+
+    def change(self) -> tuple[str, ChangedModel] | None:
+        """Return name and options of the change that the model is made by, if it is."""
+        given = {name: getattr(self, name) for name in changes()}
+        return next(((name, one) for name, one in given.items() if one is not None), None)
+
+
+def _entry(options: type[ChangeOptions]) -> type[ChangedModel]:
+    """Return what an experiment says of a model made by a change with these options."""
+    return create_model(
+        options.__name__.replace("Options", "Entry"), __base__=(ChangedModel, options)
+    )
+
+
+#: One key per change in the registry, so that a new one needs no line here.
+Model = create_model(
+    "Model",
+    __base__=ModelPlace,
+    __doc__="A causal language model: from the Hub, from a folder, pretrained here, or made of "
+    "other models by one change.",
+    **{name: (_entry(one.options) | None, None) for name, one in changes().items()},
+)

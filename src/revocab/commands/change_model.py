@@ -1,0 +1,36 @@
+"""Make a model of models: expand its blocks, add differences of others (docs/models.md)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from revocab.closed import Closed, Id
+from revocab.command import Command
+from revocab.models.change import ChangeJob
+from revocab.models.hub_or_folder import model_field
+
+
+class Inputs(Closed):
+    """The model that is changed, and those beside it."""
+
+    model: Path = model_field("model folder (safetensors) to change")
+    others: dict[Id, Path] = model_field("models that the options name", default_factory=dict)
+
+
+class Machine(Closed):
+    """What is said."""
+
+    quiet: bool = Field(default=False, description="say nothing but warnings")
+
+
+def run(inputs: Inputs, job: ChangeJob, machine: Machine, out: Path) -> None:
+    """Write the changed model."""
+    from revocab.models.changed_model import change_model
+    from revocab.progress import silent, spoken
+
+    change_model(job, inputs.model, inputs.others, out, silent if machine.quiet else spoken())
+
+
+COMMAND = Command(run, job=ChangeJob, inputs=Inputs, machine=Machine)

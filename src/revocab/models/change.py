@@ -1,0 +1,108 @@
+"""What a change of a model is, and the registry that finds those in ``changes/``.
+
+A change makes a model of one model, its body, and of others beside it. Config validation imports
+this, so nothing here or at the top of a change's file imports torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from revocab.closed import Closed, Id, Job, OneLine, near
+from revocab.errors import RevocabError
+from revocab.registry import found_in
+
+if TYPE_CHECKING:
+    from revocab.models.folder import ModelFolder
+    from revocab.models.safetensors_parts import Part
+
+#: How an experiment names a model that another one is made of; ``Plan.model`` says where it lies.
+ModelReference = Id
+
+
+class ChangeOptions(Closed):
+    """Base of a change's options: closed, so a misspelt option is an error."""
+
+    def given_models(self) -> Iterator[tuple[str, ModelReference]]:
+        """Yield key and value of every option given that names a model beside the body."""
+        yield from ()
+
+    def problems(self, body: ModelReference | None) -> Iterator[str]:
+        """Yield why the options make no sense, for a body of this id (None: it has none)."""
+        yield from ()
+
+    def blocks_after(self, blocks: int) -> int:
+        """Return how many blocks a body of so many blocks has after the change.
+
+        Raises :class:`RevocabError` where such a body cannot be changed so.
+        """
+        return blocks
+
+    def given(self) -> dict[str, Any]:
+        """Return the options that are given: what a job holds."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+class ChangeJob(Job):
+    """A change and its options."""
+
+    change: OneLine = Field(description="blocks or sum")
+    option: dict[str, Any] = Field(
+        default_factory=dict, description="NAME=VALUE as in YAML; a wrong one lists them all"
+    )
+
+
+@dataclass(frozen=True)
+class ChangeInputs:
+    """The models behind a change; all of them whole and finite."""
+
+    body: ModelFolder
+    #: By the names that the options give them.
+    others: Mapping[str, ModelFolder]
+
+
+@dataclass(frozen=True)
+class Changed:
+    """What becomes of the body. Documents and tokenizer stay its own, and so do other files."""
+
+    #: Tensors of the weight files that are written anew, by file.
+    files: dict[str, list[Part]]
+    #: ``config.json``.
+    config: dict[str, Any]
+    #: What the manifest says of the change.
+    facts: dict[str, Any] = field(default_factory=dict)
+    #: What its user should know, a sentence each: shown at once, and in the model card.
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Change:
+    """One way to make a model of models; ``apply(inputs, options)`` reads headers only."""
+
+    name: str
+    summary: str
+    citation: str
+    options: type[ChangeOptions]
+    apply: Callable[[ChangeInputs, Any], Changed]
+
+
+@cache
+def changes() -> dict[str, Change]:
+    """Return every change by name, sorted, as found in ``revocab.models.changes``."""
+    from revocab.models import changes as package
+
+    return found_in(package, "CHANGE")
+
+
+def find_change(name: str) -> Change:
+    """Return the change of that name; raise :class:`RevocabError` listing all if there is none."""
+    if name not in changes():
+        raise RevocabError(
+            f"change {name!r}: unknown; allowed are {', '.join(changes())}{near(name, changes())}"
+        )
+    return changes()[name]

@@ -1,0 +1,165 @@
+"""Make a model of models: folders in, folder out, tensor by tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from revocab.closed import checked
+from revocab.errors import RevocabError
+from revocab.io import write_json, write_text
+from revocab.models.change import (
+    Change,
+    Changed,
+    ChangeInputs,
+    ChangeJob,
+    ChangeOptions,
+    find_change,
+)
+from revocab.models.changed_card import changed_card
+from revocab.models.folder import ModelFolder, check_tokenizer_folder, copy_documents
+from revocab.models.links import link_or_copy
+from revocab.models.load import check_model
+from revocab.models.origin import name_of
+from revocab.models.provenance import fingerprint, library_versions, tokenizer_hash
+from revocab.models.safetensors_parts import Part, stored_parts, write_parts
+from revocab.models.shard_index import INDEX, reindexed
+from revocab.output import OutputFolder
+from revocab.progress import Say, silent
+
+KIND = "changed model"
+#: Files of the body that are written anew.
+_OWN = ("config.json", "README.md")
+
+
+def change_model(
+    job: ChangeJob, model: Path, others: Mapping[str, Path], out: Path, say: Say = silent
+) -> None:
+    """Write ``out``: the folder ``model``, its body, changed as ``job`` says.
+
+    ``others`` are the models that the options name. Shards, dtypes and tying are the body's, and so
+    are its tokenizer and all documents but the model card; ``config.json`` has what the change
+    sets. ``manifest.json``, written last, says what it was made of. Raises :class:`RevocabError`,
+    before anything is written, for options that are wrong, models that are not named or not given,
+    and all that :func:`revocab.models.load.check_model` refuses.
+    """
+    output = OutputFolder(out, KIND, [model, *others.values()])
+    change = find_change(job.change)
+    options = checked(change.options, job.option, "option")
+    check_given(change, options, others)
+    inputs = read_models(model, others, say)
+    say(f"{change.name}: {change.summary}")
+    changed = change.apply(inputs, options)
+    for note in changed.notes:
+        say(note)
+    made_of = {
+        "change": change.name,
+        "options": options.given(),
+        **changed.facts,
+        "body": whole_fingerprint(inputs.body),
+        "others": {name: whole_fingerprint(one) for name, one in inputs.others.items()},
+        "libraries": library_versions(),
+    }
+    with output.replaced() as folder:
+        write_changed(inputs.body, changed, folder, progress=say is not silent)
+        write_text(folder / "README.md", changed_card(inputs, change, options, changed))
+        _ = ModelFolder(folder).tensors  # raises unless files and index hold what they say
+        write_json(folder / "manifest.json", made_of)
+    say("done")
+
+
+def check_given(change: Change, options: ChangeOptions, others: Mapping[str, Path]) -> None:
+    """Raise :class:`RevocabError` unless ``others`` are the models that sound options name."""
+    named = {str(reference): key for key, reference in options.given_models()}
+    problems = [f"option.{one}" for one in options.problems(None)]
+    problems += [
+        f"option.{key}: {name!r} is not given; add --others {name}=FOLDER"
+        for name, key in named.items()
+        if name not in others
+    ]
+    problems += [
+        f"--others {name}: no option of change {change.name!r} names it; remove it"
+        for name in others
+        if name not in named
+    ]
+    if problems:
+        raise RevocabError(problems)
+
+
+def read_models(model: Path, others: Mapping[str, Path], say: Say) -> ChangeInputs:
+    """Return the models behind a change; raise :class:`RevocabError` for all that is wrong."""
+    problems: list[str] = []
+
+    def read(folder: Path) -> ModelFolder | None:
+        say(f"reading {folder.name}")
+        try:
+            check_model(folder)
+            return ModelFolder(folder)
+        except RevocabError as error:
+            problems.extend(error.problems)
+            return None
+
+    body, found = read(model), {name: read(folder) for name, folder in others.items()}
+    if not problems:
+        try:
+            check_tokenizer_folder(model)
+        except RevocabError as error:
+            problems += error.problems
+    if problems:
+        raise RevocabError(dict.fromkeys(problems))
+    return ChangeInputs(body, found)
+
+
+def write_changed(
+    body: ModelFolder, changed: Changed, out: Path, *, progress: bool = False
+) -> None:
+    """Write the body's files into the folder ``out``; those that do not change are linked."""
+    copy_documents(body, out, _OWN)
+    write_json(out / "config.json", changed.config)
+    size = sum(part.size for parts in changed.files.values() for part in parts)
+    with _bar(size, progress) as bar:
+        for file in body.files:
+            if file in changed.files:
+                _, metadata = stored_parts(body.path / file)
+                write_parts(out / file, changed.files[file], metadata, bar.update)
+            else:
+                link_or_copy(body.path / file, out / file)
+    if body.index is not None:
+        write_json(out / INDEX, new_index(body, changed.files))
+
+
+def _bar(size: int, progress: bool) -> Any:
+    from tqdm import tqdm
+
+    quiet = None if progress else True
+    return tqdm(total=size, unit="B", unit_scale=True, desc="writing", disable=quiet)
+
+
+def new_index(body: ModelFolder, files: Mapping[str, Iterable[Part]]) -> dict[str, Any]:
+    """Return the body's index of shards with the tensors of the files that are written anew."""
+    before = [part for file in files for part in stored_parts(body.path / file)[0].values()]
+    after = [part for parts in files.values() for part in parts]
+    weight_map = body.index["weight_map"]
+    placed = {name: file for name, file in weight_map.items() if file not in files}
+    placed |= {part.name: file for file, parts in files.items() for part in parts}
+
+    def grown(measure: Callable[[Part], int]) -> int:
+        return sum(map(measure, after)) - sum(map(measure, before))
+
+    return reindexed(
+        body.index,
+        dict(sorted(placed.items())),
+        parameters=grown(lambda part: prod(part.shape)),
+        size=grown(lambda part: part.size),
+    )
+
+
+def whole_fingerprint(model: ModelFolder) -> dict[str, Any]:
+    """Return what a manifest says of a model that another one is made of."""
+    return {
+        "name": name_of(model.path),
+        **fingerprint(model),
+        "tokenizer.json": tokenizer_hash(model.path),
+    }

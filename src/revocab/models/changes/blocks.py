@@ -1,0 +1,196 @@
+"""Block expansion: copies of blocks between the blocks, which compute nothing until trained.
+
+A new block is a copy of the one before it whose attention and MLP write zeros to the residual
+stream: ``self_attn.o_proj`` and ``mlp.down_proj`` are zero, so that x + 0 + 0 leaves it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from revocab.errors import RevocabError
+from revocab.models.change import Change, Changed, ChangeInputs, ChangeOptions
+from revocab.models.safetensors_parts import Part, stored_parts
+from revocab.models.small_twin import keeps_logits, read_config
+
+if TYPE_CHECKING:
+    from revocab.models.folder import ModelFolder
+
+#: Key of ``config.json``: the numbers of the new blocks, from 0.
+ADDED_BLOCKS = "added_blocks"
+LAYERS = "num_hidden_layers"
+_BLOCK = re.compile(r"model\.layers\.(\d+)\.(.+)")
+#: What a block writes to the residual stream comes out of these.
+WRITING = ("self_attn.o_proj", "mlp.down_proj")
+#: Lists of a configuration that are no list by layer, however long.
+_NOT_BY_LAYER = re.compile(r"architectures|.*token_ids?")
+#: How far a share of blocks may be from a whole number: shares are given to some digits.
+_ROUNDING = 0.01
+
+
+class BlockOptions(ChangeOptions):
+    """How many blocks are added."""
+
+    share: float = Field(gt=0, le=1, description="new blocks as a share of those that are there")
+
+    def blocks_after(self, blocks: int) -> int:
+        """Return how many blocks there are after the change."""
+        return len(Expansion.of(blocks, self.share).origin)
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """Which block of the body stands behind each block of the expanded model."""
+
+    origin: tuple[int, ...]
+
+    @classmethod
+    def of(cls, blocks: int, share: float) -> Expansion:
+        """Return the expansion of ``blocks`` blocks: a copy after every (1 / share)-th of them.
+
+        Raises :class:`RevocabError` where that gives no whole number of equal steps.
+        """
+        wanted = share * blocks
+        new = round(wanted)
+        if abs(wanted - new) > _ROUNDING or new == 0 or blocks % new:
+            allowed = [number for number in range(1, blocks + 1) if blocks % number == 0]
+            shares = ", ".join(f"{number / blocks:.4g} ({number} new)" for number in allowed)
+            raise RevocabError(
+                f"share {share:g} of {blocks} blocks is {wanted:.4g}; new blocks must be a whole"
+                f" number that divides {blocks}, so that copies stand at equal distances: {shares}"
+            )
+        every = blocks // new
+        copies = (1 + ((number + 1) % every == 0) for number in range(blocks))
+        return cls(tuple(n for n, times in enumerate(copies) for _ in range(times)))
+
+    @cached_property
+    def added(self) -> tuple[int, ...]:
+        """Return the numbers of the new blocks: each stands after the block that it copies."""
+        pairs = zip(self.origin, self.origin[1:], strict=False)
+        return tuple(n for n, (before, own) in enumerate(pairs, 1) if before == own)
+
+    def places(self, name: str) -> Iterator[tuple[str, bool]]:
+        """Yield the names that a tensor of the body gets, and whether it is zero there."""
+        found = _BLOCK.fullmatch(name)
+        if found is None:
+            yield name, False
+            return
+        writes = found[2].startswith(tuple(f"{one}." for one in WRITING))
+        for number, origin in enumerate(self.origin):
+            if origin == int(found[1]):
+                yield f"model.layers.{number}.{found[2]}", writes and number in self.added
+
+    def settings(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings that change: the number of layers, and lists by layer."""
+        lists = {
+            key: [value[number] for number in self.origin]
+            for key, value in settings.items()
+            if isinstance(value, list)
+            and len(value) == settings[LAYERS]
+            and not _NOT_BY_LAYER.fullmatch(key)
+        }
+        return {**lists, LAYERS: len(self.origin)}
+
+    def parts(self, parts: Iterable[Part]) -> list[Part]:
+        """Return a file's tensors with the new blocks' among them, each after its original."""
+        return [
+            (part.zeroed() if zero else part).renamed(name)
+            for part in parts
+            for name, zero in self.places(part.name)
+        ]
+
+
+def check_form(body: ModelFolder) -> int:
+    """Return the number of blocks of a model that can be expanded.
+
+    Raises :class:`RevocabError` unless its blocks are named as Llama's are, and write through an
+    ``o_proj`` and a ``down_proj`` each.
+    """
+    needed = f"blocks model.layers.N with {' and '.join(WRITING)}, as Llama, Mistral and Qwen2 have"
+    kind = f"{body.path}: block expansion of {body.config.get('model_type')!r}"
+    if "quantization_config" in body.config:
+        raise RevocabError(f"{kind}: its weights are quantised; take the model that it was made of")
+    blocks = body.config.get(LAYERS)
+    numbers = {int(found[1]) for found in map(_BLOCK.fullmatch, body.tensors) if found}
+    if not isinstance(blocks, int) or numbers != {*range(blocks)}:
+        raise RevocabError(
+            f"{kind}: {len(numbers)} blocks model.layers.N, but {LAYERS} = {blocks!r} in"
+            f" config.json; it needs {needed}"
+        )
+    wanted = (f"model.layers.{n}.{one}.weight" for n in range(blocks) for one in WRITING)
+    missing = [name for name in wanted if name not in body.tensors]
+    if missing:
+        raise RevocabError(f"{kind}: it has no {missing[0]}; it needs {needed}")
+    return blocks
+
+
+def check_identity(body: ModelFolder, expansion: Expansion) -> dict[str, Any]:
+    """Return the settings of the expanded model, whose new blocks compute nothing.
+
+    Raises :class:`RevocabError` for an architecture in which that does not hold: it is tried.
+    """
+    config = read_config(body.path)
+    changed = expansion.settings(config.to_dict())
+
+    def weights(tensors: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            name: tensor.new_zeros(tensor.shape) if zero else tensor
+            for old, tensor in tensors.items()
+            for name, zero in expansion.places(old)
+        }
+
+    try:
+        same = keeps_logits(config, changed, weights)
+    except RevocabError as error:
+        raise RevocabError(f"{body.path}: {one}" for one in error.problems) from error
+    if not same:
+        raise RevocabError(
+            f"{body.path}: block expansion of {config.model_type!r}: with new blocks whose"
+            f" {' and '.join(WRITING)} are zero, a small model of this architecture gives other"
+            " logits; it cannot be expanded without changing what it computes"
+        )
+    return changed
+
+
+def apply(inputs: ChangeInputs, options: BlockOptions) -> Changed:
+    """Return the body with new blocks, each in the file of the block that it copies."""
+    body = inputs.body
+    blocks = check_form(body)
+    try:
+        expansion = Expansion.of(blocks, options.share)
+    except RevocabError as error:
+        raise RevocabError(f"{body.path}: {one}" for one in error.problems) from None
+    changed = check_identity(body, expansion)
+    added = list(expansion.added)
+    files = {}
+    for file in body.files:
+        parts, _ = stored_parts(body.path / file)
+        if any(map(_BLOCK.fullmatch, parts)):
+            files[file] = expansion.parts(parts.values())
+    note = (
+        f"{blocks} blocks have become {len(expansion.origin)}; new, counted from 0:"
+        f" {', '.join(map(str, added))}. Until these are trained, the logits are those of before"
+    )
+    return Changed(
+        files,
+        {**body.config, **changed, ADDED_BLOCKS: added},
+        {"blocks": len(expansion.origin), ADDED_BLOCKS: added},
+        (note,),
+    )
+
+
+CHANGE = Change(
+    name="blocks",
+    summary="block expansion: copies of blocks between the blocks, which compute nothing until"
+    " they are trained",
+    citation="Wu et al. 2024, LLaMA Pro: Progressive LLaMA with Block Expansion; Gosal et al. 2024,"
+    " Bilingual Adaptation of Monolingual Foundation Models",
+    options=BlockOptions,
+    apply=apply,
+)

@@ -1,0 +1,266 @@
+"""A sum of differences: body + Σ weight · (model − minus), tensor by tensor.
+
+What instruction tuning changed in one model can so be laid on another one of the same shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from revocab.closed import Closed
+from revocab.errors import RevocabError
+from revocab.models.change import Change, Changed, ChangeInputs, ChangeOptions, ModelReference
+from revocab.models.safetensors_header import FLOATS
+from revocab.models.safetensors_parts import Part, stored_parts, tensor_bytes
+
+if TYPE_CHECKING:
+    import torch
+
+    from revocab.models.folder import ModelFolder
+
+#: Buffers that old checkpoints store and no architecture reads.
+_BUFFER = ".rotary_emb.inv_freq"
+#: Tensors that a message names.
+_SHOWN = 5
+
+
+class Term(Closed):
+    """One difference."""
+
+    model: ModelReference
+    minus: ModelReference | None = Field(default=None, description="none: the model that changes")
+    weight: float = Field(default=1.0, allow_inf_nan=False)
+
+
+class SumOptions(ChangeOptions):
+    """What is added to the body."""
+
+    add: list[Term] = Field(min_length=1, description="differences: model, minus, weight")
+
+    def given_models(self) -> Iterator[tuple[str, ModelReference]]:
+        """Yield the models of all differences."""
+        for number, term in enumerate(self.add):
+            yield f"add.{number}.model", term.model
+            if term.minus is not None:
+                yield f"add.{number}.minus", term.minus
+
+    def problems(self, body: ModelReference | None) -> Iterator[str]:
+        """Yield the terms that add nothing."""
+        for number, term in enumerate(self.add):
+            if term.model == (term.minus or body):
+                yield (
+                    f"add.{number}: model and minus are both {term.model!r}, which adds nothing;"
+                    " name another 'minus'"
+                )
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A model whose tensors are added up."""
+
+    #: As a message calls it.
+    name: str
+    folder: ModelFolder
+
+    def stored(self, tensor: str) -> str:
+        """Return the stored name of a tensor; a stored copy of a tied matrix is that matrix."""
+        if tensor in self.folder.tied_copies:
+            return self.folder.vocabulary_tensors["input"]
+        return tensor
+
+    @cached_property
+    def names(self) -> set[str]:
+        """Return the names of all tensors that are no copies of others, and no buffers."""
+        copies = self.folder.tied_copies
+        return {
+            one for one in self.folder.tensors if one not in copies and not one.endswith(_BUFFER)
+        }
+
+    @cached_property
+    def _parts(self) -> dict[str, Part]:
+        folder = self.folder
+        files = (stored_parts(folder.path / file)[0] for file in folder.files)
+        return {name: part for parts in files for name, part in parts.items()}
+
+    def blocks(self, name: str, values: int) -> Iterator[torch.Tensor]:
+        """Yield a tensor's values in order, at most so many at a time, in its stored dtype."""
+        import torch
+
+        part, dtype = self._parts[name], torch_dtype(self._parts[name])
+        for block in part.blocks(values * dtype.itemsize):
+            yield torch.frombuffer(bytearray(block), dtype=dtype)
+
+    @cached_property
+    def tokens(self) -> dict[int, str]:
+        """Return the tokens by id."""
+        from revocab.tokenizers.load import load_tokenizer
+
+        vocabulary = load_tokenizer(self.folder.path).get_vocab()
+        return {number: token for token, number in vocabulary.items()}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One term: ``weight`` · (``plus`` − ``minus``)."""
+
+    weight: float
+    plus: Operand
+    minus: Operand
+
+
+@dataclass(frozen=True)
+class Sum:
+    """The body and what is added to it."""
+
+    body: Operand
+    terms: Sequence[Difference]
+
+    @classmethod
+    def of(cls, inputs: ChangeInputs, options: SumOptions) -> Sum:
+        """Return the sum that the options describe."""
+        body = Operand("the body", inputs.body)
+        others = {name: Operand(repr(name), folder) for name, folder in inputs.others.items()}
+        terms = [
+            Difference(one.weight, others[one.model], others[one.minus] if one.minus else body)
+            for one in options.add
+        ]
+        return cls(body, terms)
+
+    @cached_property
+    def operands(self) -> list[Operand]:
+        """Return the models of all terms, each once, without the body."""
+        named = {one.name: one for term in self.terms for one in (term.plus, term.minus)}
+        return [one for one in named.values() if one is not self.body]
+
+    def problems(self) -> Iterator[str]:
+        """Yield why the models cannot be added up: quantised, or not of one architecture."""
+        for one in (self.body, *self.operands):
+            if "quantization_config" in one.folder.config:
+                yield (
+                    f"{one.folder.path}: its weights are quantised, and cannot be added up; take"
+                    " the model that it was made of"
+                )
+        body = self.body.folder
+        for one in self.operands:
+            where = f"{one.folder.path}: cannot be added to {body.path}"
+            if one.folder.tied != body.tied:
+                here, there = (
+                    "one matrix" if tied else "two" for tied in (one.folder.tied, body.tied)
+                )
+                yield (
+                    f"{where}: the LM head and the embedding are {here} here, and {there} there;"
+                    " take models of one kind"
+                )
+                continue
+            different = sorted(one.names ^ self.body.names)
+            if different:
+                listed = ", ".join(different[:_SHOWN])
+                yield (
+                    f"{where}: {len(different)} tensors are in one of them only ({listed}"
+                    f"{' …' * (len(different) > _SHOWN)}); take models with the same blocks"
+                )
+
+    def kept(self, part: Part) -> str | None:
+        """Return why a tensor stays as it is in the body; None if it is added up."""
+        if part.dtype not in FLOATS or part.dtype.startswith("F8"):
+            return f"stored as {part.dtype}"
+        if part.name.endswith(_BUFFER):
+            return "a buffer that nothing reads"
+        name = self.body.stored(part.name)
+        for one in self.operands:
+            _, shape = one.folder.tensors[name]
+            if shape != list(part.shape):
+                return f"{_by(part.shape)} here, {_by(shape)} in {one.name}"
+            if name in self.body.folder.vocabulary_tensors.values():
+                own, other = self.body.tokens, one.tokens
+                moved = sum(own[number] != other[number] for number in own.keys() & other.keys())
+                if moved:
+                    return f"{moved} of {len(own)} ids stand for other tokens in {one.name}"
+        return None
+
+    def part(self, part: Part) -> Part:
+        """Return the sum for a tensor of the body, in its dtype and under its name."""
+        return replace(part, blocks=partial(self._blocks, part))
+
+    def _blocks(self, part: Part, most: int) -> Iterator[memoryview]:
+        """Yield the bytes of a tensor's sum, computed in float32 and rounded once."""
+        import torch
+
+        name, dtype = self.body.stored(part.name), torch_dtype(part)
+        wide = torch.promote_types(dtype, torch.float32)
+        values = most // dtype.itemsize
+        read = {one.name: one.blocks(name, values) for one in (self.body, *self.operands)}
+        for blocks in zip(*read.values(), strict=True):
+            value = {one: block.to(wide) for one, block in zip(read, blocks, strict=True)}
+            total = value[self.body.name]
+            for term in self.terms:
+                difference = value[term.plus.name] - value[term.minus.name]
+                total = total + term.weight * difference
+            result = total.to(dtype)
+            if not torch.isfinite(result).all():
+                raise RevocabError(
+                    f"{self.body.folder.path}: {part.name}: the sum is too large for {dtype}, in"
+                    " which it is stored; lower the weights, or save the model in float32"
+                )
+            yield tensor_bytes(result)
+
+
+def torch_dtype(part: Part) -> torch.dtype:
+    """Return the torch dtype of a tensor of floating-point numbers."""
+    import torch
+
+    return getattr(torch, FLOATS[part.dtype])
+
+
+def _by(shape: Sequence[int]) -> str:
+    return " × ".join(map(str, shape)) or "a scalar"
+
+
+def apply(inputs: ChangeInputs, options: SumOptions) -> Changed:
+    """Return the body with the differences added to every tensor of equal shape."""
+    whole = Sum.of(inputs, options)
+    problems = list(whole.problems())
+    if problems:
+        raise RevocabError(problems)
+    body, kept, files, added = inputs.body, {}, {}, 0
+    for file in body.files:
+        parts, _ = stored_parts(body.path / file)
+        reasons = {name: whole.kept(part) for name, part in parts.items()}
+        kept |= {name: why for name, why in reasons.items() if why is not None}
+        if None in reasons.values():
+            files[file] = [one if reasons[one.name] else whole.part(one) for one in parts.values()]
+            added += sum(why is None for why in reasons.values())
+    if not added:
+        raise RevocabError(
+            f"{body.path}: no tensor has the same shape in all models ({_some(kept)}); nothing can"
+            " be added"
+        )
+    notes = [f"{added} of {added + len(kept)} tensors changed"]
+    if kept:
+        notes.append(f"{len(kept)} tensors kept from the model: {_some(kept)}")
+    return Changed(
+        files, body.config, {"changed_tensors": added, "kept_tensors": kept}, tuple(notes)
+    )
+
+
+def _some(kept: Mapping[str, str]) -> str:
+    """Return the first tensors that were kept with the reason, and how many more there are."""
+    listed = [f"{name} ({why})" for name, why in kept.items()]
+    return ", ".join(listed[:_SHOWN]) + (f" and {len(listed) - _SHOWN} more") * (
+        len(listed) > _SHOWN
+    )
+
+
+CHANGE = Change(
+    name="sum",
+    summary="the sum of a model and of differences between others, over tensors of equal shape",
+    citation="Ilharco et al. 2023, Editing Models with Task Arithmetic; Huang et al. 2024, Chat"
+    " Vector",
+    options=SumOptions,
+    apply=apply,
+)

@@ -1,0 +1,244 @@
+"""Models made of models: the registry, the experiment file, damaged models, kills."""
+
+from __future__ import annotations
+
+import copy
+import subprocess
+import sys
+
+import pytest
+import yaml
+from change_toys import changed, tensors_of
+from damaged_models import DAMAGES, damaged
+from toy_folders import shard
+
+from revocab import __main__ as entry
+from revocab.config import validate
+from revocab.errors import RevocabError
+from revocab.folder_claim import read_claim
+from revocab.models.change import ChangeJob, changes
+from revocab.models.changed_model import change_model
+from revocab.models.folder import ModelFolder
+from revocab.plan import Plan
+
+BLOCKS = ChangeJob(change="blocks", option={"share": 0.5})
+SUM = ChangeJob(change="sum", option={"add": [{"model": "other"}]})
+
+
+def test_every_file_is_a_change_with_a_source():
+    assert [*changes()] == ["blocks", "sum"]
+    for name, change in changes().items():
+        assert change.name == name and change.citation and change.summary
+        assert "model" not in change.options.model_fields  # the key of the body
+
+
+def test_an_unknown_change_is_named(toys, tmp_path):
+    with pytest.raises(RevocabError, match="allowed are blocks, sum; did you mean 'blocks'"):
+        change_model(ChangeJob(change="block"), toys / "untied", {}, tmp_path / "out")
+
+
+# Models that cannot be used. ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_models_are_refused_whatever_their_part(toys, tmp_path, damage):
+    change, said = DAMAGES[damage]
+    wrong = damaged(toys / "untied", tmp_path / "wrong", change)
+    for job, model, others in (
+        (BLOCKS, wrong, {}),
+        (SUM, wrong, {"other": toys / "untied"}),
+        (SUM, toys / "untied", {"other": wrong}),
+    ):
+        with pytest.raises(RevocabError) as caught:
+            change_model(job, model, others, tmp_path / "out")
+        assert said in str(caught.value)
+        assert not (tmp_path / "out").exists()
+
+
+def test_all_that_is_wrong_with_all_models_is_said_at_once(toys, tmp_path):
+    wrong = [
+        damaged(toys / "untied", tmp_path / name, DAMAGES[name][0]) for name in ("nan", "no mlp")
+    ]
+    with pytest.raises(RevocabError) as caught:
+        change_model(SUM, wrong[0], {"other": wrong[1]}, tmp_path / "out")
+    assert len(caught.value.problems) == 2
+
+
+def test_a_body_without_a_tokenizer_is_refused(toys, tmp_path):
+    source = shard(toys / "untied", tmp_path / "source")
+    (source / "tokenizer_config.json").unlink()
+    with pytest.raises(RevocabError, match=r"no tokenizer_config\.json"):
+        change_model(BLOCKS, source, {}, tmp_path / "out")
+
+
+# Kills. ------------------------------------------------------------------------------------------
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from revocab.models import changed_model
+from revocab.models.change import ChangeJob
+
+write, seen = changed_model.write_parts, []
+
+def killed(out, parts, metadata, advance):
+    seen.append(out)
+    if len(seen) == 2:
+        out.write_bytes(b"half")
+        os.kill(os.getpid(), signal.SIGKILL)
+    write(out, parts, metadata, advance)
+
+changed_model.write_parts = killed
+job = ChangeJob.model_validate_json(sys.argv[1])
+changed_model.change_model(job, Path(sys.argv[2]), {}, Path(sys.argv[3]))
+"""
+
+
+@pytest.mark.parametrize("earlier", [False, True])
+def test_a_kill_while_writing_leaves_the_place_as_it_was(toys, tmp_path, earlier):
+    source, out = shard(toys / "untied", tmp_path / "source"), tmp_path / "out"
+    if earlier:
+        changed("blocks", source, out, share=1.0)
+    before = tensors_of(out).keys() if earlier else None
+    command = [sys.executable, "-c", KILLED, BLOCKS.canonical(), source, out]
+    done = subprocess.run(command, check=False, capture_output=True)
+    assert done.returncode == -9, done.stderr
+    assert out.exists() == earlier
+    if earlier:
+        assert tensors_of(out).keys() == before
+    assert [one.name for one in tmp_path.glob(".out*")]  # what the killed one left
+    change_model(BLOCKS, source, {}, out)
+    assert not [*tmp_path.glob(".out*")]
+    assert read_claim(out).writer is None and ModelFolder(out).config["added_blocks"] == [2]
+
+
+# By hand. ----------------------------------------------------------------------------------------
+
+
+def test_by_hand_a_change_is_a_verb(toys, tmp_path, capsys):
+    words = ["change", "--change", "sum", "--model", toys / "untied"]
+    words += ["--others", f"other={toys / 'untied'}", "--out", tmp_path / "out"]
+    words += ["--option", "add=[{model: other, weight: 0.5}]"]
+    entry.main([*map(str, words)])
+    before, after = tensors_of(toys / "untied"), tensors_of(tmp_path / "out")
+    assert all((after[name] == before[name]).all() for name in before)
+    said = capsys.readouterr().err
+    assert f"{len(before)} of {len(before)} tensors changed" in said
+    with pytest.raises(SystemExit):
+        entry.main([*map(str, words), "--option", "ad=3"])
+    assert "option.ad: unknown key (allowed: add)" in capsys.readouterr().err
+
+
+# The experiment file. ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def small(repository):
+    return yaml.safe_load((repository / "tests/experiments/small.yaml").read_text())
+
+
+def with_models(values, **models):
+    values = copy.deepcopy(values)
+    values["models"] |= {name.replace("_", "-"): one for name, one in models.items()}
+    return values
+
+
+def problems(values):
+    with pytest.raises(RevocabError) as caught:
+        validate(values)
+    return caught.value.problems
+
+
+GROWN = {"tokenizer": "source", "blocks": {"model": "mistral", "share": 0.5}}
+INSTRUCTED = {"tokenizer": "source", "sum": {"model": "grown", "add": [{"model": "mistral"}]}}
+
+
+def test_a_changed_model_is_planned_from_its_models(small):
+    values = with_models(small, grown=GROWN, instructed=INSTRUCTED)
+    values["runs"]["mistral"]["source"] = "grown"
+    plan = Plan(validate(values))
+    assert plan.changed == ["grown", "instructed"] and plan.fetched == []
+    step = plan.step("change_model", model="instructed")
+    assert step.out == "results/small/models/instructed"
+    assert step.files()["model"] == ["results/small/models/grown/manifest.json"]
+    assert step.inputs["others"]["mistral"] == plan.model("mistral")
+    assert step.job == ChangeJob(
+        change="sum", option={"add": [{"model": "mistral", "weight": 1.0}]}
+    )
+    source = plan.step("init_embeddings", run="mistral-sava").inputs["source"]
+    assert source.path == "results/small/models/grown"
+    plain = with_models(small, grown=GROWN | {"sum": None}, instructed=INSTRUCTED)
+    plain["models"]["instructed"]["sum"]["add"][0]["minus"] = None
+    assert Plan(validate(plain)).step("change_model", model="instructed") == step
+
+
+@pytest.mark.parametrize(
+    ("models", "said"),
+    [
+        (
+            {"grown": {"tokenizer": "source", "blocks": {"model": "mistrl", "share": 0.5}}},
+            "models.grown.blocks.model: no model 'mistrl' (known: grown, helper, mistral); did",
+        ),
+        (
+            {"sum": {"tokenizer": "source", "sum": {
+                "model": "mistral", "add": [{"model": "helper", "minus": "bas"}]}}},
+            "models.sum.sum.add.0.minus: no model 'bas'",
+        ),
+        (
+            {"grown": {**GROWN, "blocks": {"model": "grown", "share": 0.5}}},
+            "models.grown: made of itself (grown of grown)",
+        ),
+        (
+            {"grown": {**GROWN, "blocks": {"model": "instructed", "share": 0.5}},
+             "instructed": INSTRUCTED},
+            "models.grown: made of itself (grown of instructed of grown)",
+        ),
+        (
+            {"grown": GROWN, "instructed": {"tokenizer": "source", "sum": {
+                "model": "mistral", "add": [{"model": "grown"}, {"model": "instructed"}]}}},
+            "models.instructed: made of itself (instructed of instructed)",
+        ),
+        (
+            {"grown": {**GROWN, "tokenizer": "target"}},
+            "models.grown.tokenizer: 'target', but model 'mistral', which it is made of, has "
+            "'source'",
+        ),
+        (
+            {"grown": {"tokenizer": "source", "blocks": {"model": "mistral", "share": 0.3}}},
+            "models.grown.blocks: share 0.3 of 2 blocks is 0.6; new blocks must be a whole number "
+            "that divides 2, so that copies stand at equal distances: 0.5 (1 new), 1 (2 new)",
+        ),
+        (
+            {"grown": GROWN,
+             "more": {"tokenizer": "source", "blocks": {"model": "grown", "share": 0.5}}},
+            "models.more.blocks: share 0.5 of 3 blocks is 1.5",
+        ),
+        (
+            {"same": {"tokenizer": "source", "sum": {
+                "model": "mistral", "add": [{"model": "mistral"}]}}},
+            "models.same.sum.add.0: model and minus are both 'mistral', which adds nothing",
+        ),
+        (
+            {"two": {**GROWN, "path": "tests"}},
+            "models.two: exactly one of hub, path, pretrain, blocks, sum must be given, received "
+            "path, blocks",
+        ),
+        (
+            {"grown": {"tokenizer": "source", "blocks": {"model": "mistral", "shaer": 1}}},
+            "models.grown.blocks.shaer: unknown key (allowed: model, share); did you mean 'share'?",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_one_clear_line(small, models, said):
+    found = problems(with_models(small, **models))
+    assert any(line.startswith(said) for line in found), found
+    others = [line for line in found if not line.startswith(said)]
+    assert not others or "required and not given" in others[0]
+
+
+def test_a_context_is_that_of_the_model_that_was_expanded(small):
+    values = with_models(small, grown=GROWN)
+    values["runs"]["mistral"]["source"] = "grown"
+    values["models"]["mistral"]["pretrain"]["context_length"] = 256
+    (line,) = problems(values)
+    assert line.startswith("models.mistral.pretrain.context_length: 256 tokens, but evaluation")
