@@ -53,6 +53,13 @@ def has_default(model: type[BaseModel], key: str) -> bool:
     return field.get_default(call_default_factory=True) is not None
 
 
+class RunStep(Closed):
+    """A checkpoint of another run; 0 is its model before training."""
+
+    run: Id
+    step: Step = "last"
+
+
 class Job(Closed):
     """What decides the output of a command beside its input files: settings, ids, seeds.
 

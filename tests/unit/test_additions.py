@@ -1,4 +1,4 @@
-"""What it takes to add a method or a tokenizer construction: one file, one line of an experiment.
+"""What it takes to add a method, a construction or a change: one file, one line of an experiment.
 
 The files are those of the docs, put into a copy of the package.
 """
@@ -117,6 +117,35 @@ laid("tokenizers.trimmed", {"trim": {"base": "nothing", "corpora": {"world-it": 
 refused("no tokenizer 'nothing'")
 """
 )
+CHANGE = (
+    READ
+    + """
+values["models"] |= yaml.safe_load(sys.argv[3])
+plan = Plan(validate(values))
+step = plan.step("change_model", model="ablated")
+assert step.job.change == "ablate" and step.job.option == {"ending": "o_proj.weight"}
+assert not {"torch", "transformers"} & set(sys.modules)
+
+entry.main([
+    "change", "--change", "ablate", "--model", str(toys / "untied"),
+    "--option", "ending=o_proj.weight", "--out", "ablated", "--quiet",
+])
+from safetensors.torch import load_file
+
+from revocab.io import read_json
+
+before, after = (load_file(f"{one}/model.safetensors") for one in (toys / "untied", "ablated"))
+for name in before:
+    assert (after[name] == (0 if name.endswith("o_proj.weight") else before[name])).all(), name
+assert read_json("ablated/manifest.json")["zero"] == 2
+assert "2 tensors are zero" in Path("ablated/README.md").read_text()
+
+laid("models.ablated.ablate", {"model": "mistral", "endign": "x", "ending": ""})
+refused("ablate.endign: unknown key (allowed: ending, model)", "ablate.ending: String should")
+laid("models.ablated.ablate", {"model": "mistal", "ending": "x"})
+refused("models.ablated.ablate.model: no model 'mistal'")
+"""
+)
 
 
 @pytest.fixture
@@ -137,8 +166,9 @@ def line(page: str, name: str) -> str:
     [
         ("adding-a-method.md", "initialise/methods/scaled_mean.py", "scaled-mean", METHOD),
         ("tokenizers.md", "tokenizer_building/constructions/trim.py", "trimmed", CONSTRUCTION),
+        ("models.md", "models/changes/ablate.py", "ablated", CHANGE),
     ],
-    ids=["method", "construction"],
+    ids=["method", "construction", "change"],
 )
 def test_one_file_and_one_line(toys, place, page, file, name, script):
     (code,) = blocks(page, "python")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -13,6 +14,8 @@ from damaged_models import DAMAGES, damaged
 from toy_folders import shard
 
 from revocab import __main__ as entry
+from revocab.command import read
+from revocab.commands.change_model import COMMAND
 from revocab.config import validate
 from revocab.errors import RevocabError
 from revocab.folder_claim import read_claim
@@ -172,9 +175,78 @@ def test_a_changed_model_is_planned_from_its_models(small):
     assert Plan(validate(plain)).step("change_model", model="instructed") == step
 
 
+LAST = {"run": "mistral-sava", "step": "last"}
+LAID = {
+    "tokenizer": "target",
+    "sum": {"model": LAST, "add": [{"model": {**LAST, "step": 10}, "minus": "helper"}]},
+}
+
+
+def expanded(step, share=1, tokenizer="target", **run):
+    """A model made of a run's checkpoint."""
+    model = {**LAST, "step": step, **run}
+    return {"laid": {"tokenizer": tokenizer, "blocks": {"model": model, "share": share}}}
+
+
+def test_a_changed_model_is_planned_from_a_checkpoint(small):
+    plan = Plan(validate(with_models(small, laid=LAID)))
+    step = plan.step("change_model", model="laid")
+    folder = "results/small/runs/mistral-sava"
+    assert step.inputs["model"].path == f"{folder}/checkpoints/step-000020"
+    assert step.files()["model"] == [f"{folder}/manifest.json"]
+    assert step.inputs["others"].keys() == {"mistral-sava--10", "helper"}
+    other = step.inputs["others"]["mistral-sava--10"]
+    assert other.path == f"{folder}/checkpoints/step-000010"
+    asked = read(COMMAND, "change", step.arguments())
+    assert asked.job == step.job and asked.inputs.others["helper"] == Path(
+        plan.model("helper").path
+    )
+
+
+def test_a_run_that_reads_no_helper_is_no_part_of_a_ring(small):
+    """The helper of the group is made of one of its runs, which needs none itself."""
+    laid = {"tokenizer": "target", "blocks": {"model": {"run": "mistral-fvt"}, "share": 0.5}}
+    values = with_models(small, laid=laid)
+    values["runs"]["mistral"]["methods"]["fvt"] = {}
+    values["runs"]["mistral"]["helper"] = "laid"
+    assert Plan(validate(values)).changed == ["laid"]
+    laid["blocks"]["model"]["run"] = "mistral-sava"
+    values["models"]["laid"] = laid
+    assert problems(values) == [
+        "models.laid: made of itself (laid of run mistral-sava of laid); let one of them be made of"
+        " another model"
+    ]
+
+
 @pytest.mark.parametrize(
     ("models", "said"),
     [
+        (
+            expanded("last", run="mistral-sva"),
+            "models.laid.blocks.model.run: no run 'mistral-sva' (known: ",
+        ),
+        (
+            expanded(15),
+            "models.laid.blocks.model.step: run 'mistral-sava' has no checkpoint 15 (it has: 0, "
+            "10, 20, first, last)",
+        ),
+        (
+            expanded("last", tokenizer="source"),
+            "models.laid.tokenizer: 'source', but run 'mistral-sava', which it is made of, has "
+            "'target'",
+        ),
+        (
+            expanded("last", share=0.3),
+            "models.laid.blocks: share 0.3 of 2 blocks is 0.6",
+        ),
+        (
+            expanded("last", stp=1),
+            "models.laid.blocks.model.checkpoint.stp: unknown key (allowed: run, step)",
+        ),
+        (
+            {"same": {"tokenizer": "target", "sum": {"model": LAST, "add": [{"model": LAST}]}}},
+            "models.same.sum.add.0: model and minus are both 'mistral-sava--last'",
+        ),
         (
             {"grown": {"tokenizer": "source", "blocks": {"model": "mistrl", "share": 0.5}}},
             "models.grown.blocks.model: no model 'mistrl' (known: grown, helper, mistral); did",

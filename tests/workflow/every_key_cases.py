@@ -174,6 +174,16 @@ MODELS: list[Case] = [
         "models.summed.sum.add.0", ["change_model:summed"],
         model="built", minus="built", weight=2.0,
     ),
+    *[
+        case
+        for model, key, step in (
+            ("expanded-run", "blocks.model", 8), ("summed-runs", "sum.model", 4),
+            ("summed-runs", "sum.add.0.model", 8), ("summed-runs", "sum.add.0.minus", 8),
+        )
+        for case in each(
+            f"models.{model}.{key}", [f"change_model:{model}"], run="main-sava", step=step
+        )
+    ],
 ]  # fmt: skip
 
 RUNS: list[Case] = [
@@ -235,8 +245,7 @@ GENERATION: list[Case] = [
     one("evaluation.generation.max_new_tokens", 64, "generate_text"),
     one("evaluation.generation.context_length", 1024, "generate_text"),
     ({"evaluation.generation.steps": ["last"], "tables.generation.steps": ["last"]},
-     ["generate_text:main-sava", "generate_text:main-focus", "generate_text:second-mean",
-      "generate_text:second-clp"]),
+     ["generate_text:main-sava", "generate_text:main-focus", "generate_text:second-mean"]),
     one("evaluation.generation.comet_model", "o/other", "score_comet"),
     one("evaluation.generation.comet_model", None, "score_comet"),
     one("evaluation.generation.xcomet_model", "o/other", "score_comet"),

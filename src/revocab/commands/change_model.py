@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from revocab.closed import Closed, Id
+from revocab.closed import Closed, OneLine
 from revocab.command import Command
 from revocab.models.change import ChangeJob
 from revocab.models.hub_or_folder import model_field
@@ -16,7 +16,7 @@ class Inputs(Closed):
     """The model that is changed, and those beside it."""
 
     model: Path = model_field("model folder (safetensors) to change")
-    others: dict[Id, Path] = model_field("models that the options name", default_factory=dict)
+    others: dict[OneLine, Path] = model_field("models that the options name", default_factory=dict)
 
 
 class Machine(Closed):

@@ -47,7 +47,7 @@ def check_runs(experiment: Experiment) -> Iterator[str]:
             key = f"runs.{group_id}.methods.{name}"
             yield from _missing(key, group, name)
             for which, named in parents(entry):
-                yield from _parent(experiment, f"{key}.{which}", named, known)
+                yield from checkpoint_problems(experiment, f"{key}.{which}", named, known)
             method = method_of(group, name)
             if method is None:
                 continue
@@ -95,7 +95,9 @@ def _missing(key: str, group: RunGroup, name: str) -> Iterator[str]:
         )
 
 
-def _parent(experiment: Experiment, key: str, named: RunStep, known: list[str]) -> Iterator[str]:
+def checkpoint_problems(
+    experiment: Experiment, key: str, named: RunStep, known: list[str]
+) -> Iterator[str]:
     """Yield a problem for a run that is not there, and for a step that it has no checkpoint at."""
     if named.run not in known:
         yield unknown(f"{key}.run", named.run, known, "run")

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
-from revocab.closed import Closed, Id, Job, OneLine, near
+from revocab.closed import Closed, Id, Job, OneLine, RunStep, near
 from revocab.errors import RevocabError
 from revocab.registry import found_in
 
@@ -21,8 +21,23 @@ if TYPE_CHECKING:
     from revocab.models.folder import ModelFolder
     from revocab.models.safetensors_parts import Part
 
-#: How an experiment names a model that another one is made of; ``Plan.model`` says where it lies.
-ModelReference = Id
+
+def _kind(value: Any) -> str:
+    return "model" if isinstance(value, str) else "checkpoint"
+
+
+#: How an experiment names what a model is made of: a model, or a checkpoint of a run.
+#: ``Plan.referred`` says where it lies.
+ModelReference = Annotated[
+    Annotated[Id, Tag("model")] | Annotated[RunStep, Tag("checkpoint")], Discriminator(_kind)
+]
+
+
+def reference_name(reference: Id | RunStep) -> str:
+    """Return what a reference is called among a change's inputs (ids hold no ``--``)."""
+    if isinstance(reference, RunStep):
+        return f"{reference.run}--{reference.step}"
+    return reference
 
 
 class ChangeOptions(Closed):
@@ -33,7 +48,7 @@ class ChangeOptions(Closed):
         yield from ()
 
     def problems(self, body: ModelReference | None) -> Iterator[str]:
-        """Yield why the options make no sense, for a body of this id (None: it has none)."""
+        """Yield why the options make no sense, for such a body (None: it has no name)."""
         yield from ()
 
     def blocks_after(self, blocks: int) -> int:
@@ -51,7 +66,7 @@ class ChangeOptions(Closed):
 class ChangeJob(Job):
     """A change and its options."""
 
-    change: OneLine = Field(description="blocks or sum")
+    change: OneLine = Field(description="such as blocks; a wrong one lists them all")
     option: dict[str, Any] = Field(
         default_factory=dict, description="NAME=VALUE as in YAML; a wrong one lists them all"
     )
@@ -62,7 +77,7 @@ class ChangeInputs:
     """The models behind a change; all of them whole and finite."""
 
     body: ModelFolder
-    #: By the names that the options give them.
+    #: By :func:`reference_name` of what the options say.
     others: Mapping[str, ModelFolder]
 
 

@@ -17,6 +17,7 @@ from revocab.models.change import (
     ChangeJob,
     ChangeOptions,
     find_change,
+    reference_name,
 )
 from revocab.models.changed_card import changed_card
 from revocab.models.folder import ModelFolder, check_tokenizer_folder, copy_documents
@@ -72,7 +73,7 @@ def change_model(
 
 def check_given(change: Change, options: ChangeOptions, others: Mapping[str, Path]) -> None:
     """Raise :class:`RevocabError` unless ``others`` are the models that sound options name."""
-    named = {str(reference): key for key, reference in options.given_models()}
+    named = {reference_name(one): key for key, one in options.given_models()}
     problems = [f"option.{one}" for one in options.problems(None)]
     problems += [
         f"option.{key}: {name!r} is not given; add --others {name}=FOLDER"

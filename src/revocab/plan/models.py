@@ -5,7 +5,7 @@ from __future__ import annotations
 from revocab.config.expand import Run
 from revocab.initialise.fasttext import AuxiliaryJob, FastTextOptions
 from revocab.initialise.options import InitJob
-from revocab.models.change import ChangeJob
+from revocab.models.change import ChangeJob, reference_name
 from revocab.models.fetch import FetchJob
 from revocab.models.parameters import StandInJob
 from revocab.plan.plan import Plan
@@ -35,9 +35,9 @@ def build_stand_in(plan: Plan, model: str) -> Step:
 def change_model(plan: Plan, model: str) -> Step:
     """Return the job that makes a model of others."""
     change, given = plan.experiment.models[model].change()
-    others = {reference: plan.model(reference) for _, reference in given.given_models()}
+    others = {reference_name(one): plan.referred(one) for _, one in given.given_models()}
     job = ChangeJob(change=change, option=given.given())
-    inputs = {"model": plan.model(given.model), "others": others}
+    inputs = {"model": plan.referred(given.model), "others": others}
     return Step("change_model", plan.paths.model(model), job, inputs)
 
 

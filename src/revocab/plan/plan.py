@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from revocab.config.expand import Run, expand
+from revocab.config.lineage import run_steps, selected
 from revocab.config.pairs import compared_pairs, helper_pair
 from revocab.config.schema import Experiment, Source
 from revocab.errors import RevocabError
+from revocab.models.change import ModelReference
 from revocab.plan.paths import MANIFEST, Paths
 from revocab.plan.step import Artefact, Step
 from revocab.report.asked import asked_scores
@@ -79,10 +81,7 @@ class Plan:
         return {"results": found, "experiment": Artefact.file(settings)}
 
     def model(self, model: str) -> Artefact:
-        """Return a model: a snapshot, the last checkpoint of its pretraining, or what it was made.
-
-        ``model`` is a :data:`revocab.models.change.ModelReference`.
-        """
+        """Return a model: a snapshot, the last checkpoint of its pretraining, or a changed one."""
         folder, given = self.paths.model(model), self.experiment.models[model]
         if given.pretrain:
             steps = self.experiment.recipes[given.pretrain.recipe].steps
@@ -120,6 +119,14 @@ class Plan:
         """Return the model of the run at the step that ``named`` gives."""
         run, step = named
         return self.checkpoint(self.runs[run], step)
+
+    def referred(self, reference: ModelReference) -> Artefact:
+        """Return what a model is made of: another model, or a run's checkpoint."""
+        if isinstance(reference, str):
+            return self.model(reference)
+        steps, ends = run_steps(self.experiment, reference.run)
+        (step,) = selected(steps, ends, [reference.step])
+        return self.other((reference.run, step))
 
     def checkpoints(self, run: Run, steps: list[int]) -> dict[int, Artefact]:
         """Return a run's models by step."""

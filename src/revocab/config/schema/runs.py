@@ -7,16 +7,9 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, model_serializer
 
-from revocab.closed import Closed, Id, OneLine, Step
+from revocab.closed import Closed, Id, OneLine, RunStep
 from revocab.initialise.fasttext import FastTextOptions
 from revocab.initialise.options import ScaleOptions
-
-
-class RunStep(Closed):
-    """A checkpoint of another run; 0 is its model before training."""
-
-    run: Id
-    step: Step = "last"
 
 
 class Layered(Closed):

@@ -14,7 +14,14 @@ from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.errors import RevocabError
-from revocab.models.change import Change, Changed, ChangeInputs, ChangeOptions, ModelReference
+from revocab.models.change import (
+    Change,
+    Changed,
+    ChangeInputs,
+    ChangeOptions,
+    ModelReference,
+    reference_name,
+)
 from revocab.models.safetensors_header import FLOATS
 from revocab.models.safetensors_parts import Part, stored_parts, tensor_bytes
 
@@ -54,8 +61,8 @@ class SumOptions(ChangeOptions):
         for number, term in enumerate(self.add):
             if term.model == (term.minus or body):
                 yield (
-                    f"add.{number}: model and minus are both {term.model!r}, which adds nothing;"
-                    " name another 'minus'"
+                    f"add.{number}: model and minus are both {reference_name(term.model)!r}, which"
+                    " adds nothing; name another 'minus'"
                 )
 
 
@@ -126,7 +133,11 @@ class Sum:
         body = Operand("the body", inputs.body)
         others = {name: Operand(repr(name), folder) for name, folder in inputs.others.items()}
         terms = [
-            Difference(one.weight, others[one.model], others[one.minus] if one.minus else body)
+            Difference(
+                one.weight,
+                others[reference_name(one.model)],
+                others[reference_name(one.minus)] if one.minus else body,
+            )
             for one in options.add
         ]
         return cls(body, terms)
