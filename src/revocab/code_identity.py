@@ -19,6 +19,7 @@ ENGINES, GENERATION_KINDS = "evaluation/engines", "evaluation/generation_kinds"
 #: Folders whose modules a command finds at run time.
 FOUND = {
     "build_tokenizer": ("tokenizer_building/constructions",),
+    "change_model": ("models/changes",),
     "init_embeddings": (METHODS,),
     "measure_scale": (METHODS,),
     "score_multiple_choice": (ENGINES,),

@@ -218,6 +218,20 @@ def test_a_run_that_reads_no_helper_is_no_part_of_a_ring(small):
     ]
 
 
+def test_a_run_from_a_model_that_is_made_of_it_is_a_ring(small):
+    """Unless it starts from another run: then its group's source model is not read."""
+    values = with_models(small, **expanded("last"))
+    values["models"]["laid"]["tokenizer"] = "source"
+    values["models"]["laid"]["blocks"]["model"]["run"] = "mistral-lapt"
+    values["runs"]["mistral"]["methods"]["lapt"] = {}
+    values["runs"]["mistral"]["source"] = "laid"
+    (line,) = problems(values)
+    assert line.startswith("models.laid: made of itself (laid of run mistral-lapt of laid)")
+    values["runs"]["other"] = copy.deepcopy(values["runs"]["mistral"]) | {"source": "mistral"}
+    values["runs"]["mistral"]["methods"]["lapt"] = {"start": {"run": "other-lapt"}}
+    assert Plan(validate(values)).changed == ["laid"]
+
+
 @pytest.mark.parametrize(
     ("models", "said"),
     [

@@ -49,7 +49,7 @@ rule change_model:
     conda:
         "../../envs/core.yaml"
     params:
-        code=code("change_model", "models/changes"),
+        code=code("change_model"),
         python=not_recorded(PYTHON),
         job=job("change_model"),
     shell:
