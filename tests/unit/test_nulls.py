@@ -95,6 +95,11 @@ def outcome(values: dict) -> Any:
 WHOLE_VALUES = yaml.safe_load(WHOLE.read_text())
 WHOLE_VALUES.setdefault("similarity", {})
 WHOLE_VALUES["evaluation"].setdefault("significance", {})
+PARTS = {
+    part: {"world": f"questions.it.{name}"} for part, name in (("pool", "train"), ("test", "test"))
+}
+ANSWERS = {"kind": "question_answering", "direction": ["it"], "shots": 1, **PARTS}
+WHOLE_VALUES["evaluation"]["generation"]["tasks"].setdefault("answers", ANSWERS)
 #: Every option of every model that stands somewhere in it, at one place of each.
 OPTIONS = {
     (model, key): place
@@ -109,7 +114,6 @@ def place(tmp_path_factory):
     """The files that the experiment names."""
     folder = tmp_path_factory.mktemp("every-key")
     make_files(folder)
-    (folder / "config").symlink_to(REPOSITORY / "config")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         yield

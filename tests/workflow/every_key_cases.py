@@ -215,6 +215,8 @@ EVALUATION: list[Case] = [
         "evaluation.multiple_choice", ["score_multiple_choice"],
         shots=1, limit=10, engine="vllm", long_prompts="cut",
     ),
+    # A folder without any of the templates that are used: only the record of scores shows it.
+    one("evaluation.multiple_choice.templates", "items", "collect_scores"),
     *each("evaluation.significance", ["compare_runs"], resamples=500),
     *each(
         "evaluation.efficiency", ["measure_efficiency"],

@@ -97,7 +97,6 @@ class Finished:
     def __init__(self, repository: Path, folder: Path, values: dict[str, Any]):
         self.repository, self.folder, self.values = repository, folder, values
         self.parsed = Parsed()
-        (folder / "config").symlink_to(repository / "config")
         # Code is an input too: empty files that import nothing keep plans small.
         scripts = [f"scripts/{path.name}" for path in (repository / "scripts").glob("*.py")]
         for name in (*scripts, "src/revocab/report/templates/report.html.j2"):

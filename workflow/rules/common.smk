@@ -14,9 +14,7 @@ from revocab.imports import identity
 from revocab.plan import Plan
 
 try:
-    PLAN = Plan(
-        validate(config, Path(workflow.basedir, "config", "tasks"), files=workflow.configfiles)
-    )
+    PLAN = Plan(validate(config, files=workflow.configfiles))
 except RevocabError as error:
     print(error.render(), file=sys.stderr)
     sys.exit(1)
