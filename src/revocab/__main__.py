@@ -20,6 +20,7 @@ VERBS = {
     "prepare": "prepare_corpus",
     "pack": "pack_tokens",
     "train": "train_model",
+    "task": "build_task",
     "score": "score_multiple_choice",
     "generate": "generate_text",
     "report": "build_report",

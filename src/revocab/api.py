@@ -36,6 +36,8 @@ def adapt_model(
     source_tokenizer: Place | None = None,
     helper: Place | None = None,
     auxiliary: Place | None = None,
+    adapted: Place | None = None,
+    base: Place | None = None,
     identity: Identity = "bytes",
     languages: Sequence[str] = (),
     seed: int = 0,
@@ -44,10 +46,12 @@ def adapt_model(
 ) -> Path:
     """Write the folder ``out``: the model ``source`` with the target tokenizer; return its path.
 
-    As ``revocab init`` does: ``options`` are the method's, ``helper`` a model with the target
-    tokenizer for methods that need one, ``auxiliary`` a folder of ``revocab train_auxiliary``,
-    ``languages`` ISO 639 codes for the model's card; ``say`` is told what is being done. Matrices
-    are read one at a time, and all other weights are copied, or linked where they can be.
+    As ``revocab init`` does: ``options`` are the method's; ``helper`` (a model, best with the
+    target tokenizer), ``auxiliary`` (a folder of ``revocab train_auxiliary``), ``adapted`` and
+    ``base`` (a model with the target's tokens, and what it was adapted from) are for methods that
+    need them;
+    ``languages`` are ISO 639 codes for the model's card; ``say`` is told what is being done.
+    Matrices are read one at a time, and all other weights are copied, or linked where they can be.
     """
     from revocab.initialise.adapted_model import initialise_model
 
@@ -60,6 +64,8 @@ def adapt_model(
         source_tokenizer=source_tokenizer and _folder(source_tokenizer, "tokenizer"),
         helper=helper and _folder(helper, "model"),
         auxiliary=auxiliary and Path(auxiliary),
+        adapted=adapted and _folder(adapted, "model"),
+        base=base and _folder(base, "model"),
         identity=identity,
         languages=languages,
         seed=seed,
@@ -99,6 +105,8 @@ def target_matrix(
     checked = check_options(chosen, dict(options or {}))
     if chosen.keeps_vocabulary:
         raise RevocabError(f"method {method!r} keeps the vocabulary: there is no new matrix")
+    if chosen.needs_donor:
+        raise RevocabError(f"method {method!r} reads other models whole; give folders: adapt_model")
     vocabularies = Vocabularies(
         _folder(source_tokenizer, "tokenizer"), _folder(target_tokenizer, "tokenizer"), identity
     )

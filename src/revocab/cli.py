@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from revocab.command import Command, read
+from revocab.closed import Closed
+from revocab.command import Call, Command, read
 from revocab.errors import RevocabError
 
 #: A full disk, a quota, a limit on the size of files.
@@ -51,15 +52,23 @@ def run(what: Command | Callable[[], None]) -> None:
 def call(command: Command, words: Sequence[str], name: str) -> None:
     """Read a command line and carry it out. ``name`` is the command's, for the help."""
     asked = read(command, name, words)
-    inputs = asked.inputs
-    if asked.by_hand:
-        from revocab.models.hub_or_folder import brought
-
-        inputs = brought(inputs)
     from revocab.output import asked_for
 
-    with asked_for(command.name, asked.job):
+    with asked_for(command.name, asked.job), inputs_of(asked) as inputs:
         command.run(inputs, asked.job, asked.machine, asked.out)
+
+
+@contextmanager
+def inputs_of(asked: Call) -> Iterator[Closed]:
+    """Yield the inputs of a call as files and folders; by hand they may be named otherwise."""
+    if not asked.by_hand:
+        yield asked.inputs
+        return
+    from revocab.evaluation.named_tasks import as_task_files
+    from revocab.models.hub_or_folder import brought
+
+    with as_task_files(brought(asked.inputs)) as inputs:
+        yield inputs
 
 
 def results_parser(

@@ -128,7 +128,7 @@ def test_requests_are_the_harness_own(
     )
     (expected,) = manager.load([shipped])["tasks"].values()
     monkeypatch.undo()
-    path = repository / "config" / "tasks" / f"{template}.yaml"
+    path = tasks.TEMPLATES / f"{template}.yaml"
     config = tasks.build_task(template, path, hub=tasks.HubData(id="a/b"), language=language)
     data = DatasetDict(test=Dataset.from_list(ours))
     config |= {"test_split": "test", "dataset_kwargs": None}

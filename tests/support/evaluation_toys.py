@@ -119,6 +119,6 @@ def write_task(
     data = folder / f"{name}.jsonl.gz"
     write_jsonl(data, rows)
     path = folder / f"{name}.yaml"
-    template_path = repository / "config" / "tasks" / f"{template}.yaml"
+    template_path = tasks.TEMPLATES / f"{template}.yaml"
     tasks.write_task(path, tasks.build_task(name, template_path, data=data))
     return path

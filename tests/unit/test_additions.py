@@ -1,4 +1,4 @@
-"""What it takes to add a method, a construction or a change: one file, one line of an experiment.
+"""What it takes to add a method, a construction, a change or a task: a file and a line each.
 
 The files are those of the docs, put into a copy of the package.
 """
@@ -148,10 +148,40 @@ refused("models.ablated.ablate.model: no model 'mistal'")
 )
 
 
-@pytest.fixture
-def place(tmp_path):
-    (tmp_path / "config").symlink_to(REPOSITORY / "config")
-    return tmp_path
+TASK = (
+    READ
+    + """
+Path("riddles.jsonl").write_text(
+    '{"id": "1", "question": "What purrs?", "choices": ["a cat", "the mat"], "answer": 0}\\n' * 4
+)
+values["evaluation"]["multiple_choice"]["tasks"] |= yaml.safe_load(sys.argv[3])
+plan = Plan(validate(values))
+step = plan.step("build_task", task="riddles_en")
+assert step.job.template == "riddle" and step.files()["data"] == ["riddles.jsonl"]
+assert [Path(file).name for file in step.also] == ["riddle.yaml", "base.yaml"]
+(scoring,) = [one for one in plan.step("score_multiple_choice", run="mistral-base").inputs["tasks"]
+              if "riddles" in one.path]
+assert scoring.path == step.out
+
+task = "task --task riddles_en --template riddle --data riddles.jsonl --out riddles_en.yaml"
+entry.main(task.split())
+entry.main([
+    "score", "--models", f"0={toys / 'untied'}", "--tasks", "riddles_en.yaml", "--run", "r",
+    "--out", "scores.csv", "--device", "cpu",
+])
+import csv
+
+with open("scores.csv", newline="") as file:
+    scores = {row["metric"]: row for row in csv.DictReader(file)}
+assert {*scores} == {"acc", "acc_norm"} and scores["acc"]["items"] == "4"
+from revocab.evaluation.tasks import load_template, find_template
+
+assert load_template(find_template("riddle"))["doc_to_text"] == "Riddle: {{question}}\\nI am"
+
+laid("evaluation.multiple_choice.tasks.riddles_en.template", "ridle")
+refused("no template 'ridle'")
+"""
+)
 
 
 def line(page: str, name: str) -> str:
@@ -167,12 +197,16 @@ def line(page: str, name: str) -> str:
         ("adding-a-method.md", "initialise/methods/scaled_mean.py", "scaled-mean", METHOD),
         ("tokenizers.md", "tokenizer_building/constructions/trim.py", "trimmed", CONSTRUCTION),
         ("models.md", "models/changes/ablate.py", "ablated", CHANGE),
+        ("evaluation.md", "evaluation/templates/riddle.yaml", "riddles_en", TASK),
     ],
-    ids=["method", "construction", "change"],
+    ids=["method", "construction", "change", "task"],
 )
-def test_one_file_and_one_line(toys, place, page, file, name, script):
-    (code,) = blocks(page, "python")
+def test_one_file_and_one_line(toys, tmp_path, page, file, name, script):
+    if file.endswith(".yaml"):
+        (code,) = [one for one in blocks(page, "yaml") if one.startswith("include:")]
+    else:
+        (code,) = blocks(page, "python")
     assert f"`src/revocab/{file}`" in (REPOSITORY / "docs" / page).read_text(encoding="utf-8")
-    scratch(place, **{file: code})
+    scratch(tmp_path, **{file: code})
     small = REPOSITORY / "tests/experiments/small.yaml"
-    run_scratch(place, script, toys, small, line(page, name))
+    run_scratch(tmp_path, script, toys, small, line(page, name))

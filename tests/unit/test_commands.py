@@ -310,7 +310,8 @@ def command_lines(text: str) -> list[str]:
 
 
 PAGES = ["README.md", *(f"docs/{name}.md" for name in (
-    "architecture", "methods", "models", "tokenizers", "training", "vllm", "vocabulary", "world"
+    "architecture", "evaluation", "methods", "models", "tokenizers", "training", "vllm",
+    "vocabulary", "world",
 ))]  # fmt: skip
 
 
@@ -323,7 +324,7 @@ def test_command_lines_of_the_docs_are_read(repository):
             words = [word for word in words if word != "…"]
             name = entry.VERBS.get(verb, verb)
             if "…" in line or "$" in line or verb == "job":
-                parts = [*command(name).parts.values()]
+                parts = [*command(name).parts.values(), command(name).shorthand]
                 known = {flag_of(key) for model in parts for key, _ in leaves(model)} | {"--out"}
                 assert {word for word in words if word.startswith("--")} <= known, f"{page}: {line}"
             else:

@@ -13,6 +13,7 @@ from revocab.config import expand, read, validate
 from revocab.config.pairs import compared_pairs
 from revocab.config.schema import Recipe
 from revocab.errors import RevocabError
+from revocab.evaluation.tasks import TEMPLATES
 
 
 @pytest.fixture
@@ -368,7 +369,9 @@ def test_a_language_without_the_words_of_a_prompt(demo):
     assert "needs: ar, bg, el, en, et, ht, id, it, kk, ko, ru, sw, uk); add them" in from_english
     assert "languages/it.yaml lacks the words from_fr (" in from_french
     assert from_french.endswith("; add them to that file, or to fr.yaml as 'called: {it: …}'")
-    assert xcopa.startswith("evaluation.multiple_choice.tasks.xcopa_ru: config/tasks/xcopa.yaml: ")
+    assert xcopa.startswith(
+        f"evaluation.multiple_choice.tasks.xcopa_ru: {TEMPLATES / 'xcopa.yaml'}: "
+    )
     assert "ru.yaml lacks the words cause, effect (" in xcopa and "et, ht, id, it, sw)" in xcopa
 
 
@@ -429,7 +432,7 @@ def test_a_text_longer_than_a_stand_ins_context(repository):
     values["models"]["mistral"]["pretrain"]["context_length"] = 300
     values["recipes"]["adapt"]["sequence_length"] = 400
     with pytest.raises(RevocabError) as caught:
-        validate(values, repository / "config/tasks")
+        validate(values)
     key = "models.mistral.pretrain.context_length: 300 tokens, but"
     for what in ("recipes.adapt.sequence_length is 400", "evaluation.generation.context_length is"):
         assert any(f"{key} {what}" in one for one in caught.value.problems)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import pytest
 import yaml
 from evaluation_toys import IT_ROWS, write_model, write_task
 
+from revocab.code_identity import FOUND, modules
 from revocab.config import validate
 from revocab.errors import RevocabError
 from revocab.evaluation.engine import (
@@ -30,7 +30,6 @@ from revocab.evaluation.multiple_choice import score_checkpoints
 from revocab.evaluation.options import Generating, Scoring
 from revocab.evaluation.prompts import prompt_row
 from revocab.evaluation.records import version
-from revocab.imports import direct
 from revocab.io import read_json, read_jsonl, write_json, write_jsonl
 
 #: Run with a copy of the package that has one file more: what needs no model first, then commands.
@@ -133,17 +132,17 @@ def test_every_engine_is_in_the_file_of_its_name(repository):
     assert {*engines()} == {path.stem for path in folder.glob("*.py")} - {"__init__"}
     assert {*engines()} >= {"transformers", "vllm"}
     for one in engines():  # else a change of one would be none of another's
-        imported = direct(folder / f"{one}.py", repository / "src")
-        assert not {path.name for path in imported if path.parent == folder} - {"__init__.py"}
+        imported = modules().direct(f"evaluation/engines/{one}.py")
+        assert not {name for name in imported if name.startswith("evaluation/engines/")} - {
+            "evaluation/engines/__init__.py"
+        }
     assert list(engines_for("multiple_choice")) == ["hf", "vllm"]
     assert list(engines_for("generation")) == list(engines_for("efficiency")) == list(engines())
 
 
-def test_rules_that_run_an_engine_depend_on_engines_files(repository):
-    rules = "".join(path.read_text() for path in (repository / "workflow/rules").glob("*.smk"))
-    for script in ("generate_text", "score_multiple_choice", "measure_efficiency"):
-        (found,) = re.findall(rf'code\("{script}"(.*)\)', rules)
-        assert '"evaluation/engines"' in found, script
+def test_commands_that_run_an_engine_depend_on_engines_files():
+    for command in ("generate_text", "score_multiple_choice", "measure_efficiency"):
+        assert "evaluation/engines" in FOUND[command]
 
 
 def test_nothing_else_names_an_engine(repository):

@@ -220,10 +220,7 @@ def test_a_task_is_written_and_scored_at_the_commit_of_its_data(
     call, hub, root, repository, tmp_path
 ):
     template = ("--task", "t", "--template", "itabench_sciq")
-    data = (
-        *("--templates", repository / "config/tasks"),
-        *("--hub.id", "sapienzanlp/sciq_italian", "--hub.split", "test"),
-    )
+    data = ("--hub.id", "sapienzanlp/sciq_italian", "--hub.split", "test")
     done = call("build_task", *template, *data, "--out", tmp_path / "t.yaml")
     assert done.returncode == 0, done.stderr
     taken = commit(hub, "datasets", "sapienzanlp/sciq_italian")
@@ -234,7 +231,17 @@ def test_a_task_is_written_and_scored_at_the_commit_of_its_data(
     done = call("score_multiple_choice", *scoring, "--out", out)
     assert done.returncode == 0, done.stderr
     with out.open(encoding="utf-8", newline="") as handle:
-        assert {row["data_revision"] for row in csv.DictReader(handle)} == {taken}
+        scores = list(csv.DictReader(handle))
+    assert {row["data_revision"] for row in scores} == {taken}
+    # The template alone, by its name.
+    named = (*scoring[:-1], "itabench_sciq")
+    done = call("score_multiple_choice", *named, "--out", tmp_path / "named.csv")
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "named.csv").open(encoding="utf-8", newline="") as handle:
+        again = list(csv.DictReader(handle))
+    assert {row["task"] for row in again} == {"itabench_sciq"}
+    for key in ("value", "items", "data_revision"):
+        assert [row[key] for row in again] == [row[key] for row in scores]
 
 
 def test_finished_results_pin_their_experiment(tmp_path, repository):

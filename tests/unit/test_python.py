@@ -64,7 +64,8 @@ def test_importing_loads_nothing_heavy():
 
 @pytest.mark.parametrize("which", ["input", "output"])
 @pytest.mark.parametrize(
-    "method", [name for name, one in methods().items() if not one.keeps_vocabulary]
+    "method",
+    [name for name, one in methods().items() if not (one.keeps_vocabulary or one.needs_donor)],
 )
 def test_a_matrix_is_that_of_the_adapted_model(toys, tmp_path, method, which):
     """For every method, from tensors alone; padding after the tokens counts for nothing."""
@@ -97,6 +98,8 @@ def test_what_is_lacking_is_said_at_once(toys):
         revocab.target_matrix(few, "savaa", **tokenizers)
     with pytest.raises(revocab.RevocabError, match="keeps the vocabulary"):
         revocab.target_matrix(few, "lapt", **tokenizers)
+    with pytest.raises(revocab.RevocabError, match="'lep' reads other models whole"):
+        revocab.target_matrix(few, "lep", **tokenizers)
     with pytest.raises(revocab.RevocabError, match="auxiliary_VA"):
         options = {"auxiliary": "fasttext"}
         revocab.target_matrix(rows(toys / "untied"), "focus", options=options, **tokenizers)

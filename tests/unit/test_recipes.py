@@ -97,10 +97,10 @@ def test_the_papers_recipes_are_those_of_its_experiment(repository):
 
 def test_an_experiment_takes_a_recipe_by_name(repository):
     values = yaml.safe_load((repository / "config/demo.yaml").read_text())
-    plain = validate(values, repository / "config/tasks")
+    plain = validate(values)
     assert plain.recipes["adapt"].stages is None
     values["recipes"]["adapt"] = {"from": "gosal", "steps": 128, **SHAPE, "checkpoint_every": 64}
-    adapt = validate(values, repository / "config/tasks").recipes["adapt"]
+    adapt = validate(values).recipes["adapt"]
     assert (adapt.steps, [stage.steps for stage in adapt.stages]) == (128, [12, 116])
 
 
@@ -110,13 +110,13 @@ def test_an_unknown_recipe_is_told_with_all_else_that_is_wrong(repository):
     unknown = {"from": "nope", "tokens": 10**12, "warmup_share": 0.1, "stages": stages}
     values["recipes"]["adapt"] = unknown
     with pytest.raises(RevocabError) as alone:
-        validate(values, repository / "config/tasks")
+        validate(values)
     assert len(alone.value.problems) == 1, alone.value.problems
     assert "recipes.adapt.from: no recipe 'nope' (known: gosal, " in alone.value.problems[0]
     unknown["wieght_decay"] = 0.1
     values["evaluation"]["heldout"] = ["nowhere"]
     with pytest.raises(RevocabError) as all_three:
-        validate(values, repository / "config/tasks")
+        validate(values)
     told = "\n".join(all_three.value.problems)
     assert len(all_three.value.problems) == 3, told
     for part in ("no recipe 'nope'", "wieght_decay", "'nowhere'"):
@@ -134,7 +134,7 @@ def staged_demo(repository, **mixtures):
 
 def test_an_experiment_gives_stages_of_a_named_recipe_their_mixtures(repository):
     values = staged_demo(repository, embeddings="adaptation", everything="bilingual")
-    experiment = validate(values, repository / "config/tasks")
+    experiment = validate(values)
     first, second = experiment.recipes["adapt"].stages
     assert (first.mixture, second.mixture) == ("adaptation", "bilingual")
     assert (first.steps, second.steps, first.train) == (12, 116, ["embeddings"])
@@ -147,7 +147,7 @@ def test_an_experiment_gives_stages_of_a_named_recipe_their_mixtures(repository)
 
 def test_a_stage_without_a_mixture_has_the_groups(repository):
     values = staged_demo(repository, everything="bilingual")
-    experiment = validate(values, repository / "config/tasks")
+    experiment = validate(values)
     adapt = experiment.recipes["adapt"]
     assert stage_mixtures(adapt, "adaptation") == {
         "embeddings": "adaptation", "everything": "bilingual"
@@ -161,7 +161,7 @@ def test_unknown_mixtures_of_stages_are_reported_with_everything_else(repository
     values["mixtures"]["english"] = {"world-en": 0.9}
     values["models"]["llama"]["tokenizer"] = "nope"
     with pytest.raises(RevocabError) as caught:
-        validate(values, repository / "config/tasks")
+        validate(values)
     problems = "\n".join(caught.value.problems)
     assert "recipes.adapt.stages.embeddings.mixture: no mixture 'adaptatoin'" in problems
     assert "did you mean 'adaptation'?" in problems
@@ -173,21 +173,19 @@ def test_stages_are_changed_by_name_only_where_they_are_named(repository):
     with pytest.raises(
         RevocabError, match=r"no stage in recipe 'gosal' named 'embedings' .*mean 'embeddings'"
     ):
-        validate(values, repository / "config/tasks")
+        validate(values)
     del values["recipes"]["adapt"]["from"]
     with pytest.raises(RevocabError, match=r"recipes\.adapt\.stages: stages by name change those"):
-        validate(values, repository / "config/tasks")
+        validate(values)
 
 
 def test_a_mixture_by_size_needs_room(repository):
     values = yaml.safe_load((repository / "config/demo.yaml").read_text())
     values["mixtures"]["adaptation"] = {"world-it": "size", "world-en": 0.25}
-    assert (
-        validate(values, repository / "config/tasks").mixtures["adaptation"]["world-it"] == "size"
-    )
+    assert validate(values).mixtures["adaptation"]["world-it"] == "size"
     values["mixtures"]["adaptation"]["world-en"] = 1.0
     with pytest.raises(RevocabError, match="leaves nothing for the corpora 'size'; lower them"):
-        validate(values, repository / "config/tasks")
+        validate(values)
 
 
 # Stages -------------------------------------------------------------------------------------------

@@ -5,14 +5,19 @@ from __future__ import annotations
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 
 import pytest
 import yaml
 from evaluation_toys import IT_ROWS, write_task
 
+from revocab import cli
+from revocab.commands import build_task, score_multiple_choice
+from revocab.config import validate
 from revocab.errors import RevocabError
-from revocab.evaluation import tasks
+from revocab.evaluation import named_tasks, tasks
 from revocab.io import read_jsonl, write_jsonl
+from revocab.plan import Plan
 
 QUESTION = {"id": "1", "question": "Chi vende il pane?", "choices": ["il fornaio", "il gatto"]}
 PASSAGE = {**QUESTION, "context": "Il fornaio vende il pane.", "answer": 0}
@@ -178,7 +183,7 @@ def render(config, rows):
 
 @pytest.mark.parametrize(("template", "row", "expected"), RENDERED)
 def test_local_templates_render(repository, tmp_path, template, row, expected):
-    path = repository / "config" / "tasks" / f"{template}.yaml"
+    path = tasks.TEMPLATES / f"{template}.yaml"
     config = tasks.fill_words(tasks.load_template(path), path, "it")
     config |= {"task": template, "test_split": "test"}
     assert render(config, [row]) == [expected]
@@ -186,14 +191,14 @@ def test_local_templates_render(repository, tmp_path, template, row, expected):
 
 @pytest.mark.parametrize(("template", "changes", "expected"), ITABENCH_RENDERED)
 def test_itabench_templates_render(repository, template, changes, expected):
-    config = tasks.build_task(template, repository / "config" / "tasks" / f"{template}.yaml")
+    config = tasks.build_task(template, tasks.TEMPLATES / f"{template}.yaml")
     assert config["dataset_path"].startswith("sapienzanlp/")
     (context, _, target), *_ = render(config, [{**ITABENCH, **changes}])
     assert (context, target) == expected
 
 
 def test_every_template_is_complete(repository):
-    paths = sorted((repository / "config" / "tasks").glob("*.yaml"))
+    paths = sorted((tasks.TEMPLATES).glob("*.yaml"))
     assert len(paths) > 30
     for path in paths:
         config = tasks.load_template(path)
@@ -205,7 +210,7 @@ def test_every_template_is_complete(repository):
 def test_no_two_templates_say_the_same_text(repository):
     """A text stands once: templates that share it include it."""
     texts = {}
-    for path in sorted((repository / "config" / "tasks").glob("*.yaml")):
+    for path in sorted((tasks.TEMPLATES).glob("*.yaml")):
         text = yaml.safe_load(path.read_text(encoding="utf-8")).get("doc_to_text")
         assert not text or text not in texts, (path, texts.get(text))
         texts[text] = path
@@ -226,7 +231,7 @@ def test_task_file_is_self_contained_and_repeats(repository, tmp_path):
 
 def test_hub_data_is_pinned(repository):
     hub = tasks.HubData(id="org/data", name="name", split="validation", revision="abc123")
-    template = repository / "config" / "tasks" / "itabench_hellaswag.yaml"
+    template = tasks.TEMPLATES / "itabench_hellaswag.yaml"
     config = tasks.build_task("hellaswag_it", template, hub=hub)
     assert config["dataset_path"] == "org/data"
     assert config["dataset_name"] == "name"
@@ -254,7 +259,7 @@ def test_bad_rows_are_named(repository, tmp_path, row, message):
 
 
 def test_empty_and_missing_data_are_named(repository, tmp_path):
-    template = repository / "config" / "tasks" / "arc_easy_it.yaml"
+    template = tasks.TEMPLATES / "arc_easy_it.yaml"
     with pytest.raises(RevocabError, match=r"absent\.jsonl: no such file"):
         tasks.build_task("t", template, data=tmp_path / "absent.jsonl")
     write_jsonl(tmp_path / "empty.jsonl", [])
@@ -281,8 +286,82 @@ def test_the_including_file_wins(tmp_path):
     assert tasks.load_template(tmp_path / "b.yaml") == {"x": 1, "y": 2}
 
 
+def test_templates_of_ones_own_go_before_those_of_the_package(tmp_path):
+    """And include them by name."""
+    (tmp_path / "mine.yaml").write_text("include: question.yaml\nlanguage: it\nnum_fewshot: 3\n")
+    (tmp_path / "letters.yaml").write_text("include: mine.yaml\n")
+    assert tasks.find_template("letters", tmp_path) == tmp_path / "letters.yaml"
+    assert tasks.find_template("letters") == tasks.TEMPLATES / "letters.yaml"
+    assert tasks.find_template("race", tmp_path) == tasks.TEMPLATES / "race.yaml"
+    assert {"mine", "letters", "race"} <= {*tasks.template_names(tmp_path)}
+    found = tasks.load_template(tmp_path / "letters.yaml")
+    assert found["num_fewshot"] == 3 and "<<question>>" in found["doc_to_text"]
+    assert [path.name for path in tasks.template_files(tmp_path / "letters.yaml")] == [
+        "letters.yaml",
+        "mine.yaml",
+        "question.yaml",
+        "base.yaml",
+    ]
+    with pytest.raises(RevocabError, match=r"^a\.b: no template 'minee' .*did you mean 'mine'\?"):
+        tasks.find_template("minee", tmp_path, "a.b")
+
+
+def test_an_experiment_has_templates_of_its_own(repository, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    values = yaml.safe_load((repository / "tests/experiments/small.yaml").read_text())
+    choices = values["evaluation"]["multiple_choice"]
+    choices["tasks"]["arc_easy_en"]["template"] = "mine"
+    with pytest.raises(RevocabError, match=r"arc_easy_en\.template: no template 'mine'"):
+        validate(values)
+    choices["templates"] = "prompts"
+    with pytest.raises(RevocabError, match=r"multiple_choice\.templates: 'prompts' does not exist"):
+        validate(values)
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts/mine.yaml").write_text("include: question_en.yaml\n")
+    (tmp_path / "prompts/unused.yaml").write_text("include: mine.yaml\n")
+    plan = Plan(validate(values))
+    mine, shipped = (plan.step("build_task", task=one) for one in ("arc_easy_en", "hellaswag_it"))
+    # The files that its prompt is made of, and no other template.
+    assert [Path(file).name for file in mine.files()["also"]] == [
+        "mine.yaml",
+        "question_en.yaml",
+        "question.yaml",
+        "base.yaml",
+    ]
+    assert mine.also[0] == "prompts/mine.yaml" and "prompts" not in mine.job.canonical()
+    assert not [file for file in shipped.files()["also"] if "prompts" in file]
+    write_jsonl(tmp_path / "resources/small/world/arc_easy.en.jsonl.gz", [PASSAGE])
+    cli.call(build_task.COMMAND, mine.arguments(), "build_task")
+    task = yaml.safe_load(Path(mine.out).read_text())
+    assert task["doc_to_text"].endswith("Question: {{question}}\nAnswer:")
+
+
+def test_tasks_by_hand_are_files_or_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, said in (
+        ("itabench_boolqq", "--tasks: no task file or template 'itabench_boolqq'.*itabench_boolq'"),
+        (
+            "question_it",
+            "a template without data .*revocab task --task NAME --template question_it",
+        ),
+    ):
+        with (
+            pytest.raises(RevocabError, match=said),
+            named_tasks.as_task_files(scoring_inputs(name)),
+        ):
+            pass
+    Path("itabench_boolq").write_text("a file of this name\n")
+    for given in ("itabench_boolq", "absent/task.yaml", "t.yaml"):
+        with named_tasks.as_task_files(scoring_inputs(given)) as inputs:
+            assert inputs.tasks == [Path(given)]
+
+
+def scoring_inputs(task: str) -> score_multiple_choice.Inputs:
+    return score_multiple_choice.Inputs(models={0: "m"}, tasks=[task])
+
+
 def test_words_are_the_tasks_unless_the_template_fixes_them(repository):
-    folder = repository / "config" / "tasks"
+    folder = tasks.TEMPLATES
     russian = tasks.build_task(
         "q", folder / "question.yaml", hub=tasks.HubData(id="a/b"), language="ru"
     )
@@ -295,7 +374,7 @@ def test_words_are_the_tasks_unless_the_template_fixes_them(repository):
 
 
 def test_missing_words_are_named(repository, tmp_path):
-    folder = repository / "config" / "tasks"
+    folder = tasks.TEMPLATES
     hub = tasks.HubData(id="a/b")
     with pytest.raises(RevocabError, match="depends on the language; give --language"):
         tasks.build_task("q", folder / "question.yaml", hub=hub)
@@ -307,7 +386,7 @@ def test_missing_words_are_named(repository, tmp_path):
 
 
 def test_fields_of_choices_and_targets_are_required_too(repository):
-    folder = repository / "config" / "tasks"
+    folder = tasks.TEMPLATES
     assert tasks.required_fields(tasks.load_template(folder / "xnli.yaml")) == [
         "context",
         "question",
@@ -327,7 +406,7 @@ def test_script_writes_a_harness_marker_and_reports_errors(repository, tmp_path)
         "num_fewshot": 5,
         "revision": "abc",
     }
-    template = ["--template", "arc_easy_it", "--templates", repository / "config" / "tasks"]
+    template = ["--template", "arc_easy_it", "--templates", tasks.TEMPLATES]
     data = ["--data", tmp_path / "absent.jsonl"]
     failed = subprocess.run(
         [*script, "--task", "t", *template, *data, "--out", tmp_path / "t.yaml"],
@@ -379,7 +458,7 @@ REAL = {
 )
 def test_real_rows_render(repository, shared_folder, language, template, folder):
     data = shared_folder / "data" / "mc" / folder / f"{language}.jsonl.gz"
-    path = repository / "config" / "tasks" / f"{template}.yaml"
+    path = tasks.TEMPLATES / f"{template}.yaml"
     config = tasks.build_task(template, path, data=data, language=language)
     kept = [{name: row.get(name) for name in tasks.FIELDS} for row in list(read_jsonl(data))[:300]]
     rendered = render(config, kept)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
+
+from revocab.io import read_json, write_jsonl
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -30,29 +36,91 @@ def build(folder: Path) -> Path:
     return contents
 
 
-def test_a_model_is_adapted_by_the_wheel_alone(toys, tmp_path):
-    contents = build(tmp_path)
-    kept = {file.relative_to(contents / "revocab") for file in (contents / "revocab").rglob("*.*")}
-    for file in (REPOSITORY / "src" / "revocab").rglob("*.*"):
-        if file.suffix in {".py", ".yaml", ".j2", ".typed"}:
-            assert file.relative_to(REPOSITORY / "src" / "revocab") in kept
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
+@pytest.fixture(scope="module")
+def contents(tmp_path_factory) -> Path:
+    """The files of the wheel."""
+    return build(tmp_path_factory.mktemp("wheel"))
 
-    def run(*arguments: str) -> str:
-        command = [sys.executable, *arguments]
-        environment = os.environ | {"PYTHONPATH": str(contents)}
+
+@pytest.fixture
+def run(contents, tmp_path) -> Callable[..., str]:
+    """Run Python with the wheel, in a folder that has nothing of the checkout."""
+
+    def call(*arguments: object) -> str:
         done = subprocess.run(
-            command, cwd=elsewhere, env=environment, capture_output=True, text=True, check=False
+            [sys.executable, *map(str, arguments)],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(contents)},
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert not done.returncode, done.stderr
         return done.stdout
 
-    assert run("-c", "import revocab; print(revocab.__file__)").startswith(str(contents))
-    run(
-        *("-m", "revocab", "init", "--source", str(toys / "untied")),
-        *("--target-tokenizer", str(toys / "target-tokenizer")),
-        *("--method", "fvt", "--out", "adapted"),
+    return call
+
+
+#: Several verbs in one process: each start of Python with its libraries takes seconds.
+VERBS = """
+import sys
+
+import revocab
+from revocab.__main__ import main
+
+assert revocab.__file__.startswith(sys.argv[1])
+for line in sys.argv[2].splitlines():
+    main(line.split())
+"""
+
+
+def test_the_wheel_has_every_file_of_the_package(contents):
+    kept = {file.relative_to(contents / "revocab") for file in (contents / "revocab").rglob("*.*")}
+    for file in (REPOSITORY / "src" / "revocab").rglob("*.*"):
+        if file.suffix in {".py", ".yaml", ".j2", ".typed"}:
+            assert file.relative_to(REPOSITORY / "src" / "revocab") in kept
+
+
+def test_a_model_is_adapted_and_scored_by_the_wheel_alone(contents, run, toys, tmp_path):
+    """On a task of a shipped template."""
+    item = {"id": "1", "question": "dove?", "choices": ["il gatto", "la casa"], "answer": 0}
+    write_jsonl(tmp_path / "rows.jsonl", [item] * 4)
+    verbs = (
+        f"init --source {toys / 'untied'} --target-tokenizer {toys / 'target-tokenizer'}"
+        " --method fvt --out adapted --quiet",
+        "task --task arc --template question_it --data rows.jsonl --out arc.yaml",
+        "score --models 0=adapted --tasks arc.yaml --run mine --device cpu --out scores.csv",
     )
-    assert (elsewhere / "adapted" / "model.safetensors").is_file()
-    assert (elsewhere / "adapted" / "diagnostics.png").is_file()
+    run("-c", VERBS, contents, "\n".join(verbs))
+    assert (tmp_path / "adapted/model.safetensors").is_file()
+    assert (tmp_path / "adapted/diagnostics.png").is_file()
+    assert "Domanda: {{question}}" in (tmp_path / "arc.yaml").read_text(encoding="utf-8")
+    with (tmp_path / "scores.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {(row["task"], row["metric"], row["items"]) for row in rows} == {
+        ("arc", "acc", "4"),
+        ("arc", "acc_norm", "4"),
+    }
+
+
+def test_a_model_is_trained_by_a_named_recipe_by_the_wheel_alone(contents, run, toys, tmp_path):
+    texts = [f"il gatto e il cane sono a casa {number}" for number in range(60)]
+    write_jsonl(tmp_path / "rows.jsonl", [{"text": text} for text in texts])
+    verbs = (
+        "prepare --corpus c --language it --files rows.jsonl --heldout-bytes 200 --out corpus",
+        f"pack --tokenizer {toys / 'source-tokenizer'} --corpora c=corpus --shares c=1 --seed 1"
+        " --recipe lep --rows 8 --sequence-length 16 --repeat-corpora --out packed",
+        f"pack_heldout --tokenizer {toys / 'source-tokenizer'} --corpora c=corpus"
+        " --sequence-length 16 --out heldout",
+        f"train --model {toys / 'untied'} --packed packed --heldout heldout --seed 1"
+        " --recipe lep --steps 4 --batch-size 2 --checkpoint-every 4 --precision float32"
+        " --out trained",
+    )
+    for number, line in enumerate(verbs):  # each needs the libraries that another does without
+        run("-c", VERBS, contents, line)
+        assert len(list(tmp_path.iterdir())) == number + 2
+    trained = tmp_path / "trained/checkpoints/step-000004"
+    assert (trained / "model.safetensors").is_file()
+    job = read_json(tmp_path / "trained/job.json")["job"]
+    assert (job["steps"], job["weight_decay"]) == (4, 0.1)
+    assert [(stage["name"], stage["steps"]) for stage in job["stages"]] == [("embeddings", 4)]

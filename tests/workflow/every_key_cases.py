@@ -253,6 +253,8 @@ EVALUATION: list[Case] = [
     one("evaluation.multiple_choice.steps", ["first", "last", 0],
         *[f"score_multiple_choice:{run}" for run in TRAINED]),
     one("evaluation.heldout_length", 32, "pack_heldout:target--32", "pack_heldout:hub--32"),
+    # A folder without any of the templates that are used: only the record of scores shows it.
+    one("evaluation.multiple_choice.templates", "items", "collect_scores"),
     *each("evaluation.significance", ["compare_runs"], resamples=500),
     *each(
         "evaluation.efficiency", ["measure_efficiency"],

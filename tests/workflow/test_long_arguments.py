@@ -31,7 +31,7 @@ FILES = 900
 @pytest.fixture
 def place(repository, tmp_path, monkeypatch) -> Path:
     """A checkout, linked, in which nothing has been made yet."""
-    for name in ("config", "scripts", "src"):
+    for name in ("scripts", "src"):
         (tmp_path / name).symlink_to(repository / name)
     monkeypatch.chdir(tmp_path)
     return tmp_path

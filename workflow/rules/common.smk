@@ -17,9 +17,7 @@ from revocab.plan.kept import Kept
 from revocab.plan.show import flags_of
 
 try:
-    PLAN = Plan(
-        validate(config, Path(workflow.basedir, "config", "tasks"), files=workflow.configfiles)
-    )
+    PLAN = Plan(validate(config, files=workflow.configfiles))
     DECISIONS = Decisions.read(PLAN)
 except RevocabError as error:
     print(error.render(), file=sys.stderr)

@@ -14,18 +14,21 @@ from revocab.evaluation.tasks import TaskJob
 class Inputs(Closed):
     """Template and local rows."""
 
-    templates: Path = Field(default=Path("config/tasks"), description="folder of prompt templates")
+    templates: Path | None = Field(
+        default=None, description="folder of templates of your own, looked at before the package's"
+    )
     data: Path | None = Field(default=None, description="local rows, .jsonl or .jsonl.gz")
 
 
 def run(inputs: Inputs, job: TaskJob, machine: Nothing, out: Path) -> None:
     """Build the task and write it."""
-    from revocab.evaluation.tasks import at_commit, task_config, write_task
+    from revocab.evaluation.tasks import at_commit, find_template, task_config, write_task
     from revocab.output import check_files
 
-    template = inputs.templates / f"{job.template}.yaml"
+    config = task_config(job, inputs.templates, inputs.data)
+    template = find_template(job.template, inputs.templates) if job.template else None
     check_files(out, inputs=[template, inputs.data])
-    write_task(out, at_commit(task_config(job, inputs.templates, inputs.data)))
+    write_task(out, at_commit(config))
 
 
 COMMAND = Command(run, job=TaskJob, inputs=Inputs, out="YAML file to write", writes="file")

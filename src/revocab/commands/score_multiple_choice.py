@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import Field
-
 from revocab.closed import Closed
 from revocab.command import Command
+from revocab.evaluation.named_tasks import tasks_field
 from revocab.evaluation.options import Scoring, ScoringHardware, ScoringJob
 from revocab.models.hub_or_folder import model_field
 
@@ -16,7 +15,10 @@ class Inputs(Closed):
     """Checkpoints and tasks."""
 
     models: dict[int, Path] = model_field("model folders, by step", min_length=1)
-    tasks: list[Path] = Field(min_length=1, description="task files of build_task")
+    tasks: list[Path] = tasks_field(
+        "task files of 'revocab task', or templates that bring their data, such as itabench_boolq",
+        min_length=1,
+    )
 
 
 def run(inputs: Inputs, job: ScoringJob, machine: ScoringHardware, out: Path) -> None:

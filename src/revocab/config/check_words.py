@@ -1,4 +1,4 @@
-"""Whether the languages of tasks have the words that their prompts are written with."""
+"""Whether prompts can be written: their templates are there, and the words of their languages."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
 from revocab.evaluation.generation_kind import find_kind
-from revocab.evaluation.tasks import fill_words, load_template
+from revocab.evaluation.tasks import fill_words, find_template, load_template
 
 
-def check_words(experiment: Experiment, tasks_folder: Path) -> Iterator[str]:
+def check_words(experiment: Experiment) -> Iterator[str]:
     """Yield a problem for every language that lacks words of a layout or template."""
     yield from layout_problems(experiment)
-    yield from template_problems(experiment, tasks_folder)
+    yield from template_problems(experiment)
 
 
 def layout_problems(experiment: Experiment) -> Iterator[str]:
@@ -27,14 +27,20 @@ def layout_problems(experiment: Experiment) -> Iterator[str]:
             yield from (f"{key} {task.direction}: {one}" for one in error.problems)
 
 
-def template_problems(experiment: Experiment, tasks_folder: Path) -> Iterator[str]:
-    """Yield a problem for every template that cannot be read, or not in the task's language."""
-    for name, task in experiment.evaluation.multiple_choice.tasks.items():
-        path = tasks_folder / f"{task.template}.yaml"
-        if task.template is None or not path.is_file():  # check_sources knows of the latter
+def template_problems(experiment: Experiment) -> Iterator[str]:
+    """Yield a problem for every template that is not there, or not in the task's language."""
+    given = experiment.evaluation.multiple_choice
+    own = Path(given.templates) if given.templates else None
+    for name, task in given.tasks.items():
+        if task.template is None:
+            continue
+        key = f"evaluation.multiple_choice.tasks.{name}"
+        try:
+            path = find_template(task.template, own, f"{key}.template")
+        except RevocabError as error:
+            yield from error.problems
             continue
         try:
             fill_words(load_template(path), path, task.language)
         except RevocabError as error:
-            key = f"evaluation.multiple_choice.tasks.{name}"
             yield from (f"{key}: {one}" for one in error.problems)

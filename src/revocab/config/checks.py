@@ -281,9 +281,14 @@ def local_paths(experiment: Experiment) -> Iterator[tuple[str, str]]:
             yield f"tokenizers.{name}.substitute.path", entry.substitute.path
     if experiment.paper_values:
         yield "paper_values", experiment.paper_values
+    if experiment.evaluation.multiple_choice.templates:
+        yield (
+            "evaluation.multiple_choice.templates",
+            experiment.evaluation.multiple_choice.templates,
+        )
 
 
-def check_sources(experiment: Experiment, tasks_folder: Path) -> Iterator[str]:
+def check_sources(experiment: Experiment) -> Iterator[str]:
     """Yield a problem for every file that is not there and every part the world does not have."""
     needs_root = False
     patterns = [(key, one.pattern) for key, one in sources(experiment) if one.pattern]
@@ -310,14 +315,9 @@ def check_sources(experiment: Experiment, tasks_folder: Path) -> Iterator[str]:
             yield f"{key}: refers to the generated world, but the file has no 'world:' section"
         elif source.world and source.world not in WORLD_PARTS:
             yield unknown(key, source.world, WORLD_PARTS, "part of the world")
-    for name, task in experiment.evaluation.multiple_choice.tasks.items():
-        if task.template and not (tasks_folder / f"{task.template}.yaml").is_file():
-            allowed = {path.stem for path in tasks_folder.glob("*.yaml")}
-            key = f"evaluation.multiple_choice.tasks.{name}.template"
-            yield unknown(key, task.template, allowed, f"template in {tasks_folder.name}/")
 
 
-def all_problems(experiment: Experiment, tasks_folder: Path) -> list[str]:
+def all_problems(experiment: Experiment) -> list[str]:
     """Return every problem of a well-formed experiment, in a stable order."""
     problems: list[str] = []
     for check in (
@@ -337,8 +337,8 @@ def all_problems(experiment: Experiment, tasks_folder: Path) -> list[str]:
         check_tables_and_figures,
         check_parallel,
         check_unread,
+        check_sources,
+        check_words,
     ):
         problems += check(experiment)
-    problems += check_sources(experiment, tasks_folder)
-    problems += check_words(experiment, tasks_folder)
     return list(dict.fromkeys(problems))

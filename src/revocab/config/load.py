@@ -18,8 +18,6 @@ from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
 from revocab.training.named_recipes import with_named_recipes
 
-TASKS_FOLDER = Path("config/tasks")
-
 
 def substitute(value: Any, data_root: str) -> Any:
     """Return ``value`` with ``{data_root}`` replaced in every string inside it."""
@@ -32,9 +30,7 @@ def substitute(value: Any, data_root: str) -> Any:
     return value
 
 
-def validate(
-    values: dict[str, Any], tasks_folder: Path = TASKS_FOLDER, files: Iterable[str | Path] = ()
-) -> Experiment:
+def validate(values: dict[str, Any], files: Iterable[str | Path] = ()) -> Experiment:
     """Return the experiment that ``values`` describe.
 
     ``files`` are those that the values were read from; a key that stands twice in one is a problem.
@@ -53,9 +49,9 @@ def validate(
         experiment = Experiment.model_validate(values)
     except ValidationError as error:
         problems += problems_of(error, Experiment)
-        problems += salvageable_problems(values, error, tasks_folder)
+        problems += salvageable_problems(values, error)
         raise RevocabError(dict.fromkeys(problems)) from None
-    problems += all_problems(experiment, tasks_folder)
+    problems += all_problems(experiment)
     if problems:
         raise RevocabError(problems)
     return experiment
@@ -72,9 +68,7 @@ def contents_of(files: Iterable[str | Path]) -> Iterator[tuple[str, Any, list[st
             continue  # an address, or JSON that is no YAML
 
 
-def salvageable_problems(
-    values: dict[str, Any], error: ValidationError, tasks_folder: Path
-) -> list[str]:
+def salvageable_problems(values: dict[str, Any], error: ValidationError) -> list[str]:
     """Return the problems beyond the schema, if the file is readable without unknown keys."""
     errors = error.errors(include_url=False)
     if any(one["type"] != "extra_forbidden" for one in errors):
@@ -87,7 +81,7 @@ def salvageable_problems(
             parent = parent[part] if not isinstance(parent, dict) or part in parent else parent
         parent.pop(one["loc"][-1], None)
     try:
-        return all_problems(Experiment.model_validate(cleaned), tasks_folder)
+        return all_problems(Experiment.model_validate(cleaned))
     except ValidationError:
         return []
 

@@ -132,7 +132,7 @@ def no_such_task(path: str | Path, name: str, known: Iterable[str]) -> RevocabEr
     return RevocabError(
         f"{path}: lm-evaluation-harness {harness_version()} has no task {name!r}{hint}; see "
         "'lm_eval ls tasks'; a task that it dropped can be kept as a template with its own data "
-        "(config/tasks/)"
+        "(docs/evaluation.md)"
     )
 
 

@@ -14,13 +14,15 @@ from typing import Any
 from pydantic import Field
 
 from revocab import yaml_file
-from revocab.closed import Closed, Id, Job, OneLine
+from revocab.closed import Closed, Id, Job, OneLine, unknown
 from revocab.corpora.source import HubData
 from revocab.errors import RevocabError
 from revocab.hub import resolve
 from revocab.io import read_jsonl, write_text
 from revocab.languages import WORD, fill, missing_words
 
+#: Templates that come with the package, a YAML file each: dropping a file there adds one.
+TEMPLATES = Path(__file__).parent / "templates"
 #: Row fields that a template may use; only ``choices`` and ``answer`` are always needed.
 FIELDS = ("context", "question", "choices", "answer", "subject")
 
@@ -28,7 +30,7 @@ FIELDS = ("context", "question", "choices", "answer", "subject")
 class TaskOptions(Closed):
     """A prompt template over data rows, or a task that the harness ships."""
 
-    template: Id | None = Field(default=None, description="file name in config/tasks, no ending")
+    template: Id | None = Field(default=None, description="name of a prompt template")
     language: Id | None = Field(
         default=None, description="words of a template that serves every language"
     )
@@ -68,17 +70,48 @@ def names_beside(path: Path) -> list[str]:
     return sorted(one.name for one in path.parent.glob("*.yaml"))
 
 
-def load_template(path: str | Path, seen: tuple[Path, ...] = ()) -> dict[str, Any]:
-    """Return a template with its ``include`` chain resolved; the including file's keys win."""
-    path = Path(path)
-    if path.resolve() in seen:
-        raise RevocabError(f"{path}: includes itself; remove one 'include'")
-    template = read_yaml(path)
-    include = template.pop("include", None)
-    if include is None:
-        return template
-    base = load_template(path.parent / str(include), (*seen, path.resolve()))
-    return {**base, **template}
+def template_names(own: Path | None = None) -> list[str]:
+    """Return the names of all templates, sorted: the package's and those of one's own folder."""
+    folders = [TEMPLATES] if own is None else [own, TEMPLATES]
+    return sorted({path.stem for folder in folders for path in folder.glob("*.yaml")})
+
+
+def find_template(name: str, own: Path | None = None, key: str = "template") -> Path:
+    """Return the file of a template: in one's own folder or, where it is not there, the package's.
+
+    Raises :class:`RevocabError` with the nearest names, under ``key``.
+    """
+    for folder in filter(None, (own, TEMPLATES)):
+        if (folder / f"{name}.yaml").is_file():
+            return folder / f"{name}.yaml"
+    raise RevocabError(unknown(key, name, template_names(own), "template"))
+
+
+def load_template(path: str | Path) -> dict[str, Any]:
+    """Return a template with what it includes; the including file's keys win.
+
+    ``include`` names a file beside the template or, where there is none, one of the package.
+    """
+    found: dict[str, Any] = {}
+    for file in template_files(path):
+        found = {**read_yaml(file), **found}
+    found.pop("include", None)
+    return found
+
+
+def template_files(path: str | Path) -> list[Path]:
+    """Return a template's file and those that it includes, in order.
+
+    Raises :class:`RevocabError` for one that is not there, or that includes itself.
+    """
+    files = [Path(path)]
+    while include := read_yaml(files[-1]).get("include"):
+        beside = files[-1].parent / str(include)
+        shipped = TEMPLATES / str(include)
+        files.append(shipped if shipped.is_file() and not beside.is_file() else beside)
+        if files[-1].resolve() in {one.resolve() for one in files[:-1]}:
+            raise RevocabError(f"{files[-1]}: includes itself; remove one 'include'")
+    return files
 
 
 def fill_words(
@@ -150,14 +183,17 @@ def required_fields(template: dict[str, Any]) -> list[str]:
     return sorted(used & set(FIELDS) - {"choices", "answer"})
 
 
-def task_config(job: TaskJob, templates: Path, data: Path | None) -> dict[str, Any]:
-    """Return what a task file holds: the harness task's name, or a filled-in template."""
+def task_config(job: TaskJob, templates: Path | None, data: Path | None) -> dict[str, Any]:
+    """Return what a task file holds: the harness task's name, or a filled-in template.
+
+    ``templates`` is a folder of one's own, which goes before the package's.
+    """
     if (job.harness is None) == (job.template is None):
         raise RevocabError("exactly one of --template and --harness must be given")
     if job.harness is None:
         return build_task(
             job.task,
-            templates / f"{job.template}.yaml",
+            find_template(job.template, templates, "--template"),
             data=data,
             hub=job.hub,
             language=job.language,
@@ -203,11 +239,16 @@ def build_task(
             config["test_split"] = hub.split
         if hub.revision:
             config["dataset_kwargs"] = {"revision": hub.revision}
-    elif "dataset_path" not in config and "task" not in config:
+    elif not has_data(config):
         raise RevocabError(
             f"{template_path}: the template names no data set; give --data FILE or --hub.id ID"
         )
     return name_task(task, config)
+
+
+def has_data(template: dict[str, Any]) -> bool:
+    """Return whether a template names a data set, or tasks that do."""
+    return "dataset_path" in template or "task" in template
 
 
 def at_commit(config: dict[str, Any]) -> dict[str, Any]:

@@ -32,6 +32,8 @@ def _origins(made_of: dict[str, Any], languages: Sequence[str]) -> list[str]:
         "Source model": made_of["names"]["source"],
         "Target tokenizer": made_of["names"]["target_tokenizer"],
         "Helper model": made_of["names"].get("helper"),
+        "Adapted model": made_of["names"].get("adapted"),
+        "What that was adapted from": made_of["names"].get("base"),
         "Language": ", ".join(map(language_label, languages)),
     }
     return [f"- {what}: {name}" for what, name in names.items() if name]

@@ -21,7 +21,7 @@ from revocab.evaluation.options import (
     ScoringOptions,
 )
 from revocab.evaluation.prompts import PromptJob
-from revocab.evaluation.tasks import TaskJob, TaskOptions
+from revocab.evaluation.tasks import TaskJob, TaskOptions, find_template, template_files
 from revocab.initialise.options import ScaledMethod, ScaleJob, ScaleOptions
 from revocab.models.parameters import ParametersJob
 from revocab.plan.paths import MANIFEST
@@ -39,12 +39,21 @@ def build_task(plan: Plan, task: str) -> Step:
         options["language"] = None  # a shipped task has its own words
     job = TaskJob(task=task, hub=data.hub if data else None, **options)
     files = plan.source(data) if data else []
+    folder = plan.experiment.evaluation.multiple_choice.templates
+    own = Path(folder) if folder else None
+    template = find_template(given.template, own) if given.template else None
     inputs = {
-        "templates": Artefact(plan.tasks_folder, ()),
+        "templates": Artefact(folder, ()) if template and template.parent == own else None,
         "data": files[0] if files else None,
     }
-    templates = sorted(map(str, Path(plan.tasks_folder).rglob("*.yaml")))
-    return Step("build_task", plan.paths.task(task), job, inputs, also=tuple(templates))
+    also = tuple(map(near, template_files(template))) if template else ()
+    return Step("build_task", plan.paths.task(task), job, inputs, also)
+
+
+def near(path: Path) -> str:
+    """Return a path from the current folder where it is below it: the same on every machine."""
+    inside = path.absolute().is_relative_to(Path.cwd())
+    return str(path.absolute().relative_to(Path.cwd()) if inside else path)
 
 
 def score_multiple_choice(plan: Plan, run: str) -> Step:

@@ -33,6 +33,7 @@ LASTING = frozenset(
         "intersect_vocabularies",
         "fetch_model",
         "build_stand_in",
+        "change_model",
         "train_auxiliary",
         "init_embeddings",
         "pack_tokens",
@@ -122,6 +123,7 @@ def _wildcards(plan: Plan) -> Iterator[tuple[str, dict[str, str]]]:
     yield from _each("intersect_vocabularies", ("source", "target"), plan.intersections)
     yield from _each("fetch_model", ("model",), zip(plan.fetched))
     yield from _each("build_stand_in", ("model",), zip(plan.stand_ins))
+    yield from _each("change_model", ("model",), zip(plan.changed))
     yield from _each("train_auxiliary", ("target",), zip(sorted(auxiliary)))
     yield from _each("init_embeddings", ("run",), zip(plan.made))
     yield from _each("pack_tokens", ("tokenizer", "mixture", "recipe"), sorted(packed))

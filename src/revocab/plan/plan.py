@@ -23,9 +23,8 @@ from revocab.report.asked import asked_scores
 class Plan:
     """What an experiment computes. Names are put together; no file is opened or written."""
 
-    def __init__(self, experiment: Experiment, tasks_folder: str = "config/tasks"):
+    def __init__(self, experiment: Experiment):
         self.experiment = experiment
-        self.tasks_folder = tasks_folder
         self.paths = Paths(experiment.experiment)
         self._jobs: dict[str, Step] = {}
 

@@ -39,6 +39,9 @@ class Task(TaskOptions):
 class MultipleChoice(ScoringOptions):
     """Multiple-choice scoring with lm-evaluation-harness."""
 
+    templates: OneLine | None = Field(
+        default=None, description="folder of templates of its own, before those of the package"
+    )
     #: Checkpoints that are scored; none: all, and the model before training of untrained runs.
     steps: list[Step] | None = Field(default=None, min_length=1)
     tasks: dict[Id, Task] = Field(default_factory=dict)
