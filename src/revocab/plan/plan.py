@@ -21,7 +21,7 @@ from revocab.report.asked import asked_scores
 
 
 class Plan:
-    """What an experiment computes. Names are put together; no file is opened or written."""
+    """What an experiment computes. Names are put together; nothing is written, no result read."""
 
     def __init__(self, experiment: Experiment):
         self.experiment = experiment
