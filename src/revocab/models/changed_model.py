@@ -94,7 +94,7 @@ def read_models(model: Path, others: Mapping[str, Path], say: Say) -> ChangeInpu
     problems: list[str] = []
 
     def read(folder: Path) -> ModelFolder | None:
-        say(f"reading {folder.name}")
+        say(f"reading {folder}")
         try:
             check_model(folder)
             return ModelFolder(folder)
