@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from revocab.io import write_json
 from revocab.models.folder import (
@@ -40,7 +40,7 @@ def _write_index(source: ModelFolder, out: Path, replace: dict[str, torch.Tensor
     """Rewrite the shard index: names that are gone, and the totals, which depend on the rows."""
     import torch
 
-    index = copy.deepcopy(source.index)
+    index: Any = copy.deepcopy(source.index)
     for name, tensor in replace.items():
         old = source.read(name)
         new = torch.empty(0, dtype=old.dtype) if tensor is None else tensor

@@ -31,7 +31,7 @@ def fingerprint(model: ModelFolder) -> dict[str, Any]:
 
     matrices = {
         which: hashlib.sha256(
-            model.read(name).contiguous().flatten().view(torch.uint8).numpy()
+            model.read(name).contiguous().flatten().view(torch.uint8).numpy().data
         ).hexdigest()
         for which, name in model.vocabulary_tensors.items()
     }

@@ -74,7 +74,7 @@ def parameter_bytes(folder: Path, dtype: str) -> int | None:
 def _tensor_bytes(tensor: torch.Tensor) -> memoryview:
     import torch
 
-    return memoryview(tensor.contiguous().flatten().view(torch.uint8).numpy())
+    return tensor.contiguous().flatten().view(torch.uint8).numpy().data
 
 
 def _copy(
@@ -112,8 +112,8 @@ def rewrite(
         entry = dict(header[name])
         begin, end = entry["data_offsets"]
         length = end - begin
-        if name in replace:
-            tensor = replace[name]
+        tensor = replace.get(name)
+        if tensor is not None:
             entry["shape"] = list(tensor.shape)
             length = tensor.numel() * tensor.element_size()
         entry["data_offsets"] = [position, position + length]
@@ -124,8 +124,9 @@ def rewrite(
     with source.open("rb") as handle, out.open("wb") as target:
         target.write(struct.pack("<Q", len(text)) + text)
         for name in names:
-            if name in replace:
-                target.write(_tensor_bytes(replace[name]))
+            tensor = replace.get(name)
+            if tensor is not None:
+                target.write(_tensor_bytes(tensor))
             else:
                 begin, end = header[name]["data_offsets"]
                 _copy(handle, target, data_start + begin, end - begin, advance)

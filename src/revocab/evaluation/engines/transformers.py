@@ -33,7 +33,7 @@ class TransformersGenerator(TextGenerator):
         """Load a checkpoint; memory is taken as needed, whatever is ``longest``."""
         self.batch_size = checkpoint.batch_size
         self.tokenizer = load_tokenizer(checkpoint.folder)
-        self.model = load_weights(checkpoint)
+        self.model: Any = load_weights(checkpoint)
         self.context_length = context_length(self.model)
         self.eos = end_tokens(self.model.generation_config, self.tokenizer)
 
@@ -46,7 +46,7 @@ class TransformersGenerator(TextGenerator):
             batch = self._generate_batch([prompts[i] for i in chosen], max_new_tokens)
             for i, output in zip(chosen, batch, strict=True):
                 outputs[i] = output
-        return outputs
+        return [one for one in outputs if one is not None]
 
     def _generate_batch(self, prompts: list[list[int]], max_new_tokens: int) -> list[Output]:
         import torch
@@ -101,7 +101,7 @@ class TimedTransformers:
 
     def __init__(self, checkpoint: Checkpoint, longest: int):
         """Load a checkpoint; memory is taken as needed, whatever is ``longest``."""
-        self.model = load_weights(checkpoint)
+        self.model: Any = load_weights(checkpoint)
         self.context_length = context_length(self.model)
 
     def check(self, prompts: Sequence[list[int]]) -> None:
