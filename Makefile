@@ -91,9 +91,10 @@ same-bytes: install  ## the smaller demo at BASE=<commit> and as it stands: what
 	$(if $(BASE),,$(error name the commit to compare with: make same-bytes BASE=<commit>))
 	$(BIN)/python tests/support/same_bytes.py $(BASE) --cores $(CORES) $(ARGS)
 
-lint: install  ## style of Python and of the workflow
+lint: install  ## style and types of Python, style of the workflow
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
 

@@ -61,11 +61,11 @@ def adapt_model(
         method,
         dict(options or {}),
         target_tokenizer=_folder(target_tokenizer, "tokenizer"),
-        source_tokenizer=source_tokenizer and _folder(source_tokenizer, "tokenizer"),
-        helper=helper and _folder(helper, "model"),
-        auxiliary=auxiliary and Path(auxiliary),
-        adapted=adapted and _folder(adapted, "model"),
-        base=base and _folder(base, "model"),
+        source_tokenizer=_folder(source_tokenizer, "tokenizer") if source_tokenizer else None,
+        helper=_folder(helper, "model") if helper else None,
+        auxiliary=Path(auxiliary) if auxiliary else None,
+        adapted=_folder(adapted, "model") if adapted else None,
+        base=_folder(base, "model") if base else None,
         identity=identity,
         languages=languages,
         seed=seed,
@@ -96,10 +96,11 @@ def target_matrix(
     head where ``which`` is ``output``. Methods that compare tokens do so by ``auxiliary_VA``, rows
     by target token; none: ``helper_VD``.
     """
-    from revocab.initialise.adapted_model import Vocabularies, make_inputs
+    from revocab.initialise.adapted_model import make_inputs
     from revocab.initialise.method import Auxiliary
     from revocab.initialise.options import check_options, find_method
     from revocab.initialise.target_matrix import fill
+    from revocab.initialise.vocabularies import Vocabularies
 
     chosen = find_method(method)
     checked = check_options(chosen, dict(options or {}))
@@ -120,19 +121,20 @@ def target_matrix(
         "auxiliary_VA": (auxiliary_VA, tokens[1], compares),
     }
     _check_rows(method, given)
-    source_VD, helper_VD, auxiliary_VA = (
-        None if rows_VD is None else rows_VD[:number] for rows_VD, number, _ in given.values()
-    )
+    cut: dict[str, Any] = {
+        name: None if rows_VD is None else rows_VD[:number]
+        for name, (rows_VD, number, _) in given.items()
+    }
     inputs = make_inputs(
         which,
-        source_VD,
-        helper_VD,
+        cut["source_VD"],
+        cut["helper_VD"],
         vocabularies,
         seed=seed,
-        auxiliary=Auxiliary(auxiliary_VA.to(device).float()) if compares else None,
+        auxiliary=Auxiliary(cut["auxiliary_VA"].to(device).float()) if compares else None,
         device=device,
     )
-    return fill(source_VD, inputs, chosen, checked)
+    return fill(cut["source_VD"], inputs, chosen, checked)
 
 
 def _check_rows(method: str, given: Mapping[str, tuple[torch.Tensor | None, int, bool]]) -> None:
@@ -156,8 +158,8 @@ def shared_tokens(source: Place, target: Place, identity: Identity = "bytes") ->
     from revocab.intersection.intersect import intersect
     from revocab.tokenizers.load import load_tokenizer
 
-    loaded = [load_tokenizer(_folder(one, "tokenizer")) for one in (source, target)]
-    return intersect(*loaded, identity)
+    first, second = (load_tokenizer(_folder(one, "tokenizer")) for one in (source, target))
+    return intersect(first, second, identity)
 
 
 def _folder(place: Place, what: What) -> Path:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError, create_model
+from pydantic import BaseModel, Field, ValidationError, create_model
 
 from revocab.closed import Closed, Job, checked, problems_of
 from revocab.errors import RevocabError
@@ -123,14 +123,15 @@ def _json(text: str) -> str:
 def _by_hand(command: Command, name: str, words: Sequence[str]) -> Call:
     """Read one flag per key of the three models, and ``--out``."""
     written = create_model("Written", out=(Path, Field(description=command.out)))
-    models = [*command.parts.values(), command.shorthand, written]
+    asked: dict[str, type[BaseModel]] = {**command.parts, "written": written}
+    models: list[type[BaseModel]] = [*command.parts.values(), command.shorthand, written]
     about = sys.modules[command.run.__module__].__doc__
     values = values_of(models, name, about, words)
     short = {key: values.pop(key) for key in command.shorthand.model_fields if key in values}
     values = command.shorthand(**short).spelt_out(values, command.job)
     parts: dict[str, Any] = {}
     problems: list[str] = []
-    for part, model in (*command.parts.items(), ("written", written)):
+    for part, model in asked.items():
         try:
             given = {key: values[key] for key in model.model_fields if key in values}
             parts[part] = model.model_validate(given)

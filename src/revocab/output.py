@@ -287,13 +287,13 @@ def check_files(*paths: str | Path, inputs: Sequence[str | Path | None] = ()) ->
     A file that is there is written again, but never an input, a folder, a link, or a file that a
     claimed folder counts as its own.
     """
-    problems = []
+    problems: list[str] = []
     for path in map(Path, paths):
         problems += node_problems(path, folder=False)
         problems += [
             f"{path}: is the input {one}; give another file"
-            for one in filter(None, inputs)
-            if same(path, Path(one))
+            for one in inputs
+            if one and same(path, Path(one))
         ]
         claim = read_claim(path.parent)
         if claim is not None and claim.owns(path.name):
@@ -377,10 +377,12 @@ def clear_leftovers(parent: Path, name: str | None = None) -> None:
     """
     for one in sorted(parent.glob(".*")):
         match, claim = TEMPORARY.fullmatch(one.name), read_claim(one)
+        if match is None:
+            continue
         if is_unborn(one) and name in (None, match["name"]) and not is_alive_in(match):
             shutil.rmtree(one)
             continue
-        if match is None or claim is None or name not in (None, match["name"]):
+        if claim is None or name not in (None, match["name"]):
             continue
         if match["state"] == "part":
             if match["process"] and claim.writer and (name is None or claim.abandoned):

@@ -120,8 +120,16 @@ def test_what_a_module_does_reruns_its_stage_and_its_words_do_not(repository, tm
     ids=["snakemake-lint", "snakefmt", "ruff-check", "ruff-format"],
 )
 def test_style(repository, command):
+    check_style(repository, *command)
+
+
+def test_types(repository):
+    check_style(repository, "mypy")
+
+
+def check_style(repository, program, *arguments):
     done = subprocess.run(
-        [BIN / command[0], *command[1:]],
+        [BIN / program, *arguments],
         cwd=repository,
         capture_output=True,
         text=True,

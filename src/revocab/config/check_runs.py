@@ -17,7 +17,7 @@ from revocab.config.lineage import (
     tokenizer_before,
 )
 from revocab.config.schema import Experiment, RunGroup
-from revocab.config.schema.runs import RunStep
+from revocab.config.schema.runs import Layered, RunStep
 
 
 def run_references(experiment: Experiment) -> Iterator[tuple[str, str, str]]:
@@ -25,7 +25,7 @@ def run_references(experiment: Experiment) -> Iterator[tuple[str, str, str]]:
     kinds = {"target": "tokenizer", "mixture": "mixture", "recipe": "recipe", "helper": "model"}
     for group_id, group in experiment.runs.items():
         yield f"runs.{group_id}.source", group.source, "model"
-        settings = [(f"runs.{group_id}", group)]
+        settings: list[tuple[str, Layered]] = [(f"runs.{group_id}", group)]
         settings += [(f"runs.{group_id}.methods.{n}", one) for n, one in group.methods.items()]
         for key, given in settings:
             for name, kind in kinds.items():
@@ -65,7 +65,8 @@ def check_runs(experiment: Experiment) -> Iterator[str]:
 
 def _cycles(experiment: Experiment) -> Iterator[tuple[str, set[str]]]:
     """Yield a problem for every ring of runs, and the runs in it."""
-    children, reported = parent_runs(experiment), set()
+    children = parent_runs(experiment)
+    reported: set[str] = set()
     for run in children:
         path = first_cycle(children, run)
         if path and not reported & {*path}:
@@ -117,7 +118,9 @@ def _tokenizers(
     """Yield a problem if a method that changes the vocabulary is to change it to itself."""
     method = method_of(group, name)
     before, after = tokenizer_before(experiment, run), tokenizer_after(experiment, run)
-    if not method.keeps_vocabulary and before is not None and before == after:
+    if method is None or method.keeps_vocabulary:
+        return
+    if before is not None and before == after:
         begins = group.methods[name].start
         where = f"run {begins.run!r}" if begins else f"model {group.source!r}"
         yield (

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from revocab.config.schema import Experiment, Source
-from revocab.corpora.source import check_accepted
+from revocab.corpora.source import Kind, check_accepted
 
 #: Where a multiple-choice task may take its rows from: the harness reads them itself.
-TASK_DATA = ("world", "path", "hub")
+TASK_DATA: tuple[Kind, ...] = ("world", "path", "hub")
 
 
 def check_unread(experiment: Experiment) -> Iterator[str]:

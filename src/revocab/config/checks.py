@@ -5,8 +5,9 @@ Every check yields problems; none raises, so that a user sees all of them at onc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from typing import Literal
 
 from pydantic import ValidationError
 
@@ -32,7 +33,7 @@ from revocab.report.references import wrong_steps
 def check_references(experiment: Experiment) -> Iterator[str]:
     """Yield a problem for every id that is used and not defined."""
     e = experiment
-    tables = {
+    tables: dict[str, Collection[str]] = {
         "corpus": e.corpora,
         "tokenizer": e.tokenizers,
         "model": e.models,
@@ -76,16 +77,18 @@ def check_references(experiment: Experiment) -> Iterator[str]:
 
 def check_mixtures(experiment: Experiment) -> Iterator[str]:
     """Yield a problem for every set of shares that does not sum to 1."""
-    shares = {f"mixtures.{name}": mixture for name, mixture in experiment.mixtures.items()}
+    shares: dict[str, Mapping[str, float | Literal["size"]]] = {
+        f"mixtures.{name}": mixture for name, mixture in experiment.mixtures.items()
+    }
     for name, tokenizer in experiment.tokenizers.items():
         built, options = tokenizer.construction()
         for option, mixture in options.given_mixtures():
             shares[f"tokenizers.{name}.{built}.{option}"] = mixture
-    for key, mixture in shares.items():
-        fixed = [share for share in mixture.values() if share != "size"]
+    for key, given_shares in shares.items():
+        fixed = [share for share in given_shares.values() if share != "size"]
         total = sum(fixed)
         given = " + ".join(f"{share:g}" for share in fixed) or "nothing"
-        if len(fixed) < len(mixture):
+        if len(fixed) < len(given_shares):
             if total >= 1 - 1e-6:
                 yield (
                     f"{key}: shares sum to {total:g} ({given}), which leaves nothing for the "
@@ -258,9 +261,9 @@ def sources(experiment: Experiment) -> Iterator[tuple[str, Source]]:
     for name, task in experiment.evaluation.multiple_choice.tasks.items():
         if task.data:
             yield f"evaluation.multiple_choice.tasks.{name}.data", task.data
-    for name, task in experiment.evaluation.generation.tasks.items():
-        yield f"evaluation.generation.tasks.{name}.pool", task.pool
-        yield f"evaluation.generation.tasks.{name}.test", task.test
+    for name, generated in experiment.evaluation.generation.tasks.items():
+        yield f"evaluation.generation.tasks.{name}.pool", generated.pool
+        yield f"evaluation.generation.tasks.{name}.test", generated.test
     if experiment.fertility.parallel:
         yield "fertility.parallel.source", experiment.fertility.parallel.source
 

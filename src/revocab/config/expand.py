@@ -133,9 +133,10 @@ def made_run(experiment: Experiment, group_id: str, group: RunGroup, name: str) 
     method = methods()[method_name(name, entry)]
     needed = method.needs(method.options(**entry.options))
     source_tokenizer = tokenizer_before(experiment, identifier)
+    assert source_tokenizer is not None  # the experiment is validated
     mixture, recipe = group.setting(name, "mixture"), group.setting(name, "recipe")
     steps, stage_ends = run_steps(experiment, identifier)
-    parents = {}
+    parents: dict[str, Any] = {}
     for key in ("start", "donor"):
         named = getattr(entry, key)
         if named is not None:
@@ -192,7 +193,7 @@ def expand(experiment: Experiment) -> list[Run]:
 def as_json(experiment: Experiment) -> dict[str, Any]:
     """Return the experiment and its runs as plain data: what ``experiment.json`` holds."""
     usual = {
-        one.name: one.default if one.default is not MISSING else one.default_factory()
+        one.name: one.default if one.default_factory is MISSING else one.default_factory()
         for one in fields(Run)
         if one.name in QUIET
     }

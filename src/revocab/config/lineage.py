@@ -114,7 +114,7 @@ def tokenizer_after(experiment: Experiment, run: str, *seen: str) -> str | None:
 
 
 def _tokenizer_of(experiment: Experiment, model: str | None) -> str | None:
-    found = experiment.models.get(model)
+    found = None if model is None else experiment.models.get(model)
     return found.tokenizer if found else None
 
 
@@ -122,9 +122,10 @@ def learns_new_rows(group: RunGroup) -> bool:
     """Return whether a run of a group is trained with rows of the group's new vocabulary."""
     for name in group.methods:
         method = method_of(group, name)
-        trained = method is not None and group.setting(name, "recipe") is not None
+        trained = group.setting(name, "recipe") is not None
         if (
-            trained
+            method is not None
+            and trained
             and not method.keeps_vocabulary
             and group.setting(name, "target") == group.target
         ):
@@ -155,6 +156,7 @@ def selected(
         return list(steps)
     if wanted is None:
         return steps[1:]
-    names = {"first": steps[1], "last": steps[-1], **stage_ends}
-    chosen = {names.get(step, step) for step in wanted}
+    names: dict[Step, int] = {"first": steps[1], "last": steps[-1]}
+    names.update(stage_ends)
+    chosen: set[Step] = {names.get(step, step) for step in wanted}
     return [step for step in steps if step in chosen]

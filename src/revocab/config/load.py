@@ -75,7 +75,7 @@ def salvageable_problems(values: dict[str, Any], error: ValidationError) -> list
         return []
     cleaned = copy.deepcopy(values)
     for one in errors:
-        parent = cleaned
+        parent: Any = cleaned
         for part in one["loc"][:-1]:
             # A discriminated union puts its tag into the location; it is no key of the file.
             parent = parent[part] if not isinstance(parent, dict) or part in parent else parent

@@ -24,10 +24,12 @@ def compared_pairs(experiment: Experiment, runs: Collection[Run]) -> dict[Pair, 
 
     The first of a pair is a source's or a helper's tokenizer, the second a target.
     """
-    found = {
+    found: dict[Pair, str] = {
         (run.source_tokenizer, run.target): run.identity for run in runs if not run.keeps_vocabulary
     }
-    helped = [(run.helper, run.target, run.identity) for run in runs]
+    helped: list[tuple[str | None, str | None, str]] = [
+        (run.helper, run.target, run.identity) for run in runs
+    ]
     helped += [(one.helper, one.target, one.identity) for one in experiment.runs.values()]
     for helper, target, identity in helped:
         if pair := helper_pair(experiment, helper, target):

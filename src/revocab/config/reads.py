@@ -38,7 +38,8 @@ READ = {
 def read_by(part: str, experiment: Experiment) -> dict[str, Any]:
     """Return what ``part`` reads of the experiment and its runs, shaped as :func:`as_json`."""
     content = as_json(experiment)
-    whole, found = content["experiment"], {}
+    whole: dict[str, Any] = content["experiment"]
+    found: dict[str, Any] = {}
     for key in READ[part]:
         section, _, rest = key.partition(".")
         if rest:
@@ -50,7 +51,9 @@ def read_by(part: str, experiment: Experiment) -> dict[str, Any]:
 
 def narrowed(model: type[BaseModel], keys: Iterable[str]) -> type[BaseModel]:
     """Return the closed model of some keys of ``model``; another key is no attribute of it."""
-    fields = {key: (model.model_fields[key].annotation, model.model_fields[key]) for key in keys}
+    fields: dict[str, Any] = {
+        key: (model.model_fields[key].annotation, model.model_fields[key]) for key in keys
+    }
     return create_model(model.__name__, __base__=Closed, **fields)
 
 
@@ -76,7 +79,7 @@ def read_part(values: dict[str, Any], prefix: str) -> Experiment:
     given = {key: value for key, value in values.items() if key != "evaluation"}
     inner = values.get("evaluation")
     for model in part_models().values():
-        evaluation = model.model_fields["evaluation"].annotation
+        evaluation: Any = model.model_fields["evaluation"].annotation
         keys = set(inner) if isinstance(inner, dict) else set()
         if {*given, "evaluation"} == {*model.model_fields} and keys == {*evaluation.model_fields}:
             return checked(model, values, prefix)

@@ -8,7 +8,7 @@ import json
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, BinaryIO
 
 from revocab.errors import RevocabError
 from revocab.io import sha256
@@ -66,7 +66,9 @@ def file_rows(path: str | Path) -> Iterator[dict[str, Any]]:
     line for broken compression, broken UTF-8, or broken JSON.
     """
     for file in data_files(path):
-        content, compression = content_of(file)
+        known = content_of(file)
+        assert known is not None  # data_files gives no others
+        content, compression = known
         if content == "parquet":
             yield from parquet_rows(file)
             continue
@@ -93,7 +95,7 @@ def numbered_lines(path: Path, compression: str | None) -> Iterator[tuple[int, s
         ) from None
 
 
-def opened(path: Path, compression: str | None) -> IO[bytes]:
+def opened(path: Path, compression: str | None) -> BinaryIO | gzip.GzipFile:
     """Open a file for reading bytes line by line."""
     if compression == "gzip":
         return gzip.open(path, "rb")

@@ -171,7 +171,9 @@ def check_number(form: Form, files: Sequence[Path]) -> None:
         raise RevocabError(f"source of kind {form.kind!r}: files received: {given}; give {due}")
 
 
-def read_numbered(form: Form, files: Sequence[Path] = (), limit: int | None = None) -> list[dict]:
+def read_numbered(
+    form: Form, files: Sequence[Path] = (), limit: int | None = None
+) -> list[dict[str, Any]]:
     """Return the rows of a source, each with a text ``id``; at most the first ``limit``.
 
     Raises :class:`RevocabError` for a source without rows, too.

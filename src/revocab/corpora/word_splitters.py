@@ -75,7 +75,7 @@ def choose_splitter(choice: str, language: str) -> str:
 class Splitter(ABC):
     """Counts the words of texts, and how often each distinct word occurred."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._seen: Counter[str] = Counter()
 
     def count(self, texts: Iterable[str]) -> list[int]:
@@ -114,7 +114,7 @@ class SentenceSplitter(Splitter):
 class ChunkSplitter(Splitter):
     """Splits each distinct whitespace-separated chunk once, however often it occurs."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self._counts: dict[str, int] = {}
         #: The words of chunks that are not one word themselves.
@@ -178,7 +178,7 @@ class RulesSplitter(ChunkSplitter):
     stay words of their own, and the end of each text by itself. Equal words are a property test.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         from nltk.tokenize import NLTKWordTokenizer
 
         super().__init__()
@@ -231,7 +231,7 @@ class UnicodeSplitter(ChunkSplitter):
     A boundary lies before and after every whitespace character, so chunks can be split alone.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         import regex
 
         super().__init__()

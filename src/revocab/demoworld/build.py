@@ -11,9 +11,9 @@ from typing import Any
 from pydantic import Field
 
 from revocab.closed import Closed, Job
-from revocab.demoworld.facts import Text
 from revocab.demoworld.items import FAMILIES, family_items, passages
 from revocab.demoworld.stories import World, build, description, portrait, story
+from revocab.demoworld.wordings import Text
 from revocab.io import sha256, write_json, write_jsonl
 from revocab.output import OutputFolder
 
@@ -132,12 +132,12 @@ def blind_baselines(rows: list[dict[str, Any]]) -> dict[str, float]:
     """Return the accuracy of guessing the longest, the shortest, and the commonest position."""
     total = len(rows)
     longest = sum(
-        max(range(len(row["choices"])), key=lambda at, row=row: len(row["choices"][at]))
+        max(range(len(row["choices"])), key=list(map(len, row["choices"])).__getitem__)
         == row["answer"]
         for row in rows
     )
     shortest = sum(
-        min(range(len(row["choices"])), key=lambda at, row=row: len(row["choices"][at]))
+        min(range(len(row["choices"])), key=list(map(len, row["choices"])).__getitem__)
         == row["answer"]
         for row in rows
     )

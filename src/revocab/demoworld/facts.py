@@ -124,7 +124,12 @@ def fact_of(kind: Wording, key: str, meant: Mapping[str, Names]) -> Fact:
 def about_jobs() -> Iterator[About]:
     """Yield where each job is done, with what, and what is done."""
     for job in occupations():
-        parts = {"place": job.place, "tool": job.tool, "does": job.does, "to_do": job.to_do}
+        parts: dict[str, Noun | Text] = {
+            "place": job.place,
+            "tool": job.tool,
+            "does": job.does,
+            "to_do": job.to_do,
+        }
         yield job.man.it.word, {"job": job.man, **parts}
 
 

@@ -55,6 +55,7 @@ class FairChoices:
             used = sum(self.ranks[rank] for rank in shared) / len(shared) + 0.2 * equal
             if best is None or used < best[0]:
                 best = (used, shared, wrong)
+        assert best is not None
         for rank in best[1]:
             self.ranks[rank] += 1 / len(best[1])
         return [answer, *best[2]]
@@ -116,6 +117,7 @@ def hellaswag(
         ]
         ending = {one.man.en.word: at_work(person, one)[language] for one in world.occupations}
         options = fair(ending[job.man.en.word], list(ending.values()))
+        assert options is not None  # jobs are many
         listed, answer = placed(draw, options, number)
         yield {
             "context": " ".join(one[language] for one in scene),
@@ -141,6 +143,7 @@ def piqa(
             for one, _ in world.tools
         }
         options = fair(solution[tool.en.word], list(solution.values()))
+        assert options is not None  # tools are many
         listed, answer = placed(draw, options, number)
         yield {
             "question": goal[language].format(name=person.name, use=use[language], he=person.he),
@@ -178,7 +181,11 @@ def family_items(
     """Return up to ``count`` rows of a family, about the test or the train side of the world."""
     draw = random.Random(f"{family}-{language}-{seed}-{test}")
     people = world.test_people if test else world.people
-    scenes: dict[str, Callable] = {"hellaswag": hellaswag, "piqa": piqa, "boolq": boolq}
+    scenes: dict[str, Callable[..., Iterator[dict[str, Any]]]] = {
+        "hellaswag": hellaswag,
+        "piqa": piqa,
+        "boolq": boolq,
+    }
     if family in scenes:
         made = list(scenes[family](world, draw, people, language, count))
     else:
@@ -196,9 +203,8 @@ def passages(
 ) -> dict[str, Any]:
     """Return a passage about someone with a question whose answer stands in it."""
     person = draw.choice(people)
-    job, animal, fruit = (
-        draw.choice(one) for one in (world.occupations, world.animals, world.fruits)
-    )
+    job = draw.choice(world.occupations)
+    animal, fruit = draw.choice(world.animals), draw.choice(world.fruits)
     home, market = draw.sample(world.towns, 2)
     sentences = [
         introduction(person, job, home),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 
 _STARTS = [
@@ -137,7 +138,7 @@ class Person:
         return "her" if self.female else "his"
 
 
-def _distinct(make, count: int) -> list[str]:
+def _distinct(make: Callable[[], str], count: int) -> list[str]:
     """Return ``count`` distinct values of ``make()`` in the order in which they appear."""
     found: dict[str, None] = {}
     while len(found) < count:

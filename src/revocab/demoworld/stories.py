@@ -6,9 +6,10 @@ import random
 from dataclasses import dataclass
 
 from revocab.demoworld import lexicon, names
-from revocab.demoworld.facts import Fact, Occupation, Text, all_facts, both, occupations
+from revocab.demoworld.facts import Fact, Occupation, all_facts, both, occupations
 from revocab.demoworld.grammar import Noun, capitalised, noun
 from revocab.demoworld.lexicon import pair, rows
+from revocab.demoworld.wordings import Text
 
 PETS = ("Pippo", "Birillo", "Nuvola", "Stella", "Briciola", "Fulmine", "Zorro", "Luna")
 
@@ -22,9 +23,9 @@ class World:
     towns: list[str]
     occupations: list[Occupation]
     facts: list[Fact]
-    animals: list
-    fruits: list
-    tools: list[tuple]
+    animals: list[Noun]
+    fruits: list[Noun]
+    tools: list[tuple[Noun, Text]]
     moods: list[list[str]]
     times: list[Text]
 
@@ -100,7 +101,7 @@ def birth(person: names.Person, town: str) -> Text:
     return both(f"È nat{person.o} a {town}.", f"{person.He} was born in {town}.")
 
 
-def bought(person: names.Person, fruit, town: str) -> Text:
+def bought(person: names.Person, fruit: Noun, town: str) -> Text:
     """Return what someone bought."""
     return both(
         f"Ieri {person.name} è andat{person.o} al mercato di {town} e ha comprato {fruit.it.a}.",
@@ -108,7 +109,7 @@ def bought(person: names.Person, fruit, town: str) -> Text:
     )
 
 
-def needs_tool(person: names.Person, tool, use: Text) -> Text:
+def needs_tool(person: names.Person, tool: Noun, use: Text) -> Text:
     """Return which tool someone takes for a task."""
     return both(
         f"{person.name} vuole {use['it']} e prende {tool.it.the}.",

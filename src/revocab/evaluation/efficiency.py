@@ -12,6 +12,7 @@ import statistics
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from revocab.corpora.word_splitters import available_splitter, count_words
 from revocab.errors import RevocabError
@@ -36,6 +37,7 @@ def load_timed(
 ) -> TimedModel:
     """Load one checkpoint for sequences of up to ``longest`` tokens."""
     size = min(options.batch_size, options.prompts)
+    assert engine.efficiency is not None  # else it is not chosen
     with loading(folder):
         return engine.efficiency(Checkpoint(folder, device, dtype, size), longest)
 
@@ -69,7 +71,9 @@ def peak_memory(device: str) -> int:
     return most * (1 if sys.platform == "darwin" else 1024)
 
 
-def measure(folder: Path, text_file: Path, corpus: str, language: str, options: Timing) -> dict:
+def measure(
+    folder: Path, text_file: Path, corpus: str, language: str, options: Timing
+) -> dict[str, Any]:
     """Return what one checkpoint costs on a text; see :mod:`revocab.report.tables.efficiency`.
 
     One process measures one checkpoint, so that its peak memory is its own. Raises

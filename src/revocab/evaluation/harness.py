@@ -102,13 +102,13 @@ def load_tasks(paths: Iterable[str | Path], shots: int) -> dict[str, TaskDict]:
     from lm_eval.tasks import TaskManager
 
     cache_templates()
-    paths = [Path(path) for path in paths]
+    files = [Path(path) for path in paths]
     # Reading the thousands of task files that the harness ships takes seconds.
-    shipped = any("harness" in read_yaml(path) for path in paths)
+    shipped = any("harness" in read_yaml(path) for path in files)
     with remembered_index():
         manager = TaskManager(include_defaults=shipped)
     loaded, problems = {}, []
-    for path in paths:
+    for path in files:
         own = read_yaml(path)
         try:
             loaded[path.stem] = load_task(
@@ -168,7 +168,7 @@ def load_task(
     except Exception as error:  # data sets fail in many ways: gated, absent, offline, changed
         raise RevocabError(f"{path}: {explain(error, repository_of(manager, spec))}") from error
     field = isinstance(spec, dict) and spec.get("metadata", {}).get("mean_over")
-    if field:
+    if isinstance(spec, dict) and field:
         loaded = split_task(next(iter(loaded["tasks"].values())), spec, field)
     for task in loaded["tasks"].values():
         prepare(task, shots)
@@ -226,7 +226,11 @@ def split_task(whole: Task, config: dict[str, Any], field: str) -> TaskDict:
     group = Group(config["task"], aggregate_metric_list=metrics, metadata=version)
     for value in sorted(parts):
         chosen = DatasetDict({split: rows.select(parts[value])})
-        part = {"task": f"{config['task']}_{value}", "dataset_kwargs": None, "metadata": version}
+        part: dict[str, Any] = {
+            "task": f"{config['task']}_{value}",
+            "dataset_kwargs": None,
+            "metadata": version,
+        }
         part["custom_dataset"] = functools.partial(returned, chosen)
         group.add(ConfigurableTask(config={**config, **part}))
     tasks = {task.task_name: task for task in group.get_all_tasks()}

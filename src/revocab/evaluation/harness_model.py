@@ -31,6 +31,7 @@ def load_model(
     """
     check_model_folder(folder)
     chosen = choose_engine(engine, "multiple_choice")
+    assert chosen.multiple_choice is not None  # else it is not chosen
     with loading(folder):
         return chosen.multiple_choice(
             Checkpoint(Path(folder), device, dtype, batch_size),

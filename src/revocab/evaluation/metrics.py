@@ -93,14 +93,14 @@ def corpus_score(metric: Any, rows: Sequence[Row]) -> Items:
 
 def chrf_items(rows: Sequence[Row], languages: Sequence[str]) -> Items:
     """Return the items of chrF++."""
-    from sacrebleu.metrics import CHRF
+    from sacrebleu.metrics.chrf import CHRF
 
     return corpus_score(CHRF(word_order=2), rows)
 
 
 def bleu_items(rows: Sequence[Row], languages: Sequence[str]) -> Items:
     """Return the items of BLEU."""
-    from sacrebleu.metrics import BLEU
+    from sacrebleu.metrics.bleu import BLEU
 
     return corpus_score(BLEU(), rows)
 

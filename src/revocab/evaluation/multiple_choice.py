@@ -120,7 +120,7 @@ class Scorer:
         self.options = options
         self.truncated = 0
         self._tasks: dict[str, TaskDict] | None = None
-        self._token_caches: dict[str, dict] = {}
+        self._token_caches: dict[str, dict[Any, Any]] = {}
         self._provenance: dict[str, dict[str, str]] = {}
 
     @property
@@ -188,7 +188,8 @@ class Scorer:
 
 def score_checkpoint(scorer: Scorer, made: Made, folder: Path) -> list[dict[str, Any]]:
     """Return the rows of every task for one checkpoint; load nothing for what is on record."""
-    rows, model = [], None
+    rows: list[dict[str, Any]] = []
+    model = None
     for name, path in scorer.paths.items():
         parts = made.of(folder, path)
         done = made.records.read(parts)

@@ -6,7 +6,7 @@ no result depends on it beyond rounding.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
@@ -14,10 +14,16 @@ from revocab.closed import Closed, Id, Job, OneLine, Step
 from revocab.evaluation.engine import AUTO, choices_for
 from revocab.evaluation.metric import COMET_METRICS
 
-CometMetric = Literal[tuple(one.name for one in COMET_METRICS.values())]
-ScoringEngine = choices_for("multiple_choice")
-GenerationEngine = choices_for("generation", AUTO)
-TimingEngine = choices_for("efficiency", AUTO)
+if TYPE_CHECKING:
+    CometMetric = str
+    ScoringEngine = str
+    GenerationEngine = str
+    TimingEngine = str
+else:
+    CometMetric = Literal[tuple(one.name for one in COMET_METRICS.values())]
+    ScoringEngine = choices_for("multiple_choice")
+    GenerationEngine = choices_for("generation", AUTO)
+    TimingEngine = choices_for("efficiency", AUTO)
 
 
 class Hardware(Closed):

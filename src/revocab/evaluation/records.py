@@ -106,7 +106,7 @@ def code_hash() -> str:
 
 def module_hash(module: str) -> str:
     """Return a hash of what one imported module does: of a thing that is found and not named."""
-    return hashlib.sha256(meaning(Path(sys.modules[module].__file__)).encode()).hexdigest()
+    return hashlib.sha256(meaning(Path(str(sys.modules[module].__file__))).encode()).hexdigest()
 
 
 def versions(*packages: str) -> dict[str, str | None]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -90,9 +91,7 @@ def mean_items(
     return Items(values_N[:, None], weights_N, parts_N, first_sum)
 
 
-def corpus_items(
-    metric: object, outputs: Sequence[str], references: Sequence[Sequence[str]]
-) -> Items:
+def corpus_items(metric: Any, outputs: Sequence[str], references: Sequence[Sequence[str]]) -> Items:
     """Return items of a sacrebleu corpus metric: its counts per sentence."""
     columns = list(zip(*references, strict=True))
     counts_NK = np.asarray(metric._extract_corpus_statistics(outputs, columns), dtype=np.float64)
@@ -186,9 +185,12 @@ def compare(
         raise ValueError(f"{first.counts_NK.shape} items against {second.counts_NK.shape}")
     if len(first.weights_N) < 2:
         return None
-    if scores is None:
-        scores = tuple(bootstrap_scores(one, resamples, seed) for one in (first, second))
-    low, high = np.quantile(scores[0] - scores[1], [0.025, 0.975])
+    ours, theirs = scores or (
+        bootstrap_scores(first, resamples, seed),
+        bootstrap_scores(second, resamples, seed),
+    )
+    assert ours is not None and theirs is not None  # two items and more
+    low, high = np.quantile(ours - theirs, [0.025, 0.975])
     observed = first.value() - second.value()
     p_value = permutation(first, second, observed, resamples, seed)
     return PairedComparison(observed, float(low), float(high), p_value)

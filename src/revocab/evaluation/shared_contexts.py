@@ -16,6 +16,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import torch
 from lm_eval.api.instance import Instance
@@ -39,6 +40,10 @@ CPU_TOKENS = 2048
 LOGITS = 2**29
 
 
+#: Tokens, positions, segments and, by choice prefix, the indices that predict it.
+Layout = tuple[list[int], list[int], list[int], dict[tuple[int, ...], list[int]]]
+
+
 @dataclass
 class SharedContext:
     """One context with the requests that share it. Choices are stored without their last token."""
@@ -46,7 +51,7 @@ class SharedContext:
     context: list[int]
     requests: list[tuple[int, list[int]]] = field(default_factory=list)
 
-    def layout(self) -> tuple[list[int], list[int], list[int], dict[tuple[int, ...], list[int]]]:
+    def layout(self) -> Layout:
         """Return tokens, positions, segments and, by choice prefix, the indices that predict it.
 
         Segment 0 is the context; index i predicts the token after it.
@@ -69,8 +74,15 @@ class SharedContext:
 class SharedContextLM(HFLM):
     """The harness's model with shared contexts and a memory for token ids."""
 
+    batch_size_per_gpu: int
+
     def __init__(
-        self, *, token_cache: dict, share_contexts: bool, long_prompts: str = "cut", **options
+        self,
+        *,
+        token_cache: dict[tuple[str, bool | None], list[int]],
+        share_contexts: bool,
+        long_prompts: Literal["error", "cut"] = "cut",
+        **options: Any,
     ) -> None:
         self._token_cache = token_cache
         self.long_prompts = long_prompts
@@ -92,7 +104,9 @@ class SharedContextLM(HFLM):
             and self.world_size == 1
         )
 
-    def loglikelihood(self, requests, disable_tqdm=False):
+    def loglikelihood(
+        self, requests: Sequence[Instance], disable_tqdm: bool = False
+    ) -> list[tuple[float, bool]]:
         """Score requests, with a progress bar only on a terminal; refuse what is not finite."""
         self._instances = requests  # _loglikelihood_tokens is given their tokens only
         try:
@@ -106,7 +120,13 @@ class SharedContextLM(HFLM):
         """Free the memory."""
         self._model = None
 
-    def tok_encode(self, string, add_special_tokens=None, left_truncate_len=None, **options):
+    def tok_encode(
+        self,
+        string: str,
+        add_special_tokens: bool | None = None,
+        left_truncate_len: int | None = None,
+        **options: Any,
+    ) -> list[int]:
         """Return token ids as the harness would, from memory if the text was seen before."""
         if left_truncate_len or options:
             return super().tok_encode(string, add_special_tokens, left_truncate_len, **options)
@@ -115,14 +135,19 @@ class SharedContextLM(HFLM):
             self._token_cache[key] = super().tok_encode(string, add_special_tokens)
         return list(self._token_cache[key])
 
-    def _loglikelihood_tokens(self, requests, disable_tqdm=False, override_bs=None):
+    def _loglikelihood_tokens(
+        self,
+        requests: list[Request],
+        disable_tqdm: bool = False,
+        override_bs: int | None = None,
+    ) -> list[tuple[float, bool]]:
         """Return (log-likelihood, greedy) of each (texts, context ids, choice ids), in order."""
         longest = self.max_length + 1
         long = [i for i, (_, ctx, cont) in enumerate(requests) if len(ctx) + len(cont) > longest]
         self.truncated += refuse_long(requests, long, longest, self.long_prompts)
         if not self.shares_contexts:
             return super()._loglikelihood_tokens(requests, disable_tqdm, override_bs)
-        results: list[tuple[float, bool] | None] = [None] * len(requests)
+        results: list[Any] = [None] * len(requests)
         if long:  # cut from the left by the harness
             fitting = self.batch_tokens / self.max_length
             for i, answer in self._score_as_harness(requests, long, fitting).items():
@@ -161,7 +186,7 @@ class SharedContextLM(HFLM):
         self, requests: list[Request], indices: list[int], batch_size: float
     ) -> dict[int, tuple[float, bool]]:
         """Return what the harness finds for some requests, in batches of at most ``batch_size``."""
-        usual = self.batch_size_per_gpu
+        usual: int = self.batch_size_per_gpu
         self.batch_size_per_gpu = max(1, int(min(usual, batch_size)))
         try:
             answers = super()._loglikelihood_tokens([requests[i] for i in indices], True)
@@ -169,10 +194,10 @@ class SharedContextLM(HFLM):
             self.batch_size_per_gpu = usual
         return dict(zip(indices, answers, strict=True))
 
-    def _batches(self, rows: list[SharedContext]) -> Iterator[list[tuple[SharedContext, tuple]]]:
+    def _batches(self, rows: list[SharedContext]) -> Iterator[list[tuple[SharedContext, Layout]]]:
         """Yield rows with their layouts, longest first, within the batch size and mask limit."""
         laid = sorted(((row, row.layout()) for row in rows), key=lambda one: -len(one[1][0]))
-        batch: list[tuple[SharedContext, tuple]] = []
+        batch: list[tuple[SharedContext, Layout]] = []
         size = 0
         for row, layout in laid:
             length = len(batch[0][1][0]) if batch else len(layout[0])
@@ -188,7 +213,7 @@ class SharedContextLM(HFLM):
 
     @torch.no_grad()
     def _score(
-        self, batch: list[tuple[SharedContext, tuple]]
+        self, batch: list[tuple[SharedContext, Layout]]
     ) -> Iterator[tuple[int, tuple[float, bool]]]:
         """Yield (request index, (log-likelihood, greedy)) of a batch of rows."""
         length = len(batch[0][1][0])

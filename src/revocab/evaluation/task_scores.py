@@ -28,7 +28,8 @@ class Score:
 
 def task_items(kind: str, languages: Languages, rows: Sequence[Row]) -> dict[str, Items]:
     """Return the scored items of every metric of a task, from its output rows."""
-    return {one.name: one.items(rows, languages) for one in find_kind(kind).metrics}
+    found = find_kind(kind).metrics
+    return {one.name: one.items(rows, languages) for one in found if one.items is not None}
 
 
 def scored(metric: str, items: Items) -> Score:

@@ -178,7 +178,11 @@ def required_fields(template: dict[str, Any]) -> list[str]:
 
     parts = [template.get(name, "") for name in ("doc_to_text", "doc_to_choice", "doc_to_target")]
     tree = jinja2.Environment().parse("\n".join(one for one in parts if isinstance(one, str)))
-    optional = {test.node.name for test in tree.find_all(nodes.Test) if test.name == "defined"}
+    optional = {
+        test.node.name
+        for test in tree.find_all(nodes.Test)
+        if test.name == "defined" and isinstance(test.node, nodes.Name)
+    }
     used = meta.find_undeclared_variables(tree) - optional
     return sorted(used & set(FIELDS) - {"choices", "answer"})
 

@@ -89,11 +89,13 @@ def _auxiliary(
         from revocab.initialise.fasttext import load_auxiliary
 
         tokenizers = vocabularies.source_tokenizer, vocabularies.target_tokenizer
+        assert folder is not None  # check_given
         return load_auxiliary(folder, *tokenizers, device)
     if "auxiliary" not in type(options).model_fields:
         return None
     import torch
 
+    assert helper is not None  # check_given
     return Auxiliary(helper.matrix("input").to(device=device, dtype=torch.float32))
 
 
@@ -113,7 +115,8 @@ def initialise_matrices(
     """Return the new matrices (``input``, and ``output`` if untied) and their diagnostics."""
     import torch
 
-    matrices, described = {}, {}
+    matrices: dict[str, torch.Tensor] = {}
+    described: dict[str, Any] = {}
     # A tied helper has one matrix for both: what a method takes from it alone is computed once.
     shared: dict[str, Any] = {}
     tokens = len(vocabularies.source_tokenizer)
@@ -206,6 +209,7 @@ def initialise_model(  # noqa: PLR0915  (one statement per thing that is told or
             _finish(folder, made_of, {"method": method, "matrices": {}, "warnings": []})
         return
 
+    assert target_tokenizer is not None  # check_given
     check_tokenizer_folder(target_tokenizer)
     vocabularies = Vocabularies(source_tokenizer, target_tokenizer, identity, pairs)
     check_other_tables(model, len(vocabularies.source_tokenizer))
@@ -214,6 +218,7 @@ def initialise_model(  # noqa: PLR0915  (one statement per thing that is told or
     say(f"{len(found.target_ids):,} tokens shared, {len(found.missing):,} new")
     opened, warnings = None, []
     if needed == "helper":
+        assert helper is not None
         opened = open_helper(helper, vocabularies, helper_pairs, chosen)
         note_models(made_of, {"helper": helper})
         if coverage := opened.coverage(found):
@@ -222,6 +227,7 @@ def initialise_model(  # noqa: PLR0915  (one statement per thing that is told or
             say(coverage.sentence(chosen))
     donor = None
     if chosen.needs_donor:
+        assert adapted is not None and base is not None
         donor = Donor.open(adapted, base, model, vocabularies)
         note_models(made_of, {"adapted": adapted, "base": base})
     matrices, described = initialise_matrices(
@@ -237,6 +243,7 @@ def initialise_model(  # noqa: PLR0915  (one statement per thing that is told or
         say=say,
     )
     if needed == "fasttext":
+        assert auxiliary is not None
         made_of["auxiliary"] = sha256(auxiliary / "vectors.safetensors")
     warnings += [
         warning

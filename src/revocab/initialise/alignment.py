@@ -151,7 +151,7 @@ def fit_sgd(
     factor = 2 / (len(x_NX) * max(width_x, width_y))
     few = few_anchors(x_NX)
     if few:
-        x_NX, y_NY = x_NX[:], y_NY[:]
+        x_NX, dense_NY = x_NX[:], y_NY[:]
         x1_NP = torch.cat([x_NX, x_NX.new_ones(len(x_NX), 1)], dim=1)
     else:
         normal = normal or Normal.of(x_NX, y_NY)
@@ -160,7 +160,7 @@ def fit_sgd(
     optimizer = torch.optim.Adam([theta_PY], lr=learning_rate, fused=True)
     for _ in tqdm(range(steps), desc="sava sgd", disable=not progress, mininterval=2):
         if few:
-            torch.mm(x1_NP.T, x1_NP @ theta_PY - y_NY, out=theta_PY.grad)
+            torch.mm(x1_NP.T, x1_NP @ theta_PY - dense_NY, out=theta_PY.grad)
             theta_PY.grad.mul_(factor)
         else:
             torch.addmm(right_PY, gram_PP, theta_PY, beta=-1, out=theta_PY.grad)
@@ -168,7 +168,9 @@ def fit_sgd(
     return AffineMap(theta_PY[:-1], theta_PY[-1])
 
 
-def largest_eigenvalue(multiply: Callable[[torch.Tensor], torch.Tensor], like_X: torch.Tensor):
+def largest_eigenvalue(
+    multiply: Callable[[torch.Tensor], torch.Tensor], like_X: torch.Tensor
+) -> float:
     """Return the largest eigenvalue of a positive matrix by power iteration, within some 10 %."""
     import torch
 

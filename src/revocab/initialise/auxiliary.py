@@ -49,7 +49,10 @@ def compare(
     embedding are neither asked for nor offered, and are counted in the notes. Raises
     :class:`RevocabError` when no candidate is left.
     """
-    auxiliary = inputs.auxiliary or Auxiliary(inputs.helper_VD)
+    auxiliary = inputs.auxiliary
+    if auxiliary is None:
+        assert inputs.helper_VD is not None  # a method that compares asks for one or the other
+        auxiliary = Auxiliary(inputs.helper_VD)
     target_VA = auxiliary.target_VA
     has_V = target_VA.any(dim=1)
     if trained_only and auxiliary.target_trained_V is not None:

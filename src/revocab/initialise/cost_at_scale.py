@@ -44,7 +44,7 @@ COLUMNS = (
 class PeakMemory:
     """Highest resident memory above that at the start, sampled every few milliseconds."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         import psutil
 
         self._process = psutil.Process()

@@ -34,7 +34,7 @@ def norms_of(rows_ND: torch.Tensor | Rows) -> torch.Tensor:
 
 def mean_row(rows_ND: torch.Tensor | Rows) -> torch.Tensor:
     """Return the mean of at least one row (float32)."""
-    total_D = sum(chunk.float().sum(0).double() for chunk in chunks(rows_ND))
+    total_D: Any = sum(chunk.float().sum(0).double() for chunk in chunks(rows_ND))
     return (total_D / len(rows_ND)).float()
 
 
@@ -98,7 +98,8 @@ def describe(
     copied_norms_N, new_norms_N = norms_of(copied), norms_of(new)
     copied_cosines_N = cosines_to(copied, mean_row(copied)) if len(copied) else copied_norms_N
     new_cosines_N = cosines_to(new, mean_row(new)) if len(new) else new_norms_N
-    limit = EXPLODE * (summary(copied_norms_N)["max"] or source_norms["max"])
+    greatest: Any = summary(copied_norms_N)["max"] or source_norms["max"]
+    limit = EXPLODE * greatest
     across = float(cosines_to(new, mean_row(copied)).mean()) if len(copied) and len(new) else None
     return {
         "source": source_norms,

@@ -16,7 +16,7 @@ PANELS = {"norm": "L2 norm of a row", "cosine_to_mean": "cosine of a row to the 
 TITLES = {"input": "embedding", "output": "LM head"}
 
 
-def _panel(axes: Axes, histogram: dict[str, list], label: str) -> None:
+def _panel(axes: Axes, histogram: dict[str, list[float]], label: str) -> None:
     edges = histogram["edges"]
     for kind, colour in COLOURS.items():
         counts = histogram[kind]

@@ -86,7 +86,7 @@ class Sentences:
         words: Sequence[str | None],
         documents: Iterable[str],
     ):
-        self._words = words
+        self._words: Sequence[Any] = words  # those of the ids below are there
         self._ids = array("i")
         self._ends = array("q")
         documents = iter(documents)

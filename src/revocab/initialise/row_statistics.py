@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import torch
@@ -13,14 +13,15 @@ _ROWS = 256
 
 def column_mean(matrix_VD: torch.Tensor) -> torch.Tensor:
     """Return the mean row, in float64."""
-    return sum(part.double().sum(0) for part in matrix_VD.split(_ROWS)) / len(matrix_VD)
+    total_D: Any = sum(part.double().sum(0) for part in matrix_VD.split(_ROWS))
+    return total_D / len(matrix_VD)
 
 
 def column_mean_and_std(matrix_VD: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return mean and deviation (dividing by the number of rows) per dimension, in float64."""
     mean_D = column_mean(matrix_VD)
-    squares = sum((part - mean_D).square().sum(0) for part in matrix_VD.split(_ROWS))
-    return mean_D, (squares / len(matrix_VD)).sqrt()
+    squares_D: Any = sum((part - mean_D).square().sum(0) for part in matrix_VD.split(_ROWS))
+    return mean_D, (squares_D / len(matrix_VD)).sqrt()
 
 
 def normal_rows(source_VD: torch.Tensor, rows: int, generator: torch.Generator) -> torch.Tensor:

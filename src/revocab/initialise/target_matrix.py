@@ -22,6 +22,7 @@ def new_rows(inputs: MethodInputs, method: Method, options: MethodOptions) -> to
     shared and the new tokens that the helper has as missing. The other new tokens get the mean of
     their source pieces, and are counted in the notes.
     """
+    assert method.initialise is not None  # else no matrix is made
     known_V = inputs.helper_known_V
     if known_V is None or method.without_helper_row == "own":
         return method.initialise(inputs, options)

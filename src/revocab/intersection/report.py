@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from revocab.intersection.match import Identity, marker_keys
-from revocab.tokenizers.canonical import CanonicalToken
+from revocab.tokenizers.canonical import CanonicalToken, TokenKind
 
-KINDS = ("word_start", "continuation", "byte", "special")
+KINDS: tuple[TokenKind, ...] = ("word_start", "continuation", "byte", "special")
 #: Examples kept of each sort in ``report.json``; the page shows the first :data:`SHOWN`.
 EXAMPLES = 50
 SHOWN = 25
@@ -36,7 +36,7 @@ def report_of(
     ``matches``: source ids by target id; ``chosen``: the one source id of each shared target id.
     """
     source_strings = {token.string for token in source}
-    found_by_bytes = [
+    found_by_bytes: list[dict[str, Any]] = [
         {
             "target_id": number,
             "target": target[number].string,

@@ -22,7 +22,7 @@ class _Side:
         from revocab.tokenizers.canonical import CHAT_ROLES, token_roles
 
         numbers = {*tokenizer.added_tokens_decoder, *tokenizer.all_special_ids}
-        self.spellings = {
+        self.spellings: dict[int, Any] = {
             number: tokenizer.convert_ids_to_tokens(number) for number in sorted(numbers)
         }
         self.roles = token_roles(tokenizer, roles)

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.errors import RevocabError
 from revocab.folder_claim import CLAIM, JOB_FILE
@@ -43,6 +43,8 @@ OWN_FILES = (
 )
 #: Endings of a model folder's small files.
 _DOCUMENTS = (".json", ".md", ".txt", ".jinja", ".model")
+#: A vocabulary matrix of a model.
+Which = Literal["input", "output"]
 #: Names that nearly every decoder uses; others are looked up in the architecture.
 _USUAL = ("model.embed_tokens.weight", "lm_head.weight")
 #: How the names of LM heads end. A tied model may store its head, too, as a copy.
@@ -109,7 +111,7 @@ class ModelFolder:
 
     path: Path
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_model_folder(self.path)
         problems = list(link_problems(self.path, self.documents))
         if not problems:  # the index is one of them
@@ -170,7 +172,8 @@ class ModelFolder:
         Raises :class:`RevocabError` for shards that are missing or damaged, and where index and
         shards do not hold the same tensors.
         """
-        found, stored, problems = {}, {}, []
+        found, problems = {}, []
+        stored: dict[str, Any] = {}
         for file in self.files:
             if not (self.path / file).is_file():
                 problems.append(f"{self.path}: shard {file} is missing; fetch the model again")
@@ -205,7 +208,7 @@ class ModelFolder:
         return bool(config.get_text_config().tie_word_embeddings)
 
     @cached_property
-    def vocabulary_tensors(self) -> dict[str, str]:
+    def vocabulary_tensors(self) -> dict[Which, str]:
         """Return the stored names by matrix: ``input`` always, ``output`` unless tied."""
         embedding, head = _USUAL
         if embedding not in self.tensors or not (self.tied or head in self.tensors):
@@ -256,7 +259,7 @@ class ModelFolder:
         with torch.device("meta"):
             model = AutoModelForCausalLM.from_config(config)
         names = {id(module): name for name, module in model.named_modules()}
-        found = []
+        found: list[str] = []
         for module in (model.get_input_embeddings(), model.get_output_embeddings()):
             name = f"{names[id(module)]}.weight"
             stored = [one for one in self.tensors if name.endswith(one) or one.endswith(name)]
@@ -274,7 +277,7 @@ class ModelFolder:
         """Return one tensor by its stored name, on the CPU, in its stored dtype."""
         return read_tensor(self.path / self.tensors[name][0], name)
 
-    def matrix(self, which: str, tokens: int) -> torch.Tensor:
+    def matrix(self, which: Which, tokens: int) -> torch.Tensor:
         """Return the ``input`` or ``output`` vocabulary matrix, rows of real tokens only.
 
         A tied model gives its one matrix for both. Models may have more rows than tokens (padding,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import Field
 from pydantic.fields import FieldInfo
@@ -45,7 +45,7 @@ def _field(what: What, description: str, options: dict[str, Any]) -> Any:
 def what_of(field: FieldInfo) -> What | None:
     """Return what may be taken from the Hub for a field, if anything."""
     extra = field.json_schema_extra
-    return extra.get("hub") if isinstance(extra, dict) else None
+    return cast("What | None", extra.get("hub")) if isinstance(extra, dict) else None
 
 
 def brought(inputs: Closed) -> Closed:
@@ -53,7 +53,7 @@ def brought(inputs: Closed) -> Closed:
 
     Raises :class:`RevocabError` for what is neither a folder here nor a repository there.
     """
-    found = {}
+    found: dict[str, Any] = {}
     for name, field in type(inputs).model_fields.items():
         what, value = what_of(field), getattr(inputs, name)
         if what is None or value is None:

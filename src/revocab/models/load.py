@@ -59,9 +59,10 @@ def load_causal_lm(
     if device != "cpu":
         options = {"device_map": device, **options}  # straight there, not through main memory
     with loading(folder):
-        model, info = AutoModelForCausalLM.from_pretrained(
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
             folder, dtype=dtype, output_loading_info=True, **_SAFE, **options
         )
+    model, info = loaded
     # Once more: what a quantised checkpoint must hold is known only now.
     if problems := list(_differences(folder, model, info)):
         raise RevocabError(problems)
@@ -99,7 +100,8 @@ def _architecture_problems(folder: ModelFolder) -> list[str]:
     (vLLM's environment may lack it), by loading the model.
     """
     from transformers import AutoModelForCausalLM
-    from transformers.utils import is_accelerate_available, logging
+    from transformers.utils import logging
+    from transformers.utils.import_utils import is_accelerate_available
 
     device = {"device_map": "meta"} if is_accelerate_available() else {}
     quiet_loading()
@@ -107,7 +109,7 @@ def _architecture_problems(folder: ModelFolder) -> list[str]:
     logging.set_verbosity_error()  # its own report of the same differences
     try:
         with loading(folder.path):
-            model, info = AutoModelForCausalLM.from_pretrained(
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
                 folder.path,
                 output_loading_info=True,
                 ignore_mismatched_sizes=True,
@@ -116,6 +118,7 @@ def _architecture_problems(folder: ModelFolder) -> list[str]:
             )
     finally:
         logging.set_verbosity(level)
+    model, info = loaded
     return [*_differences(folder.path, model, info), *_false_copies(folder, model)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -62,13 +62,11 @@ class ParametersJob(Job):
     models: list[ParameterCount] = Field(default_factory=list, description="label, size, shape")
 
 
-def model_config(
-    architecture: Architecture, vocabulary_size: int, **keys: object
-) -> PretrainedConfig:
+def model_config(architecture: Architecture, vocabulary_size: int, **keys: Any) -> PretrainedConfig:
     """Return the transformers configuration of an architecture; ``keys`` go through to it."""
     from transformers import LlamaConfig, MistralConfig
 
-    shape = {
+    shape: dict[str, Any] = {
         "vocab_size": vocabulary_size,
         "hidden_size": architecture.hidden_size,
         "intermediate_size": architecture.intermediate_size,

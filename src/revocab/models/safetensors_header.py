@@ -51,7 +51,8 @@ def _form_problem(entry: Any) -> str | None:
     """Return what is wrong with the form of one tensor's entry."""
     if not isinstance(entry, dict):
         return f"has {entry!r} in place of dtype, shape and data_offsets"
-    dtype, shape, offsets = (entry.get(key) for key in ("dtype", "shape", "data_offsets"))
+    dtype, shape = entry.get("dtype"), entry.get("shape")
+    offsets: Any = entry.get("data_offsets")
     if not isinstance(dtype, str):
         return f"has the dtype {dtype!r}, not a name"
     if not _is_counts(shape):

@@ -8,13 +8,15 @@ from revocab.demoworld.build import WorldJob
 from revocab.fertility.measure import FertilityJob, FertilityOptions
 from revocab.intersection.intersect import IntersectionJob
 from revocab.plan.plan import Plan
-from revocab.plan.step import Artefact, Step
+from revocab.plan.step import Artefact, Given, Step
 from revocab.tokenizer_building.construction import TokenizerJob
 
 
 def build_demoworld(plan: Plan) -> Step:
     """Return the job that makes the demo's text."""
-    return Step("build_demoworld", plan.paths.world, WorldJob(**plan.experiment.world.model_dump()))
+    given = plan.experiment.world
+    assert given is not None  # else nothing asks for the job
+    return Step("build_demoworld", plan.paths.world, WorldJob(**given.model_dump()))
 
 
 def prepare_corpus(plan: Plan, corpus: str) -> Step:
@@ -30,7 +32,9 @@ def prepare_corpus(plan: Plan, corpus: str) -> Step:
 def build_tokenizer(plan: Plan, tokenizer: str) -> Step:
     """Return the job of one tokenizer."""
     construction, given = plan.experiment.tokenizers[tokenizer].construction()
-    inputs: dict = {option: plan.corpora(mixture) for option, mixture in given.given_mixtures()}
+    inputs: dict[str, Given] = {
+        option: plan.corpora(mixture) for option, mixture in given.given_mixtures()
+    }
     inputs |= {option: plan.tokenizer(other) for option, other in given.given_tokenizers()}
     # A folder may lie outside the workflow: nothing waits for it.
     inputs |= {option: Artefact(path, ()) for option, path in given.given_folders()}
@@ -48,7 +52,7 @@ def measure_fertility(plan: Plan) -> Step:
         parallel=parallel.source.form if parallel else None,
         languages=parallel.languages if parallel else [],
     )
-    inputs = {
+    inputs: dict[str, Given] = {
         "tokenizers": {one: plan.tokenizer(one) for one in given.tokenizers},
         "corpora": plan.corpora(given.corpora),
         "parallel_files": plan.source(parallel.source) if parallel else [],
@@ -64,5 +68,5 @@ def intersect_vocabularies(plan: Plan, source: str, target: str) -> Step:
     job = IntersectionJob(
         **identity, source_roles=roles.get(source, {}), target_roles=roles.get(target, {})
     )
-    inputs = {"source": plan.tokenizer(source), "target": plan.tokenizer(target)}
+    inputs: dict[str, Given] = {"source": plan.tokenizer(source), "target": plan.tokenizer(target)}
     return Step("intersect_vocabularies", plan.paths.intersection(source, target), job, inputs)

@@ -26,7 +26,7 @@ from revocab.initialise.options import ScaledMethod, ScaleJob, ScaleOptions
 from revocab.models.parameters import ParametersJob
 from revocab.plan.paths import MANIFEST
 from revocab.plan.plan import Plan
-from revocab.plan.step import Artefact, Step
+from revocab.plan.step import Artefact, Given, Step
 from revocab.report.kind import table_kinds
 
 
@@ -42,7 +42,7 @@ def build_task(plan: Plan, task: str) -> Step:
     folder = plan.experiment.evaluation.multiple_choice.templates
     own = Path(folder) if folder else None
     template = find_template(given.template, own) if given.template else None
-    inputs = {
+    inputs: dict[str, Given] = {
         "templates": Artefact(folder, ()) if template and template.parent == own else None,
         "data": files[0] if files else None,
     }
@@ -60,7 +60,7 @@ def score_multiple_choice(plan: Plan, run: str) -> Step:
     """Return the job that scores a run's checkpoints on every task."""
     given, run_ = plan.experiment.evaluation.multiple_choice, plan.runs[run]
     options = given.model_dump(include=set(ScoringOptions.model_fields))
-    inputs = {
+    inputs: dict[str, Given] = {
         "models": plan.checkpoints(run_, run_.select(given.steps)),
         "tasks": [Artefact.file(plan.paths.task(task)) for task in plan.choice_tasks(run_)],
     }
@@ -89,7 +89,10 @@ def build_prompts(plan: Plan, task: str) -> Step:
         test=given.test.form,
         **options,
     )
-    inputs = {"pool_files": plan.source(given.pool), "test_files": plan.source(given.test)}
+    inputs: dict[str, Given] = {
+        "pool_files": plan.source(given.pool),
+        "test_files": plan.source(given.test),
+    }
     return Step("build_prompts", plan.paths.prompts(task), job, inputs)
 
 
@@ -104,7 +107,7 @@ def generate_text(plan: Plan, run: str) -> Step:
         limit=next(iter(limits)) if len(limits) == 1 else None,
         **options,
     )
-    inputs = {
+    inputs: dict[str, Given] = {
         "models": plan.checkpoints(run_, run_.select(given.steps)),
         "prompts": _prompts(plan, run_),
     }
@@ -123,7 +126,7 @@ def score_comet(plan: Plan, run: str) -> Step:
     """Return the job that scores a run's outputs with COMET."""
     run_ = plan.runs[run]
     generation = plan.folder(plan.paths.generation(run))
-    inputs = {"generation": generation, "prompts": _prompts(plan, run_)}
+    inputs: dict[str, Given] = {"generation": generation, "prompts": _prompts(plan, run_)}
     return Step(
         "score_comet",
         f"{plan.paths.generation(run)}/comet.csv",
@@ -155,6 +158,7 @@ def measure_similarity(plan: Plan, group: str) -> Step:
     """Return the job that compares the rows of a group's runs with the target vocabulary."""
     experiment = plan.experiment
     given = experiment.runs[group]
+    assert given.target is not None  # its new rows are compared
     runs = [run for run in plan.evaluated(group) if run.learns_rows_of(given.target)]
     job = EmbeddingSimilarityJob(
         group=group,
@@ -163,7 +167,7 @@ def measure_similarity(plan: Plan, group: str) -> Step:
         seed=experiment.seed,
         **experiment.similarity.model_dump(include=set(EmbeddingSimilarityOptions.model_fields)),
     )
-    inputs = {
+    inputs: dict[str, Given] = {
         "target_tokenizer": plan.tokenizer(given.target),
         "first": {run.id: plan.checkpoint(run, 0) for run in runs},
         "last": {run.id: plan.checkpoint(run, run.steps[-1]) for run in runs},
@@ -176,6 +180,7 @@ def measure_similarity(plan: Plan, group: str) -> Step:
 def measure_scale(plan: Plan) -> Step:
     """Return the job that measures methods at a real model's size."""
     given = plan.experiment.scale
+    assert given is not None  # else nothing asks for the job
     job = ScaleJob(
         **given.model_dump(include=set(ScaleOptions.model_fields)),
         methods={
@@ -185,7 +190,7 @@ def measure_scale(plan: Plan) -> Step:
         seed=plan.experiment.seed,
     )
     source, target = given.source_tokenizer, given.target_tokenizer
-    inputs = {
+    inputs: dict[str, Given] = {
         "source_tokenizer": plan.tokenizer(source),
         "target_tokenizer": plan.tokenizer(target),
         "pairs": plan.folder(plan.paths.intersection(source, target)),
@@ -226,6 +231,7 @@ def measure_efficiency(plan: Plan, run: str) -> Step:
     """Return the job that times a run's last checkpoint."""
     experiment, run_ = plan.experiment, plan.runs[run]
     given = experiment.evaluation.efficiency
+    assert given is not None  # else nothing asks for the job
     job = EfficiencyJob(
         run=run,
         step=run_.steps[-1],
@@ -235,5 +241,8 @@ def measure_efficiency(plan: Plan, run: str) -> Step:
         **given.model_dump(include=set(EfficiencyOptions.model_fields)),
     )
     text = f"{plan.paths.corpus(given.corpus)}/heldout.jsonl.gz"
-    inputs = {"model": plan.checkpoint(run_, run_.steps[-1]), "text": Artefact.file(text)}
+    inputs: dict[str, Given] = {
+        "model": plan.checkpoint(run_, run_.steps[-1]),
+        "text": Artefact.file(text),
+    }
     return Step("measure_efficiency", plan.paths.efficiency(run), job, inputs)

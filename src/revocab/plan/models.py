@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from revocab.config.expand import Run
 from revocab.initialise.fasttext import AuxiliaryJob, FastTextOptions
 from revocab.initialise.options import InitJob
@@ -9,7 +11,7 @@ from revocab.models.change import ChangeJob, reference_name
 from revocab.models.fetch import FetchJob
 from revocab.models.parameters import StandInJob
 from revocab.plan.plan import Plan
-from revocab.plan.step import Artefact, Step
+from revocab.plan.step import Artefact, Given, Step
 
 
 def fetch_model(plan: Plan, model: str) -> Step:
@@ -23,12 +25,13 @@ def fetch_model(plan: Plan, model: str) -> Step:
 def build_stand_in(plan: Plan, model: str) -> Step:
     """Return the job that makes a random model of a shape."""
     given = plan.experiment.models[model]
+    assert given.pretrain is not None  # a stand-in
     job = StandInJob(
         **given.pretrain.architecture.model_dump(),
         context_length=given.pretrain.context_length,
         seed=plan.experiment.seed,
     )
-    inputs = {"tokenizer": plan.tokenizer(given.tokenizer)}
+    inputs: dict[str, Given] = {"tokenizer": plan.tokenizer(given.tokenizer)}
     return Step("build_stand_in", f"{plan.paths.model(model)}/untrained", job, inputs)
 
 
@@ -44,10 +47,11 @@ def change_model(plan: Plan, model: str) -> Step:
 def train_auxiliary(plan: Plan, target: str) -> Step:
     """Return the job that trains a target vocabulary's fastText vectors."""
     given = plan.experiment.auxiliary
+    assert given is not None  # a run asks for it
     runs = [run for run in plan.runs.values() if run.auxiliary and run.target == target]
     sources = sorted({run.source_tokenizer for run in runs})
     options = given.model_dump(include=set(FastTextOptions.model_fields))
-    inputs = {
+    inputs: dict[str, Given] = {
         "target_tokenizer": plan.tokenizer(target),
         "source_tokenizers": [plan.tokenizer(one) for one in sources],
         "corpora": plan.corpora(given.corpora),
@@ -59,9 +63,9 @@ def train_auxiliary(plan: Plan, target: str) -> Step:
 def init_embeddings(plan: Plan, run: str) -> Step:
     """Return the job that gives a run's source model its new rows."""
     given = plan.runs[run]
-    inputs: dict = {"source": plan.origin(given)}
+    inputs: dict[str, Given] = {"source": plan.origin(given)}
     # The source's own tokenizer folder decides only where the vocabulary is kept.
-    decided: dict = {}
+    decided: dict[str, Any] = {}
     if not given.keeps_vocabulary:
         decided = {"identity": given.identity, "languages": _languages(plan, given)}
         inputs["target_tokenizer"] = plan.tokenizer(given.target)

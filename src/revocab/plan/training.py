@@ -5,7 +5,7 @@ from __future__ import annotations
 from revocab.closed import Job
 from revocab.config.expand import stage_mixtures
 from revocab.plan.plan import Plan
-from revocab.plan.step import Artefact, Step
+from revocab.plan.step import Artefact, Given, Step
 from revocab.training.heldout import HeldoutJob
 from revocab.training.loss_tables import HELDOUT
 from revocab.training.packing import PackingJob
@@ -32,7 +32,7 @@ def pack_tokens(plan: Plan, tokenizer: str, mixture: str, recipe: str) -> Step:
         stages={name: rows[name] for name in staged},
     )
     heldout = plan.corpora(experiment.evaluation.heldout, "heldout")
-    inputs = {
+    inputs: dict[str, Given] = {
         "tokenizer": plan.tokenizer(tokenizer),
         "corpora": plan.corpora(corpora),
         "heldout": list(heldout.values()),
@@ -43,7 +43,7 @@ def pack_tokens(plan: Plan, tokenizer: str, mixture: str, recipe: str) -> Step:
 def pack_heldout(plan: Plan, tokenizer: str, length: str) -> Step:
     """Return the job that cuts the held-out text of a tokenizer into windows."""
     corpora = plan.corpora(plan.experiment.evaluation.heldout, "heldout")
-    inputs = {"tokenizer": plan.tokenizer(tokenizer), "corpora": corpora}
+    inputs: dict[str, Given] = {"tokenizer": plan.tokenizer(tokenizer), "corpora": corpora}
     job = HeldoutJob(sequence_length=int(length))
     return Step("pack_heldout", plan.paths.heldout(tokenizer, length), job, inputs)
 
@@ -52,7 +52,7 @@ def measure_heldout(plan: Plan, run: str) -> Step:
     """Return the job that measures the held-out loss of a run which no training measures."""
     given, out = plan.runs[run], f"{plan.paths.run(run)}/{HELDOUT}"
     length = str(plan.heldout_length(given))
-    inputs = {
+    inputs: dict[str, Given] = {
         "models": plan.checkpoints(given, given.select()),
         "heldout": plan.folder(plan.paths.heldout(given.target, length)),
     }
@@ -63,6 +63,7 @@ def adapt_model(plan: Plan, run: str) -> Step:
     """Return the job that trains a run."""
     given, out = plan.runs[run], plan.paths.run(run)
     start = plan.folder(f"{out}/init")
+    assert given.mixture is not None and given.recipe is not None  # it is trained
     return _training(plan, out, start, given.target, given.mixture, given.recipe, given.seed)
 
 
@@ -70,6 +71,7 @@ def pretrain_stand_in(plan: Plan, model: str) -> Step:
     """Return the job that pretrains a stand-in."""
     given, out = plan.experiment.models[model], plan.paths.model(model)
     start = plan.folder(f"{out}/untrained")
+    assert given.pretrain is not None  # a stand-in
     mixture, recipe = given.pretrain.mixture, given.pretrain.recipe
     return _training(plan, out, start, given.tokenizer, mixture, recipe, plan.experiment.seed)
 
@@ -88,7 +90,7 @@ def _training(
     options = given.model_dump(include=set(TrainingOptions.model_fields))
     for stage in options["stages"] or ():
         stage["mixture"] = None  # decides the packed rows, not the training on them
-    inputs = {
+    inputs: dict[str, Given] = {
         "model": model,
         "packed": plan.folder(plan.paths.packed(tokenizer, mixture, recipe)),
         "heldout": plan.folder(plan.paths.heldout(tokenizer, str(given.sequence_length))),

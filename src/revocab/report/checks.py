@@ -108,10 +108,11 @@ def average_problems(results: Results) -> Iterator[str]:
                     results.scores.choice(run.id, step, task, results.family(task))
                     for task in results.choice_tasks(language)
                 ]
-                if row is None or any(one is None for one in found):
+                scored = [one for one in found if one is not None]
+                if row is None or len(scored) < len(found):
                     yield f"scores.parquet: {run.id} step {step}: no {language} average"
                     continue
-                mean = sum(one["value"] for one in found) / len(found)
+                mean = sum(one["value"] for one in scored) / len(scored)
                 if abs(mean - row["value"]) > CLOSE:
                     yield (
                         f"scores.parquet: {run.id} step {step}: {language} average {row['value']} "

@@ -39,7 +39,7 @@ class KindOptions(Closed):
     title: OneLine
 
 
-def nothing(*given: Any) -> tuple:
+def nothing(*given: Any) -> tuple[()]:
     """Return nothing: what a kind answers where it has nothing to say."""
     return ()
 

@@ -40,7 +40,7 @@ class PaperValues:
 
     def __init__(self, folder: str | Path | None = None):
         self._parameters: dict[str, str] = {}
-        self._scores: dict[tuple, Published] = {}
+        self._scores: dict[tuple[Any, ...], Published] = {}
         self._names: dict[tuple[str, str], str] = {}
         if folder is not None:
             self._read(Path(folder))
@@ -65,7 +65,7 @@ class PaperValues:
         elif header == PARAMETERS:
             self._parameters[row["model"]] = row["parameters"]
         elif header == FERTILITY:
-            key = ("fertility", row["tokenizer"], row["corpus"])
+            key: tuple[Any, ...] = ("fertility", row["tokenizer"], row["corpus"])
             self._scores[key] = Published(float(row["fertility_tokens_per_word"]))
         elif header == MULTIPLE_CHOICE:
             match = re.search(r"_(it|en)_", path.name)

@@ -50,10 +50,10 @@ def recorded(results: Results, resources: Path) -> Iterator[Pinned]:
             file = resources / "corpora" / name / "manifest.json"
             yield Pinned(("corpora", name, "source", "hub", "revision"), file, ("source", "commit"))
     for name, tokenizer in experiment.tokenizers.items():
-        part = ("substitute",) if tokenizer.substitute else ()
+        inside: tuple[str, ...] = ("substitute",) if tokenizer.substitute else ()
         if (tokenizer.substitute or tokenizer).hub:
             file = root / "tokenizers" / name / "manifest.json"
-            yield Pinned(("tokenizers", name, *part, "revision"), file, ("commit",))
+            yield Pinned(("tokenizers", name, *inside, "revision"), file, ("commit",))
     for name, model in experiment.models.items():
         if model.hub:
             file = root / "models" / name / "manifest.json"
@@ -63,8 +63,8 @@ def recorded(results: Results, resources: Path) -> Iterator[Pinned]:
             if source.hub:
                 keys = ("evaluation", "generation", "tasks", name, part, "hub", "revision")
                 yield Pinned(keys, root / f"prompts/{name}.manifest.json", (part, "commit"))
-    for name, task in experiment.evaluation.multiple_choice.tasks.items():
-        if task.data and task.data.hub:
+    for name, choice in experiment.evaluation.multiple_choice.tasks.items():
+        if choice.data and choice.data.hub:
             keys = ("evaluation", "multiple_choice", "tasks", name, "data", "hub", "revision")
             inside = ("dataset_kwargs", "revision")
             yield Pinned(keys, root / f"tasks/{name}.yaml", inside)

@@ -185,13 +185,15 @@ class Results:
         """
         experiment = self.experiment
         trained = next((run for run in self.group(group, evaluated=False) if run.trains), None)
-        if trained is None:
+        if trained is None or trained.recipe is None:
             return None
         stages = experiment.recipes[trained.recipe].stages
         parts = [(one.mixture, one.steps) for one in stages] if stages else [(None, 1)]
         shares: dict[str, float] = {}
         for named, steps in parts:
-            mixture = experiment.mixtures[named or trained.mixture]
+            name = named or trained.mixture
+            assert name is not None  # the experiment is validated
+            mixture = experiment.mixtures[name]
             by_size = [corpus for corpus, share in mixture.items() if share == "size"]
             rest = 1 - sum(share for share in mixture.values() if share != "size")
             for corpus, share in mixture.items():

@@ -44,10 +44,11 @@ def mean_score(rows: list[Record | None]) -> tuple[float, float | None] | None:
 
     None if there is no score, or if one is missing: an average over fewer tasks cannot be compared.
     """
-    if not rows or any(row is None or row["value"] is None for row in rows):
+    scored = [row for row in rows if row is not None and row["value"] is not None]
+    if not scored or len(scored) < len(rows):
         return None
-    mean = math.fsum(row["value"] for row in rows) / len(rows)
-    errors = [row["stderr"] for row in rows]
+    mean = math.fsum(row["value"] for row in scored) / len(scored)
+    errors = [row["stderr"] for row in scored]
     if any(error is None for error in errors):
         return mean, None
     return mean, math.sqrt(math.fsum(error**2 for error in errors)) / len(rows)
@@ -188,7 +189,7 @@ def average_rows(
         for step in sorted({row["step"] for row in rows}):
             found = [scores.choice(run.id, step, t, results.family(t)) for t in columns]
             mean = mean_score(found)
-            if mean is None:
+            if mean is None or found[0] is None:
                 continue
             yield score_row(
                 results,

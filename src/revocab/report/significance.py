@@ -129,7 +129,7 @@ def compare_group(
     keys = list(dict.fromkeys(key for system in compared for key in system.items))
     for key in keys:
         having = [system for system in compared if key in system.items]
-        block = []
+        block: list[dict[str, Any]] = []
         for first, second in combinations(having, 2):
             found = pair(key, first, second, resamples, seed)
             if found is not None:
@@ -157,14 +157,14 @@ def pair(
     key: tuple[str, str], first: System, second: System, resamples: int, seed: int
 ) -> dict[str, float] | None:
     """Return the comparison of two systems on one task and metric, or None for one item."""
-    scores = (first.scores[key], second.scores[key])
+    ours, theirs = first.scores[key], second.scores[key]
     try:
         found = compare(
             first.items[key],
             second.items[key],
             resamples,
             seed,
-            None if any(one is None for one in scores) else scores,
+            None if ours is None or theirs is None else (ours, theirs),
         )
     except ValueError as error:
         raise RevocabError(

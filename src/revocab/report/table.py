@@ -114,7 +114,8 @@ def mark_best(rows: list[Row]) -> None:
     width = max((len(row.cells) for row in rows), default=0)
     for column in range(1, width):
         cells = [row.cells[column] for row in rows if row.cells[column].text is None]
-        values = sorted({c.shown() for c in cells if c.shown() is not None}, reverse=True)
+        shown = {value for c in cells if (value := c.shown()) is not None}
+        values = sorted(shown, reverse=True)
         if len(values) < 2:
             continue
         for cell in cells:

@@ -83,6 +83,7 @@ class _Pairs:
     def merge(self, pair: tuple[int, int]) -> None:
         """Make one symbol of a pair, everywhere, from left to right."""
         joined = self.product(pair)
+        assert joined is not None  # else it is no pair of the heap
         new = self._made.setdefault(joined, len(self.symbols))
         if new == len(self.symbols):
             self.symbols.append(joined)
@@ -101,7 +102,8 @@ class _Pairs:
             self.words[index] = merged
             changed |= self._count(index, 1)
         for one in changed:
-            heapq.heappush(self.heap, self._entry(one))
+            if entry := self._entry(one):
+                heapq.heappush(self.heap, entry)
         self.counts.pop(pair, None)
 
     def uses(self, wanted: Iterable[str]) -> Counter[str]:

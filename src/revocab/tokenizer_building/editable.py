@@ -129,7 +129,7 @@ class EditableVocabulary:
             kept |= {MARKER, *BYTE_TOKENS, *(lower.lower() for lower in BYTE_TOKENS)}
             if not self.state["model"].get("byte_fallback"):
                 kept |= {token for token in self.ids if len(token) == 1}
-        return frozenset(kept | {self.unknown}) & self.ids.keys()
+        return frozenset(self.ids.keys() & {*kept, self.unknown})
 
     def text(self, token: str) -> bytes:
         """Return the bytes that a plain token stands for, its word-start space included."""

@@ -182,6 +182,7 @@ def expand(
     if wanted == 0:
         return Expansion(vocabulary, [], Counter(), 0)
     if donor is None:
+        assert wanted is not None  # all that a donor has
         expansion = _learned(vocabulary, corpus, wanted, forbidden)
     else:
         expansion = _donated(vocabulary, corpus, wanted, forbidden, donor, top)

@@ -138,7 +138,7 @@ def _add_specials(tokenizer: Tokenizer, alphabet: Alphabet) -> PreTrainedTokeniz
     from transformers import PreTrainedTokenizerFast
 
     names = SPECIALS[alphabet]
-    unique = sorted(set(names.values()), key=tokenizer.token_to_id)
+    unique = sorted(set(names.values()), key=tokenizer.get_vocab().__getitem__)
     tokenizer.add_special_tokens(
         [AddedToken(token, special=True, normalized=False) for token in unique]
     )

@@ -94,16 +94,16 @@ def token_roles(
     for number in tokenizer.all_special_ids:
         found.setdefault(number, None)
     for role in reversed(ROLE_ORDER):
-        number = getattr(tokenizer, f"{role}_token_id", None)
-        if number is not None:
-            found[number] = role
+        own = getattr(tokenizer, f"{role}_token_id", None)
+        if own is not None:
+            found[own] = role
     for string, role in (roles or {}).items():
-        number = tokenizer.get_vocab().get(string)
-        if number is None:
+        named = tokenizer.get_vocab().get(string)
+        if named is None:
             raise RevocabError(
                 f"role {role!r}: tokenizer {tokenizer.name_or_path} has no token {string!r}"
             )
-        found[number] = role
+        found[named] = role
     return found
 
 
@@ -134,7 +134,7 @@ def strings_by_id(tokenizer: PreTrainedTokenizerFast) -> list[str]:
         problems.append(f"{name}: the vocabulary is empty")
     if problems:
         raise RevocabError(problems)
-    return strings
+    return [string for string in strings if string is not None]
 
 
 def _some(numbers: Iterable[int]) -> str:

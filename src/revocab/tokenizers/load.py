@@ -42,7 +42,9 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
     if problems:
         raise RevocabError(problems)
     try:
-        tokenizer = AutoTokenizer.from_pretrained(name, revision=revision, trust_remote_code=False)
+        tokenizer: Any = AutoTokenizer.from_pretrained(
+            name, revision=revision, trust_remote_code=False
+        )
     # The loader raises many unrelated types: all mean that there is no usable tokenizer here.
     except Exception as error:
         reason = str(error).strip().split("\n")[0]

@@ -59,7 +59,7 @@ def stored_dtype(model_folder: Path) -> torch.dtype:
             if name != "__metadata__":
                 begin, end = entry["data_offsets"]
                 elements[entry["dtype"]] = elements.get(entry["dtype"], 0) + end - begin
-    found = max(sorted(elements), key=elements.get)
+    found = max(sorted(elements), key=elements.__getitem__)
     if found not in names:
         raise RevocabError(
             f"{model_folder}: weights stored as {found}; give one of {', '.join(names)}"

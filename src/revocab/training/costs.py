@@ -185,7 +185,6 @@ def costs_of(
     peak_flops, source = (costs.peak_flops, "stated") if costs.peak_flops else peak
     joules, energy_source = energy
     intensity = costs.carbon_intensity
-    known = joules is not None and intensity is not None
     return {
         "flops_per_token": flops,
         "model_flops_per_second": flops * tokens_per_second,
@@ -195,5 +194,7 @@ def costs_of(
         "energy_joules": joules,
         "energy_source": energy_source,
         "carbon_intensity_grams_per_kwh": intensity,
-        "co2_grams": joules / JOULES_PER_KWH * intensity if known else None,
+        "co2_grams": None
+        if joules is None or intensity is None
+        else joules / JOULES_PER_KWH * intensity,
     }

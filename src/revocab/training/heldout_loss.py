@@ -132,7 +132,7 @@ def gathered(values: torch.Tensor, processes: int) -> list[float]:
     return torch.stack(everyone, dim=1).flatten().tolist()
 
 
-def check_heldout(rows: list[tuple]) -> None:
+def check_heldout(rows: list[tuple[Any, ...]]) -> None:
     """Raise :class:`RevocabError` if a loss in rows of :func:`heldout_rows` is not finite."""
     broken = [name for _, name, _, loss, *_ in rows if not math.isfinite(loss)]
     if broken:
@@ -150,7 +150,7 @@ def check_heldout(rows: list[tuple]) -> None:
 
 def heldout_rows(
     model: Any, corpora: list[HeldoutCorpus], step: int, *, through_forward: bool = False
-) -> list[tuple]:
+) -> list[tuple[Any, ...]]:
     """Return the rows of ``heldout.csv`` for ``step``: loss per token (nats) and bits per byte."""
     sums = heldout_losses(model, corpora, through_forward=through_forward)
     return [
@@ -194,7 +194,7 @@ def measure_heldout(
     ]
     if problems:
         raise RevocabError(problems)
-    rows: list[tuple] = []
+    rows: list[tuple[Any, ...]] = []
     for step, folder in sorted(models.items()):
         model = load_causal_lm(
             folder,

@@ -64,11 +64,11 @@ class _LinearCrossEntropy(torch.autograd.Function):
                 grad_CV = logits_CV.sub_(normaliser_C1).exp_()
                 grad_CV.scatter_add_(1, labels_C1, torch.full_like(normaliser_C1, -1.0))
                 grad_CV = grad_CV.mul_(1.0 / rows).to(dtype)
-                if need_hidden:
+                if grad_hidden_ND is not None:
                     grad_hidden_ND[chunk] = grad_CV @ head_VD
-                if need_weight and dtype == torch.float32:
+                if grad_weight_VD is not None and dtype == torch.float32:
                     grad_weight_VD.addmm_(grad_CV.T, hidden_CD)
-                elif need_weight:
+                elif grad_weight_VD is not None:
                     grad_weight_VD += grad_CV.T @ hidden_CD
         ctx.save_for_backward(grad_hidden_ND, grad_weight_VD)
         ctx.weight_dtype = weight_VD.dtype
@@ -97,7 +97,7 @@ def linear_cross_entropy(
     return _LinearCrossEntropy.apply(hidden_ND, weight_VD, labels_N)
 
 
-def has_plain_head(model: nn.Module) -> bool:
+def has_plain_head(model: Any) -> bool:
     """Say whether ``model`` may be trained with :func:`linear_cross_entropy`."""
     head = getattr(model, "lm_head", None)
     return (
@@ -106,7 +106,7 @@ def has_plain_head(model: nn.Module) -> bool:
 
 
 def next_token_loss(
-    model: nn.Module,
+    model: Any,
     input_ids: torch.Tensor,
     position_ids: torch.Tensor | None = None,
     predicted: torch.Tensor | None = None,
@@ -161,9 +161,7 @@ def forward_to_loss(model: nn.Module) -> None:
 
 
 @torch.no_grad()
-def summed_loss(
-    model: nn.Module, input_ids_BL: torch.Tensor, lengths_B: torch.Tensor
-) -> torch.Tensor:
+def summed_loss(model: Any, input_ids_BL: torch.Tensor, lengths_B: torch.Tensor) -> torch.Tensor:
     """Return the summed loss (float64, nats) over positions 1 … length-1 of right-padded windows.
 
     No attention mask is needed: attention is causal and padding comes last. Works in the model's

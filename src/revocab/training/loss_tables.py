@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 LOSSES = "losses.csv"
 HELDOUT = "heldout.csv"
@@ -45,12 +46,14 @@ class LossTables:
             name: (folder / name).open("a", encoding="utf-8", newline="") for name in COLUMNS
         }
 
-    def append(self, name: str, rows: Iterable[tuple]) -> None:
+    def append(self, name: str, rows: Iterable[tuple[Any, ...]]) -> None:
         """Append rows to table ``name`` and hand them to the operating system at once."""
         rows = list(rows)
         csv.writer(self._handles[name], lineterminator="\n").writerows(rows)
         self._handles[name].flush()
-        for row in rows if self.events else ():
+        if self.events is None:
+            return
+        for row in rows:
             values = dict(zip(COLUMNS[name], row, strict=True))
             place = f"heldout/{values['corpus']}" if name == HELDOUT else "train"
             for key in sorted(SCALARS & values.keys()):

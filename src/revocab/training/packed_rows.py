@@ -50,6 +50,7 @@ class PackedRows:
 
     def _firsts(self, rows: Sequence[int]) -> np.ndarray:
         """Return booleans [B, L]: the first token of each document, and of each row."""
+        assert self.starts is not None
         firsts = np.unpackbits(self.starts[rows], axis=1, count=self.sequence_length).astype(bool)
         firsts[:, 0] = True
         return firsts
@@ -76,7 +77,7 @@ def positions_of(firsts_BL: np.ndarray) -> np.ndarray:
     return places_L - np.maximum.accumulate(np.where(firsts_BL, places_L, 0), axis=1)
 
 
-def as_collated(batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def as_collated(batch: Any) -> dict[str, torch.Tensor]:
     """Collate function for :class:`PackedRows`, which makes whole batches itself."""
     return batch
 

@@ -200,7 +200,7 @@ def blocks(stream: Iterator[list[int]], length: int) -> Iterator[np.ndarray]:
 
 
 def mark_starts(
-    bits: np.ndarray, rows: np.ndarray, begin: int, length: int, starts: list[int]
+    bits: np.ndarray | ShardedRows, rows: np.ndarray, begin: int, length: int, starts: list[int]
 ) -> None:
     """Set in ``bits`` [rows, ceil(length / 8)] where documents begin; forget those starts.
 
@@ -254,12 +254,12 @@ def pack(
         overall = shares[name][0] if len(options.parts) == 1 else len(places) / options.rows
         count = packed.corpora[name] = CorpusCount(share=overall, rows=len(places))
         done, length = 0, options.sequence_length
-        starts = [] if bits is not None else None
+        starts: list[int] | None = [] if bits is not None else None
         stream = token_stream(name, read, tokenizer, options, count, starts)
         for block in blocks(stream, length):
             rows = places[done : done + len(block)]
             target[rows] = block
-            if bits is not None:
+            if bits is not None and starts is not None:
                 mark_starts(bits, rows, done * length, length, starts)
             done += len(block)
             packed.largest_id = max(packed.largest_id, int(block.max()))

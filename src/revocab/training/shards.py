@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -34,7 +34,9 @@ UNSUPPORTED = frozenset({errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS})
 class ShardedRows:
     """Rows [rows, width] that lie in several array files, of which few are mapped at a time."""
 
-    def __init__(self, files: Sequence[Path], firsts: Sequence[int], mode: str = "r"):
+    def __init__(
+        self, files: Sequence[Path], firsts: Sequence[int], mode: Literal["r", "r+"] = "r"
+    ):
         self.files = list(files)
         #: Number of the first row of each file, ascending from 0.
         self.firsts = np.asarray(firsts)
@@ -52,11 +54,11 @@ class ShardedRows:
         if isinstance(rows, int | np.integer):
             number = int(np.searchsorted(self.firsts, rows, side="right")) - 1
             return self._map(number)[rows - self.firsts[number]]
-        rows = np.asarray(rows)
-        parts = [(places, self._map(n)[inside]) for n, places, inside in self._parts(rows)]
+        rows_B = np.asarray(rows)
+        parts = [(places, self._map(n)[inside]) for n, places, inside in self._parts(rows_B)]
         if len(parts) == 1:
             return parts[0][1]
-        found = np.empty((len(rows), parts[0][1].shape[1]), parts[0][1].dtype)
+        found = np.empty((len(rows_B), parts[0][1].shape[1]), parts[0][1].dtype)
         for places, values in parts:
             found[places] = values
         return found

@@ -121,7 +121,7 @@ class _Members:
         if not any(name in names for names in self.trained.values()):
             return None
         own = next((key for key, names in self.special.items() if name in names), None)
-        given = self.stage.groups.get(own)
+        given = None if own is None else self.stage.groups.get(own)
         chosen = [
             getattr(self.stage, key) if getattr(given, key, None) is None else getattr(given, key)
             for key in ("learning_rate", "weight_decay")

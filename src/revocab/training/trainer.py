@@ -51,7 +51,7 @@ def training_arguments(
     distributed = "WORLD_SIZE" in os.environ
     sharded = engine.fsdp and distributed
     return TrainingArguments(
-        fsdp=sharded or None,
+        fsdp=sharded or None,  # type: ignore[arg-type]  # declared as text; True is taken
         fsdp_config={
             "version": 2,
             "state_dict_type": "SHARDED_STATE_DICT",
@@ -164,7 +164,7 @@ class RecipeTrainer(Trainer):
 
     def _get_train_sampler(self, train_dataset: Any = None) -> SequentialSampler:
         """Keep the order that packing decided."""
-        return SequentialSampler(train_dataset or self.train_dataset)
+        return SequentialSampler(train_dataset or self.packed)
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
         """Make AdamW with one group of parameters for each set of rates; decay spares none.
@@ -187,13 +187,15 @@ class RecipeTrainer(Trainer):
         """Make the schedule from the recipe's closed formula."""
         if self.lr_scheduler is None:
             self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(
-                optimizer or self.optimizer,
+                optimizer or self.create_optimizer(),
                 [partial(self.plan.learning_rate, group.rates) for group in self.groups],
             )
             self._created_lr_scheduler = True
         return self.lr_scheduler
 
-    def compute_loss(self, model: Any, inputs: dict[str, torch.Tensor], **_: Any) -> torch.Tensor:
+    def compute_loss(  # type: ignore[override]  # what else the Trainer passes is not used
+        self, model: Any, inputs: dict[str, torch.Tensor], **_: Any
+    ) -> torch.Tensor:
         """Return the loss of one micro batch and keep it for the table.
 
         The step's loss is the mean over its micro batches on all processes. With document masking
@@ -233,6 +235,7 @@ class RecipeTrainer(Trainer):
 
     def shown_rate(self) -> float:
         """Return the learning rate of the table: of the first group at the stage's own rate."""
+        assert self.stage is not None and self.optimizer is not None  # enter_stage was called
         own = self.plan.stages[self.stage].learning_rate
         rates = self._rates(self.stage)
         at = [n for n, one in enumerate(rates) if one is not None and one.learning_rate == own]
@@ -242,6 +245,7 @@ class RecipeTrainer(Trainer):
     def _clip_grad_norm(self, model: Any) -> torch.Tensor:
         """Clip, and keep the norm before clipping."""
         if self.args.world_size > 1:
+            assert self.stage is not None and self.optimizer is not None
             for entry, rates in zip(
                 self.optimizer.param_groups, self._rates(self.stage), strict=True
             ):
@@ -255,7 +259,7 @@ class RecipeTrainer(Trainer):
         """Return 0: counting parameters again at every step costs time and is not used."""
         return 0
 
-    def whole_weights(self) -> dict[str, torch.Tensor]:
+    def whole_weights(self) -> dict[str, Any]:
         """Return all weights, put together where they are sharded. Every process must call this."""
         if not self.is_fsdp_enabled:
             return self.accelerator.get_state_dict(self.model_wrapped)
@@ -306,7 +310,7 @@ class RecipeTrainer(Trainer):
         self.write_rows()
         self.work(self, step)
         if step < self.settings.steps:
-            self._save_state(model, trial, Path(self.args.output_dir) / f"{PREFIX}{step}")
+            self._save_state(model, trial, Path(str(self.args.output_dir)) / f"{PREFIX}{step}")
         self.clock.start()
 
     def _save_state(self, model: Any, trial: Any, folder: Path) -> None:
@@ -318,6 +322,7 @@ class RecipeTrainer(Trainer):
         super()._save_checkpoint(model, trial)
         self.accelerator.wait_for_everyone()
         if writes:
+            assert self.tables is not None
             (folder / "training_args.bin").unlink(missing_ok=True)  # a pickle that nobody reads
             self.tables.copy_to(folder)
             resume_state.seal(folder)
@@ -329,7 +334,7 @@ class StepCallback(TrainerCallback):
 
     def __init__(self, trainer: RecipeTrainer):
         self.trainer = trainer
-        self.bar: tqdm | None = None
+        self.bar: tqdm[Any] | None = None
         self.rate = 0.0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -360,9 +365,11 @@ class StepCallback(TrainerCallback):
         control.should_save |= state.global_step in self.trainer.plan.ends
         self.trainer.finish_step(state.global_step, self.rate)
         self.trainer.clock.step()
+        assert self.bar is not None  # on_train_begin was called
         self.bar.set_postfix_str(f"loss {self.trainer.last_loss:.3f}", refresh=False)
         self.bar.update()
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Close the bar."""
+        assert self.bar is not None
         self.bar.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from pydantic import create_model, model_validator
 
 from revocab.closed import Closed, OneLine, exactly_one
@@ -33,16 +35,23 @@ class TokenizerPlace(Closed):
             options = getattr(self, name)
             if options is not None:
                 return name, options
-        substitute = constructions()["substitute"]
-        return "substitute", substitute.options(
-            hub=self.hub, revision=self.revision, path=self.path
-        )
+        substitute: Any = constructions()["substitute"].options
+        return "substitute", substitute(hub=self.hub, revision=self.revision, path=self.path)
 
 
-#: One key per construction in the registry, so that a new one needs no line here.
-Tokenizer = create_model(
-    "Tokenizer",
-    __base__=TokenizerPlace,
-    __doc__="A tokenizer: from the Hub, from a folder, or built here by one construction.",
-    **{name: (one.options | None, None) for name, one in constructions().items()},
-)
+if TYPE_CHECKING:
+
+    class Tokenizer(TokenizerPlace):
+        """A tokenizer, with one key per construction."""
+
+        def __getattr__(self, name: str) -> Any:
+            """Return the options of a construction, or None."""
+
+else:
+    #: One key per construction in the registry, so that a new one needs no line here.
+    Tokenizer = create_model(
+        "Tokenizer",
+        __base__=TokenizerPlace,
+        __doc__="A tokenizer: from the Hub, from a folder, or built here by one construction.",
+        **{name: (one.options | None, None) for name, one in constructions().items()},
+    )

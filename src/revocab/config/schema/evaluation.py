@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pydantic import Field, create_model, model_validator
 
 from revocab.closed import Closed, Id, OneLine, Step, any_of, exactly_one
@@ -54,8 +56,17 @@ def with_sources(options: type[PromptOptions]) -> type[PromptOptions]:
     )
 
 
-#: A generation task, the options of its kind with its sources.
-GenerationTask = any_of(with_sources(one.options) for one in generation_kinds().values())
+if TYPE_CHECKING:
+
+    class GenerationTask(PromptOptions):
+        """What the generation tasks of all kinds have."""
+
+        pool: Source
+        test: Source
+
+else:
+    #: A generation task, the options of its kind with its sources.
+    GenerationTask = any_of(with_sources(one.options) for one in generation_kinds().values())
 
 
 class Generation(GenerationOptions):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
@@ -13,12 +13,16 @@ from revocab.config.schema.models import Model
 from revocab.config.schema.runs import AuxiliaryTraining, RunGroup, Scale
 from revocab.demoworld.build import WorldOptions
 from revocab.models.parameters import ParameterCount
-from revocab.report.kind import figure_kinds, table_kinds
+from revocab.report.kind import KindOptions, figure_kinds, table_kinds
 from revocab.training.recipe import Recipe
 
 #: What a file says of one table or figure: the options of its kind, of which ``kind`` tells.
-TableOptions = any_of(one.options for one in table_kinds().values())
-FigureOptions = any_of(one.options for one in figure_kinds().values())
+if TYPE_CHECKING:
+    TableOptions = KindOptions
+    FigureOptions = KindOptions
+else:
+    TableOptions = any_of(one.options for one in table_kinds().values())
+    FigureOptions = any_of(one.options for one in figure_kinds().values())
 
 
 class Experiment(Closed):

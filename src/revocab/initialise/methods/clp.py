@@ -28,6 +28,7 @@ def weighted_rows(inputs: MethodInputs, method: str, top_k: int | None, kind: st
     clipped, as published; ``sparsemax``: CLP+. Over all shared tokens or the ``top_k`` nearest.
     """
     inputs.require_overlap(method, "builds new rows from shared ones")
+    assert inputs.helper_VD is not None
     return combine(
         unit_rows(inputs.helper_VD[inputs.missing_N]),
         unit_rows(inputs.helper_VD[inputs.overlap_target_N]),

@@ -32,6 +32,7 @@ def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
     import torch
 
     donor = inputs.donor
+    assert donor is not None  # needs_donor
     rows_VD = inputs.source_VD.new_empty(inputs.target_rows, inputs.source_VD.shape[1])
     rows_VD[inputs.missing_N] = piece_means(inputs, inputs.pieces)
     rows_VD[inputs.overlap_target_N] = inputs.source_VD[inputs.overlap_source_N]
@@ -40,8 +41,8 @@ def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
         lists = _fitted(inputs, options.map)
         inputs.notes["rows_fitted"] = len(lists)
         pairs = (
-            tuple(means_of(rows, lists[start : start + CHUNK_ROWS])
-                  for rows in (donor.base_VD, inputs.source_VD))
+            (means_of(donor.base_VD, lists[start : start + CHUNK_ROWS]),
+             means_of(inputs.source_VD, lists[start : start + CHUNK_ROWS]))
             for start in range(0, len(lists), CHUNK_ROWS)
         )  # fmt: skip
         change_DD = change_of_rows(pairs, rows_VD.shape[1], options.solve)
@@ -61,6 +62,7 @@ def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
 
 def _fitted(inputs: MethodInputs, rows: Literal["overlap", "conversion"]) -> list[list[int]]:
     """Return, for every row to fit, the source ids whose mean it is; the base has all of them."""
+    assert inputs.donor is not None
     known_V = inputs.donor.base_known_V
     lists = [[one] for one in inputs.overlap_source_N.tolist()]
     if rows == "conversion":

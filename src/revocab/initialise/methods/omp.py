@@ -35,6 +35,7 @@ def sparse_codes(inputs: MethodInputs, size: int) -> tuple[torch.Tensor, torch.T
     import torch
     from tqdm import tqdm
 
+    assert inputs.helper_VD is not None
     atoms_KX = inputs.helper_VD[inputs.overlap_target_N]
     count, width = atoms_KX.shape
     index_NS = inputs.missing_N.new_zeros(len(inputs.missing_N), size)
@@ -68,6 +69,7 @@ def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
     import torch
 
     inputs.require_overlap(METHOD.name, "builds new rows from shared ones")
+    assert inputs.helper_VD is not None
     size = min(options.k, len(inputs.overlap_target_N), inputs.helper_VD.shape[1])
     known = f"omp codes of {size}"
     if known not in inputs.shared:

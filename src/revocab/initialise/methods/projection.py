@@ -31,6 +31,7 @@ def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
     rows_ND = inputs.source_VD.new_empty(len(inputs.missing_N), inputs.source_VD.shape[1])
     if not len(rows_ND):
         return rows_ND  # nothing to map
+    assert inputs.helper_VD is not None
     x_NX = Rows(inputs.helper_VD, inputs.overlap_target_N)
     y_NY = Rows(inputs.source_VD, inputs.overlap_source_N)
     system = alignment.LeastSquares(alignment.gram(x_NX), options.ridge)

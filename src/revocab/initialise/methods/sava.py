@@ -64,6 +64,7 @@ class _Fit:
         device = inputs.overlap_target_N.device
         shared = len(inputs.overlap_target_N)
         positions_N = choose_anchors(shared, options.anchors, inputs.seed).to(device)
+        assert inputs.helper_VD is not None
         self.scale_x, self.x_NX = _scaled(inputs.helper_VD, inputs.overlap_target_N, positions_N)
         self.scale_y, self.y_NY = _scaled(inputs.source_VD, inputs.overlap_source_N, positions_N)
         unused_S = torch.ones(shared, dtype=torch.bool, device=device)
@@ -157,6 +158,7 @@ def _held_out(
     import torch
 
     if len(fit.unused_N):
+        assert inputs.helper_VD is not None
         x = fit.scale_x.forward(inputs.helper_VD[inputs.overlap_target_N[fit.unused_N]])
         y = fit.scale_y.forward(inputs.source_VD[inputs.overlap_source_N[fit.unused_N]])
         return {
@@ -186,6 +188,7 @@ def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
     rows_ND = inputs.source_VD.new_empty(len(inputs.missing_N), inputs.source_VD.shape[1])
     if not len(rows_ND):
         return rows_ND  # nothing to map
+    assert inputs.helper_VD is not None
     fit = _Fit(inputs, options)
     affine = fit.all_anchors()
     inputs.notes.update(_measure(fit, affine, inputs))

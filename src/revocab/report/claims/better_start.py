@@ -25,6 +25,7 @@ def find(results: Results) -> Iterator[Claim]:
         if "random" not in runs:
             continue
         language = results.adapted_language(group)
+        assert language is not None  # that run is trained
         random = at_first_checkpoint(results, runs["random"], language)
         where = f"held-out {language_label(language)} bits per byte at the first checkpoint"
         for name in BETTER:

@@ -26,6 +26,7 @@ def reductions(results: Results) -> list[Record]:
             if (source, corpus) in measured and (target, corpus) in measured:
                 before, language = measured[source, corpus]
                 after = measured[target, corpus][0]
+                assert before is not None and after is not None  # measured
                 row = {"source": source, "target": target, "corpus": corpus, "language": language}
                 rows.append({**row, "before": before, "after": after, "fall": 1 - after / before})
     return rows

@@ -58,7 +58,9 @@ def build(results: Results, identifier: str, options: MultipleChoiceTable) -> Ta
             for one, family in zip(found, families, strict=True)
         ]
         mean = mean_score(found)
-        average = {**found[0], "value": mean[0], "stderr": None, "low": None} if mean else None
+        average = None
+        if mean and found[0]:
+            average = {**found[0], "value": mean[0], "stderr": None, "low": None}
         return [*row, score_cell(average, published("avg"), 100)]
 
     return Table(
