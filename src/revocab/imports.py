@@ -71,7 +71,7 @@ class Writer:
     def node(self, node: ast.AST) -> None:
         """Write a node and all below it."""
         kind = type(node)
-        if kind is ast.JoinedStr:
+        if isinstance(node, ast.JoinedStr):
             self.format_string(node)
             return
         self.note_imports(node)
@@ -121,7 +121,7 @@ class Writer:
         text = ""
         for one in node.values:
             if isinstance(one, ast.Constant):
-                text += one.value
+                text += str(one.value)
                 continue
             if text:
                 self.words.append(ascii(text))

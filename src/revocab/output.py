@@ -251,7 +251,7 @@ class ResumableFolder(OutputFolder):
         earlier = read_claim(self.path)
         if earlier is not None:
             self.remove(*(earlier.files.keys() - {*self.names, JOB_FILE}))
-        replace(self._claim(), code=earlier and earlier.code).write(self.path)
+        replace(self._claim(), code=earlier.code if earlier else None).write(self.path)
 
 
 @contextmanager

@@ -162,5 +162,6 @@ def _blocks(experiment: Experiment, model: str) -> int | None:
         return None
     blocks = pretrain.architecture.layers
     for one in reversed(made):
-        blocks = experiment.models[one].change()[1].blocks_after(blocks)
+        change = experiment.models[one].change()
+        blocks = change[1].blocks_after(blocks) if change else blocks
     return blocks

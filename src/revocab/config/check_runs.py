@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from revocab.closed import unknown
+from revocab.closed import RunStep, unknown
 from revocab.config.lineage import (
     first_cycle,
     method_of,
@@ -17,7 +17,7 @@ from revocab.config.lineage import (
     tokenizer_before,
 )
 from revocab.config.schema import Experiment, RunGroup
-from revocab.config.schema.runs import Layered, RunStep
+from revocab.config.schema.runs import Layered
 
 
 def run_references(experiment: Experiment) -> Iterator[tuple[str, str, str]]:

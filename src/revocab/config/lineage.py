@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from revocab.closed import Step
+from revocab.closed import RunStep, Step
 from revocab.config.schema import Experiment, RunGroup, RunMethod
-from revocab.config.schema.runs import RunStep
 from revocab.initialise.method import Method, methods
 
 #: Name of the run that is a group's source model itself.

@@ -89,7 +89,7 @@ def finished(ids: list[int], tokenizer: Any, eos: Sequence[int], stop: str) -> O
     text = tokenizer.decode(written, skip_special_tokens=True)
     if stop in text:
         # A finished row is padded while the others of its batch go on; that is not output.
-        reason = "blank_line" if stop == BLANK_LINE else "stop"
+        reason: Finish = "blank_line" if stop == BLANK_LINE else "stop"
         return Output(cut(text, stop), len(written), reason)
     if ended is not None:
         return Output(cut(text, stop), ended + 1, "eos")

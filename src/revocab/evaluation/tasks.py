@@ -194,7 +194,7 @@ def task_config(job: TaskJob, templates: Path | None, data: Path | None) -> dict
     """
     if (job.harness is None) == (job.template is None):
         raise RevocabError("exactly one of --template and --harness must be given")
-    if job.harness is None:
+    if job.template is not None:
         return build_task(
             job.task,
             find_template(job.template, templates, "--template"),

@@ -39,6 +39,7 @@ def _write_index(source: ModelFolder, out: Path, replace: dict[str, torch.Tensor
     """Rewrite the shard index: names that are gone, and the totals, which depend on the rows."""
     import torch
 
+    assert source.index is not None  # only a sharded model has one to write
     parameters = size = 0
     for name, tensor in replace.items():
         old = source.read(name)

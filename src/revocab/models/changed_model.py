@@ -110,7 +110,8 @@ def read_models(model: Path, others: Mapping[str, Path], say: Say) -> ChangeInpu
             problems += error.problems
     if problems:
         raise RevocabError(dict.fromkeys(problems))
-    return ChangeInputs(body, found)
+    assert body is not None  # or it would be among the problems
+    return ChangeInputs(body, {name: one for name, one in found.items() if one is not None})
 
 
 def write_changed(
@@ -142,6 +143,7 @@ def new_index(body: ModelFolder, files: Mapping[str, Iterable[Part]]) -> dict[st
     """Return the body's index of shards with the tensors of the files that are written anew."""
     before = [part for file in files for part in stored_parts(body.path / file)[0].values()]
     after = [part for parts in files.values() for part in parts]
+    assert body.index is not None  # only a sharded body has one to write
     weight_map = body.index["weight_map"]
     placed = {name: file for name, file in weight_map.items() if file not in files}
     placed |= {part.name: file for file, parts in files.items() for part in parts}

@@ -56,7 +56,7 @@ def tensor_bytes(tensor: torch.Tensor) -> memoryview:
     """Return the bytes of a tensor on the CPU as a file stores them."""
     import torch
 
-    return memoryview(tensor.contiguous().flatten().view(torch.uint8).numpy())
+    return tensor.contiguous().flatten().view(torch.uint8).numpy().data
 
 
 def _zeros(size: int, most: int) -> Iterator[bytes]:

@@ -42,8 +42,9 @@ def build_task(plan: Plan, task: str) -> Step:
     folder = plan.experiment.evaluation.multiple_choice.templates
     own = Path(folder) if folder else None
     template = find_template(given.template, own) if given.template else None
+    mine = template is not None and template.parent == own
     inputs: dict[str, Given] = {
-        "templates": Artefact(folder, ()) if template and template.parent == own else None,
+        "templates": Artefact(folder, ()) if folder and mine else None,
         "data": files[0] if files else None,
     }
     also = tuple(map(near, template_files(template))) if template else ()

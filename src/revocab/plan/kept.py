@@ -110,9 +110,12 @@ def _wildcards(plan: Plan) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the rule and wildcards of every job whose output lasts."""
     experiment = plan.experiment
     trained = [plan.runs[run] for run in plan.trained]
-    pretrained = [experiment.models[name] for name in plan.stand_ins]
-    packed = {(run.target, run.mixture, run.recipe) for run in trained}
-    packed |= {(one.tokenizer, one.pretrain.mixture, one.pretrain.recipe) for one in pretrained}
+    packed = {
+        (run.target, run.mixture, run.recipe) for run in trained if run.mixture and run.recipe
+    }
+    for model in experiment.models.values():
+        if model.pretrain:
+            packed.add((model.tokenizer, model.pretrain.mixture, model.pretrain.recipe))
     lengths = {(run.target, str(plan.heldout_length(run))) for run in plan.measured}
     lengths |= {(one[0], str(experiment.recipes[one[2]].sequence_length)) for one in packed}
     auxiliary = {run.target for run in plan.runs.values() if run.auxiliary}

@@ -37,10 +37,12 @@ def build_stand_in(plan: Plan, model: str) -> Step:
 
 def change_model(plan: Plan, model: str) -> Step:
     """Return the job that makes a model of others."""
-    change, given = plan.experiment.models[model].change()
+    found = plan.experiment.models[model].change()
+    assert found is not None  # the rule is for such models
+    change, given = found
     others = {reference_name(one): plan.referred(one) for _, one in given.given_models()}
     job = ChangeJob(change=change, option=given.given())
-    inputs = {"model": plan.referred(given.model), "others": others}
+    inputs: dict[str, Given] = {"model": plan.referred(given.model), "others": others}
     return Step("change_model", plan.paths.model(model), job, inputs)
 
 

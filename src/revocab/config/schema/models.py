@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, create_model, model_validator
 
@@ -57,16 +57,24 @@ class ModelPlace(Closed):
 
 def _entry(options: type[ChangeOptions]) -> type[ChangedModel]:
     """Return what an experiment says of a model made by a change with these options."""
-    return create_model(
-        options.__name__.replace("Options", "Entry"), __base__=(ChangedModel, options)
+    bases: Any = (ChangedModel, options)
+    return create_model(options.__name__.replace("Options", "Entry"), __base__=bases)
+
+
+if TYPE_CHECKING:
+
+    class Model(ModelPlace):
+        """A model, with one key per change."""
+
+        def __getattr__(self, name: str) -> Any:
+            """Return the options of a change, or None."""
+
+else:
+    #: One key per change in the registry, so that a new one needs no line here.
+    Model = create_model(
+        "Model",
+        __base__=ModelPlace,
+        __doc__="A causal language model: from the Hub, from a folder, pretrained here, or made of "
+        "other models by one change.",
+        **{name: (_entry(one.options) | None, None) for name, one in changes().items()},
     )
-
-
-#: One key per change in the registry, so that a new one needs no line here.
-Model = create_model(
-    "Model",
-    __base__=ModelPlace,
-    __doc__="A causal language model: from the Hub, from a folder, pretrained here, or made of "
-    "other models by one change.",
-    **{name: (_entry(one.options) | None, None) for name, one in changes().items()},
-)

@@ -238,7 +238,9 @@ def apply(inputs: ChangeInputs, options: SumOptions) -> Changed:
     problems = list(whole.problems())
     if problems:
         raise RevocabError(problems)
-    body, kept, files, added = inputs.body, {}, {}, 0
+    body, added = inputs.body, 0
+    kept: dict[str, str] = {}
+    files: dict[str, list[Part]] = {}
     for file in body.files:
         parts, _ = stored_parts(body.path / file)
         reasons = {name: whole.kept(part) for name, part in parts.items()}
