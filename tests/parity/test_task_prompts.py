@@ -148,6 +148,6 @@ def test_the_harness_has_every_task_that_we_name(repository, manager):
         for name, task in section.get("tasks", {}).items():
             if "harness" in task:
                 named[f"{path.name}: {name}"] = task["harness"]
-    assert len(named) > 30
+    assert len(named) > 25
     missing = {key: task for key, task in named.items() if task not in manager.task_index}
     assert not missing

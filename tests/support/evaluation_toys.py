@@ -122,3 +122,25 @@ def write_task(
     template_path = tasks.TEMPLATES / f"{template}.yaml"
     tasks.write_task(path, tasks.build_task(name, template_path, data=data))
     return path
+
+
+def render(config: dict[str, Any], rows: list[dict[str, Any]]) -> list[tuple]:
+    """Return (context, continuations, target) of each row, as the harness builds them."""
+    from functools import partial
+
+    from datasets import Dataset, DatasetDict
+    from lm_eval.api.task import ConfigurableTask
+
+    from revocab.evaluation.harness import returned
+
+    split = config["test_split"]
+    data = DatasetDict({split: Dataset.from_list(rows)})
+    config = {**config, "dataset_kwargs": None, "custom_dataset": partial(returned, data)}
+    task = ConfigurableTask(config=config)
+    task.build_all_requests()
+    found = {}
+    for request in task.instances:
+        context, continuation = request.args
+        found.setdefault(request.doc_id, (context, []))[1].append(continuation)
+    docs = task.eval_docs
+    return [(*found[i], task.doc_to_target(docs[i])) for i in range(len(docs))]

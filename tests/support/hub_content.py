@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import shutil
 from collections.abc import Iterable
-from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -104,136 +103,6 @@ def corpora(root: Path, world: Any, documents: int) -> dict[str, list[str]]:
     return texts
 
 
-def translated_row(row: Row, number: int) -> Row:
-    """Return a row as the translated benchmarks of ITA-Bench lay it out."""
-    return {
-        "id": str(number),
-        "input_translation": row.get("question") or row["context"],
-        "choices_translation": row["choices"],
-        "label": row["answer"],
-        "metadata": {
-            "subject": row.get("subject", "none"),
-            "category": "question",
-            "passage_translation": row.get("context", ""),
-        },
-    }
-
-
-def italian_benchmarks(root: Path, world: Any, items: int) -> None:
-    """Write the six translated tasks of ITA-Bench."""
-    from revocab.demoworld.items import family_items
-
-    def rows(family: str) -> list[Row]:
-        made = family_items(world, family, "it", items, SEED, test=True)[:items]
-        return [translated_row(row, number) for number, row in enumerate(made)]
-
-    boolq = [
-        {**row, "label": bool(row["label"]), "choices_translation": ["Sì", "No"]}
-        for row in rows("boolq")
-    ]
-    sapienza = root / "datasets/sapienzanlp"
-    data_set(sapienza / "hellaswag_italian/main", {"all": {"validation": rows("hellaswag")}})
-    arc = {"arc_easy": {"test": rows("arc_easy")}, "arc_challenge": {"test": rows("arc_easy")}}
-    data_set(sapienza / "arc_italian/main", arc)
-    data_set(sapienza / "mmlu_italian/main", {"default": {"test": rows("mmlu")}})
-    data_set(sapienza / "piqa_italian/main", {"default": {"validation": rows("piqa")}})
-    data_set(sapienza / "sciq_italian/main", {"default": {"test": rows("sciq")}})
-    data_set(sapienza / "boolq_italian/main", {"default": {"validation": boolq}})
-
-
-def english_benchmarks(root: Path, world: Any, items: int) -> None:
-    """Write the six English tasks in the fields that the harness reads."""
-    from revocab.demoworld.items import family_items
-
-    def rows(family: str) -> list[Row]:
-        return family_items(world, family, "en", items, SEED, test=True)[:items]
-
-    data = root / "datasets"
-    hellaswag = [
-        {
-            "ind": number,
-            "activity_label": "Working",
-            "ctx_a": row["context"],
-            "ctx_b": "",
-            "ctx": row["context"],
-            "endings": row["choices"],
-            "label": str(row["answer"]),
-        }
-        for number, row in enumerate(rows("hellaswag"))
-    ]
-    data_set(
-        data / "Rowan/hellaswag/main", {"default": {"train": hellaswag, "validation": hellaswag}}
-    )
-    arc = [
-        {
-            "id": row["id"],
-            "question": row["question"],
-            "choices": {"text": row["choices"], "label": list("ABCDE")[: len(row["choices"])]},
-            "answerKey": "ABCDE"[row["answer"]],
-        }
-        for row in rows("arc_easy")
-    ]
-    splits = {"train": arc, "validation": arc, "test": arc}
-    data_set(data / "allenai/ai2_arc/main", {"ARC-Easy": splits, "ARC-Challenge": splits})
-    piqa = [
-        {"goal": row["question"], "sol1": a, "sol2": b, "label": row["answer"]}
-        for row in rows("piqa")
-        for a, b in [row["choices"]]
-    ]
-    data_set(data / "baber/piqa/main", {"default": {"train": piqa, "validation": piqa}})
-    sciq = [
-        {
-            "question": row["question"],
-            **{f"distractor{i}": text for i, text in enumerate(wrong(row), 1)},
-            "correct_answer": row["choices"][row["answer"]],
-            "support": row.get("context") or "",
-        }
-        for row in rows("sciq")
-    ]
-    splits = {"train": sciq, "validation": sciq, "test": sciq}
-    data_set(data / "allenai/sciq/main", {"default": splits})
-    boolq = [
-        {
-            "question": row["question"].removesuffix("?"),
-            "passage": row["context"],
-            "idx": number,
-            "label": row["answer"],
-        }
-        for number, row in enumerate(rows("boolq"))
-    ]
-    data_set(data / "aps/super_glue/main", {"boolq": {"train": boolq, "validation": boolq}})
-    questions = [
-        {name: row[name] for name in ("question", "subject", "choices", "answer")}
-        for row in family_items(world, "mmlu", "en", 200, SEED, test=True)
-        if len(row["choices"]) == 4
-    ]
-    endless = cycle(questions)
-    data_set(
-        data / "cais/mmlu/main",
-        {
-            subject: {
-                "test": [{**row, "subject": subject} for row in islice(endless, items)],
-                "dev": [{**row, "subject": subject} for row in islice(endless, 5)],
-            }
-            for subject in mmlu_subjects()
-        },
-    )
-
-
-def wrong(row: Row) -> list[str]:
-    """Return the choices that are not the answer."""
-    return [text for number, text in enumerate(row["choices"]) if number != row["answer"]]
-
-
-def mmlu_subjects() -> list[str]:
-    """Return the subjects of MMLU as the installed harness names them."""
-    from importlib.util import find_spec
-
-    package = Path(next(iter(find_spec("lm_eval").submodule_search_locations)))
-    folder = package / "tasks/mmlu/default"
-    return sorted(path.stem.removeprefix("mmlu_") for path in folder.glob("mmlu_*.yaml"))
-
-
 def generative_benchmarks(root: Path, world: Any, items: int) -> None:
     """Write FLORES and SQuAD-it as scripts on main and Parquet on a branch."""
     from revocab.demoworld.build import parallel, question_rows
@@ -315,13 +184,14 @@ def write_hub(
     root: Path, *, documents: int = 400, items: int = 4, comet_folder: Path | None = None
 ) -> Path:
     """Fill ``root``; ``items`` per benchmark (per subject of MMLU) and split. Return it."""
+    import hub_itabench
+
     from revocab.demoworld.stories import build
 
     root = Path(root)
     world = build(SEED)
     texts = corpora(root, world, documents)
-    italian_benchmarks(root, world, items)
-    english_benchmarks(root, world, items)
+    hub_itabench.itabench(root, world, items, SEED)
     generative_benchmarks(root, world, items)
     folders = tokenizers(root / ".tokenizers", texts)
     models(root, folders)

@@ -306,6 +306,7 @@ def merged(first: dict, second: dict) -> dict:
         ("paper", "tasks-vocadt"),
         ("paper", "tasks-gosal"),
         ("paper", "tasks-itabench"),
+        ("paper", "itabench-first"),
         ("demo", "evaluation-extra"),
     ],
 )

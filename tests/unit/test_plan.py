@@ -34,7 +34,8 @@ SHIPPED = [
     *[
         ("config/paper.yaml", f"config/overlays/{name}.yaml")
         for name in (
-            "pico-paper", "without-comet", "tasks-gosal", "tasks-itabench", "tasks-vocadt"
+            "pico-paper", "without-comet", "tasks-gosal", "tasks-itabench", "tasks-vocadt",
+            "itabench-first",
         )
     ],
     ("config/one-gpu.yaml",),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
-from evaluation_toys import IT_ROWS, write_task
+from evaluation_toys import IT_ROWS, render, write_task
 
 from revocab import cli
 from revocab.commands import build_task, score_multiple_choice
@@ -111,75 +110,6 @@ RENDERED = [
     ),
 ]
 
-ITABENCH = {
-    "id": "1",
-    "input_translation": "Chi vende il pane?",
-    "choices_translation": ["il fornaio", "il gatto"],
-    "label": "1",
-    "metadata": {
-        "category": "question",
-        "passage_translation": "Il fornaio vende il pane.",
-        "subject": "us_history",
-    },
-}
-ITABENCH_RENDERED = [
-    ("itabench_arc_easy", {}, ("Domanda: Chi vende il pane?\nRisposta:", 1)),
-    ("itabench_sciq", {}, ("Domanda: Chi vende il pane?\nRisposta:", 1)),
-    (
-        "itabench_sciq_with_passages",
-        {},
-        ("Contesto: Il fornaio vende il pane.\nDomanda: Chi vende il pane?\nRisposta:", 1),
-    ),
-    ("itabench_mmlu", {}, ("Domanda: Chi vende il pane?\nRisposta:", 1)),
-    (
-        "itabench_mmlu_letters",
-        {},
-        (
-            "Le seguenti sono domande a scelta multipla (con risposta) su us history.\n\n"
-            "Domanda: Chi vende il pane?\nA. il fornaio\nB. il gatto\nRisposta:",
-            1,
-        ),
-    ),
-    (
-        "itabench_hellaswag",
-        {"input_translation": " [titolo] Piove. [passo]  Lei"},
-        ("Piove. Lei", 1),
-    ),
-    ("itabench_piqa", {}, ("Domanda: Chi vende il pane?\nRisposta:", 1)),
-    ("itabench_piqa", {"metadata": {"category": "topic"}}, ("Chi vende il pane?\n", 1)),
-    ("itabench_piqa", {"metadata": {"category": "property"}}, ("Chi vende il pane?:", 1)),
-    ("itabench_piqa", {"metadata": {"category": "text_completion"}}, ("Chi vende il pane?", 1)),
-    ("itabench_boolq", {"label": "True"}, ("Domanda: Chi vende il pane?\nRisposta (Sì o No):", 0)),
-    (
-        "itabench_boolq_with_passages",
-        {"label": "False"},
-        (
-            "Contesto: Il fornaio vende il pane.\nDomanda: Chi vende il pane?\nRisposta (Sì o No):",
-            1,
-        ),
-    ),
-]
-
-
-def render(config, rows):
-    """Return (context, continuations, target) of each row, as the harness builds them."""
-    from datasets import Dataset, DatasetDict
-    from lm_eval.api.task import ConfigurableTask
-
-    from revocab.evaluation.harness import returned
-
-    split = config["test_split"]
-    data = DatasetDict({split: Dataset.from_list(rows)})
-    config = {**config, "dataset_kwargs": None, "custom_dataset": partial(returned, data)}
-    task = ConfigurableTask(config=config)
-    task.build_all_requests()
-    found = {}
-    for request in task.instances:
-        context, continuation = request.args
-        found.setdefault(request.doc_id, (context, []))[1].append(continuation)
-    docs = task.eval_docs
-    return [(*found[i], task.doc_to_target(docs[i])) for i in range(len(docs))]
-
 
 @pytest.mark.parametrize(("template", "row", "expected"), RENDERED)
 def test_local_templates_render(repository, tmp_path, template, row, expected):
@@ -189,12 +119,28 @@ def test_local_templates_render(repository, tmp_path, template, row, expected):
     assert render(config, [row]) == [expected]
 
 
-@pytest.mark.parametrize(("template", "changes", "expected"), ITABENCH_RENDERED)
-def test_itabench_templates_render(repository, template, changes, expected):
-    config = tasks.build_task(template, tasks.TEMPLATES / f"{template}.yaml")
-    assert config["dataset_path"].startswith("sapienzanlp/")
-    (context, _, target), *_ = render(config, [{**ITABENCH, **changes}])
-    assert (context, target) == expected
+def test_a_template_may_have_words_of_its_own(tmp_path):
+    (tmp_path / "base.yaml").write_text(
+        "words: {it: {text: testo, end: fine}, en: {text: text, end: end}}\n"
+        "output_type: multiple_choice\ndataset_path: a/b\n"
+    )
+    (tmp_path / "mine.yaml").write_text(
+        "include: base.yaml\nwords: {it: {end: termine}}\n"
+        'doc_to_text: "{{<<text>>}} <<question>> <<end>>"\ndoc_to_choice: ["<<text>>"]\n'
+    )
+    path = tmp_path / "mine.yaml"
+    assert tasks.load_template(path)["words"]["it"] == {"text": "testo", "end": "termine"}
+    english = tasks.build_task("t", path, language="en")
+    assert english["doc_to_text"] == "{{text}} Question end"
+    assert english["doc_to_choice"] == ["text"]
+    assert "words" not in english
+    # The first of its languages, where none is asked for.
+    assert tasks.build_task("t", path)["doc_to_text"] == "{{testo}} Domanda termine"
+    with pytest.raises(RevocabError, match=r"mine\.yaml: in it, en, not in 'ru'; choose one"):
+        tasks.build_task("t", path, language="ru")
+    path.write_text('include: base.yaml\ndoc_to_text: "<<text>> <<about_all>>"\n')
+    with pytest.raises(RevocabError, match="lacks the words about_all"):
+        tasks.build_task("t", path, language="en")
 
 
 def test_every_template_is_complete(repository):

@@ -244,6 +244,7 @@ EVALUATION: list[Case] = [
         f"{TASKS}.hub_en.data.hub", ["build_task:hub_en"],
         id="o/other", name="it", split="dev", revision="v2",
     ),
+    *each(f"{TASKS}.hub_en.items", ["build_task:hub_en"], number=6, revision="v2"),
     *each(f"{TASKS}.harness_it", ["build_task:harness_it"], harness="arc_en", revision="v2"),
     *each(
         "evaluation.multiple_choice", ["score_multiple_choice"],

@@ -102,8 +102,11 @@ def test_every_hub_source_is_recorded_with_its_commit(results):
         for source in parts:
             assert re.fullmatch(r"[0-9a-f]{40}", source["commit"]), path
             assert source["pinned"] is False
-    for path in results.glob("tasks/*_it.yaml"):
+    tasks = sorted(results.glob("tasks/*.yaml"))
+    assert len(tasks) == 12
+    for path in tasks:
         task = yaml.safe_load(path.read_text())
+        assert task["dataset_path"].startswith("sapienzanlp/")
         assert re.fullmatch(r"[0-9a-f]{40}", task["dataset_kwargs"]["revision"])
 
 

@@ -24,6 +24,7 @@ SHIPPED = {
     ("paper", "without-comet"): {"adapt_model": 12, "score_comet": 0},
     ("paper", "tasks-gosal"): {"build_task": 12 + 7},
     ("paper", "tasks-itabench"): {"build_task": 12 + 6},
+    ("paper", "itabench-first"): {"build_task": 12},
     ("paper", "tasks-vocadt"): {"build_task": 12 + 27},
     ("one-gpu",): {"fetch_model": 2, "adapt_model": 5, "intersect_vocabularies": 1},
     ("local-data",): {"pretrain_stand_in": 2, "measure_scale": 1},

@@ -10,6 +10,7 @@ rule build_task:
         f"{RESULTS}/logs/build_task/{{task}}.log",
     wildcard_constraints:
         task=one_of(CHOICES.tasks),
+    priority: 1  # a data set that is not the one meant stops the run before much is computed
     conda:
         "../../envs/core.yaml"
     params:

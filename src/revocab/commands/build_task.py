@@ -21,14 +21,18 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: TaskJob, machine: Nothing, out: Path) -> None:
-    """Build the task and write it."""
+    """Build the task, count the rows of its data where their number is given, and write it."""
+    from revocab.evaluation.item_count import check_items
     from revocab.evaluation.tasks import at_commit, find_template, task_config, write_task
     from revocab.output import check_files
 
     config = task_config(job, inputs.templates, inputs.data)
     template = find_template(job.template, inputs.templates) if job.template else None
     check_files(out, inputs=[template, inputs.data])
-    write_task(out, at_commit(config))
+    config = at_commit(config)
+    if job.items:
+        check_items(job.task, config, job.items)
+    write_task(out, config)
 
 
 COMMAND = Command(run, job=TaskJob, inputs=Inputs, out="YAML file to write", writes="file")

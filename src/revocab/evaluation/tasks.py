@@ -7,7 +7,7 @@ for a task that the harness ships, ``harness: NAME`` alone.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from revocab import yaml_file
 from revocab.closed import Closed, Id, Job, OneLine, unknown
 from revocab.corpora.source import HubData
 from revocab.errors import RevocabError
+from revocab.evaluation.item_count import ExpectedItems
 from revocab.hub import resolve
 from revocab.io import read_jsonl, write_text
 from revocab.languages import WORD, fill, missing_words
@@ -37,6 +38,9 @@ class TaskOptions(Closed):
     harness: OneLine | None = Field(default=None, description="task name in lm-evaluation-harness")
     revision: OneLine | None = Field(default=None, description="of a harness task's Hub data set")
     shots: int | None = Field(default=None, ge=0, description="none: as for all tasks")
+    items: ExpectedItems | None = Field(
+        default=None, description="rows that the data of a template must have; none: any number"
+    )
 
 
 class TaskJob(TaskOptions, Job):
@@ -91,12 +95,17 @@ def load_template(path: str | Path) -> dict[str, Any]:
     """Return a template with what it includes; the including file's keys win.
 
     ``include`` names a file beside the template or, where there is none, one of the package.
+    ``words``, a template's own by language, are put together: those of the including file win.
     """
     found: dict[str, Any] = {}
+    words: dict[str, dict[str, str]] = {}
     for file in template_files(path):
-        found = {**read_yaml(file), **found}
+        values = read_yaml(file)
+        for language, own in (values.pop("words", None) or {}).items():
+            words[language] = {**own, **words.get(language, {})}
+        found = {**values, **found}
     found.pop("include", None)
-    return found
+    return {**found, "words": words} if words else found
 
 
 def template_files(path: str | Path) -> list[Path]:
@@ -117,27 +126,42 @@ def template_files(path: str | Path) -> list[Path]:
 def fill_words(
     config: dict[str, Any], template_path: str | Path, language: str | None
 ) -> dict[str, Any]:
-    """Return a template with each ``<<word>>`` replaced by the language's.
+    """Return a template with each ``<<word>>`` replaced: by its own word, or the language's.
 
-    The template's own ``language`` goes before the task's. Raises :class:`RevocabError` naming the
-    words that are missing, the file where they belong and the languages that have them.
+    The template's own ``language`` goes before the task's; without either, one with ``words`` of
+    its own is in the first of their languages. Raises :class:`RevocabError` naming the languages
+    that it has, or the words that are missing, the file where they belong and the languages that
+    have them.
     """
-    language = config.get("language", language)
-    config = {key: value for key, value in config.items() if key != "language"}
+    words = config.get("words", {})
+    language = config.get("language", language) or next(iter(words), None)
+    config = {key: value for key, value in config.items() if key not in ("language", "words")}
     if not WORD.search(str(config)):
         return config
     if language is None:
         raise RevocabError(f"{template_path}: its prompt depends on the language; give --language")
+    if words and language not in words:
+        raise RevocabError(
+            f"{template_path}: in {', '.join(words)}, not in {language!r}; choose one of them, or "
+            "add the template's words in that language"
+        )
+    own = words.get(language, {})
+    config = map_texts(config, lambda text: WORD.sub(lambda word: own.get(word[1], word[0]), text))
     problem = missing_words([str(config)], language)
     if problem:
         raise RevocabError(f"{template_path}: {problem}")
+    return map_texts(config, lambda text: fill([text], language)[0])
 
-    def filled(value: Any) -> Any:
+
+def map_texts(config: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    """Return a template with ``change`` made to every text that is a value or in a list."""
+
+    def changed(value: Any) -> Any:
         if isinstance(value, str):
-            return fill([value], language)[0]
-        return [filled(one) for one in value] if isinstance(value, list) else value
+            return change(value)
+        return [changed(one) for one in value] if isinstance(value, list) else value
 
-    return {key: filled(value) for key, value in config.items()}
+    return {key: changed(value) for key, value in config.items()}
 
 
 def check_rows(path: str | Path, fields: Iterable[str]) -> int:
@@ -203,8 +227,10 @@ def task_config(job: TaskJob, templates: Path | None, data: Path | None) -> dict
             language=job.language,
             shots=job.shots,
         )
-    if data or job.hub:
-        raise RevocabError("--harness: such a task brings its own data; leave out --data, --hub")
+    if data or job.hub or job.items:
+        raise RevocabError(
+            "--harness: such a task brings its own data; leave out --data, --hub, --items"
+        )
     own = {"num_fewshot": job.shots, "revision": job.revision}
     return {"harness": job.harness} | {name: one for name, one in own.items() if one is not None}
 

@@ -33,6 +33,8 @@ class Task(TaskOptions):
         exactly_one(self, ("template", "harness"))
         if self.template is None and self.data is not None:
             raise ValueError("data belongs to a template; a harness task brings its own")
+        if self.template is None and self.items is not None:
+            raise ValueError("items counts the rows of a template's data; leave it out")
         if self.harness is None and self.revision is not None:
             raise ValueError("revision pins a harness task; a template's goes under data.hub")
         return self

@@ -1,0 +1,56 @@
+"""Whether a task's data is the version that its experiment means: by the number of its items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from revocab.closed import Closed, OneLine
+from revocab.errors import RevocabError
+from revocab.hub import dataset_rows
+from revocab.io import read_jsonl
+
+
+class ExpectedItems(Closed):
+    """How many rows a task's data must have, and which commit of a Hub data set has them."""
+
+    number: int = Field(ge=1, description="rows of the split that is scored")
+    revision: OneLine | None = Field(
+        default=None, description="commit known or thought to have them, named where others do not"
+    )
+
+
+def check_items(task: str, config: dict[str, Any], expected: ExpectedItems) -> None:
+    """Raise :class:`RevocabError` where a task's data has another number of rows than expected.
+
+    ``config`` is a task file's content, its Hub data set at a commit. The error names the data, the
+    numbers found and expected, and the revision to use.
+    """
+    data, split = config["dataset_path"], config["test_split"]
+    given = config["dataset_kwargs"]
+    if data == "json":
+        path = given["data_files"][split]
+        found, where = sum(1 for _ in read_jsonl(path)), path
+        advice = "use the file that the experiment means"
+    else:
+        commit = given["revision"]
+        found = len(dataset_rows({"hub": data, **given, "commit": commit},
+                                 config.get("dataset_name"), split))  # fmt: skip
+        where = f"data set {data!r}, split {split!r}, at commit {commit}"
+        advice = revision_advice(data, commit, expected.revision)
+    if found != expected.number:
+        raise RevocabError(
+            f"task {task!r}: {where}, has {found:,} items, expected {expected.number:,}: another "
+            f"version of the data; {advice}, or drop the task's 'items' to score these"
+        )
+
+
+def revision_advice(data: str, commit: str, revision: str | None) -> str:
+    """Return what to do about a commit with another number of rows."""
+    if revision and not commit.startswith(revision):
+        return f"write 'revision: {revision}' under the task's data.hub"
+    return (
+        f"look for its commit on https://huggingface.co/datasets/{data}/commits/main and write it "
+        "as 'revision' under the task's data.hub"
+    )

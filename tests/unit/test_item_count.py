@@ -1,0 +1,99 @@
+"""Another version of a task's data than the experiment means is found by its number of items."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import hub_itabench
+import hub_server
+import pytest
+import yaml
+
+from revocab.demoworld.stories import build
+from revocab.errors import RevocabError
+from revocab.evaluation.item_count import ExpectedItems, check_items
+
+PIQA = hub_itabench.DATA_SETS["piqa"]
+#: As printed scores tell: k of so many items (docs/deviations.md).
+OF_PAPER = {"arc_easy": 2322, "piqa": 1615, "sciq": 958, "boolq": 3270}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory) -> Path:
+    """A Hub with PIQA as it is today, and as it was on a branch."""
+    root = tmp_path_factory.mktemp("hub")
+    folder = root / "datasets/sapienzanlp" / PIQA.repository
+    rows = hub_itabench.bilingual(build(1), "piqa", 1)
+    hub_itabench.data_set(folder / "main", PIQA, rows, hub_itabench.PIQA_OF_TODAY)
+    hub_itabench.data_set(folder / "first", PIQA, rows, PIQA.items)
+    return root
+
+
+@pytest.fixture
+def build_piqa(hub, repository, tmp_path):
+    """Build piqa_it of config/paper.yaml against the Hub, with more options."""
+    tasks = yaml.safe_load((repository / "config/paper.yaml").read_text(encoding="utf-8"))
+    task = tasks["evaluation"]["multiple_choice"]["tasks"]["piqa_it"]
+    job = {
+        "task": "piqa_it", "template": task["template"], "language": "it", "items": task["items"],
+    }  # fmt: skip
+
+    def run(**source: str):
+        given = json.dumps({**job, "hub": {**task["data"]["hub"], **source}})
+        out = tmp_path / "piqa_it.yaml"
+        command = [repository / "scripts/build_task.py", "--job", given, "--inputs", "{}"]
+        done = hub_server.run_against(hub, tmp_path / "cache", [*command, "--out", out])
+        return done, out
+
+    return run
+
+
+def test_a_later_version_of_the_data_stops_with_the_counts_and_the_pin(build_piqa):
+    done, out = build_piqa()
+    assert done.returncode == 1
+    assert "has 1,713 items, expected 1,615: another version of the data" in done.stderr
+    pin = "491d96ae5d6fc357468506216b97efd44b4219b8"
+    assert f"write 'revision: {pin}' under the task's data.hub" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not out.exists()
+
+
+def test_the_version_that_is_meant_is_taken(build_piqa):
+    done, out = build_piqa(revision="first")
+    assert done.returncode == 0, done.stderr
+    assert yaml.safe_load(out.read_text())["dataset_path"] == "sapienzanlp/piqa_italian"
+
+
+@pytest.mark.parametrize("revision", [None, "abcdef0"])
+def test_a_pin_without_the_items_is_not_named_again(monkeypatch, revision):
+    monkeypatch.setattr("revocab.evaluation.item_count.dataset_rows", lambda *_: [1, 2])
+    config = {"dataset_path": "o/d", "test_split": "test"}
+    config["dataset_kwargs"] = {"revision": "abcdef0" + 33 * "1"}
+    with pytest.raises(
+        RevocabError, match=r"has 2 items, expected 3.*look for its commit"
+    ) as error:
+        check_items("t", config, ExpectedItems(number=3, revision=revision))
+    assert "'revision: abcdef0'" not in str(error.value)
+
+
+def test_rows_of_a_file_are_counted(tmp_path):
+    (tmp_path / "rows.jsonl").write_text('{"a": 1}\n' * 3)
+    config = {"dataset_path": "json", "test_split": "test"}
+    config["dataset_kwargs"] = {"data_files": {"test": str(tmp_path / "rows.jsonl")}}
+    check_items("t", config, ExpectedItems(number=3))
+    with pytest.raises(RevocabError, match=r"rows\.jsonl, has 3 items, expected 4"):
+        check_items("t", config, ExpectedItems(number=4))
+
+
+def test_the_paper_counts_both_languages_and_pins_as_its_overlay(repository):
+    paper = yaml.safe_load((repository / "config/paper.yaml").read_text(encoding="utf-8"))
+    first = repository / "config/overlays/itabench-first.yaml"
+    overlay = yaml.safe_load(first.read_text(encoding="utf-8"))
+    tasks, pinned = (one["evaluation"]["multiple_choice"]["tasks"] for one in (paper, overlay))
+    for name, task in tasks.items():
+        items = task.get("items", {})
+        assert items.get("number") == OF_PAPER.get(task["family"]), name
+        pin = pinned[name].get("data", {"hub": {}})["hub"].get("revision")
+        assert not items or items.get("revision") == pin, name
+    assert {family for family, one in hub_itabench.DATA_SETS.items() if one.items} == set(OF_PAPER)
