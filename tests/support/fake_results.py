@@ -141,7 +141,9 @@ def fake_scores(folder: Path, run: Run, experiment: Experiment, draw: random.Ran
         for task, entry in experiment.evaluation.generation.tasks.items():
             answering = entry.kind == "question_answering"
             metrics = (
-                ("rougeL", "exact_match", "f1") if answering else ("chrf++", "bleu", "comet22")
+                ("rougeL", "exact_match", "f1", "rougeL-released")
+                if answering
+                else ("chrf++", "bleu", "comet22")
             )
             for metric in metrics:
                 empty = metric == "comet22"
