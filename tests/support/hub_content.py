@@ -30,7 +30,7 @@ GATED = (
     "models/sapienzanlp/Minerva-1B-base-v1.0",
     "models/sapienzanlp/Minerva-350M-base-v1.0",
 )
-#: The commit of facebook/flores whose languages are Parquet files (config/overlays/flores-200.yaml).
+#: The commit of facebook/flores with Parquet files by language (config/overlays/flores-200.yaml).
 FLORES_200 = "994d4cd204c67acac0cdacb5cd9edcbc64de5c71"
 MODELS = {
     "mistralai/Mistral-7B-v0.1": ("mistral", "english", 16),
