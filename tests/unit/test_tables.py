@@ -216,7 +216,7 @@ def test_tokenizer_report(folder):
         "world-en (English)",
     ]
     assert len(table.data_rows()) == 6
-    assert "Words split by nltk." in table.notes
+    assert "Words split by nltk-word_tokenize." in table.notes
     fertility = {row["tokenizer"]: row for row in results.csv("fertility", "fertility.csv")}
     last = table.data_rows()[-1].cells
     assert last[1].value == float(fertility["source-large"]["fertility"])
