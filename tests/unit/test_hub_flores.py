@@ -7,7 +7,7 @@ import hub_server
 import pytest
 import yaml
 
-from revocab.config.load import substitute
+from revocab.config.load import overlaid, substitute
 from revocab.config.nulls import without_nulls
 from revocab.io import read_json, read_jsonl
 
@@ -31,20 +31,12 @@ def hub(world, tmp_path_factory):
         yield server
 
 
-def merged(first, second):
-    """Return a mapping laid over another, as Snakemake lays configuration files."""
-    if not isinstance(first, dict) or not isinstance(second, dict):
-        return second
-    both = {key: merged(first[key], second[key]) for key in first.keys() & second.keys()}
-    return {**first, **second, **both}
-
-
 def task(repository, overlay: str | None, data_root: str = "") -> dict:
     """Return the paper's task from English, with an overlay over it."""
     files = ["config/paper.yaml", *([f"config/overlays/{overlay}.yaml"] if overlay else [])]
     found = {}
     for file in files:
-        found = merged(found, yaml.safe_load((repository / file).read_text(encoding="utf-8")))
+        found = overlaid(found, yaml.safe_load((repository / file).read_text(encoding="utf-8")))
     found = found["evaluation"]["generation"]["tasks"]["flores_en_it"]
     return substitute(without_nulls(found), data_root)
 
