@@ -64,20 +64,33 @@ def cached_commit(repository: str, revision: str | None, kind: Kind) -> str | No
     return path.read_text(encoding="utf-8").strip() if path.is_file() else None
 
 
-def converted(origin: dict[str, Any], folder: str) -> bool:
-    """Return whether a data set lies there as the Hub converts loading scripts to Parquet.
+def asked_of_datasets(origin: dict[str, Any], name: str | None, split: str) -> dict[str, Any]:
+    """Return what `datasets` is asked for: a configuration by name, or files where it has no way.
 
-    Such a branch (``refs/convert/parquet``) has a folder per configuration and split, and no card
-    that names them.
+    It has none on the branch to which the Hub converts loading scripts (``refs/convert/parquet``: a
+    folder per configuration and split, and no card that names them), and where Parquet files lie
+    beside a loading script, for whose sake it refuses the repository.
     """
     from huggingface_hub import HfApi
 
+    repository, commit = origin["hub"], origin["commit"]
+    by_name = {"path": repository, "name": name, "revision": commit}
+    configuration = name or "default"
+    folder, script = f"{configuration}/{split}", f"{repository.split('/')[-1]}.py"
+    files = {"data_files": {split: f"{folder}/*.parquet"}}
+    converted = {"path": repository, "revision": commit, **files}
     if offline():
-        return (origin["revision"] or "").startswith("refs/convert/")
-    found = HfApi().get_paths_info(
-        origin["hub"], ["README.md", folder], revision=origin["commit"], repo_type="dataset"
-    )
-    return [one.path for one in found] == [folder]
+        on_branch = (origin["revision"] or "").startswith("refs/convert/")
+        return converted if on_branch else by_name
+    asked = ["README.md", script, configuration, folder]
+    found = HfApi().get_paths_info(repository, asked, revision=commit, repo_type="dataset")
+    there = {one.path for one in found}
+    if folder in there and "README.md" not in there:
+        return converted
+    if {configuration, script} <= there:
+        place = f"hf://datasets/{repository}@{commit}/{folder}-*.parquet"
+        return {"path": "parquet", "data_files": {split: place}}
+    return by_name
 
 
 def read_zstd() -> None:
@@ -104,15 +117,10 @@ def dataset_rows(
     """
     from datasets import load_dataset
 
-    folder = f"{name or 'default'}/{split}"
     try:
-        chosen: dict[str, Any] = {"name": name}
-        if converted(origin, folder):
-            chosen = {"data_files": {split: f"{folder}/*.parquet"}}
         if streaming:
             read_zstd()
-        return load_dataset(
-            origin["hub"], split=split, revision=origin["commit"], streaming=streaming, **chosen
-        )
+        asked = asked_of_datasets(origin, name, split)
+        return load_dataset(**asked, split=split, streaming=streaming)
     except Exception as error:
         raise RevocabError(explain(error, origin["hub"])) from error

@@ -141,7 +141,9 @@ def fake_scores(folder: Path, run: Run, experiment: Experiment, draw: random.Ran
         for task, entry in experiment.evaluation.generation.tasks.items():
             answering = entry.kind == "question_answering"
             metrics = (
-                ("rougeL", "exact_match", "f1") if answering else ("chrf++", "bleu", "comet22")
+                ("rougeL", "exact_match", "f1", "rougeL-released")
+                if answering
+                else ("chrf++", "bleu", "comet22")
             )
             for metric in metrics:
                 empty = metric == "comet22"
@@ -216,7 +218,7 @@ def fake_fertility(root: Path, experiment: Experiment, draw: random.Random) -> N
             row |= {"bytes": 240000, "characters": 236000, "fertility": sum(values) / 400}
             row |= {"fertility_corpus": centre, "characters_per_token": 2.9, "bytes_per_token": 3}
             row |= {"words_split": 0.4, "unknown_rate": 0.0, "byte_rate": 0.001}
-            table.append({**row, "splitter": "nltk"})
+            table.append({**row, "splitter": "nltk-word_tokenize"})
     write_csv(root / "fertility" / "fertility.csv", table)
     fake_parallel(root, experiment.fertility)
     pq.write_table(pa.Table.from_pylist(documents), root / "fertility" / "documents.parquet")

@@ -22,7 +22,15 @@ from typing import Any
 Row = dict[str, Any]
 PARQUET_BRANCH = "refs%2Fconvert%2Fparquet"
 SEED = 17
-GATED = ("datasets/uonlp/CulturaX", "models/meta-llama/Llama-3.1-8B")
+GATED = (
+    "datasets/uonlp/CulturaX",
+    "datasets/openlanguagedata/flores_plus",
+    "models/meta-llama/Llama-3.1-8B",
+    "models/sapienzanlp/Minerva-1B-base-v1.0",
+    "models/sapienzanlp/Minerva-350M-base-v1.0",
+)
+#: The commit of facebook/flores with Parquet files by language (config/overlays/flores-200.yaml).
+FLORES_200 = "994d4cd204c67acac0cdacb5cd9edcbc64de5c71"
 MODELS = {
     "mistralai/Mistral-7B-v0.1": ("mistral", "english", 16),
     "meta-llama/Llama-3.1-8B": ("llama", "english-large", 16),
@@ -79,7 +87,13 @@ def converted(repository: Path, script: str, configs: dict[str, dict[str, list[R
 
 
 def corpora(root: Path, world: Any, documents: int) -> dict[str, list[str]]:
-    """Write CulturaX and Wikipedia; return the texts by language."""
+    """Write CulturaX and Wikipedia; return the texts by language.
+
+    CulturaX as on https://huggingface.co/datasets/uonlp/CulturaX (gated; a configuration per
+    language, ``it/it_part_00000.parquet``, fields text, timestamp, url and source), Wikipedia as on
+    https://huggingface.co/datasets/wikimedia/wikipedia (``20231101.it/train-…``; id, url, title,
+    text).
+    """
     from revocab.demoworld.build import documents as make
 
     culturax, wikipedia = root / "datasets/uonlp/CulturaX", root / "datasets/wikimedia/wikipedia"
@@ -103,15 +117,66 @@ def corpora(root: Path, world: Any, documents: int) -> dict[str, list[str]]:
     return texts
 
 
-def generative_benchmarks(root: Path, world: Any, items: int) -> None:
-    """Write FLORES and SQuAD-it as scripts on main and Parquet on a branch."""
-    from revocab.demoworld.build import parallel, question_rows
+def flores_rows(world: Any, language: str, items: int) -> dict[str, list[tuple[int, str]]]:
+    """Return numbered sentences of one language by split."""
+    from revocab.demoworld.build import parallel
 
-    def flores(count: int, test: bool) -> list[Row]:
-        return [
-            {"id": n, "sentence_eng_Latn": row["en"], "sentence_ita_Latn": row["it"]}
-            for n, row in enumerate(parallel(world, count, SEED, test))
-        ]
+    counts = {"dev": (12, False), "devtest": (items, True)}
+    return {
+        split: [(n, row[language]) for n, row in enumerate(parallel(world, count, SEED, test))]
+        for split, (count, test) in counts.items()
+    }
+
+
+def flores_plus(root: Path, world: Any, items: int) -> None:
+    """Write FLORES+: a configuration per language, a file per split and language.
+
+    Fields and files as on https://huggingface.co/datasets/openlanguagedata/flores_plus (card and
+    tree); gated.
+    """
+    main = root / "datasets/openlanguagedata/flores_plus/main"
+    codes = {"eng_Latn": "en", "ita_Latn": "it"}
+    card(
+        main, {code: {one: f"{one}/{code}.parquet" for one in ("dev", "devtest")} for code in codes}
+    )
+    for code, language in codes.items():
+        alphabet = {"iso_639_3": code[:3], "iso_15924": code[4:], "glottocode": "none0000"}
+        for split, sentences in flores_rows(world, language, items).items():
+            rows = [{"id": n, **alphabet, "text": text, "topic": "x"} for n, text in sentences]
+            # The order of the languages differs, so that only a join by id keeps pairs together.
+            parquet(main / f"{split}/{code}.parquet", rows if language == "en" else rows[::-1])
+
+
+def flores_200(root: Path, world: Any, items: int) -> None:
+    """Write FLORES-200: a loading script on main, and a commit with Parquet files by language.
+
+    https://huggingface.co/datasets/facebook/flores: its card lists the fields, flores.py the
+    configurations by language and by pair; the tree of commit 994d4cd has ``eng_Latn/``, with
+    files such as ``dev-00000-of-00001.parquet``. Whether the script is still beside them is not
+    known: here it is, which is the harder case.
+    """
+    repository = root / "datasets/facebook/flores"
+    for ref in ("main", FLORES_200):
+        (repository / ref).mkdir(parents=True)
+        (repository / ref / "flores.py").write_text("raise SystemExit('never run')\n")
+        (repository / ref / "README.md").write_text("---\nlanguage: [it]\n---\n")
+    for code, language in {"eng_Latn": "en", "ita_Latn": "it"}.items():
+        for split, sentences in flores_rows(world, language, items).items():
+            rows = [{"id": n, "URL": "x", "sentence": text} for n, text in sentences]
+            name = f"{FLORES_200}/{code}/{split}-00000-of-00001.parquet"
+            parquet(repository / name, rows)
+
+
+def generative_benchmarks(root: Path, world: Any, items: int) -> None:
+    """Write FLORES in both homes, and SQuAD-it.
+
+    SQuAD-it as on https://huggingface.co/datasets/crux82/squad_it: Parquet on main, one
+    configuration, fields in its card.
+    """
+    from revocab.demoworld.build import question_rows
+
+    flores_plus(root, world, items)
+    flores_200(root, world, items)
 
     def squad(count: int, test: bool) -> list[Row]:
         return [
@@ -124,10 +189,10 @@ def generative_benchmarks(root: Path, world: Any, items: int) -> None:
             for row in question_rows(world, "it", count, SEED, test)
         ]
 
-    pair = {"eng_Latn-ita_Latn": {"dev": flores(12, False), "devtest": flores(items, True)}}
-    converted(root / "datasets/facebook/flores", "flores.py", pair)
-    splits = {"default": {"train": squad(12, False), "test": squad(items, True)}}
-    converted(root / "datasets/crux82/squad_it", "squad_it.py", splits)
+    main = root / "datasets/crux82/squad_it/main"
+    card(main, {"default": {one: f"data/{one}-*" for one in ("train", "test")}})
+    for split, rows in {"train": squad(12, False), "test": squad(items, True)}.items():
+        parquet(main / f"data/{split}-00000-of-00001.parquet", rows)
 
 
 def tokenizers(root: Path, texts: dict[str, list[str]]) -> dict[str, Path]:

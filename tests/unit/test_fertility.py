@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toy_vocabularies import byte_level, sentencepiece_bpe, unigram, wordpiece
 
+from revocab.corpora import word_splitters
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.corpora.source import Form
 from revocab.corpora.word_splitters import RULES, Words, start_splitting
@@ -176,3 +177,23 @@ def test_folders(tmp_path, tokenizers):
     table = pq.read_table(tmp_path / "a" / "documents.parquet").to_pydict()
     assert table["tokenizer"] == ["large"] * 2
     assert float(row["fertility"]) == pytest.approx(sum(table["fertility"]) / 2)
+
+
+def test_words_without_sentence_data_are_said_aloud(tokenizers, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(word_splitters, "available_splitter", lambda language: RULES)
+    corpora = {}
+    for language in ("it", "sw"):
+        job = CorpusJob(corpus=language, language=language)
+        rows = [{"text": text} for text in TEXTS]
+        prepare_corpus(rows, {"label": "x"}, job, tmp_path / language)
+        corpora[language] = tmp_path / language
+    save_tokenizer(tokenizers["small"], {"alphabet": "byte_level"}, tmp_path / "tokenizer")
+    folders = {"small": tmp_path / "tokenizer"}
+    fertility_of_folders(folders, corpora, tmp_path / "out", FertilityJob())
+    said = capsys.readouterr().err
+    assert "corpus it: NLTK's sentence data is not on this machine" in said
+    assert "python -m nltk.downloader punkt_tab" in said
+    assert "corpus sw" not in said  # NLTK has none for it
+    asked = FertilityJob(splitter="nltk_rules")
+    fertility_of_folders(folders, corpora, tmp_path / "out", asked)
+    assert capsys.readouterr().err == ""

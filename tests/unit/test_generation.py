@@ -15,8 +15,9 @@ from revocab.errors import RevocabError
 from revocab.evaluation import engine, generate
 from revocab.evaluation import prompts as stored_prompts
 from revocab.evaluation.checkpoint import Checkpoint
-from revocab.evaluation.decoding import cut
+from revocab.evaluation.decoding import BLANK_LINE, Output, cut, end_tokens, finished
 from revocab.evaluation.engines.transformers import StopText, TransformersGenerator
+from revocab.evaluation.engines.vllm import VllmGenerator
 from revocab.evaluation.generate import generate_checkpoints, generate_task
 from revocab.evaluation.generation_kind import find_kind
 from revocab.evaluation.options import Generating
@@ -74,10 +75,57 @@ def greedy_text(folder, prompt, max_new_tokens):
     with torch.no_grad():
         while len(ids) - start < max_new_tokens:
             token = int(model(torch.tensor([ids])).logits[0, -1].argmax())
-            if token == tokenizer.eos_token_id:
+            if token in (tokenizer.eos_token_id, tokenizer.bos_token_id):
                 break
             ids.append(token)
     return tokenizer.decode(ids[start:], skip_special_tokens=True).split("\n\n")[0].strip()
+
+
+class Words:
+    """A tokenizer of which only the end tokens and decoding are used."""
+
+    bos_token_id, eos_token_id = 1, 2
+
+    def decode(self, ids, skip_special_tokens):
+        return " ".join(f"w{one}" for one in ids if one > 2)
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        ([7, 8, 1, 9, 9], Output("w7 w8", 3, "eos")),
+        ([7, 8, 2, 9, 9], Output("w7 w8", 3, "eos")),
+        ([1, 7], Output("", 1, "eos")),
+        ([7, 8], Output("w7 w8", 2, "length")),
+    ],
+)
+def test_the_next_documents_beginning_ends_a_text(ids, expected):
+    settings = types.SimpleNamespace(eos_token_id=2, bos_token_id=None)
+    assert finished(ids, Words(), end_tokens(settings, Words()), BLANK_LINE) == expected
+
+
+def test_end_tokens_are_all_that_are_named():
+    settings = types.SimpleNamespace(eos_token_id=[2, 30], bos_token_id=40)
+    assert end_tokens(settings, Words()) == [1, 2, 30, 40]
+    nothing = types.SimpleNamespace(eos_token_id=None, bos_token_id=None)
+    assert end_tokens(nothing, nothing) == []
+
+
+def test_vllm_is_told_the_same_end(monkeypatch):
+    asked = []
+
+    def generate(requests, settings, use_tqdm):
+        asked.append(settings)
+        output = types.SimpleNamespace(token_ids=[7, 1, 9], cumulative_logprob=-1.0)
+        return [types.SimpleNamespace(outputs=[output]) for _ in requests]
+
+    vllm = types.SimpleNamespace(SamplingParams=types.SimpleNamespace)
+    monkeypatch.setitem(sys.modules, "vllm", vllm)
+    engine = VllmGenerator.__new__(VllmGenerator)
+    engine.model = types.SimpleNamespace(generate=generate)
+    engine.tokenizer, engine.eos, engine.dtype = Words(), [1, 2], "float32"
+    assert engine.generate([[5]], 4, BLANK_LINE) == [Output("w7", 2, "eos")]
+    assert asked[0].stop_token_ids == [1, 2]
 
 
 @pytest.mark.parametrize("batch_size", [1, 4])
@@ -107,6 +155,16 @@ def scripted(engine, monkeypatch, texts):
         return result
 
     monkeypatch.setattr(engine.model, "forward", written)
+
+
+def test_each_row_ends_where_the_next_document_begins(models, monkeypatch):
+    engine = load(models[0])
+    bos = engine.tokenizer.bos_token
+    texts = [f"il pane{bos}il gatto", "il gatto il pane", "il pane"]
+    scripted(engine, monkeypatch, texts)
+    made = engine.generate([engine.encode("il")] * 3, 12, BLANK_LINE)
+    assert [one.text for one in made] == ["il pane", "il gatto il pane", "il pane"]
+    assert [one.finish_reason for one in made] == ["eos"] * 3
 
 
 def test_each_row_ends_where_its_text_ends(models, monkeypatch):

@@ -57,6 +57,12 @@ def test_rouge_l_tells_accents_apart():
         ("Nel 1985!", ["nel", "1985"]),
         ("gli Uno", []),
         ("a Roma", ["a", "roma"]),
+        ("U.S.A.", ["usa"]),
+        ("1914-1918", ["19141918"]),
+        ("1.500 uomini", ["1500", "uomini"]),
+        ("dell'acqua", ["dellacqua"]),
+        ("l.a. confidential", ["confidential"]),
+        ("“Il” «gatto»", ["gatto"]),
     ],
 )
 def test_italian_answers_are_normalised(text, words):
@@ -81,6 +87,20 @@ def test_f1_by_hand():
     )
 
 
+def test_english_answers_are_those_of_squad():
+    """As SQuAD's own script has them: punctuation goes before articles do."""
+    assert normalise_answer("A.C. Milan, the club", "en") == ["ac", "milan", "club"]
+    assert normalise_answer("O'Neill's", "en") == ["oneills"]
+
+
+def test_released_rouge_knows_the_first_answer_and_plain_letters():
+    rows = [{"output": "la città", "references": ["la citta", "la città"]}]
+    scores = {one.metric: one.value for one in task_scores("question_answering", ["it"], rows)}
+    assert scores["rougeL"] == 100
+    # "la citt" against "la citta": one word of two.
+    assert scores["rougeL-released"] == pytest.approx(50)
+
+
 def test_f1_counts_a_repeated_word_once():
     assert token_f1("pane pane", "pane", "it") == pytest.approx(2 / 3)
 
@@ -92,8 +112,8 @@ def test_f1_of_nothing():
 
 def test_best_reference_and_standard_error():
     rows = answered(a=["z", "a"], b=["b"], x=["y"])
-    (_, score, _) = task_scores("question_answering", ["it"], rows)
-    assert score.metric == "exact_match"
+    scores = {one.metric: one for one in task_scores("question_answering", ["it"], rows)}
+    score = scores["exact_match"]
     assert score.value == pytest.approx(200 / 3)
     # Sample variance of 100, 100, 0 is 10000/3; divided by 3 items.
     assert score.stderr == pytest.approx(math.sqrt(10000 / 9))

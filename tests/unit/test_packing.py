@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from revocab import io
 from revocab.errors import RevocabError
 from revocab.training.document_tokens import TextTokenizer
-from revocab.training.mixture import interleave, rows_by_share
+from revocab.training.mixture import interleave, rows_by_share, shuffled
 from revocab.training.packed_folder import pack_folder
 from revocab.training.packing import PackingJob, pack
 
@@ -344,6 +344,28 @@ def test_a_corpus_that_is_no_text_is_named_and_nothing_is_left(folders, harm, me
     with pytest.raises(RevocabError, match=message):
         pack_folder(folders / "tokenizer", {"it": folders / "it"}, options, folders / "x")
     assert not list(folders.glob("*x*"))
+
+
+def test_rows_are_shuffled_by_the_seed_within_their_stage(tokenizer):
+    """The same rows at the same corpus's places, another order: the first tokens, then shuffled."""
+    text = [" ".join("abcdefg"[n % 7] for n in range(k, k + 40)) for k in range(20)]
+    corpora = {"x": (0.75, reader(*text)), "y": (0.25, reader(*reversed(text)))}
+
+    def rows(**options):
+        values = {"rows": 80, **options}
+        return [tuple(row) for row in packed(tokenizer, corpora, **values)[0].tolist()]
+
+    plain, mixed = rows(), rows(shuffle_rows=True)
+    assert sorted(mixed) == sorted(plain) and mixed != plain
+    assert mixed == rows(shuffle_rows=True) != rows(shuffle_rows=True, seed=99)
+
+
+def test_shuffled_places_stay_in_their_stage():
+    stages = [np.arange(0, 50), np.arange(50, 60), np.arange(0)]
+    found = shuffled(stages, 17, 0)
+    assert [sorted(one.tolist()) for one in found] == [one.tolist() for one in stages]
+    assert found[0].tolist() != stages[0].tolist()
+    assert shuffled(stages, 17, 1)[0].tolist() != found[0].tolist()
 
 
 def test_a_failed_packing_leaves_nothing(folders):

@@ -49,6 +49,26 @@ def test_translation_prompt_reads_as_table_8(files):
     assert row["direction"] == ["en", "it"]
 
 
+def test_the_instruction_may_stand_before_every_shot_and_the_query(files):
+    row = translations(files, option={"repeat_instruction": True})[0]
+    first, second = row["shots"]
+    assert row["prompt"] == (
+        "Traduci dall'Inglese all'Italiano\n"
+        f"Text: {first['en']}\nTranslation: {first['it']}\n\n"
+        "Traduci dall'Inglese all'Italiano\n"
+        f"Text: {second['en']}\nTranslation: {second['it']}\n\n"
+        "Traduci dall'Inglese all'Italiano\n"
+        "Text: trial 0\nTranslation:"
+    )
+    assert render(row, 0) == "Traduci dall'Inglese all'Italiano\nText: trial 0\nTranslation:"
+
+
+def test_the_option_left_alone_leaves_no_trace(files):
+    said = translations(files, option={"repeat_instruction": False})
+    assert said == translations(files)
+    assert "layout" not in said[0]
+
+
 def test_english_translation_prompt(files):
     row = translations(files, direction=["it", "en"], shots=0)[1]
     assert row["prompt"] == ("Translate from Italian to English\nText: prova 1\nTranslation:")
@@ -141,7 +161,7 @@ def test_squad_answers_as_the_hub_has_them(files):
         ({"direction": ["en", "en"]}, "direction: a translation is from one language into another"),
         (
             {"option": {"unit": "sentence"}},
-            "--option unit: kind 'translation' has no such option .*alone: none",
+            "--option unit: kind 'translation' has no such option .*alone: repeat_instruction",
         ),
         ({"shots": 30}, "only 20 other"),
     ],

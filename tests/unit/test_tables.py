@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shutil
 
 import pytest
 from fake_results import change_experiment, fake_results
@@ -21,6 +22,7 @@ from revocab.report.render import to_csv, to_html, to_latex, to_markdown
 from revocab.report.results import Results
 from revocab.report.scores import collect_scores
 from revocab.report.table import Cell, Row, Table, decimal, mark_best, text
+from revocab.report.tables.generation import TABLE
 
 
 def small_table() -> Table:
@@ -214,7 +216,7 @@ def test_tokenizer_report(folder):
         "world-en (English)",
     ]
     assert len(table.data_rows()) == 6
-    assert "Words split by nltk." in table.notes
+    assert "Words split by nltk-word_tokenize." in table.notes
     fertility = {row["tokenizer"]: row for row in results.csv("fertility", "fertility.csv")}
     last = table.data_rows()[-1].cells
     assert last[1].value == float(fertility["source-large"]["fertility"])
@@ -248,3 +250,42 @@ def test_similarity_to_a_helper_of_another_tokenizer_says_over_what(changed):
         "Llama stand-in: helper-large has another tokenizer; compared are the 1,234 tokens of the "
         "target's 1,890 that it shares, anchors among them."
     ]
+
+
+@pytest.mark.parametrize("splitter", ["nltk-word_tokenize", "nltk-rules"])
+def test_published_fertility_is_compared_only_where_words_are_the_papers(
+    repository, tmp_path, splitter
+):
+    values = shutil.copytree(repository / "config/paper", tmp_path / "paper")
+    with (values / "names.csv").open("a", encoding="utf-8") as handle:
+        handle.write("tokenizer,source,Mistral-7B-v0.1\ncorpus,world-it,culturax_it\n")
+    root = fake_results(tmp_path / "demo", paper_values=str(values))
+    path = root / "fertility/fertility.csv"
+    text = path.read_text(encoding="utf-8").replace("nltk-word_tokenize", splitter)
+    path.write_text(text, encoding="utf-8")
+    table = build_table(Results(root), "table02")
+    shown = [cell.published.value for row in table.rows for cell in row.cells if cell.published]
+    notes = " ".join(table.notes)
+    if splitter == "nltk-word_tokenize":
+        assert shown == [1.88] and "In parentheses" in notes and "downloader" not in notes
+    else:
+        assert shown == [] and "In parentheses" not in notes
+        assert "python -m nltk.downloader punkt_tab" in notes and "world-it" in notes
+
+
+def test_metrics_of_a_task_are_chosen(repository, tmp_path):
+    root = fake_results(tmp_path / "demo")
+    chosen = {"squad_it": ["rougeL-released", "rougeL"]}
+    change_experiment(root, "tables", "table05", "metrics", value=chosen)
+    results = Results(root)
+    table = build_table(results, "table05")
+    labels = ["ROUGE-L as released", "ROUGE-L"]
+    assert [one for one in table.header if one.startswith("ROUGE-L")] == labels
+    options = results.experiment.tables["table05"]
+    wrong = options.model_copy(
+        update={"metrics": {"squad_it": ["comet22"], "flores_en_it": ["bleu"], "x": []}}
+    )
+    lines = list(TABLE.problems(results.experiment, "tables.table05", wrong))
+    assert len(lines) == 2
+    assert "no generation task 'x'" in lines[0]
+    assert "tables.table05.metrics.squad_it: no metric of its kind 'comet22'" in lines[1]

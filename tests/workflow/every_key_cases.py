@@ -138,6 +138,7 @@ RECIPES: list[Case] = [
     *each(
         "recipes.adapt", [PACK],
         document_start=False, document_end=True, document_masking=True, repeat_corpora=True,
+        shuffle_rows=True,
     ),
     one("recipes.adapt.sequence_length", 128, PACK, "pack_heldout:target--128"),
     *each(FIRST, [PACK_STAGED, SECOND], name="earliest"),
@@ -275,7 +276,7 @@ GENERATION: list[Case] = [
     one("evaluation.generation.xcomet_model", "o/other", "score_comet"),
     *each(
         f"{TEXT}.world", ["build_prompts:world"],
-        direction=["it", "en"], shots=2, limit=9, pool_limit=9,
+        direction=["it", "en"], shots=2, limit=9, pool_limit=9, repeat_instruction=True,
     ),
     ({f"{TEXT}.world.kind": "question_answering", f"{TEXT}.world.direction": ["it"]},
      ["build_prompts:world"]),
@@ -343,7 +344,10 @@ LAYOUT: list[Case] = [
         "tables.choices", ["make_tables"],
         group="second", language="en", steps=["last"], columns=["hellaswag"],
     ),
-    *each("tables.generation", ["make_tables"], group="second", steps=["last"]),
+    *each(
+        "tables.generation", ["make_tables"],
+        group="second", steps=["last"], metrics={"world": ["bleu"]},
+    ),
     one("tables.similarity.groups", ["main", "second"], "make_tables"),
     one("tables.prompts.tasks", ["hub"], "make_tables"),
     one("tables.significance.group", "second", "compare_runs:second", "make_tables"),

@@ -32,6 +32,8 @@ PUNKT_LANGUAGES = {
 SENTENCES, RULES, UNICODE = "nltk-word_tokenize", "nltk-rules", "unicode-words"
 #: What an experiment may ask for; ``nltk`` takes the rules where the sentence data is absent.
 Choice = Literal["nltk", "nltk_rules", "unicode"]
+#: How the sentence data is had.
+GET_SENTENCES = "python -m nltk.downloader punkt_tab"
 #: Marks that NLTK's rules allow between a final full stop and the end of a text.
 CLOSING_MARKS = ")]}>\"'»”’"
 #: A private character that no rule touches; texts that hold it are tokenised plainly.
@@ -70,6 +72,11 @@ def choose_splitter(choice: str, language: str) -> str:
     if choice == "unicode":
         return UNICODE
     raise RevocabError(f"splitter {choice!r}: allowed are nltk, nltk_rules and unicode")
+
+
+def fallen_back(choice: str, language: str, splitter: str) -> bool:
+    """Return whether a splitter stands for a better one whose data is not on this machine."""
+    return choice == "nltk" and splitter == RULES and language in PUNKT_LANGUAGES
 
 
 class Splitter(ABC):

@@ -72,10 +72,16 @@ def cut(text: str, stop: str) -> str:
 
 
 def end_tokens(generation_config: Any, tokenizer: Any) -> list[int]:
-    """Return every token id that ends a text, as the model and its tokenizer name them."""
+    """Return every token id that ends a text, as the model and its tokenizer name them.
+
+    So does bos: a model that was trained on documents one after another, each with bos before it,
+    writes it where the next document begins.
+    """
     named = generation_config.eos_token_id
     named = named if isinstance(named, list) else [named]
-    return sorted({one for one in [*named, tokenizer.eos_token_id] if one is not None})
+    named = [*named, generation_config.bos_token_id]
+    ids = [*named, tokenizer.eos_token_id, tokenizer.bos_token_id]
+    return sorted({one for one in ids if one is not None})
 
 
 def finished(ids: list[int], tokenizer: Any, eos: Sequence[int], stop: str) -> Output:

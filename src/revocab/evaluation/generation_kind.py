@@ -56,13 +56,17 @@ class OneLanguage(PromptOptions):
 class Layout:
     """How a prompt is written: an instruction, then lines for each shot, then those of the query.
 
+    Or the instruction before every one of them (``repeated``).
+
     ``<<question>>`` is a word of the language that is answered in (:mod:`revocab.languages`).
     """
 
     #: What stands before each text of a shot; the last text is the answer.
     labels: tuple[str, ...]
-    #: Stands once, before all; empty: nothing does.
+    #: Stands before all; empty: nothing does.
     instruction: str = ""
+    #: Whether the instruction stands before every shot and the query, too.
+    repeated: bool = False
     after_label: str = ":"
     before_text: str = " "
     between_lines: str = "\n"
@@ -77,8 +81,11 @@ class Layout:
     def prompt(self, shots: Sequence[Sequence[str]], query: Sequence[str]) -> str:
         """Return the prompt of texts in the order of the labels; the query's answer is left out."""
         blocks = [self._block(texts, answered=True) for texts in shots]
-        text = self.between_shots.join([*blocks, self._block(query, answered=False)])
-        return f"{self.instruction}{self.between_lines}{text}" if self.instruction else text
+        blocks.append(self._block(query, answered=False))
+        head = f"{self.instruction}{self.between_lines}" if self.instruction else ""
+        if self.repeated:
+            return self.between_shots.join(f"{head}{block}" for block in blocks)
+        return head + self.between_shots.join(blocks)
 
     def _block(self, texts: Sequence[str], *, answered: bool) -> str:
         lines = [
@@ -98,6 +105,11 @@ def same_rows(rows: list[Row], options: Any, where: str) -> list[Row]:
 def same_texts(shot: Row, query: Row) -> bool:
     """Return whether a shot has every text of the query, which would give its answer away."""
     return all(shot[name] == text for name, text in query.items() if name != "id")
+
+
+def no_changes(options: Any) -> dict[str, Any]:
+    """Return nothing: no option changes the layout."""
+    return {}
 
 
 def no_aliases(languages: Languages) -> dict[str, str]:
@@ -121,6 +133,8 @@ class GenerationKind:
 
     options: type[PromptOptions]
     layout: Layout
+    #: Fields of the layout that a task's options change; stored with its prompts.
+    changes: Callable[[Any], dict[str, Any]] = no_changes
     #: The fields that a row must have and that must not be empty.
     fields: Callable[[Languages], Sequence[str]]
     #: A row's texts in the order of the layout's labels.

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from revocab.evaluation.resampling import Items
 
 Row = dict[str, Any]
-PUNCTUATION = str.maketrans({mark: " " for mark in string.punctuation + "«»“”‘’…–—"})
+#: Deleted as SQuAD's own script does, so that "U.S.A." is one word; its marks are ASCII's only.
+PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation + "«»“”‘’…–—"))
 
 
 class WordTokenizer:
@@ -36,19 +37,27 @@ class WordTokenizer:
 
 
 @cache
-def articles(language: str) -> re.Pattern[str]:
-    """Return what matches the articles of a language: nothing where its file has none."""
+def articles(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return what matches a language's elided articles with their apostrophe, and its others.
+
+    Either matches nothing where the language's file has none.
+    """
     found = languages().get(language)
-    plain = rf"\b(?:{'|'.join(found.articles)})\b" if found and found.articles else r"(?!)"
-    if found and found.elided_articles:
-        return re.compile(rf"\b(?:{'|'.join(found.elided_articles)})\s*['’]|{plain}")
-    return re.compile(plain)
+    elided, plain = (found.elided_articles, found.articles) if found else ((), ())
+    return (
+        re.compile(rf"\b(?:{'|'.join(elided)})\s*['’]" if elided else r"(?!)"),
+        re.compile(rf"\b(?:{'|'.join(plain)})\b" if plain else r"(?!)"),
+    )
 
 
 def normalise_answer(text: str, language: str) -> list[str]:
-    """Return an answer's words as SQuAD compares them: lower case, no punctuation, no articles."""
-    text = unicodedata.normalize("NFC", text).lower()
-    return articles(language).sub(" ", text).translate(PUNCTUATION).split()
+    """Return an answer's words as SQuAD compares them: lower case, no punctuation, no articles.
+
+    In SQuAD's order, punctuation first, but for elided articles, which are known by theirs.
+    """
+    elided, plain = articles(language)
+    text = elided.sub(" ", unicodedata.normalize("NFC", text).lower())
+    return plain.sub(" ", text.translate(PUNCTUATION)).split()
 
 
 def exact_match(output: str, reference: str, language: str) -> float:
@@ -110,6 +119,21 @@ def rouge_items(rows: Sequence[Row], languages: Sequence[str]) -> Items:
     return best_scores(rouge_l(), rows)
 
 
+def released_rouge_items(rows: Sequence[Row], languages: Sequence[str]) -> Items:
+    """Return the items of ROUGE-L as SAVA's authors computed it.
+
+    Against the first answer, and with rouge_score's own words: runs of a-z and 0-9.
+    """
+    from rouge_score.rouge_scorer import RougeScorer
+
+    from revocab.evaluation.resampling import mean_items
+
+    score = RougeScorer(["rougeL"]).score
+    return mean_items(
+        [100 * score(row["references"][0], row["output"])["rougeL"].fmeasure for row in rows]
+    )
+
+
 def exact_match_items(rows: Sequence[Row], languages: Sequence[str]) -> Items:
     """Return the items of exact match."""
     return best_scores(partial(exact_match, language=languages[-1]), rows)
@@ -123,5 +147,6 @@ def f1_items(rows: Sequence[Row], languages: Sequence[str]) -> Items:
 CHRF = Metric("chrf++", "chrF++", 0, 100, chrf_items)
 BLEU = Metric("bleu", "BLEU", 0, 100, bleu_items)
 ROUGE_L = Metric("rougeL", "ROUGE-L", 0, 100, rouge_items)
+RELEASED_ROUGE_L = Metric("rougeL-released", "ROUGE-L as released", 0, 100, released_rouge_items)
 EXACT_MATCH = Metric("exact_match", "EM", 0, 100, exact_match_items)
 F1 = Metric("f1", "F1", 0, 100, f1_items)

@@ -12,7 +12,8 @@ from __future__ import annotations
 import hashlib
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,13 @@ def build_prompts(
     pool_rows = usable_rows(kind, options, pool_rows, pool)
     queries = spread(usable_rows(kind, options, queries, test), job.limit)
     return [
-        prompt_row(kind.name, options.direction, query, draw_shots(job, query, pool_rows, pool))
+        prompt_row(
+            kind.name,
+            options.direction,
+            query,
+            draw_shots(job, query, pool_rows, pool),
+            kind.changes(options),
+        )
         for query in queries
     ]
 
@@ -173,9 +180,19 @@ def draw_shots(job: PromptJob, query: Row, pool: Sequence[Row], where: str) -> l
     return random.Random(int.from_bytes(digest[:8], "big")).sample(usable, job.shots)
 
 
-def prompt_row(kind: str, direction: Languages, query: Row, shots: Sequence[Row]) -> Row:
-    """Return the stored row of one query: its parts, its references and the full prompt."""
+def prompt_row(
+    kind: str,
+    direction: Languages,
+    query: Row,
+    shots: Sequence[Row],
+    changes: Mapping[str, Any] | None = None,
+) -> Row:
+    """Return the stored row of one query: its parts, its references and the full prompt.
+
+    ``changes`` are those fields of the layout that are not the kind's; it has them as ``layout``.
+    """
     row = {"id": query["id"], "kind": kind, "direction": list(direction)}
+    row |= {"layout": dict(changes)} if changes else {}
     row |= {"shots": list(shots), "query": query}
     row["references"] = find_kind(kind).right_answers(query, direction)
     return {**row, "prompt": render(row)}
@@ -189,7 +206,7 @@ def render(row: Row, shots: int | None = None) -> str:
     languages = tuple(row["direction"])
     kept = row["shots"] if shots is None else row["shots"][len(row["shots"]) - shots :]
     texts = find_kind(row["kind"]).texts
-    return layout(row["kind"], languages).prompt(
+    return replace(layout(row["kind"], languages), **row.get("layout", {})).prompt(
         [texts(shot, languages) for shot in kept], texts(row["query"], languages)
     )
 

@@ -9,6 +9,7 @@ all tokenizers, in processes of their own while threads encode.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,13 @@ from pydantic import Field, model_validator
 from revocab.closed import Closed, Id, Job
 from revocab.corpora.read import corpus_manifest, texts
 from revocab.corpora.source import Form, place, read_numbered
-from revocab.corpora.word_splitters import Words, choose_splitter, start_splitting
+from revocab.corpora.word_splitters import (
+    GET_SENTENCES,
+    Words,
+    choose_splitter,
+    fallen_back,
+    start_splitting,
+)
 from revocab.errors import RevocabError
 from revocab.fertility.parity import PARALLEL_COLUMNS, measure_parallel, parallel_lines
 from revocab.fertility.token_counts import TokenCounts, count_token_classes, share_split
@@ -185,7 +192,14 @@ def fertility_of_folders(
     for name, folder in corpora.items():
         language = corpus_manifest(folder)["language"]
         documents = list(texts(folder, "train", job.limit_documents, job.limit_bytes))
-        measured.append(Text(name, language, documents, choose_splitter(job.splitter, language)))
+        splitter = choose_splitter(job.splitter, language)
+        if fallen_back(job.splitter, language, splitter):
+            print(
+                f"corpus {name}: NLTK's sentence data is not on this machine, so that words are"
+                f" split by its rules alone and are fewer; to have it: {GET_SENTENCES}",
+                file=sys.stderr,
+            )
+        measured.append(Text(name, language, documents, splitter))
     rows, distributions = measure_fertility(loaded, measured)
     side_by_side = None
     if job.parallel is not None:

@@ -107,8 +107,15 @@ class PaperValues:
     def generation(
         self, model: str, step: int, name: str, task: str, metric: str
     ) -> Published | None:
-        """Return a generation metric, 0 to 100."""
-        return self._scores.get(("generation", model, step, name, task, metric))
+        """Return a generation metric, 0 to 100.
+
+        A printed metric that ``names.csv`` gives to one of ours is that of no other.
+        """
+        printed = {ours: theirs for (kind, ours), theirs in self._names.items() if kind == "metric"}
+        if metric not in printed and metric in printed.values():
+            return None
+        found = printed.get(metric, metric)
+        return self._scores.get(("generation", model, step, name, task, found))
 
     def similarity(self, model: str, step: int, name: str) -> Published | None:
         """Return the similarity to the helper as a fraction."""

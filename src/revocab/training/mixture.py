@@ -79,6 +79,19 @@ def interleave(counts: Mapping[str, int], seed: int, stage: int = 0) -> dict[str
     return {name: np.flatnonzero(owner_of_row == number) for number, name in enumerate(counts)}
 
 
+def shuffled(places: Sequence[np.ndarray], seed: int, corpus: int) -> list[np.ndarray]:
+    """Return one corpus's positions, stage by stage, each stage's in an order drawn by the seed.
+
+    The rows of a stage stay its own; ``corpus`` is the corpus's number.
+    """
+    import numpy as np
+
+    return [
+        np.random.default_rng([seed, corpus, stage, 1]).permutation(one)
+        for stage, one in enumerate(places)
+    ]
+
+
 def layout(
     shares: Mapping[str, Sequence[float]], stages: Sequence[tuple[str, int]], seed: int
 ) -> dict[str, list[np.ndarray]]:

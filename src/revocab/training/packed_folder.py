@@ -101,6 +101,7 @@ def described_rows(
         "document_end": options.document_end,
         **({"document_masking": True} if options.document_masking else {}),
         "repeat_corpora": options.repeat_corpora,
+        **({"shuffle_rows": True} if options.shuffle_rows else {}),
         **({"size_exponent": options.size_exponent, "sizes": sizes} if sizes else {}),
         "dtype": np.dtype(dtype).name,
         "vocabulary_size": tokenizer.vocabulary_size,

@@ -24,7 +24,7 @@ from revocab.training.document_tokens import (
     text_before_token,
     tokenise,
 )
-from revocab.training.mixture import layout
+from revocab.training.mixture import layout, shuffled
 from revocab.training.recipe import PackingOptions
 
 if TYPE_CHECKING:
@@ -227,8 +227,9 @@ def pack(
 
     ``bits`` [rows, ceil(sequence_length / 8)], if given, gets a 1 where a document begins.
 
-    Rows of one corpus stay in document order, also from one stage to the next. Memory stays at one
-    block whatever the size of the array, which may lie in memory maps. Errors: see :func:`layout`
+    Rows of one corpus stay in document order, also from one stage to the next; with
+    ``shuffle_rows`` those of a stage are shuffled. Memory stays at one block whatever the size of
+    the array, which may lie in memory maps. Errors: see :func:`layout`
     and :func:`token_stream`.
     """
     import numpy as np
@@ -249,8 +250,11 @@ def pack(
             for number, (name, rows) in enumerate(options.parts)
         ]
     )
-    for name, (_, read) in corpora.items():
-        places = np.concatenate(positions[name])
+    for number, (name, (_, read)) in enumerate(corpora.items()):
+        stages = positions[name]
+        if options.shuffle_rows:
+            stages = shuffled(stages, options.seed, number)
+        places = np.concatenate(stages)
         overall = shares[name][0] if len(options.parts) == 1 else len(places) / options.rows
         count = packed.corpora[name] = CorpusCount(share=overall, rows=len(places))
         done, length = 0, options.sequence_length

@@ -109,6 +109,10 @@ class PackingOptions(Closed):
     document_end: bool = Field(default=False, description="put eos after each document")
     document_masking: bool = Field(default=False, description="no attention across documents")
     repeat_corpora: bool = Field(default=False, description="start a corpus again when it ends")
+    shuffle_rows: bool = Field(
+        default=False,
+        description="rows of a corpus in an order drawn by the seed; else that of its documents",
+    )
     size_exponent: float = Field(
         default=1.0, ge=0, le=1, description="a mixture's 'size' corpora are drawn by bytes to this"
     )

@@ -9,7 +9,8 @@
     Risposta:
 
 Rows are SQuAD's: ``context``, ``question`` and ``answers``, a list of texts or the data set's own
-``{"text": […]}``. The first answer is that of a shot; any of them is right.
+``{"text": […]}``. The first answer is that of a shot. Any of them is right, but
+for ROUGE-L as SAVA's authors released it, which knows the first alone.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from revocab.evaluation.generation_kind import (
     OneLanguage,
     Row,
 )
-from revocab.evaluation.metrics import EXACT_MATCH, F1, ROUGE_L
+from revocab.evaluation.metrics import EXACT_MATCH, F1, RELEASED_ROUGE_L, ROUGE_L
 
 
 class QuestionAnswering(OneLanguage):
@@ -53,7 +54,7 @@ KIND = GenerationKind(
     layout=Layout(labels=("<<context>>", "<<question>>", "<<answer>>")),
     fields=lambda languages: ("context", "question", "answers"),
     texts=texts,
-    metrics=(ROUGE_L, EXACT_MATCH, F1),
+    metrics=(ROUGE_L, EXACT_MATCH, F1, RELEASED_ROUGE_L),
     shown=(ROUGE_L.name,),
     is_query=is_query,
     references=answers,

@@ -7,13 +7,16 @@
     Text: …
     Translation:
 
+With ``repeat_instruction`` the first line stands before every shot and the query, as in the code
+that the paper's authors released (github.com/SapienzaNLP/sava, evaluation/prompting_translate).
+
 The instruction is in the language translated into; the labels are English whatever the languages.
 Rows have a field for each of the two.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
@@ -36,12 +39,22 @@ class Translation(PromptOptions):
         min_length=2, max_length=2, description="the language translated from, and that into"
     )
 
+    repeat_instruction: bool = Field(
+        default=False,
+        description="the instruction before every shot and the query; else once, before all",
+    )
+
     @field_validator("direction")
     @classmethod
     def _two_languages(cls, given: list[str]) -> list[str]:
         if given[0] == given[1]:
             raise ValueError("a translation is from one language into another, and both are equal")
         return given
+
+
+def changes(options: Translation) -> dict[str, Any]:
+    """Return what the options change of the layout; nothing where it is the usual one."""
+    return {"repeated": True} if options.repeat_instruction else {}
 
 
 def texts(row: Row, languages: Languages) -> list[str]:
@@ -68,6 +81,7 @@ def header(task: str, languages: Languages) -> str:
 KIND = GenerationKind(
     options=Translation,
     layout=Layout(instruction="<<translate>>", labels=("Text", "Translation")),
+    changes=changes,
     fields=lambda languages: languages,
     texts=texts,
     metrics=(CHRF, BLEU),

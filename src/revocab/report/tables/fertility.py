@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from revocab.corpora.word_splitters import GET_SENTENCES, SENTENCES
 from revocab.languages import language_label
 from revocab.report import notes
 from revocab.report.kind import KindOptions, TableKind
@@ -30,14 +31,16 @@ def build(results: Results, identifier: str, options: FertilityTable) -> Table:
         cells = []
         for corpus in setting.corpora:
             found = measured.get((tokenizer, corpus))
+            alike = found is None or found["splitter"] == SENTENCES
             cells.append(
                 Cell(
                     number(found["fertility"]) if found else None,
-                    published=results.paper.fertility(tokenizer, corpus),
+                    published=results.paper.fertility(tokenizer, corpus) if alike else None,
                     provenance=FILE,
                 )
             )
         rows.append(Row([text(tokenizer), *cells]))
+    shown = [cell for row in rows for cell in row.cells]
     return Table(
         identifier,
         options.kind,
@@ -47,7 +50,8 @@ def build(results: Results, identifier: str, options: FertilityTable) -> Table:
         [
             measured_note(measured),
             *trained_on_note(results),
-            *notes.published(results),
+            *(notes.published(results) if any(cell.published for cell in shown) else []),
+            *other_words_note(results, measured),
             *notes.synthetic(results),
         ],
         over=["", *[language_label(corpora[one].language) for one in setting.corpora]],
@@ -65,6 +69,20 @@ def measured_note(measured: dict[Any, dict[str, str]]) -> str:
         f"{corpus} {n:,} documents, {size / 1e6:.1f} MB" for corpus, (n, size) in sizes.items()
     ]
     return f"{note} Text measured: {'; '.join(parts)}." if parts else note
+
+
+def other_words_note(results: Results, measured: dict[Any, dict[str, str]]) -> list[str]:
+    """Return why published values are not shown: their words are not those counted here."""
+    rows = measured.values()
+    others = dict.fromkeys(row["corpus"] for row in rows if row["splitter"] != SENTENCES)
+    if not results.paper or not others:
+        return []
+    return [
+        f"The paper counts words by NLTK's word_tokenize ({SENTENCES}), which {', '.join(others)} "
+        "was not measured with: its values are not comparable and not shown. The sentence data "
+        f"that it needs is had by '{GET_SENTENCES}'; then measure again: snakemake --forcerun "
+        "measure_fertility."
+    ]
 
 
 def trained_on_note(results: Results) -> list[str]:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from revocab.closed import Id, Step
-from revocab.evaluation.generation_kind import generation_kinds
-from revocab.evaluation.metric import COMET
+from revocab.closed import Id, OneLine, Step, unknown
+from revocab.evaluation.generation_kind import find_kind, generation_kinds
+from revocab.evaluation.metric import COMET, COMET_METRICS
 from revocab.report import notes
 from revocab.report.asked import of_group
 from revocab.report.kind import KindOptions, TableKind
 from revocab.report.names import metric_label
-from revocab.report.references import unknown_groups, unscored_steps, wrong_steps
+from revocab.report.references import (
+    unknown_groups,
+    unknown_tasks,
+    unscored_steps,
+    wrong_steps,
+)
 from revocab.report.results import Results
 from revocab.report.score_rows import score_cell, score_rows
 from revocab.report.table import Cell, Table
@@ -30,11 +37,19 @@ class GenerationTable(KindOptions):
     kind: Literal["generation"]
     group: Id
     steps: list[Step] = Field(default=["first", "last"])
+    metrics: dict[Id, list[OneLine]] = Field(
+        default_factory=dict, description="of a task, in place of those that its kind shows"
+    )
 
 
 def build(results: Results, identifier: str, options: GenerationTable) -> Table:
     """Return a table of every generation task's metrics; COMET's has a column if empty, too."""
-    columns = task_metrics(results, dict.fromkeys([COMET, *results.comet_metrics]))
+    comet = dict.fromkeys([COMET, *results.comet_metrics])
+    columns = [
+        (task, metric)
+        for task, metrics in groupby(task_metrics(results, comet), key=itemgetter(0))
+        for metric in options.metrics.get(task) or [one for _, one in metrics]
+    ]
 
     def cells(run: Run, step: int) -> list[Cell]:
         model = results.model_label(run)
@@ -89,6 +104,22 @@ def problems(experiment: Experiment, key: str, options: GenerationTable) -> Iter
     yield from unscored_steps(
         experiment, f"{key}.steps", options.group, options.steps, "generation"
     )
+    yield from unknown_metrics(experiment, f"{key}.metrics", options.metrics)
+
+
+def unknown_metrics(
+    experiment: Experiment, key: str, metrics: dict[str, list[str]]
+) -> Iterator[str]:
+    """Yield a problem for every task that is not there, and every metric that its kind lacks."""
+    yield from unknown_tasks(experiment, key, metrics)
+    tasks = experiment.evaluation.generation.tasks
+    for task in tasks.keys() & metrics.keys():
+        kind = find_kind(tasks[task].kind)
+        known = [one.name for one in kind.metrics]
+        known += [one.name for one in COMET_METRICS.values()] if kind.comet_source else []
+        for metric in metrics[task]:
+            if metric not in known:
+                yield unknown(f"{key}.{task}", metric, known, "metric of its kind")
 
 
 def scores(experiment: Experiment, options: GenerationTable) -> Iterator[tuple[str, str]]:
