@@ -24,7 +24,7 @@ FILES = ["--configfile", "config/paper.yaml", "config/overlays/pico-paper.yaml"]
 #: What the overlay may change: budgets and the name of the results.
 BUDGETS = re.compile(
     r"experiment|heldout_bytes|limit|limit_documents|sequence_length|batch_size|steps|warmup_steps"
-    r"|checkpoint_every|precision|repeat_corpora|max_new_tokens"
+    r"|checkpoint_every|precision|repeat_corpora|max_new_tokens|[0-9]+"  # a step of the paper's
 )
 
 
@@ -33,7 +33,7 @@ def leaves(values: dict) -> set[str]:
     return {
         name
         for key, value in values.items()
-        for name in (leaves(value) if isinstance(value, dict) else {key})
+        for name in (leaves(value) if isinstance(value, dict) else {str(key)})
     }
 
 

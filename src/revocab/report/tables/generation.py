@@ -37,11 +37,11 @@ def build(results: Results, identifier: str, options: GenerationTable) -> Table:
     columns = task_metrics(results, dict.fromkeys([COMET, *results.comet_metrics]))
 
     def cells(run: Run, step: int) -> list[Cell]:
-        model = results.model_label(run)
+        place = results.published_place(run, step)
         return [
             score_cell(
                 results.scores.get(run.id, step, task, metric),
-                results.paper.generation(model, step, run.name, task, metric),
+                results.paper.generation(*place, task, metric),
             )
             for task, metric in columns
         ]
