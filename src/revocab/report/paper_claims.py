@@ -6,7 +6,7 @@ Every measure gives one number twice: from the paper's printed values, and from 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -220,7 +220,7 @@ class Gain(Measure):
             if name not in known:
                 yield unknown(key, name, known, f"run of group {self.group!r}")
 
-    def _gain(self, value) -> float | None:
+    def _gain(self, value: Callable[[str, int], float | None]) -> float | None:
         second = self.step if self.over_step is None else self.over_step
         left = [value(name, self.step) for name in self.runs]
         right = [value(name, second) for name in self.over]
@@ -270,7 +270,11 @@ class SimilarityGain(Gain):
     """Of similarity to the helper."""
 
     def needs(self, plan: Plan) -> list[str]:
-        """Return the similarities of the group."""
+        """Return the similarities of the group, where it has rows to compare."""
+        from revocab.config.lineage import learns_new_rows  # stands on the schema
+
+        if not learns_new_rows(plan.experiment.runs[self.group]):
+            return []
         return [manifest(plan.paths.similarity(self.group))]
 
     def _printed(self, results: Results, name: str, step: int) -> float | None:
@@ -343,9 +347,8 @@ class PaperClaim(Closed):
 
     def bounds(self) -> str:
         """Return the bounds as readers see them."""
-        low, high = (
-            None if one is None else self.measure.shown(one) for one in (self.at_least, self.at_most)
-        )
+        show, given = self.measure.shown, (self.at_least, self.at_most)
+        low, high = (None if one is None else show(one) for one in given)
         if low == high:
             return low
         if high is None:

@@ -193,9 +193,7 @@ def average_rows(
             yield score_row(
                 results,
                 run,
-                results.paper.multiple_choice(
-                    *results.published_place(run, step), "avg", language
-                ),
+                results.paper.multiple_choice(*results.published_place(run, step), "avg", language),
                 step=step,
                 task=average_task(language),
                 language=language,

@@ -44,8 +44,8 @@ def sections(results: Results, resources: Path) -> list[Section]:
         Section(
             "vocabularies",
             "Vocabulary intersections",
-            "Tokens that two vocabularies share: as compared here, by what they stand for (bytes), and "
-            "as the SAVA release compares spellings (marker).",
+            "Tokens that two vocabularies share: as compared here, by what they stand for "
+            "(bytes), and as the SAVA release compares spellings (marker).",
             *intersections(results),
         ),
         Section(

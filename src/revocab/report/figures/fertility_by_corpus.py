@@ -1,4 +1,4 @@
-"""Figure 1 as the paper prints it: a panel per tokenizer, and in it the chosen corpora by colour."""
+"""Figure 1 as the paper prints it: a panel per tokenizer, in it corpora by colour."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def draw(results: Results, options: FertilityByCorpusFigure, palette: Palette) -
 
     count = len(options.tokenizers)
     figure, grid = pyplot.subplots(
-        1, count, figsize=(3.1 * count + 0.6, 2.7), sharex=True, sharey=True, squeeze=False
+        1, count, figsize=(3.1 * count + 0.6, 2.9), sharex=True, sharey=True, squeeze=False
     )
     shown = {(tokenizer, corpus) for tokenizer in options.tokenizers for corpus in options.corpora}
     values = {one: found for one, found in fertility_values(results).items() if one in shown}
@@ -61,21 +61,21 @@ def draw(results: Results, options: FertilityByCorpusFigure, palette: Palette) -
         axes.set_ylim(0, 0.9)
         axes.set_xlim(*limits)
     languages = {one: results.experiment.corpora[one].language for one in options.corpora}
-    grid[0][-1].legend(
+    figure.legend(
         handles=[
             Patch(color=colour, alpha=0.6, label=f"{one} ({language_label(languages[one])})")
             for one, colour in colours.items()
         ],
+        loc="upper right",
+        ncols=len(colours),
         frameon=False,
     )
     figure.supxlabel("tokens per word in a document", fontsize=9)
-    figure.tight_layout()
+    figure.tight_layout(rect=(0, 0, 1, 0.92))
     return figure
 
 
-def problems(
-    experiment: Experiment, key: str, options: FertilityByCorpusFigure
-) -> Iterator[str]:
+def problems(experiment: Experiment, key: str, options: FertilityByCorpusFigure) -> Iterator[str]:
     """Yield a problem for every tokenizer and corpus whose fertility is not measured."""
     setting = experiment.fertility
     for one in options.tokenizers:

@@ -89,6 +89,4 @@ def scores(experiment: Experiment, options: ClaimsTable) -> Iterator[tuple[str, 
         yield from claim.measure.scores(experiment)
 
 
-TABLE = TableKind(
-    options=ClaimsTable, build=build, problems=problems, needs=needs, scores=scores
-)
+TABLE = TableKind(options=ClaimsTable, build=build, problems=problems, needs=needs, scores=scores)
