@@ -38,6 +38,19 @@ MODELS = {
     "sapienzanlp/Minerva-1B-base-v1.0": ("mistral", "bilingual", 12),
     "sapienzanlp/Minerva-350M-base-v1.0": ("mistral", "bilingual", 8),
 }
+#: Adapted models that SAVA's authors published: their tokenizers. Ids and hyphens as on stored
+#: pages of the Hub (huggingface.co/SemanticAlignment).
+RELEASED = {
+    **{f"Mistral-v0.1-Italian-{one}": "bilingual" for one in ("Random", "FVT", "CLP", "SAVA")},
+    "Mistral-v0.1-Italian-LAPT": "english",
+    "Llama-3-1-8B-Italian-FVT": "bilingual",
+    "Llama-3.1-8B-Italian-SAVA": "bilingual",
+    "Llama-3.1-8B-Italian-LAPT": "english-large",
+}
+MODELS |= {
+    f"SemanticAlignment/{name}": ("llama" if name[0] == "L" else "mistral", tokenizer, 16)
+    for name, tokenizer in RELEASED.items()
+}
 CONTEXT_LENGTH = 2048
 COMET = "Unbabel/wmt22-comet-da"
 #: Under this name and, redirected, its old one: ``xlm-roberta-large``.
@@ -216,7 +229,7 @@ def tokenizers(root: Path, texts: dict[str, list[str]]) -> dict[str, Path]:
 
 
 def models(root: Path, folders: dict[str, Path]) -> None:
-    """Write the five models, with files beside the weights that must not be fetched."""
+    """Write the models, with files beside the weights that must not be fetched."""
     from transformers import AutoModelForCausalLM
 
     from revocab.models.parameters import Architecture
@@ -228,7 +241,7 @@ def models(root: Path, folders: dict[str, Path]) -> None:
         architecture = Architecture(family=family, heads=2, kv_heads=1, **shape)
         build_stand_in(folders[tokenizer], architecture, CONTEXT_LENGTH, SEED + number, out)
         (out / "manifest.json").unlink()
-        if number == 0:  # sharded, as large models are
+        if number == 0 or "Italian" in name:  # sharded, as large models are
             model = AutoModelForCausalLM.from_pretrained(out)
             (out / "model.safetensors").unlink()
             model.save_pretrained(out, max_shard_size="20KB")

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from fake_results import fake_results, write_csv
+from fake_results import change_experiment, fake_results, write_csv
 
 from revocab.config import as_json
 from revocab.config.reads import READ, read_by
@@ -26,6 +26,8 @@ def root(tmp_path_factory, repository) -> Path:
     """Made-up results with scores, and beside them ``settings/`` as the workflow writes it."""
     folder = tmp_path_factory.mktemp("reads") / "results" / "demo"
     fake_results(folder, paper_values=str(repository / "config" / "paper"))
+    by_corpus = {"kind": "fertility_by_corpus", "tokenizers": ["source"], "corpora": ["world-it"]}
+    change_experiment(folder, "figures", "by_corpus", value={**by_corpus, "title": "Italian"})
     experiment = Experiment.model_validate(read_json(folder / "experiment.json")["experiment"])
     for part in READ:
         write_json(folder / "settings" / f"{part}.json", read_by(part, experiment))

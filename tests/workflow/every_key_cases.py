@@ -21,6 +21,7 @@ PACK, PACK_STAGED = (
 FIRST, NEXT = "recipes.staged.stages.0", "recipes.staged.stages.1"
 TASKS, TEXT = "evaluation.multiple_choice.tasks", "evaluation.generation.tasks"
 PARALLEL = "fertility.parallel.source"
+CLAIMS = "tables.claims.claims"
 NO_HUB = {f"{PARALLEL}.hub": None}
 TRAINED = (
     "main-sava", "main-focus", "main-again", "second-mean", "second-clp", "second-clp-expanded",
@@ -193,6 +194,7 @@ MODELS: list[Case] = [
 
 RUNS: list[Case] = [
     one("runs.main.label", "Another", "collect_scores"),
+    one("runs.main.paper_steps.2", 200, "collect_scores"),
     one("runs.main.source", "fetched", "init_embeddings:main-*", "train_auxiliary:target",
         "score_multiple_choice:main-base", "generate_text:main-base",
         "measure_efficiency:main-base", "measure_heldout:main-base"),
@@ -337,7 +339,7 @@ LAYOUT: list[Case] = [
         one(f"tables.{table}.title", "Another", "make_tables")
         for table in (
             "parameters", "fertility", "tokenizers", "parity", "choices", "generation",
-            "similarity", "prompts", "significance", "efficiency",
+            "similarity", "prompts", "significance", "efficiency", "claims",
         )
     ],
     *each(
@@ -355,9 +357,30 @@ LAYOUT: list[Case] = [
     *each("tables.significance", ["make_tables"], language="en", against="sava"),
     one("tables.efficiency.group", "second", "measure_efficiency:second-*", "make_tables"),
     one("tables.efficiency.runs", ["main-focus"], "measure_efficiency:main-focus", "make_tables"),
+    *each(f"{CLAIMS}.0", ["make_tables"], says="Other", place="2", at_least=3, at_most=4),
+    *each(f"{CLAIMS}.0.shared_tokens", ["make_tables"], source="folder", target="source"),
+    *each(
+        f"{CLAIMS}.1.fertility_fall", ["make_tables"],
+        source="hub", target="hub", corpora=["en"],
+    ),
+    *each(
+        f"{CLAIMS}.2.size_fall", ["make_tables"],
+        of="vocabulary_size", source="Small", target="Large", share=False,
+    ),
+    *each(
+        f"{CLAIMS}.3.score_gain", ["make_tables"],
+        group="second", runs=["sava"], over=["sava"], step=4, over_step=4, language="en",
+        family="hellaswag",
+    ),
+    *each(
+        f"{CLAIMS}.4.similarity_gain", ["make_tables"],
+        group="second", runs=["sava"], over=["sava"], step=4, over_step=4,
+    ),
+    one(f"{CLAIMS}.5.product.factors", [3, 4], "make_tables"),
+    *each("figures.by_corpus", ["make_figures"], tokenizers=["hub"], corpora=["en"]),
     *[
         one(f"figures.{figure}.title", "Another", "make_figures")
-        for figure in ("fertility", "counts", "scores", "losses", "similarity")
+        for figure in ("fertility", "by_corpus", "counts", "scores", "losses", "similarity")
     ],
     *each("figures.scores", ["make_figures"], group="second", language="en"),
     one("figures.losses.runs", ["main-focus"], "make_figures"),

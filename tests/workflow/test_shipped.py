@@ -21,6 +21,12 @@ SHIPPED = {
         "measure_similarity": 2,
     },
     ("paper", "pico-paper"): {"adapt_model": 12, "score_comet": 10},
+    ("paper", "sava-released"): {
+        "fetch_model": 2 + 8, "adapt_model": 0, "pack_tokens": 0, "score_multiple_choice": 2 + 8,
+        "generate_text": 2 + 8, "measure_fertility": 1, "intersect_vocabularies": 2,
+        "measure_similarity": 0, "build_task": 12, "build_prompts": 3,
+    },
+    ("paper", "pico-paper", "sava-released"): {"fetch_model": 10, "score_multiple_choice": 10},
     ("paper", "without-comet"): {"adapt_model": 12, "score_comet": 0},
     ("paper", "tasks-gosal"): {"build_task": 12 + 7},
     ("paper", "tasks-itabench"): {"build_task": 12 + 6},

@@ -10,6 +10,7 @@ from revocab.config.lineage import (
     method_of,
     parent_runs,
     parents,
+    run_id,
     run_ids,
     run_steps,
     selected,
@@ -43,6 +44,7 @@ def check_runs(experiment: Experiment) -> Iterator[str]:
         yield problem
     known = run_ids(experiment)
     for group_id, group in experiment.runs.items():
+        yield from _paper_steps(experiment, group_id, group)
         for name, entry in group.methods.items():
             key = f"runs.{group_id}.methods.{name}"
             yield from _missing(key, group, name)
@@ -76,6 +78,16 @@ def _cycles(experiment: Experiment) -> Iterator[tuple[str, set[str]]]:
                 "start or donor",
                 {*path},
             )
+
+
+def _paper_steps(experiment: Experiment, group_id: str, group: RunGroup) -> Iterator[str]:
+    """Yield a problem for every step with published values that no trained run of a group has."""
+    found = {step for n in group.methods for step in run_steps(experiment, run_id(group_id, n))[0]}
+    for step in sorted({*group.paper_steps} - found) if found - {0} else ():
+        yield (
+            f"runs.{group_id}.paper_steps: {step} is no checkpoint of a run of group {group_id!r} "
+            f"(checkpoints: {', '.join(map(str, sorted(found - {0})))})"
+        )
 
 
 def _missing(key: str, group: RunGroup, name: str) -> Iterator[str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, get_args
 
-from revocab.intersection.match import Identity, marker_keys
+from revocab.intersection.match import Identity, marker_keys, match
 from revocab.tokenizers.canonical import CanonicalToken, TokenKind
 
 KINDS: tuple[TokenKind, ...] = ("word_start", "continuation", "byte", "special")
@@ -51,6 +51,7 @@ def report_of(
     missed_by_marker = {
         number for number, key in enumerate(marker_keys(target)) if key not in by_marker
     }
+    shared_by = {one: sum(map(bool, match(source, target, one))) for one in get_args(Identity)}
     # What even the marker rule misses first, and words before bytes: that is what a reader checks.
     found_by_bytes.sort(
         key=lambda row: (
@@ -66,6 +67,7 @@ def report_of(
         "target_size": len(target),
         "overlap": len(chosen),
         "missing": len(target) - len(chosen),
+        "shared_by": shared_by,
         "kinds": {kind: overlap_kinds[kind] for kind in KINDS},
         "missing_kinds": {kind: missing_kinds[kind] for kind in KINDS},
         "raw_overlap": sum(token.string in source_strings for token in target),
@@ -130,8 +132,9 @@ def report_page(report: dict[str, Any], source: str, target: str) -> str:
         f"Identity: {report['identity']}. Overlap {report['overlap']:,} of"
         f" {report['target_size']:,} target tokens"
         f" ({report['overlap'] / report['target_size']:.1%}); {report['missing']:,} are missing"
-        f" from the source's {report['source_size']:,}. Equal strings alone:"
-        f" {report['raw_overlap']:,}.",
+        f" from the source's {report['source_size']:,}. Shared by bytes:"
+        f" {report['shared_by']['bytes']:,}; by marker, as the SAVA release compares:"
+        f" {report['shared_by']['marker']:,}; equal strings alone: {report['raw_overlap']:,}.",
         "",
         *_rows(
             ["kind", "overlap", "missing"],

@@ -27,7 +27,14 @@ def synthetic(results: Results) -> list[str]:
 
 def published(results: Results) -> list[str]:
     """Return the note on published values, where they are shown."""
-    return ["In parentheses: the value that the paper published."] if results.paper else []
+    if not results.paper:
+        return []
+    lines = ["In parentheses: the value that the paper published."]
+    for group in results.experiment.runs.values():
+        pairs = [f"{ours} here as {theirs} there" for ours, theirs in group.paper_steps.items()]
+        if pairs:
+            lines.append(f"{group.label}: step {', '.join(pairs)}; these runs are shorter.")
+    return lines
 
 
 def multiple_choice(results: Results, tasks: list[str]) -> list[str]:

@@ -21,6 +21,8 @@ MULTIPLE_CHOICE = ("source_model", "step", "method", "task", "score_percent", "s
 GENERATION = ("source_model", "step", "method", "task_metric", "score")
 SIMILARITY = ("source_model", "step", "method", "similarity_percent")
 NAMES = ("kind", "ours", "published")
+#: What a letter behind a printed count stands for.
+UNITS = {"K": 1e3, "M": 1e6, "B": 1e9}
 
 
 @dataclass(frozen=True)
@@ -39,14 +41,14 @@ class PaperValues:
     """
 
     def __init__(self, folder: str | Path | None = None):
-        self._parameters: dict[str, str] = {}
+        self._sizes: dict[tuple[str, str], str] = {}
         self._scores: dict[tuple[Any, ...], Published] = {}
         self._names: dict[tuple[str, str], str] = {}
         if folder is not None:
             self._read(Path(folder))
 
     def __bool__(self) -> bool:
-        return bool(self._scores or self._parameters)
+        return bool(self._scores or self._sizes)
 
     def _read(self, folder: Path) -> None:
         files = sorted(folder.glob("*.csv"))
@@ -63,7 +65,8 @@ class PaperValues:
         if header == NAMES:
             self._names[row["kind"], row["ours"]] = row["published"]
         elif header == PARAMETERS:
-            self._parameters[row["model"]] = row["parameters"]
+            for of in PARAMETERS[1:]:
+                self._sizes[row["model"], of] = row[of]
         elif header == FERTILITY:
             key: tuple[Any, ...] = ("fertility", row["tokenizer"], row["corpus"])
             self._scores[key] = Published(float(row["fertility_tokens_per_word"]))
@@ -91,7 +94,15 @@ class PaperValues:
 
     def parameters(self, label: str) -> str | None:
         """Return the printed parameter count of a model, such as ``7.24B``."""
-        return self._parameters.get(label)
+        return self._sizes.get((label, "parameters"))
+
+    def size(self, label: str, of: str) -> float | None:
+        """Return a model's printed ``vocabulary_size`` or ``parameters`` as a count."""
+        printed = self._sizes.get((label, of))
+        if printed is None:
+            return None
+        unit = UNITS.get(printed[-1], 1)
+        return float(printed.rstrip("".join(UNITS))) * unit
 
     def fertility(self, tokenizer: str, corpus: str) -> Published | None:
         """Return the fertility of our tokenizer id on our corpus id (``names.csv`` translates)."""

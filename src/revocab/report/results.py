@@ -154,6 +154,13 @@ class Results:
         """Return the label of a run's group, which names its source model."""
         return self.experiment.runs[run.group].label
 
+    def published_place(self, run: Run, step: int) -> tuple[str, int, str]:
+        """Return the source model, step and name under which a paper's values for a run stand."""
+        group = self.experiment.runs[run.group]
+        if run.name in group.references and not run.made:
+            return group.label, group.references[run.name].paper_step, run.name
+        return group.label, group.paper_steps.get(step, step), run.name
+
     def choice_tasks(self, language: str, columns: list[str] | None = None) -> list[str]:
         """Return multiple-choice task ids of a language by family, in the paper's order.
 

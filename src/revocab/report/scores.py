@@ -101,7 +101,7 @@ def multiple_choice_rows(results: Results, run: Run) -> Iterator[Record]:
             results,
             run,
             results.paper.multiple_choice(
-                results.model_label(run), step, run.name, task.family, task.language
+                *results.published_place(run, step), task.family, task.language
             ),
             step=step,
             task=row["task"],
@@ -128,7 +128,7 @@ def generation_rows(results: Results, run: Run) -> Iterator[Record]:
             results,
             run,
             results.paper.generation(
-                results.model_label(run), step, run.name, row["task"], row["metric"]
+                *results.published_place(run, step), row["task"], row["metric"]
             ),
             step=step,
             task=row["task"],
@@ -164,7 +164,7 @@ def similarity_rows(results: Results, run: Run) -> Iterator[Record]:
         if row["run"] != run.id:
             continue
         helper = row["kind"] == "helper"
-        published = results.paper.similarity(results.model_label(run), row["step"], run.name)
+        published = results.paper.similarity(*results.published_place(run, row["step"]))
         yield score_row(
             results,
             run,
@@ -194,9 +194,7 @@ def average_rows(
             yield score_row(
                 results,
                 run,
-                results.paper.multiple_choice(
-                    results.model_label(run), step, run.name, "avg", language
-                ),
+                results.paper.multiple_choice(*results.published_place(run, step), "avg", language),
                 step=step,
                 task=average_task(language),
                 language=language,

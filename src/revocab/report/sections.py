@@ -44,7 +44,8 @@ def sections(results: Results, resources: Path) -> list[Section]:
         Section(
             "vocabularies",
             "Vocabulary intersections",
-            "Tokens that two vocabularies share.",
+            "Tokens that two vocabularies share: as compared here, by what they stand for "
+            "(bytes), and as the SAVA release compares spellings (marker).",
             *intersections(results),
         ),
         Section(
@@ -133,8 +134,7 @@ def shown_number(value: Any, digits: int, scale: float = 1) -> str:
 def intersections(results: Results) -> Grid:
     """Return header and rows of the vocabulary intersections."""
     header = ["Source", "Target", "Source size", "Target size", "Overlap", "Missing"]
-    header += ["Equal strings", "Identity"]
-    keys = ("source_size", "target_size", "overlap", "missing", "raw_overlap")
+    header += ["By bytes", "By marker", "Equal strings", "Identity"]
     setting = results.experiment.scale
     at_scale = [(setting.source_tokenizer, setting.target_tokenizer)] if setting else []
     compared = compared_pairs(results.experiment, results.runs)
@@ -145,7 +145,10 @@ def intersections(results: Results) -> Grid:
         if (source, target) not in wanted:
             continue  # of a pair that the experiment no longer names
         report = results.json(*path.relative_to(results.root).parts)
-        shown = [shown_number(report.get(key), 0) for key in keys]
+        by = report.get("shared_by", {})
+        counts = [report.get(key) for key in ("source_size", "target_size", "overlap", "missing")]
+        counts += [by.get("bytes"), by.get("marker"), report.get("raw_overlap")]
+        shown = [shown_number(count, 0) for count in counts]
         rows.append([source, target, *shown, str(report.get("identity", MISSING))])
     return header, rows
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_serializer
 
@@ -57,6 +57,8 @@ class Reference(Closed):
 
     model: Id
     label: OneLine
+    #: Step for which a paper published values of a reference of its run's name; none: step 0.
+    paper_step: int = Field(default=0, ge=0)
 
 
 class RunGroup(Layered):
@@ -74,6 +76,11 @@ class RunGroup(Layered):
     identity: Literal["bytes", "marker"] = "bytes"
     methods: dict[Id, RunMethod] = Field(default_factory=dict)
     references: dict[Id, Reference] = Field(default_factory=dict)
+    #: Steps here, and for each the step of a longer training whose published values stand beside;
+    #: a step that is not named stands for itself.
+    paper_steps: dict[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]] = Field(
+        default_factory=dict
+    )
 
     def setting(self, name: str, key: str) -> Any:
         """Return what the run ``name`` says of itself under ``key``, null included, else what the

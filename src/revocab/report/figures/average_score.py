@@ -118,9 +118,10 @@ def draw_published(
     results: Results, options: AverageScoreFigure, axes: Axes, run: Run, colour: str
 ) -> float | None:
     """Draw the averages that the paper printed for a run as open diamonds; return the last."""
-    model, last = results.model_label(run), None
+    last = None
     for step in run.steps:
-        value = results.paper.multiple_choice(model, step, run.name, "avg", options.language)
+        place = results.published_place(run, step)
+        value = results.paper.multiple_choice(*place, "avg", options.language)
         if value:
             last = 100 * value.value
             axes.plot([step], [last], "D", color=colour, fillstyle="none", clip_on=False)

@@ -52,11 +52,11 @@ def build(results: Results, identifier: str, options: GenerationTable) -> Table:
     ]
 
     def cells(run: Run, step: int) -> list[Cell]:
-        model = results.model_label(run)
+        place = results.published_place(run, step)
         return [
             score_cell(
                 results.scores.get(run.id, step, task, metric),
-                results.paper.generation(model, step, run.name, task, metric),
+                results.paper.generation(*place, task, metric),
             )
             for task, metric in columns
         ]

@@ -48,10 +48,10 @@ def build(results: Results, identifier: str, options: MultipleChoiceTable) -> Ta
             results.scores.choice(run.id, step, task, family)
             for task, family in zip(tasks, families, strict=True)
         ]
-        model = results.model_label(run)
+        place = results.published_place(run, step)
 
         def published(family: str) -> Published | None:
-            return results.paper.multiple_choice(model, step, run.name, family, options.language)
+            return results.paper.multiple_choice(*place, family, options.language)
 
         row = [
             score_cell(one, published(family), 100)

@@ -72,14 +72,13 @@ def build(results: Results, identifier: str, options: SimilarityTable) -> Table:
 
 def cells_of(results: Results, run: Run, values: dict[tuple[str, str, int], Record]) -> list[Cell]:
     """Return a run's similarity to its helper before and after training."""
-    model = results.model_label(run)
     cells = []
     for step in (run.steps[0], run.steps[-1]):
         found = values.get((run.group, run.id, step))
         cells.append(
             Cell(
                 found["similarity"] if found else None,
-                published=results.paper.similarity(model, step, run.name),
+                published=results.paper.similarity(*results.published_place(run, step)),
                 scale=100,
                 provenance=found["provenance"] if found else None,
             )

@@ -1,0 +1,92 @@
+"""Statements of a paper, each with the number behind it: as printed, and ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from revocab.report import notes
+from revocab.report.kind import KindOptions, TableKind
+from revocab.report.paper_claims import PaperClaim, smaller
+from revocab.report.results import Results
+from revocab.report.table import MISSING, Row, Table, text
+
+if TYPE_CHECKING:
+    from revocab.config.schema import Experiment
+    from revocab.plan import Plan
+
+VERDICTS = {True: "holds", False: "does not hold"}
+NOT_PRINTED = "not printed"
+NOT_MEASURED = "not measured here"
+TOO_SMALL = "cannot be tested at this scale"
+
+
+class ClaimsTable(KindOptions):
+    """Table of a paper's statements."""
+
+    kind: Literal["claims"]
+    claims: list[PaperClaim] = Field(min_length=1)
+
+
+def build(results: Results, identifier: str, options: ClaimsTable) -> Table:
+    """Return a row per statement, in the order of the file."""
+    return Table(
+        identifier,
+        options.kind,
+        options.title,
+        ["Claim", "Where", "Holds if", "Printed values", "They say", "Our values", "We say"],
+        [Row([text(one) for one in cells(results, claim)]) for claim in options.claims],
+        [
+            "Computed from the printed tables and from our results by one rule. Gains are in "
+            "points; of several runs the worst counts, against the best of those named after it.",
+            *notes.synthetic(results),
+        ],
+        texts=True,
+    )
+
+
+def cells(results: Results, claim: PaperClaim) -> list[str]:
+    """Return the texts of a statement's row."""
+    measure = claim.measure
+    printed, ours = measure.published(results), measure.ours(results)
+    return [
+        claim.says,
+        claim.place,
+        claim.bounds(),
+        MISSING if printed is None else measure.shown(printed),
+        NOT_PRINTED if printed is None else VERDICTS[claim.holds(printed)],
+        MISSING if ours is None else measure.shown(ours) + measure.remark(results),
+        verdict(results, claim, ours),
+    ]
+
+
+def verdict(results: Results, claim: PaperClaim, ours: float | None) -> str:
+    """Return what our number says of a statement."""
+    if ours is None:
+        return NOT_MEASURED
+    if smaller(results) and not claim.measure.any_scale:
+        return TOO_SMALL
+    return VERDICTS[claim.holds(ours)]
+
+
+def problems(experiment: Experiment, key: str, options: ClaimsTable) -> Iterator[str]:
+    """Yield what the experiment lacks for each statement."""
+    for place, claim in enumerate(options.claims):
+        yield from claim.measure.problems(experiment, f"{key}.claims.{place}")
+
+
+def needs(plan: Plan, options: ClaimsTable) -> list[str]:
+    """Return the files behind the statements, each once."""
+    files = [file for claim in options.claims for file in claim.measure.needs(plan)]
+    return list(dict.fromkeys(files))
+
+
+def scores(experiment: Experiment, options: ClaimsTable) -> Iterator[tuple[str, str]]:
+    """Yield what the statements about scores read."""
+    for claim in options.claims:
+        yield from claim.measure.scores(experiment)
+
+
+TABLE = TableKind(options=ClaimsTable, build=build, problems=problems, needs=needs, scores=scores)

@@ -1,0 +1,169 @@
+"""A paper's statements: the numbers behind them by hand, and what they are compared with."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+import yaml
+from fake_results import change_experiment, fake_results
+
+from revocab.config import Experiment, as_json, validate
+from revocab.errors import RevocabError
+from revocab.io import read_json, write_json
+from revocab.report.make_tables import build_table
+from revocab.report.paper_claims import MEASURES, PaperClaim
+from revocab.report.results import Results
+from revocab.report.scores import collect_scores
+
+STEPS = {25: 200, 50: 400, 100: 2000}
+CLAIMS = [
+    {"shared_tokens": {"source": "source", "target": "target"}, "at_least": 700, "at_most": 700},
+    {"fertility_fall": {"source": "source", "target": "target", "corpora": ["world-it"]},
+     "at_least": 0.1},
+    {"size_fall": {"of": "parameters", "source": "LLaMa-3-8B",
+                   "target": "LLaMa-3-8B a.w. Minerva", "share": False}, "at_least": 1e9},
+    {"score_gain": {"group": "mistral", "language": "it", "runs": ["sava", "fvt"], "step": 400,
+                    "over": ["random"], "over_step": 2000}, "at_least": 0},
+    {"similarity_gain": {"group": "mistral", "runs": ["sava"], "over": ["clp"], "step": 2000},
+     "at_least": 0},
+    {"product": {"factors": [50000, 0.4, 0.432]}, "at_least": 8640, "at_most": 8640},
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory, repository) -> Path:
+    folder = tmp_path_factory.mktemp("claims") / "results" / "demo"
+    claims = [{"says": "so", "place": "1", **one} for one in CLAIMS]
+    table = {"claims": {"kind": "claims", "title": "Claims", "claims": claims}}
+    values = str(repository / "config" / "paper")
+    fake_results(folder, tables=table, paper_values=values)
+    path = folder / "intersections/source--target/report.json"
+    write_json(path, {**read_json(path), "shared_by": {"bytes": 705, "marker": 700}})
+    collect_scores(folder, folder / "scores.parquet")
+    return folder
+
+
+def table_of(root: Path) -> list[list[str]]:
+    rows = build_table(Results(root), "claims").data_rows()
+    return [[cell.text for cell in row.cells[2:]] for row in rows]
+
+
+def test_our_numbers_and_verdicts(root):
+    shared, fertility, size, scores, similarity, product = table_of(root)
+    assert shared == ["700", "–", "not printed", "700 by marker; 705 by bytes", "holds"]
+    measured = {row["tokenizer"]: float(row["fertility"])
+                for row in csv.DictReader((root / "fertility/fertility.csv").open())
+                if row["corpus"] == "world-it"}  # fmt: skip
+    fall = 1 - measured["target"] / measured["source"]
+    assert fertility[3:] == [f"{100 * fall:.1f} %", "holds" if fall >= 0.1 else "does not hold"]
+    assert size == ["at least 1.00 B", "0.78 B", "does not hold", "0.78 B", "does not hold"]
+    # The paper's steps stand for themselves here, and no run has them.
+    assert scores[3:] == ["–", "not measured here"] == similarity[3:]
+    assert product == ["8,640", "8,640", "holds", "–", "not measured here"]
+
+
+def test_steps_that_stand_for_the_papers(root):
+    content = read_json(root / "experiment.json")
+    change_experiment(root, "runs", value={
+        **content["experiment"]["runs"],
+        "mistral": {**content["experiment"]["runs"]["mistral"], "paper_steps": STEPS},
+    })  # fmt: skip
+    try:
+        *_, scores, similarity, _ = table_of(root)
+        results = Results(root)
+        value = {
+            (name, step): results.scores.get(f"mistral-{name}", step, "average_it", "average")
+            for name, step in (("sava", 50), ("fvt", 50), ("random", 100))
+        }
+        worst = min(value["sava", 50]["value"], value["fvt", 50]["value"])
+        assert scores[3] == f"{100 * (worst - value['random', 100]['value']):+.2f}"
+        assert scores[4] == similarity[4] == "cannot be tested at this scale"
+        # Sizes do not depend on the length of a training.
+        assert table_of(root)[2][4] == "does not hold"
+    finally:
+        write_json(root / "experiment.json", content)
+
+
+def test_published_values_of_a_step_that_stands_for_another(root):
+    results = Results(root)
+    run = results.run("mistral-sava")
+    group = results.experiment.runs["mistral"].model_copy(update={"paper_steps": STEPS})
+    results.experiment.runs["mistral"] = group
+    label = group.label
+    assert results.published_place(run, 25) == (label, 200, "sava")
+    assert results.published_place(run, 0) == (label, 0, "sava")
+    assert results.published_place(run, 75) == (label, 75, "sava")
+
+
+@pytest.mark.parametrize(
+    ("bounds", "shown", "inside", "outside"),
+    [
+        ({"at_least": 0.25}, "at least 25.0 %", 0.25, 0.2499),
+        ({"at_most": 0.25}, "at most 25.0 %", 0.25, 0.2501),
+        ({"at_least": 0.1, "at_most": 0.2}, "10.0 % to 20.0 %", 0.1 + 0.1, 0.21),
+    ],
+)
+def test_bounds(bounds, shown, inside, outside):
+    fall = {"source": "a", "target": "b", "corpora": ["c"]}
+    claim = PaperClaim(says="so", place="1", fertility_fall=fall, **bounds)
+    assert claim.bounds() == shown
+    assert claim.holds(inside) and not claim.holds(outside)
+
+
+def test_a_statement_needs_a_measure_and_a_bound():
+    product = {"factors": [2, 3]}
+    for wrong in ({"product": product}, {"at_least": 1}):
+        with pytest.raises(ValueError, match="must be given"):
+            PaperClaim(says="so", place="1", **wrong)
+    assert all(name in PaperClaim.model_fields for name in MEASURES)
+
+
+def test_what_the_paper_itself_bears_out(repository, tmp_path):
+    """From its printed tables alone: which of its statements hold."""
+    values = yaml.safe_load((repository / "config/paper.yaml").read_text(encoding="utf-8"))
+    values["paper_values"] = str(repository / "config/paper")
+    write_json(tmp_path / "experiment.json", as_json(Experiment.model_validate(values)))
+    rows = build_table(Results(tmp_path), "claims").data_rows()
+    found = {row.cells[0].text: (row.cells[3].text, row.cells[4].text) for row in rows}
+    numbers = {
+        "Fertility falls by 25 % from Mistral's (CulturaX)": ("26.1 %", "holds"),
+        "Fertility falls by 25 % from Mistral's (Wikipedia)": ("19.0 %", "does not hold"),
+        "Fertility falls by 25 % from Mistral's (mean of the two)": ("22.5 %", "does not hold"),
+        "Fertility falls by 16 % from Llama's (CulturaX)": ("16.8 %", "holds"),
+        "Fertility falls by 16 % from Llama's (Wikipedia)": ("7.8 %", "does not hold"),
+        "Fertility falls by 16 % from Llama's (mean of the two)": ("12.3 %", "does not hold"),
+        "SAVA is 3.7 points more similar than CLP (step 0)": ("+3.71", "holds"),
+        "SAVA is 3.7 points more similar than CLP (end)": ("+2.49", "does not hold"),
+        "SAVA's BoolQ is 4 points above FVT's (Llama, 3,000 steps)": ("+4.80", "holds"),
+    }
+    assert {says: found[says] for says in numbers} == numbers
+
+
+@pytest.mark.parametrize(
+    ("claim", "problem"),
+    [
+        ({"shared_tokens": {"source": "mistrall", "target": "minerva"}}, "no tokenizer 'mistrall'"),
+        ({"size_fall": {"of": "parameters", "source": "x", "target": "LLaMa-3-8B"}}, "no label"),
+        ({"score_gain": {"group": "mistral", "language": "it", "runs": ["sva"], "over": ["fvt"],
+                         "step": 400}}, "no run of group 'mistral' 'sva'"),
+        ({"similarity_gain": {"group": "mistrall", "runs": ["sava"], "over": ["fvt"], "step": 0}},
+         "no run group 'mistrall'"),
+        ({"fertility_fall": {"source": "mistral", "target": "minerva", "corpora": ["x"]}},
+         "no corpus in fertility.corpora 'x'"),
+    ],
+)  # fmt: skip
+def test_what_a_statement_refers_to_is_checked(repository, claim, problem):
+    values = yaml.safe_load((repository / "config/paper.yaml").read_text(encoding="utf-8"))
+    row = {"says": "so", "place": "1", "at_least": 0, **claim}
+    values["tables"] = {"claims": {"kind": "claims", "title": "Claims", "claims": [row]}}
+    with pytest.raises(RevocabError, match="tables.claims.claims.0: " + problem):
+        validate(values)
+
+
+def test_steps_that_no_run_has_are_refused(repository):
+    values = yaml.safe_load((repository / "config/paper.yaml").read_text(encoding="utf-8"))
+    values["runs"]["mistral"]["paper_steps"] = {300: 400}
+    with pytest.raises(RevocabError, match=r"runs.mistral.paper_steps: 300 is no checkpoint"):
+        validate(values)
