@@ -134,9 +134,8 @@ class FertilityFall(Measure):
 
     def _fall(self, found: dict[tuple[str, str], float | None]) -> float | None:
         pairs = [(found.get((self.source, c)), found.get((self.target, c))) for c in self.corpora]
-        if any(not before or after is None for before, after in pairs):
-            return None
-        return math.fsum(1 - after / before for before, after in pairs) / len(pairs)
+        falls = [1 - after / before for before, after in pairs if before and after is not None]
+        return math.fsum(falls) / len(pairs) if len(falls) == len(pairs) else None
 
 
 class SizeFall(Measure):
@@ -201,8 +200,9 @@ class Gain(Measure):
 
         def value(name: str, step: int) -> float | None:
             run = named.get(name)
-            steps = run.steps if run else []
-            at = [one for one in steps if results.published_place(run, one)[1] == step]
+            if run is None:
+                return None
+            at = [one for one in run.steps if results.published_place(run, one)[1] == step]
             return self._measured(results, run, at[0]) if at else None
 
         return self._gain(value)
@@ -224,7 +224,9 @@ class Gain(Measure):
         second = self.step if self.over_step is None else self.over_step
         left = [value(name, self.step) for name in self.runs]
         right = [value(name, second) for name in self.over]
-        return None if None in (*left, *right) else min(left) - max(right)
+        lowest = min((one for one in left if one is not None), default=0.0)
+        highest = max((one for one in right if one is not None), default=0.0)
+        return None if None in (*left, *right) else lowest - highest
 
     def _printed(self, results: Results, name: str, step: int) -> float | None:
         raise NotImplementedError
@@ -348,12 +350,12 @@ class PaperClaim(Closed):
     def bounds(self) -> str:
         """Return the bounds as readers see them."""
         show, given = self.measure.shown, (self.at_least, self.at_most)
-        low, high = (None if one is None else show(one) for one in given)
+        low, high = ("" if one is None else show(one) for one in given)
         if low == high:
             return low
-        if high is None:
+        if not high:
             return f"at least {low}"
-        return f"at most {high}" if low is None else f"{low} to {high}"
+        return f"{low} to {high}" if low else f"at most {high}"
 
 
 def smaller(results: Results) -> bool:
