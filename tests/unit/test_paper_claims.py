@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 from fake_results import change_experiment, fake_results
+from snakemake.utils import update_config
 
 from revocab.config import Experiment, as_json, validate
 from revocab.errors import RevocabError
@@ -139,6 +140,31 @@ def test_what_the_paper_itself_bears_out(repository, tmp_path):
         "SAVA's BoolQ is 4 points above FVT's (Llama, 3,000 steps)": ("+4.80", "holds"),
     }
     assert {says: found[says] for says in numbers} == numbers
+
+
+def test_the_small_copy_has_every_printed_score_beside_its_own(repository, tmp_path):
+    """At the steps that its overlay names, on made-up scores; COMET is not among them."""
+    values: dict = {}
+    for name in ("paper", "overlays/pico-paper"):
+        path = repository / f"config/{name}.yaml"
+        update_config(values, yaml.safe_load(path.read_text(encoding="utf-8")))
+    values["paper_values"] = str(repository / "config/paper")
+    path = tmp_path / "small.yaml"
+    path.write_text(yaml.safe_dump(values), encoding="utf-8")
+    root = fake_results(tmp_path / "results" / "paper", config=str(path))
+    collect_scores(root, root / "scores.parquet")
+    results, beside = Results(root), 0
+    for number in (3, 4, 5, 6, 7, 10, 11):
+        table = build_table(results, f"table{number:02d}")
+        printed = [
+            (cell, name)
+            for row in table.data_rows()
+            for cell, name in zip(row.cells, table.header, strict=True)
+            if cell.published and "COMET" not in name
+        ]
+        assert all(cell.value is not None for cell, _ in printed), table.identifier
+        beside += len(printed)
+    assert beside == 2 * (77 + 49) + 11 + 7 + 12
 
 
 @pytest.mark.parametrize(

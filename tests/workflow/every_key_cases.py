@@ -194,7 +194,7 @@ MODELS: list[Case] = [
 
 RUNS: list[Case] = [
     one("runs.main.label", "Another", "collect_scores"),
-    one("runs.main.paper_steps.2", 200, "collect_scores"),
+    one("runs.main.paper_steps.4", 200, "collect_scores"),
     one("runs.main.source", "fetched", "init_embeddings:main-*", "train_auxiliary:target",
         "score_multiple_choice:main-base", "generate_text:main-base",
         "measure_efficiency:main-base", "measure_heldout:main-base"),
@@ -222,6 +222,7 @@ RUNS: list[Case] = [
     one("runs.main.methods.carried.donor.run", "main-fvt", "init_embeddings:main-carried"),
     one("runs.main.methods.carried.donor.step", "first", "init_embeddings:main-carried"),
     one("runs.main.references.other.label", "Another", "collect_scores"),
+    one("runs.main.references.other.paper_step", 200, "collect_scores"),
     one("runs.main.references.other.model", "helper", "score_multiple_choice:main-other",
         "generate_text:main-other", "measure_efficiency:main-other",
         "measure_heldout:main-other"),

@@ -118,7 +118,7 @@ def test_eleven_tables_are_filled_with_published_values_beside_ours(results):
             printed = [(row, name) for row in rows for name in names if row[name]]
             assert all(row[name.removesuffix(" published")] or "COMET" in name
                        for row, name in printed), f"table {number}"  # fmt: skip
-    assert beside > 300
+    assert beside >= 282  # with COMET 36 more, and 12 of Table 2 where words are the paper's
 
 
 @pytest.mark.hub
