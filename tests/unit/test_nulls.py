@@ -134,8 +134,8 @@ def test_a_null_in_an_experiment_is_the_default(model):
         if of is model:
             plain, null = (with_option(WHOLE_VALUES, place, key, null) for null in (False, True))
             name = ".".join(map(str, (*place, key)))
-            says_something = any(fnmatchcase(name, one) for one in VALUES)
-            assert (outcome(null) == outcome(plain)) != says_something, name
+            if not any(fnmatchcase(name, one) for one in VALUES):  # there it says something
+                assert outcome(null) == outcome(plain), name
 
 
 def test_the_experiment_has_every_model_of_the_schema():
