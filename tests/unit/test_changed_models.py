@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ from toy_folders import shard
 from revocab import __main__ as entry
 from revocab.command import read
 from revocab.commands.change_model import COMMAND
-from revocab.config import validate
+from revocab.config import as_json, validate
 from revocab.errors import RevocabError
 from revocab.folder_claim import read_claim
 from revocab.models.change import ChangeJob, changes
@@ -173,6 +174,21 @@ def test_a_changed_model_is_planned_from_its_models(small):
     plain = with_models(small, grown=GROWN | {"sum": None}, instructed=INSTRUCTED)
     plain["models"]["instructed"]["sum"]["add"][0]["minus"] = None
     assert Plan(validate(plain)).step("change_model", model="instructed") == step
+
+
+def test_a_record_names_no_change_but_those_that_are_made(small):
+    experiment = validate(with_models(small, grown=GROWN))
+    record = json.loads(json.dumps(as_json(experiment)["experiment"]))
+    assert record["models"]["grown"]["blocks"] == GROWN["blocks"]
+    assert "sum" not in record["models"]["grown"]
+    assert record["models"]["mistral"].keys() == {
+        "tokenizer",
+        "hub",
+        "revision",
+        "path",
+        "pretrain",
+    }
+    assert validate(record) == experiment
 
 
 LAST = {"run": "mistral-sava", "step": "last"}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field, create_model, model_validator
+from pydantic import Field, create_model, model_serializer, model_validator
 
 from revocab.closed import Closed, Id, OneLine, exactly_one
 from revocab.models.change import ChangeOptions, ModelReference, changes
@@ -48,6 +48,12 @@ class ModelPlace(Closed):
     @model_validator(mode="after")
     def _one_place(self) -> ModelPlace:
         return exactly_one(self, ("hub", "path", "pretrain", *changes()))
+
+    @model_serializer(mode="wrap")
+    def _without_changes(self, dump: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        """Leave out the changes that a model is not made by: a new kind alters no record."""
+        unused = {name for name in changes() if getattr(self, name) is None}
+        return {key: value for key, value in dump(self).items() if key not in unused}
 
     def change(self) -> tuple[str, ChangedModel] | None:
         """Return name and options of the change that the model is made by, if it is."""
