@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from revocab import languages as language_data
+from revocab.code_identity import FOUND
 from revocab.demoworld.build import asked, translated
 from revocab.errors import RevocabError
 from revocab.evaluation.generation_kind import (
@@ -194,12 +195,10 @@ def test_a_kind_is_whole(kind: GenerationKind):
     assert kind.stop == kind.layout.between_shots == "\n\n"
 
 
-def test_rules_that_use_kinds_depend_on_their_files(repository):
-    rules = "".join(path.read_text() for path in (repository / "workflow/rules").glob("*.smk"))
-    scripts = ("build_prompts", "generate_text", "score_comet", "compare_runs", "make_tables")
-    for script in (*scripts, "check_artefacts"):
-        (found,) = re.findall(rf'code\(\s*"{script}"([^)]*)\)', rules)
-        assert "GENERATION_KINDS" in found, script
+def test_commands_that_use_kinds_depend_on_their_files():
+    commands = ("build_prompts", "generate_text", "score_comet", "compare_runs", "make_tables")
+    for command in (*commands, "check_artefacts", "build_report"):
+        assert "evaluation/generation_kinds" in FOUND[command], command
 
 
 def test_columns_of_tables_have_comet_where_it_applies():

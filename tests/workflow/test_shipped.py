@@ -31,6 +31,7 @@ SHIPPED = {
     ("paper", "tasks-gosal"): {"build_task": 12 + 7},
     ("paper", "tasks-itabench"): {"build_task": 12 + 6},
     ("paper", "itabench-first"): {"build_task": 12},
+    ("paper", "flores-200"): {"build_prompts": 3},
     ("paper", "tasks-vocadt"): {"build_task": 12 + 27},
     ("one-gpu",): {"fetch_model": 2, "adapt_model": 5, "intersect_vocabularies": 1},
     ("local-data",): {"pretrain_stand_in": 2, "measure_scale": 1},
@@ -40,7 +41,19 @@ SHIPPED = {
 
 def test_every_file_is_planned(repository):
     files = {*repository.glob("config/*.yaml"), *repository.glob("config/overlays/*.yaml")}
-    assert {file.stem for file in files} == {name for names in SHIPPED for name in names}
+    planned = {name for names in SHIPPED for name in names} | {"flores-files"}
+    assert {file.stem for file in files} == planned
+
+
+def test_flores_from_its_archive(repository, tmp_path):
+    for split, ending in (("dev", "dev"), ("devtest", "devtest")):
+        for code in ("eng_Latn", "ita_Latn"):
+            file = tmp_path / "flores200_dataset" / split / f"{code}.{ending}"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("One sentence.\n")
+    files = ["config/paper.yaml", "config/overlays/flores-files.yaml"]
+    jobs = dry_run(repository, "--configfile", *files, "--config", f"data_root={tmp_path}")
+    assert jobs["build_prompts"] == 3
 
 
 def plan(repository, names, *more):
