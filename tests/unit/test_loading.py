@@ -316,15 +316,15 @@ def test_the_next_step_depends_on_the_dtype(dtype, step):
 
 
 def test_similarity_refuses_embeddings_that_are_not_finite(place, tmp_path):
-    from revocab.evaluation.embedding_similarity import RunModels, measure
+    from revocab.evaluation.embedding_similarity import EmbeddingSimilarityJob, RunModels, measure
 
     folder = damaged(place.sound, tmp_path / "model", with_value(EMBEDDING, 9, torch.nan))
     runs = [
         RunModels(name, place.sound, last) for name, last in (("a", place.sound), ("b", folder))
     ]
-    keys = {"steps": (0, 1), "per_kind": 4, "relative": "dot", "seed": 1}
+    job = EmbeddingSimilarityJob(group="g", anchors=4, last_step=1, seed=1)
     with pytest.raises(RevocabError, match=r"1 embeddings are NaN or infinite \(rows 9\)"):
-        measure("g", None, runs, place.sound, **keys)
+        measure(job, runs, place.sound, None)
 
 
 def test_scripts_end_with_one_line_and_code_1(place, tmp_path, repository, monkeypatch, capsys):

@@ -15,8 +15,8 @@ from revocab.io import read_json
 
 EXPERIMENT = "tests/experiments/small.yaml"
 #: Rules that need a Hub or an environment of their own (test_hub_paper.py runs them), or have an
-#: experiment of their own (test_model_changes.py).
-ELSEWHERE = {"change_model", "fetch_model", "score_comet"}
+#: experiment of their own (test_model_changes.py, test_building_runs.py, test_long_arguments.py).
+ELSEWHERE = {"change_model", "fetch_model", "measure_heldout", "score_comet", "write_argument"}
 
 
 @pytest.fixture(scope="module")
