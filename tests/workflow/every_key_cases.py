@@ -349,8 +349,9 @@ LAYOUT: list[Case] = [
     ),
     *each(
         "tables.generation", ["make_tables"],
-        group="second", steps=["last"], metrics={"world": ["bleu"]},
+        group="second", steps=["last"],
     ),
+    one("tables.generation.metrics.world", ["bleu"], "make_tables"),
     one("tables.similarity.groups", ["main", "second"], "make_tables"),
     one("tables.prompts.tasks", ["hub"], "make_tables"),
     one("tables.significance.group", "second", "compare_runs:second", "make_tables"),
