@@ -13,6 +13,7 @@ from run_snakemake import copy_checkout, succeed
 from snakemake.settings.types import RerunTrigger
 
 from revocab import code_identity
+from revocab.evaluation import tasks
 from revocab.plan import decide
 from revocab.plan.kept import LASTING
 
@@ -55,6 +56,8 @@ def edited(small, repository, tmp_path, monkeypatch):
     shutil.copy2(repository / EXPERIMENT, tmp_path / EXPERIMENT)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(code_identity, "__file__", str(tmp_path / "src/revocab/code_identity.py"))
+    # The package that plans is the repository's; its templates are those of the copy.
+    monkeypatch.setattr(tasks, "TEMPLATES", tmp_path / "src/revocab/evaluation/templates")
     values = yaml.safe_load((repository / EXPERIMENT).read_text())
     yield Edited(tmp_path, tmp_path, values)
     code_identity.code_of.cache_clear()
