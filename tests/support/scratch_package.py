@@ -31,12 +31,12 @@ def scratch(folder: Path, **files: str) -> None:
         (package / place).write_text(content, encoding="utf-8")
 
 
-def run_scratch(folder: Path, script: str, *arguments: object) -> str:
-    """Run a text as Python with the copy, in ``folder``; return what it prints."""
+def run_scratch(folder: Path, script: str, *arguments: object, at: Path | None = None) -> str:
+    """Run a text as Python with the copy, in ``folder`` or ``at``; return what it prints."""
     search = [folder / "src", REPOSITORY / "tests" / "support"]
     done = subprocess.run(
         [sys.executable, "-c", script, *map(str, arguments)],
-        cwd=folder,
+        cwd=at or folder,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, search))},
         capture_output=True,
         text=True,

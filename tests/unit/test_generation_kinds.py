@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import subprocess
-import sys
 from itertools import permutations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scratch_package import blocks, run_scratch, scratch
 
 from revocab import languages as language_data
 from revocab.code_identity import FOUND
@@ -155,26 +151,14 @@ assert "Length: words of the output in per cent of the reference's." in notes
 
 def test_a_kind_and_a_language_are_one_file_and_one_line(repository, tmp_path):
     """Those of the docs, put into a copy of the package: built, scored, checked and shown."""
-    package = tmp_path / "src" / "revocab"
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(repository / "src" / "revocab", package, ignore=ignored)
-    docs = (repository / "docs" / "adding-a-generation-task.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```(?:python|yaml)\n(.*?)```", docs, flags=re.S)
+    page = "adding-a-generation-task.md"
+    docs = (repository / "docs" / page).read_text(encoding="utf-8")
+    shown, files = [*blocks(page, "python"), *blocks(page, "yaml")], {}
     for place, beginning in PLACES.items():
         assert f"src/revocab/{place}`" in docs
-        (content,) = (block for block in blocks if block.startswith(beginning))
-        assert not (package / place).exists()
-        (package / place).write_text(content, encoding="utf-8")
-    search = [tmp_path / "src", repository / "tests" / "support"]
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(tmp_path)],
-        cwd=repository,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, search))},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+        (files[place],) = (block for block in shown if block.startswith(beginning))
+    scratch(tmp_path, **files)
+    run_scratch(tmp_path, SCRIPT, tmp_path, at=repository)
 
 
 # Kinds -------------------------------------------------------------------------------------------

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
 import yaml
 from fake_results import change_experiment, fake_results
+from scratch_package import blocks, run_scratch, scratch
 
 from revocab.config import Experiment, expand, validate
 from revocab.config.reads import read_by, read_part
@@ -78,24 +75,11 @@ def demo(repository) -> dict:
 
 def test_a_kind_is_one_file_and_one_line(repository, tmp_path):
     """Those of the docs, put into a copy of the package."""
-    package = tmp_path / "src" / "revocab"
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(repository / "src" / "revocab", package, ignore=ignored)
     docs = (repository / "docs" / "adding-a-table.md").read_text(encoding="utf-8")
-    blocks = [part.split("```")[0] for part in docs.split("```python\n")[1:]]
-    for place, content in zip(PLACES, blocks, strict=True):
-        assert f"report/{place}`" in docs
-        (package / "report" / place).write_text(content, encoding="utf-8")
-    search = [tmp_path / "src", repository / "tests" / "support"]
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(tmp_path)],
-        cwd=repository,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, search))},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    assert all(f"report/{place}`" in docs for place in PLACES)
+    files = zip(PLACES, blocks("adding-a-table.md", "python"), strict=True)
+    scratch(tmp_path, **{f"report/{place}": content for place, content in files})
+    run_scratch(tmp_path, SCRIPT, tmp_path, at=repository)
 
 
 def test_every_kind_is_found_under_its_own_name():

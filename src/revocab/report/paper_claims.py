@@ -6,6 +6,7 @@ Every measure gives one number twice: from the paper's printed values, and from 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -228,11 +229,13 @@ class Gain(Measure):
         highest = max((one for one in right if one is not None), default=0.0)
         return None if None in (*left, *right) else lowest - highest
 
+    @abstractmethod
     def _printed(self, results: Results, name: str, step: int) -> float | None:
-        raise NotImplementedError
+        """Return the paper's value of a run at one of its steps."""
 
+    @abstractmethod
     def _measured(self, results: Results, run: Run, step: int) -> float | None:
-        raise NotImplementedError
+        """Return our value of a run at one of our steps."""
 
 
 class ScoreGain(Gain):
