@@ -173,3 +173,65 @@ def test_where_things_stand_by_id():
     expected |= {"runs.*.methods", "runs.*.references", "evaluation.multiple_choice.tasks"}
     assert expected <= id_maps()
     assert "runs.*.methods.*" not in id_maps()  # a run's options: null is the default
+
+
+# Languages of a group -----------------------------------------------------------------------------
+
+
+#: A second group that shows the same source model, scored in English alone.
+ENGLISH = """
+runs:
+  english:
+    {label: English, source: mistral, target: target, mixture: bilingual, recipe: train,
+     languages: [en], methods: {fvt: {}}}
+tables:
+  english_en: {kind: multiple_choice, group: english, language: en, title: Choices}
+"""
+
+
+def test_a_group_is_scored_on_tasks_in_its_languages(values):
+    plan = planned(values, "runs: {mistral: {languages: [en, it]}}")
+    assert plan.generation_tasks(plan.runs["mistral-sava"]) == ["flores_en_it", "squad_it"]
+    overlay = "{runs: {mistral: {languages: [it]}}, tables: {choices_en: null}}"
+    plan = planned(values, overlay)
+    run = plan.runs["mistral-sava"]
+    assert plan.choice_tasks(run) == ["hellaswag_it"]
+    assert plan.generation_tasks(run) == ["squad_it"]  # the translation needs English as well
+
+
+def test_a_model_that_two_groups_show_is_scored_on_the_tasks_of_both(values):
+    plan = planned(values, ENGLISH + "\n  choices_en: null")
+    assert plan.choice_tasks(plan.runs["english-fvt"]) == ["arc_easy_en"]
+    assert plan.choice_tasks(plan.runs["mistral-base"]) == ["hellaswag_it", "arc_easy_en"]
+    assert plan.choice_tasks(plan.runs["mistral-sava"]) == ["hellaswag_it"]
+
+
+def test_tables_and_figures_in_a_language_that_a_group_does_not_have(values):
+    found = problems(values, "runs: {mistral: {languages: [en]}}")
+    advice = (
+        "'it' is no language of group 'mistral' (runs.mistral.languages: en), whose runs are "
+        "scored on tasks in these alone; choose one of them, or add it there"
+    )
+    keys = ("tables.choices_it", "tables.significance", "figures.average_score")
+    assert [one for one in found if ".language: " in one] == [
+        f"{key}.language: {advice}" for key in keys
+    ]
+    others = [one for one in found if ".language: " not in one]
+    assert [one.partition(", and no ")[0] for one in others] == [
+        "tables.generation: shows generation", "tables.answers: shows generation"
+    ]  # fmt: skip
+
+
+def test_no_generative_task_in_languages_of_a_group(values):
+    overlay = ENGLISH + "\n  written: {kind: generation, group: english, title: Text}"
+    assert problems(values, overlay) == [
+        "tables.written: shows generation, and no generative task is in languages of group "
+        "'english' alone (runs.english.languages: en; tasks: flores_en_it: en it; squad_it: it); "
+        "add a task, or a language"
+    ]
+
+
+def test_languages_without_a_task(values):
+    assert problems(values, "runs: {mistral: {languages: [en, it, sw]}}") == [
+        "runs.mistral.languages: no language with tasks 'sw' (known: en, it)"
+    ]

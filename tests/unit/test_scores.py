@@ -140,3 +140,13 @@ def test_base_heldout_is_the_kept_vocabulary_before_training(folder):
     lapt = results.heldout_by_language(results.run("mistral-lapt"), "it")
     assert base == {0: lapt[0]}
     assert math.isfinite(base[0])
+
+
+def test_rows_are_those_of_the_group(tmp_path):
+    """A model that two groups show has files with the tasks of both."""
+    root = fake_results(tmp_path / "results" / "demo")
+    change_experiment(root, "runs", "mistral", "languages", value=["it"])
+    rows = [row for row in collect(Results(root)) if row["run"].startswith("mistral-")]
+    tasks = {row["task"] for row in rows if row["metric"] in ("acc", "average", "chrf++", "rougeL")}
+    assert "arc_easy_it" in tasks and "squad_it" in tasks and "average_it" in tasks
+    assert not {"arc_easy_en", "average_en", "flores_en_it"} & tasks

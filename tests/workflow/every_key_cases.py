@@ -208,6 +208,8 @@ RUNS: list[Case] = [
     one("runs.main.recipe", "staged", MAIN),
     one("runs.main.identity", "marker", "intersect_vocabularies:source--target",
         "init_embeddings:main-*"),
+    ({"runs.second.languages": ["it"], "tables.second-en": None},
+     ["score_multiple_choice:second-*", "generate_text:second-*"]),
     one("runs.main.methods.fvt.method", "mean", "init_embeddings:main-fvt"),
     one("runs.main.methods.sava.helper", "other-helper", OTHER_HELPER, "init_embeddings:main-sava"),
     one("runs.main.methods.sava.anchors", 30, "init_embeddings:main-sava"),

@@ -19,6 +19,7 @@ from revocab.config.lineage import (
 )
 from revocab.config.schema import Experiment, RunGroup
 from revocab.config.schema.runs import Layered
+from revocab.report.asked import task_languages
 
 
 def run_references(experiment: Experiment) -> Iterator[tuple[str, str, str]]:
@@ -45,6 +46,7 @@ def check_runs(experiment: Experiment) -> Iterator[str]:
     known = run_ids(experiment)
     for group_id, group in experiment.runs.items():
         yield from _paper_steps(experiment, group_id, group)
+        yield from _languages(experiment, group_id, group)
         for name, entry in group.methods.items():
             key = f"runs.{group_id}.methods.{name}"
             yield from _missing(key, group, name)
@@ -88,6 +90,14 @@ def _paper_steps(experiment: Experiment, group_id: str, group: RunGroup) -> Iter
             f"runs.{group_id}.paper_steps: {step} is no checkpoint of a run of group {group_id!r} "
             f"(checkpoints: {', '.join(map(str, sorted(found - {0})))})"
         )
+
+
+def _languages(experiment: Experiment, group_id: str, group: RunGroup) -> Iterator[str]:
+    """Yield a problem for every language of a group that no task is in."""
+    known = set[str]().union(*task_languages(experiment).values())
+    for language in group.languages or ():
+        if language not in known:
+            yield unknown(f"runs.{group_id}.languages", language, known, "language with tasks")
 
 
 def _missing(key: str, group: RunGroup, name: str) -> Iterator[str]:

@@ -21,8 +21,24 @@ def asked_scores(experiment: Experiment) -> dict[str, set[str]]:
     ):
         for options in given.values():
             for group, task in kinds[options.kind].scores(experiment, options):
-                found.setdefault(group, set()).add(task)
+                if task in group_tasks(experiment, group):
+                    found.setdefault(group, set()).add(task)
     return found
+
+
+def task_languages(experiment: Experiment) -> dict[str, set[Id]]:
+    """Return the languages of every task: one of multiple choice, both of a translation."""
+    evaluation = experiment.evaluation
+    choices = {task: {one.language} for task, one in evaluation.multiple_choice.tasks.items()}
+    generated = {task: {*one.direction} for task, one in evaluation.generation.tasks.items()}
+    return {**choices, **generated}
+
+
+def group_tasks(experiment: Experiment, group: Id) -> set[str]:
+    """Return the tasks in languages of a run group; of a group that names none, all tasks."""
+    spoken = experiment.runs[group].languages if group in experiment.runs else None
+    tasks = task_languages(experiment)
+    return {task for task, used in tasks.items() if spoken is None or used.issubset(spoken)}
 
 
 def choices_in(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from revocab.evaluation.families import main_metric
 from revocab.evaluation.generation_kind import generation_kinds
 from revocab.evaluation.options import ScoringOptions
+from revocab.report.asked import group_tasks
 from revocab.report.names import metric_label
 
 if TYPE_CHECKING:
@@ -111,11 +112,14 @@ def items_by_task(results: Results, tasks: list[str]) -> dict[str, int]:
     return {}
 
 
-def generation(results: Results) -> list[str]:
-    """Return the notes under generation scores: shots, queries, engine, empty columns."""
+def generation(results: Results, group: str) -> list[str]:
+    """Return the notes under a group's generation scores: shots, queries, engine, empty columns."""
     tasks = results.experiment.evaluation.generation.tasks
+    shown = group_tasks(results.experiment, group)
     parts = []
     for task, one in tasks.items():
+        if task not in shown:
+            continue
         amount = f"{one.limit} queries spread over the test set" if one.limit else "all queries"
         parts.append(f"{task}: {one.shots}-shot, {amount}")
     lines = [f"Greedy decoding, all metrics 0 to 100. {'; '.join(parts)}."]

@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 from revocab.closed import Closed, Id, OneLine, exactly_one, unknown
 from revocab.report.asked import choices_in, of_group
 from revocab.report.prerequisites import manifest
-from revocab.report.references import no_choices, unknown_groups
+from revocab.report.references import no_choices, other_languages, unknown_groups
 from revocab.report.results import Results, number
 from revocab.report.scores import AVERAGE, average_task
 
@@ -248,6 +248,7 @@ class ScoreGain(Gain):
         """Yield a problem for runs and tasks that are not there."""
         yield from super().problems(experiment, key)
         yield from no_choices(experiment, key, self.language, self._families)
+        yield from other_languages(experiment, key, self.group, self.language)
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
         """Yield the tasks of the language."""

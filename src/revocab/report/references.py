@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from revocab.closed import PLACES, Step, unknown
+from revocab.report.asked import group_tasks
 
 if TYPE_CHECKING:
     from revocab.config.schema import Experiment
@@ -102,6 +103,33 @@ def no_choices(
     for family in columns or ():
         if family not in families:
             yield unknown(f"{key}.columns", family, families, f"family of {language!r} tasks")
+
+
+def other_languages(experiment: Experiment, key: str, group: str, language: str) -> Iterator[str]:
+    """Yield a problem for a language that has tasks, on which a group is not scored."""
+    spoken = experiment.runs[group].languages if group in experiment.runs else None
+    tasks = experiment.evaluation.multiple_choice.tasks.values()
+    if spoken is None or language in spoken or language not in {one.language for one in tasks}:
+        return
+    yield (
+        f"{key}.language: {language!r} is no language of group {group!r} (runs.{group}.languages: "
+        f"{', '.join(spoken)}), whose runs are scored on tasks in these alone; choose one of "
+        "them, or add it there"
+    )
+
+
+def no_generated_text(experiment: Experiment, key: str, group: str) -> Iterator[str]:
+    """Yield a problem if there is no generative task, or none in a group's languages."""
+    tasks = experiment.evaluation.generation.tasks
+    if not tasks:
+        yield f"{key}: shows generation, and evaluation.generation.tasks is empty; add a task"
+    elif group in experiment.runs and not tasks.keys() & group_tasks(experiment, group):
+        known = "; ".join(f"{task}: {' '.join(one.direction)}" for task, one in tasks.items())
+        yield (
+            f"{key}: shows generation, and no generative task is in languages of group {group!r} "
+            f"alone (runs.{group}.languages: {', '.join(experiment.runs[group].languages or ())}; "
+            f"tasks: {known}); add a task, or a language"
+        )
 
 
 def no_fertility(experiment: Experiment, key: str, options: KindOptions) -> Iterator[str]:

@@ -16,6 +16,7 @@ from revocab.errors import RevocabError
 from revocab.evaluation.families import metrics_of_families
 from revocab.io import atomic, write_csv
 from revocab.output import check_files
+from revocab.report.asked import group_tasks
 from revocab.report.paper_values import Published
 from revocab.report.results import Record, Results, Scores, number
 
@@ -93,9 +94,12 @@ def task_of(row: Record, tasks: dict[str, AnyTask], path: Path, advice: str) -> 
 def multiple_choice_rows(results: Results, run: Run) -> Iterator[Record]:
     """Yield every metric of every multiple-choice task of a run."""
     tasks = results.experiment.evaluation.multiple_choice.tasks
+    own = group_tasks(results.experiment, run.group)
     path = f"runs/{run.scored_id}/multiple_choice.csv"
     for row in results.csv(path):
         task = task_of(row, tasks, results.root / path, "score the run again")
+        if row["task"] not in own:  # of another group that shows the same model
+            continue
         step = int(row["step"])
         yield score_row(
             results,
@@ -120,9 +124,12 @@ def multiple_choice_rows(results: Results, run: Run) -> Iterator[Record]:
 def generation_rows(results: Results, run: Run) -> Iterator[Record]:
     """Yield every metric of every generative task of a run; one that was not computed is empty."""
     tasks = results.experiment.evaluation.generation.tasks
+    own = group_tasks(results.experiment, run.group)
     path = f"runs/{run.scored_id}/generation/scores.csv"
     for row in results.generation(run):
         task = task_of(row, tasks, results.root / path, "generate again")
+        if row["task"] not in own:
+            continue
         step = int(row["step"])
         yield score_row(
             results,

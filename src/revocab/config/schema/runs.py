@@ -74,6 +74,8 @@ class RunGroup(Layered):
     mixture: Id | None = None
     recipe: Id | None = None
     identity: Literal["bytes", "marker"] = "bytes"
+    #: On whose tasks the runs are scored; a task in two languages needs both. None: on every task.
+    languages: list[Id] | None = Field(default=None, min_length=1)
     methods: dict[Id, RunMethod] = Field(default_factory=dict)
     references: dict[Id, Reference] = Field(default_factory=dict)
     #: Steps here, and for each the step of a longer training whose published values stand beside;

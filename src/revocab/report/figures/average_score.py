@@ -12,7 +12,7 @@ from revocab.report.asked import choices_in, of_group
 from revocab.report.kind import FigureKind, KindOptions
 from revocab.report.names import method_label
 from revocab.report.palette import Palette
-from revocab.report.references import no_choices, unknown_groups
+from revocab.report.references import no_choices, other_languages, unknown_groups
 from revocab.report.results import Results
 from revocab.report.scores import AVERAGE, average_task
 from revocab.report.style import label_ends, nothing_yet
@@ -132,6 +132,7 @@ def problems(experiment: Experiment, key: str, options: AverageScoreFigure) -> I
     """Yield a problem for a group that is not there, and for a language without tasks."""
     yield from unknown_groups(experiment, key, options.group)
     yield from no_choices(experiment, key, options.language)
+    yield from other_languages(experiment, key, options.group, options.language)
 
 
 def scores(experiment: Experiment, options: AverageScoreFigure) -> Iterator[tuple[str, str]]:

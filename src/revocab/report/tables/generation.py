@@ -13,10 +13,11 @@ from revocab.closed import Id, OneLine, Step, unknown
 from revocab.evaluation.generation_kind import find_kind, generation_kinds
 from revocab.evaluation.metric import COMET, COMET_METRICS
 from revocab.report import notes
-from revocab.report.asked import of_group
+from revocab.report.asked import group_tasks, of_group
 from revocab.report.kind import KindOptions, TableKind
 from revocab.report.names import metric_label
 from revocab.report.references import (
+    no_generated_text,
     unknown_groups,
     unknown_tasks,
     unscored_steps,
@@ -47,7 +48,7 @@ def build(results: Results, identifier: str, options: GenerationTable) -> Table:
     comet = dict.fromkeys([COMET, *results.comet_metrics])
     columns = [
         (task, metric)
-        for task, metrics in groupby(task_metrics(results, comet), key=itemgetter(0))
+        for task, metrics in groupby(task_metrics(results, options.group, comet), key=itemgetter(0))
         for metric in options.metrics.get(task) or [one for _, one in metrics]
     ]
 
@@ -68,7 +69,7 @@ def build(results: Results, identifier: str, options: GenerationTable) -> Table:
         ["Model", *[metric_label(metric) for _, metric in columns]],
         score_rows(results, options.group, options.steps, cells),
         [
-            *notes.generation(results),
+            *notes.generation(results, options.group),
             *notes.captions(results),
             notes.MARKS,
             *notes.published(results),
@@ -78,13 +79,14 @@ def build(results: Results, identifier: str, options: GenerationTable) -> Table:
     )
 
 
-def task_metrics(results: Results, comet: Iterable[str]) -> list[tuple[str, str]]:
-    """Return (task, metric) of every column, by kind; ``comet`` where it applies."""
+def task_metrics(results: Results, group: str, comet: Iterable[str]) -> list[tuple[str, str]]:
+    """Return (task, metric) of every column of a group, by kind; ``comet`` where it applies."""
     given = results.experiment.evaluation.generation.tasks
+    shown = group_tasks(results.experiment, group)
     return [
         (task, metric)
         for name, kind in generation_kinds().items()
-        for task in sorted(task for task, one in given.items() if one.kind == name)
+        for task in sorted(task for task in given.keys() & shown if given[task].kind == name)
         for metric in kind.columns(comet)
     ]
 
@@ -99,21 +101,23 @@ def problems(experiment: Experiment, key: str, options: GenerationTable) -> Iter
     """Yield a problem for an unknown group, and for steps at which nothing is generated."""
     yield from unknown_groups(experiment, key, options.group)
     yield from wrong_steps(experiment, f"{key}.steps", options.group, options.steps)
-    if not experiment.evaluation.generation.tasks:
-        yield f"{key}: shows generation, and evaluation.generation.tasks is empty; add a task"
+    yield from no_generated_text(experiment, key, options.group)
     yield from unscored_steps(
         experiment, f"{key}.steps", options.group, options.steps, "generation"
     )
-    yield from unknown_metrics(experiment, f"{key}.metrics", options.metrics)
+    yield from unknown_metrics(experiment, f"{key}.metrics", options)
 
 
-def unknown_metrics(
-    experiment: Experiment, key: str, metrics: dict[str, list[str]]
-) -> Iterator[str]:
-    """Yield a problem for every task that is not there, and every metric that its kind lacks."""
+def unknown_metrics(experiment: Experiment, key: str, options: GenerationTable) -> Iterator[str]:
+    """Yield a problem for every task that is not there, or not in the group's languages, and every
+    metric that its kind lacks.
+    """
+    metrics = options.metrics
     yield from unknown_tasks(experiment, key, metrics)
-    tasks = experiment.evaluation.generation.tasks
+    tasks, shown = experiment.evaluation.generation.tasks, group_tasks(experiment, options.group)
     for task in tasks.keys() & metrics.keys():
+        if task not in shown:
+            yield unknown(f"{key}.{task}", task, tasks.keys() & shown, "task in its languages")
         kind = find_kind(tasks[task].kind)
         known = [one.name for one in kind.metrics]
         known += [one.name for one in COMET_METRICS.values()] if kind.comet_source else []

@@ -13,7 +13,13 @@ from revocab.evaluation.families import family_label
 from revocab.report import notes
 from revocab.report.asked import choices_in, of_group
 from revocab.report.kind import KindOptions, TableKind
-from revocab.report.references import no_choices, unknown_groups, unscored_steps, wrong_steps
+from revocab.report.references import (
+    no_choices,
+    other_languages,
+    unknown_groups,
+    unscored_steps,
+    wrong_steps,
+)
 from revocab.report.results import Results
 from revocab.report.score_rows import score_cell, score_rows
 from revocab.report.scores import mean_score
@@ -94,6 +100,7 @@ def problems(experiment: Experiment, key: str, options: MultipleChoiceTable) -> 
         experiment, f"{key}.steps", options.group, options.steps, "multiple_choice"
     )
     yield from no_choices(experiment, key, options.language, options.columns)
+    yield from other_languages(experiment, key, options.group, options.language)
 
 
 def scores(experiment: Experiment, options: MultipleChoiceTable) -> Iterator[tuple[str, str]]:

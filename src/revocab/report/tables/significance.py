@@ -13,7 +13,12 @@ from revocab.report import notes
 from revocab.report.asked import choices_in, of_group
 from revocab.report.kind import KindOptions, TableKind
 from revocab.report.names import method_label, metric_label
-from revocab.report.references import unknown_groups, wrong_steps
+from revocab.report.references import (
+    no_generated_text,
+    other_languages,
+    unknown_groups,
+    wrong_steps,
+)
 from revocab.report.results import Results
 from revocab.report.scores import AVERAGE, average_task
 from revocab.report.table import Cell, Row, Table, text
@@ -41,7 +46,9 @@ class SignificanceTable(KindOptions):
     against: Id | None = Field(default=None, description="one run of the group; none: all pairs")
 
 
-def columns_of(results: Results, language: str | None) -> list[tuple[str, str | None, str, float]]:
+def columns_of(
+    results: Results, group: str, language: str | None
+) -> list[tuple[str, str | None, str, float]]:
     """Return (task, metric, header, scale) of each column; no metric: whichever the task has.
 
     A metric that the experiment leaves out has no column here: there are no items to compare.
@@ -49,7 +56,7 @@ def columns_of(results: Results, language: str | None) -> list[tuple[str, str | 
     if language is None:
         return [
             (task, metric, f"{task_label(results, task)} {metric_label(metric)}", 1)
-            for task, metric in task_metrics(results, results.comet_metrics)
+            for task, metric in task_metrics(results, group, results.comet_metrics)
         ]
     tasks = results.choice_tasks(language)
     labels = column_labels(tasks, [results.family(task) for task in tasks])
@@ -62,7 +69,7 @@ def build(results: Results, identifier: str, options: SignificanceTable) -> Tabl
     path = f"significance/{options.group}/significance.csv"
     compared = [row for row in results.csv(path) if row["step"] == str(options.step)]
     runs = {run.id: run for run in results.group(options.group)}
-    columns = columns_of(results, options.language)
+    columns = columns_of(results, options.group, options.language)
     found = {(r["run"], r["other"], r["task"], r["metric"]): (r, 1) for r in compared}
     found |= {(r["other"], r["run"], r["task"], r["metric"]): (r, -1) for r in compared}
     pairs = list(dict.fromkeys((row["run"], row["other"]) for row in compared))
@@ -127,6 +134,10 @@ def problems(experiment: Experiment, key: str, options: SignificanceTable) -> It
     languages = {task.language for task in experiment.evaluation.multiple_choice.tasks.values()}
     if options.language and options.language not in languages:
         yield unknown(f"{key}.language", options.language, languages, "language with tasks")
+    if options.language:
+        yield from other_languages(experiment, key, options.group, options.language)
+    else:
+        yield from no_generated_text(experiment, key, options.group)
 
 
 def scores(experiment: Experiment, options: SignificanceTable) -> Iterator[tuple[str, str]]:
