@@ -9,17 +9,18 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
+import hypothesis
 import pytest
 import yaml
+from hypothesis import strategies as st
+from planned_jobs import possible_jobs, read_jobs
 
 from revocab.closed import Job
 from revocab.command import Command, read
 from revocab.config import read as read_experiment
 from revocab.config import validate
-from revocab.config.reads import READ
 from revocab.errors import RevocabError
 from revocab.plan import Plan, Step
-from revocab.plan.evaluation import comet_models, timed_runs
 from revocab.plan.plan import steps
 from revocab.plan.show import show_job
 
@@ -49,54 +50,6 @@ def plan_of(*files: str, **values: str) -> Plan:
     return Plan(read_experiment(*(REPOSITORY / file for file in files), **values))
 
 
-def wildcards(plan: Plan) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield every rule with the wildcards of its jobs."""
-    experiment, evaluation = plan.experiment, plan.experiment.evaluation
-    once = ["measure_fertility", "count_parameters", "write_experiment", "collect_scores"]
-    once += ["make_tables", "make_figures", "check_artefacts", "build_report"]
-    once += ["build_demoworld"] * bool(experiment.world) + ["measure_scale"] * bool(
-        experiment.scale
-    )
-    runs, models = [plan.runs[name] for name in plan.trained], experiment.models
-    scored = [run.id for run in plan.evaluated()]
-    significance = [one.group for one in experiment.tables.values() if one.kind == "significance"]
-    names = {
-        **{rule: [{}] for rule in once},
-        "prepare_corpus": [{"corpus": one} for one in experiment.corpora],
-        "build_tokenizer": [{"tokenizer": one} for one in experiment.tokenizers],
-        "intersect_vocabularies": [{"source": a, "target": b} for a, b in plan.intersections],
-        "fetch_model": [{"model": one} for one in plan.fetched],
-        "change_model": [{"model": one} for one in plan.changed],
-        "build_stand_in": [{"model": one} for one in plan.stand_ins],
-        "pretrain_stand_in": [{"model": one} for one in plan.stand_ins],
-        "train_auxiliary": [{"target": run.target} for run in runs if run.auxiliary],
-        "init_embeddings": [{"run": run.id} for run in runs],
-        "adapt_model": [{"run": run.id} for run in runs],
-        "pack_tokens": [
-            *[{"tokenizer": r.target, "mixture": r.mixture, "recipe": r.recipe} for r in runs],
-            *[
-                {"tokenizer": models[one].tokenizer, "mixture": models[one].pretrain.mixture,
-                 "recipe": models[one].pretrain.recipe}
-                for one in plan.stand_ins
-            ],
-        ],
-        "pack_heldout": [{"tokenizer": run.target, "length": "128"} for run in runs],
-        "build_task": [{"task": one} for one in evaluation.multiple_choice.tasks],
-        "score_multiple_choice": [{"run": one} for one in scored],
-        "build_prompts": [{"task": one} for one in evaluation.generation.tasks],
-        "generate_text": [{"run": one} for one in scored],
-        "score_comet": [{"run": one} for one in scored if comet_models(plan, plan.runs[one])],
-        "measure_efficiency": [{"run": run.id} for run in timed_runs(plan)],
-        "measure_similarity": [{"group": one} for one, of in experiment.runs.items() if of.target],
-        "compare_runs": [{"group": one} for one in significance],
-        "write_settings": [{"part": one} for one in READ],
-    }  # fmt: skip
-    assert set(names) <= set(steps())
-    for rule, cases in names.items():
-        for one in cases:
-            yield rule, one
-
-
 def command(step: Step) -> Command:
     return import_module(f"revocab.commands.{step.command}").COMMAND
 
@@ -109,7 +62,7 @@ def in_the_repository(monkeypatch):
 def check(plan: Plan) -> set[str]:
     """Check every job of an experiment; return the rules that have some."""
     seen, written = set(), {}
-    for rule, given in wildcards(plan):
+    for rule, given in possible_jobs(plan):
         step = plan.step(rule, **given)
         what, place = command(step), f"{rule} {given}"
         assert type(step.job) is what.job, place
@@ -155,6 +108,49 @@ def test_every_job_of_a_shipped_experiment(files):
         assert set(steps()) - seen == rest
 
 
+@pytest.mark.parametrize(
+    "files",
+    [*SHIPPED, ("tests/experiments/small.yaml", "tests/experiments/runs.yaml")],
+    ids=lambda names: "+".join(Path(one).stem for one in names),
+)
+def test_every_job_has_a_reader(files):
+    """The page is made from every job that the file allows, but for what it shows nothing of."""
+    plan = plan_of(*files)
+    used = read_jobs(plan)
+    unread = {
+        (rule, *given.values())
+        for rule, given in possible_jobs(plan)
+        if plan.step(rule, **given).out not in used
+    }
+    assert unread == set()
+
+
+@hypothesis.settings(max_examples=8, deadline=None)
+@hypothesis.given(st.data())
+def test_what_is_not_shown_is_not_made(data):
+    """Without some tables and figures: no new job, and no score but those that the rest show."""
+    files = [REPOSITORY / "tests/experiments" / f"{name}.yaml" for name in ("small", "runs")]
+    plan = Plan(read_experiment(*files))
+    shown = {**plan.experiment.tables, **plan.experiment.figures}
+    taken = data.draw(st.sets(st.sampled_from(sorted(shown))), label="taken away")
+    fewer = {
+        key: {one: of for one, of in getattr(plan.experiment, key).items() if one not in taken}
+        for key in ("tables", "figures")
+    }
+    less = Plan(plan.experiment.model_copy(update=fewer))
+    jobs = read_jobs(less)
+    assert jobs.keys() <= read_jobs(plan).keys()
+    left = shown.keys() - taken
+    made = {step.command for step in jobs.values()}
+    assert ("measure_similarity" in made) == ("similarity" in left)
+    assert ("count_parameters" in made) == ("parameters" in left)
+    assert ("compare_runs" in made) == bool({"significance", "answers"} & left)
+    assert ("generate_text" in made) == bool({"generation", "answers"} & left)
+    italian = bool({"choices_it", "significance", "average_score"} & left)
+    scored = less.choice_tasks(less.runs["mistral-sava"])
+    assert ("hellaswag_it" in scored, "arc_easy_en" in scored) == (italian, "choices_en" in left)
+
+
 @pytest.mark.shared_data
 @pytest.mark.parametrize("overlays", [(), ("config/overlays/tasks-local.yaml",)])
 def test_every_job_on_the_data_folder(shared_folder, overlays):
@@ -181,7 +177,7 @@ def test_rules_and_functions_have_the_same_names():
 
 def test_equal_experiments_have_equal_jobs_and_the_plan_reads_no_result(tmp_path):
     first, second = plan_of("config/demo.yaml"), plan_of("config/demo.yaml")
-    for rule, given in wildcards(first):
+    for rule, given in possible_jobs(first):
         assert first.step(rule, **given).arguments() == second.step(rule, **given).arguments()
 
 
@@ -190,7 +186,7 @@ def test_labels_and_titles_are_in_no_job():
     plain, other = plan_of("config/demo.yaml"), plan_of("config/demo.yaml", **values)
     for group in other.experiment.runs.values():
         object.__setattr__(group, "label", "Another")
-    for rule, given in wildcards(plain):
+    for rule, given in possible_jobs(plain):
         if not rule.startswith("write_"):
             assert plain.step(rule, **given) == other.step(rule, **given), rule
 
@@ -228,7 +224,7 @@ def test_a_null_is_the_default(key):
     assert last not in place
     place[last] = None
     changed = Plan(validate(values))
-    for rule, given in wildcards(plain):
+    for rule, given in possible_jobs(plain):
         if rule.startswith("write_"):
             continue
         assert changed.step(rule, **given) == plain.step(rule, **given), rule

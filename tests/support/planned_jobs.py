@@ -1,0 +1,96 @@
+"""The jobs of an experiment: all that its file allows, and those that its page is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from revocab.config.lineage import learns_new_rows
+from revocab.config.reads import READ
+from revocab.plan import Plan, Step
+from revocab.plan.evaluation import comet_models, timed_runs
+
+Wildcards = dict[str, str]
+
+
+def possible_jobs(plan: Plan) -> Iterator[tuple[str, Wildcards]]:
+    """Yield every rule with the wildcards of its jobs, whether anything reads them or not."""
+    experiment, evaluation = plan.experiment, plan.experiment.evaluation
+    once = ["measure_fertility", "count_parameters", "write_experiment", "collect_scores"]
+    once += ["make_tables", "make_figures", "check_artefacts", "build_report"]
+    once += ["build_demoworld"] * bool(experiment.world) + ["measure_scale"] * bool(
+        experiment.scale
+    )
+    runs, models = [plan.runs[name] for name in plan.trained], experiment.models
+    scored = [run.id for run in plan.evaluated()]
+    significance = [one.group for one in experiment.tables.values() if one.kind == "significance"]
+    measured = [(run.target, plan.heldout_length(run)) for run in [*runs, *plan.measured]]
+    names = {
+        **{rule: [{}] for rule in once},
+        "prepare_corpus": [{"corpus": one} for one in experiment.corpora],
+        "build_tokenizer": [{"tokenizer": one} for one in experiment.tokenizers],
+        "intersect_vocabularies": [{"source": a, "target": b} for a, b in plan.intersections],
+        "fetch_model": [{"model": one} for one in plan.fetched],
+        "change_model": [{"model": one} for one in plan.changed],
+        "build_stand_in": [{"model": one} for one in plan.stand_ins],
+        "pretrain_stand_in": [{"model": one} for one in plan.stand_ins],
+        "train_auxiliary": [{"target": run.target} for run in plan.runs.values() if run.auxiliary],
+        "init_embeddings": [{"run": one} for one in plan.made],
+        "adapt_model": [{"run": run.id} for run in runs],
+        "pack_tokens": [
+            *[{"tokenizer": r.target, "mixture": r.mixture, "recipe": r.recipe} for r in runs],
+            *[
+                {"tokenizer": models[one].tokenizer, "mixture": models[one].pretrain.mixture,
+                 "recipe": models[one].pretrain.recipe}
+                for one in plan.stand_ins
+            ],
+        ],
+        "pack_heldout": [{"tokenizer": a, "length": str(b)} for a, b in measured],
+        "measure_heldout": [{"run": run.id} for run in plan.measured],
+        "build_task": [{"task": one} for one in evaluation.multiple_choice.tasks],
+        "score_multiple_choice": [
+            {"run": one} for one in scored if plan.choice_tasks(plan.runs[one])
+        ],
+        "build_prompts": [{"task": one} for one in evaluation.generation.tasks],
+        "generate_text": [
+            {"run": one} for one in scored if plan.generation_tasks(plan.runs[one])
+        ],
+        "score_comet": [{"run": one} for one in scored if comet_models(plan, plan.runs[one])],
+        "measure_efficiency": [{"run": run.id} for run in timed_runs(plan)],
+        "measure_similarity": [
+            {"group": one} for one, of in experiment.runs.items() if learns_new_rows(of)
+        ],
+        "compare_runs": [{"group": one} for one in significance],
+        "write_settings": [{"part": one} for one in READ],
+    }  # fmt: skip
+    for rule, cases in names.items():
+        for one in cases:
+            yield rule, one
+
+
+def read_jobs(plan: Plan) -> dict[str, Step]:
+    """Return the jobs that an experiment's page is made from, however far back, by their output.
+
+    A file belongs to the job whose output it is or lies in; of several, to the one that lies
+    deepest.
+    """
+    known = {}
+    for rule, wildcards in possible_jobs(plan):
+        step = plan.step(rule, **wildcards)
+        beside = rule == "fetch_model"  # its manifest lies beside the snapshot
+        known[step.out.rpartition("/")[0] if beside else step.out] = step
+    found: dict[str, Step] = {}
+    waiting = [plan.step("build_report")]
+    while waiting:
+        step = waiting.pop()
+        if step.out in found:
+            continue
+        found[step.out] = step
+        for files in step.files().values():
+            waiting += [one for one in (_writer(known, file) for file in files) if one]
+    return found
+
+
+def _writer(known: dict[str, Step], file: str) -> Step | None:
+    parts = file.split("/")
+    places = ("/".join(parts[:length]) for length in range(len(parts), 0, -1))
+    return next((known[place] for place in places if place in known), None)
