@@ -16,5 +16,5 @@ def pretend_absent(*modules: str) -> None:
     # Else transformers remarks that it found no PyTorch.
     os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
     for name in modules:
-        # None makes an import fail (Python's documentation of sys.modules); typeshed has no such value.
+        # None makes an import fail (documented for sys.modules); typeshed has no such value.
         sys.modules.setdefault(name, None)  # type: ignore[arg-type]
