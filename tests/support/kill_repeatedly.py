@@ -1,4 +1,4 @@
-"""Train a two-stage recipe undisturbed, then again with SIGKILL at seeded random moments.
+"""Train embeddings, an adapter, then all, undisturbed; then again, SIGKILL at seeded moments.
 
     python kill_repeatedly.py FOLDER KILLS SEED
 
@@ -19,8 +19,8 @@ import time
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-STEPS, BORDER, EVERY = 60, 25, 7
-LIBRARIES = ["torch", "transformers.trainer", "revocab.training.train", "training_pico"]
+STEPS, BORDERS, EVERY = 60, (25, 45), 7
+LIBRARIES = ["torch", "transformers.trainer", "peft", "revocab.training.train", "training_pico"]
 
 
 def rows(out: Path) -> int:
@@ -59,15 +59,22 @@ def train_one(folder: Path, name: str) -> None:
     stages = (
         Stage(
             name="embeddings",
-            steps=BORDER,
+            steps=BORDERS[0],
             learning_rate=1e-2,
             train=("embeddings",),
             weight_decay=0.3,
             warmup_steps=2,
         ),
         Stage(
+            name="adapter",
+            steps=BORDERS[1] - BORDERS[0],
+            learning_rate=5e-3,
+            train=("lora", "output_embeddings"),
+            lora={"rank": 2, "alpha": 4},
+        ),
+        Stage(
             name="everything",
-            steps=STEPS - BORDER,
+            steps=STEPS - BORDERS[1],
             learning_rate=5e-3,
             weight_decay=0.1,
             warmup_steps=3,

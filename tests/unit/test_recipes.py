@@ -65,6 +65,11 @@ def test_stages_in_steps_and_tokens_make_the_total():
         ({"steps": 4, "stages": [{"name": "a", "share": 0.5}]}, "all must, to 1"),
         ({"steps": 4, "stages": [{"name": "a", "steps": 2}] * 2}, "give each stage its own"),
         ({"stages": [{"name": "a", "steps": 1, "train": "("}]}, "no regular expression"),
+        (
+            {"stages": [{"name": "a", "steps": 1, "train": "lora"}]},
+            "train names 'lora'; give lora:",
+        ),
+        ({"stages": [{"name": "a", "steps": 1, "lora": {"rank": 1, "alpha": 1}}]}, "leaves it out"),
         ({"stages": [{"name": "a", "steps": 1, "colour": 1}]}, "Extra inputs"),
     ],
 )

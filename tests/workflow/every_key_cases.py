@@ -155,6 +155,7 @@ RECIPES: list[Case] = [
      [PACK_STAGED, SECOND]),
     one(f"{FIRST}.mixture", "sized", PACK_STAGED),
     *each(f"{NEXT}.groups.embeddings", [SECOND], learning_rate=0.1, weight_decay=0.2),
+    *each(f"{NEXT}.lora", [SECOND], rank=4, alpha=8, layers=[0, -1], modules=["q_proj"]),
 ]  # fmt: skip
 
 MODELS: list[Case] = [

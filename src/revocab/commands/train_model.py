@@ -50,7 +50,8 @@ def run(inputs: Inputs, job: Settings, machine: Machine, out: Path) -> None:
     """Train, or go on from the last state."""
     from revocab.training.startup import pretend_absent
 
-    pretend_absent("datasets", "scipy")
+    adapters = any(stage.lora for stage in job.stages or ())
+    pretend_absent("datasets", "scipy", *([] if adapters else ["peft"]))
     gc.disable()  # imports leave no garbage: collecting it would take half a second
 
     import psutil

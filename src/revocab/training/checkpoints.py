@@ -15,6 +15,8 @@ from revocab.output import OutputFolder
 if TYPE_CHECKING:
     import torch
 
+    from revocab.training.settings import Settings
+
 #: What a checkpoint's folder claims to be.
 KIND = "checkpoint"
 #: Files beside the weights that make a folder complete; copied as they are.
@@ -70,6 +72,27 @@ def stored_dtype(model_folder: Path) -> torch.dtype:
 def step_folder(out: Path, step: int) -> Path:
     """Return the folder of the checkpoint at ``step``."""
     return out / "checkpoints" / f"step-{step:06d}"
+
+
+def adapter_folder(out: Path, step: int) -> Path:
+    """Return the folder of the adapter at ``step``, where a stage trains one."""
+    return out / "adapters" / step_folder(out, step).name
+
+
+def adapters_of(settings: Settings) -> dict[str, Any]:
+    """Return the manifest's part on adapters: each with the step whose weights it changes."""
+    plan = settings.plan
+    stages = {step: plan.index(step - 1) for step in settings.checkpoint_steps}
+    found = [
+        {
+            "step": step,
+            "path": str(adapter_folder(Path(), step)),
+            "base": plan.begins[stage],
+        }
+        for step, stage in stages.items()
+        if plan.stages[stage].lora
+    ]
+    return {"adapters": found} if found else {}
 
 
 def export(

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from revocab.closed import PLACES, Closed, Id, OneLine
+from revocab.training.lora import LORA, Lora
 from revocab.training.schedule import Schedule, learning_rate_factor
 
 #: Keys that a stage takes from its recipe where it does not give them itself.
@@ -35,6 +36,7 @@ DESCRIBED = (
     "final_learning_rate_share",
     "weight_decay",
     "groups",
+    "lora",
 )
 #: Ways to say how long something goes on; one of each is given.
 BUDGETS = ("steps", "tokens", "share")
@@ -53,7 +55,8 @@ class Stage(Closed):
 
     name: Id
     #: ``all``, ``embeddings`` (input and head), ``input_embeddings``, ``output_embeddings``,
-    #: ``attention``, ``mlp``, ``norms``, or regular expressions searched in parameter names.
+    #: ``attention``, ``mlp``, ``norms``, ``lora`` (the adapter of this stage, which ``lora``
+    #: describes), or regular expressions searched in parameter names.
     train: list[OneLine] = Field(default=["all"], min_length=1)
     steps: int = Field(ge=1)
     tokens: int | None = Field(default=None, ge=1)
@@ -68,6 +71,8 @@ class Stage(Closed):
     mixture: Id | None = None
     #: Rates of groups (names as in ``train``); the first that fits a parameter holds.
     groups: dict[OneLine, GroupRates] = Field(default_factory=dict)
+    #: A low-rank adapter, trained in this stage and merged at its end.
+    lora: Lora | None = None
 
     @field_validator("train", mode="before")
     @classmethod
@@ -85,6 +90,15 @@ class Stage(Closed):
                 ) from None
         return self
 
+    @model_validator(mode="after")
+    def _adapter_is_trained(self) -> Stage:
+        named = LORA in self.train
+        if named and self.lora is None:
+            raise ValueError(f"train names {LORA!r}; give lora: with rank and alpha, too")
+        if self.lora is not None and not named:
+            raise ValueError(f"lora is given, but train leaves it out; give train: [{LORA}]")
+        return self
+
     def factor(self, step: int) -> float:
         """Return the multiple of the peak rates after ``step`` updates of this stage."""
         return learning_rate_factor(
@@ -98,7 +112,7 @@ class Stage(Closed):
     def described(self) -> dict[str, Any]:
         """Return what the stage does as plain data; rates that a group inherits are left out."""
         values = self.model_dump(exclude_none=True)
-        return {key: values[key] for key in DESCRIBED}
+        return {key: values[key] for key in DESCRIBED if key in values}
 
 
 class PackingOptions(Closed):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
+from revocab.training.lora import LORA, adapter_name, adapter_of, plain_name
 from revocab.training.recipe import Stage
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class StagePlan:
         fits no parameter.
         """
         named = list(model.named_parameters())
-        members = [_Members(model, named, stage) for stage in self.stages]
+        members = [_Members(model, named, *one) for one in enumerate(self.stages)]
         problems = [line for one in members for line in one.problems()]
         if problems:
             raise RevocabError(problems)
@@ -102,16 +103,16 @@ class StagePlan:
 class _Members:
     """Which parameters of a model a stage trains, and at which rates."""
 
-    def __init__(self, model: Any, named: list[tuple[str, Any]], stage: Stage):
+    def __init__(self, model: Any, named: list[tuple[str, Any]], number: int, stage: Stage):
         self.stage = stage
-        self.trained = {one: names_of(model, named, one) for one in stage.train}
-        self.special = {one: names_of(model, named, one) for one in stage.groups}
+        self.trained = {one: names_of(model, named, one, number) for one in stage.train}
+        self.special = {one: names_of(model, named, one, number) for one in stage.groups}
 
     def problems(self) -> list[str]:
         """Return a line for each name or pattern that fits nothing."""
         return [
             f"stage {self.stage.name}: {one!r} fits no parameter of the model; name a group "
-            f"({', '.join(sorted({*PATTERNS, *MATRICES}))}) or give a regular expression"
+            f"({', '.join(sorted({*PATTERNS, *MATRICES, LORA}))}) or give a regular expression"
             for one, names in {**self.trained, **self.special}.items()
             if not names
         ]
@@ -129,11 +130,17 @@ class _Members:
         return PeakRates(*chosen)
 
 
-def names_of(model: Any, named: list[tuple[str, Any]], group: str) -> set[str]:
-    """Return the names of the parameters that a group's name or a pattern stands for."""
+def names_of(model: Any, named: list[tuple[str, Any]], group: str, stage: int) -> set[str]:
+    """Return the names of the parameters that a group's name or a pattern stands for in a stage.
+
+    Adapters belong to no group but ``lora``, which is that of the stage.
+    """
+    if group == LORA:
+        return {name for name, _ in named if adapter_of(name) == adapter_name(stage)}
     if group in MATRICES:
         modules = {"input": model.get_input_embeddings(), "output": model.get_output_embeddings()}
         wanted = [modules[one].weight for one in MATRICES[group] if modules[one] is not None]
         return {name for name, parameter in named if any(parameter is one for one in wanted)}
     pattern = re.compile(PATTERNS.get(group, group))
-    return {name for name, _ in named if pattern.search(name)}
+    own = [name for name, _ in named if adapter_of(name) is None]
+    return {name for name in own if pattern.search(plain_name(name))}

@@ -18,7 +18,7 @@ from revocab.errors import RevocabError
 from revocab.folder_claim import is_whole, read_claim
 from revocab.models.load import load_causal_lm
 from revocab.output import ResumableFolder, running_code
-from revocab.training import checkpoints, resume_state
+from revocab.training import checkpoints, lora, resume_state
 from revocab.training.costs import (
     Costs,
     EnergyMeter,
@@ -85,7 +85,7 @@ def output_folder(run: TrainingRun) -> ResumableFolder:
             *(f"{folder.name}/*" for folder in (root, resume_state.discarded(root))),
             *("manifest.json", "timing.json", LOSSES, HELDOUT, EVENTS),
         ),
-        parts={"checkpoints": checkpoints.KIND},
+        parts={"checkpoints": checkpoints.KIND, "adapters": lora.KIND},
         neighbours=NEIGHBOURS,
     )
 
@@ -96,7 +96,8 @@ def finished_manifest(run: TrainingRun) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     found = io.read_json(path)
-    named = [run.out / entry["path"] for entry in found.get("checkpoints", ())]
+    parts = (*found.get("checkpoints", ()), *found.get("adapters", ()))
+    named = [run.out / entry["path"] for entry in parts]
     tables = [run.out / name for name in (LOSSES, HELDOUT)]
     whole = all(map(is_whole, named)) and all(map(Path.is_file, tables))
     # Plain data of both, since JSON knows no tuples; the inputs are hashed last: they are large.
@@ -179,9 +180,12 @@ class CheckpointWork:
         begin = time.perf_counter()
         weights = trainer.whole_weights()
         if self.tables is not None:
-            inputs, run = self.inputs, self.run
+            inputs, run, adapters = self.inputs, self.run, trainer.adapters
             folder = checkpoints.step_folder(run.out, step)
-            checkpoints.export(inputs.model, weights, inputs.dtype, run.model, folder)
+            merged = adapters.merged(weights)
+            checkpoints.export(inputs.model, merged, inputs.dtype, run.model, folder)
+            folder, stage = checkpoints.adapter_folder(run.out, step), trainer.plan.index(step - 1)
+            adapters.export(weights, trainer.groups, stage, inputs.dtype, folder)
         self.export_seconds += time.perf_counter() - begin
 
 
@@ -278,7 +282,7 @@ def _clear(output: ResumableFolder, mark: str, *, keep_state: bool) -> None:
     output.remove("manifest.json", "timing.json")
     if not keep_state:
         resume_state.discard(root)
-        output.remove("checkpoints", EVENTS)
+        output.remove("checkpoints", "adapters", EVENTS)
         resume_state.begin(root, mark)
 
 
@@ -365,6 +369,7 @@ def _manifest(run: TrainingRun, inputs: TrainingInputs) -> dict[str, Any]:
             {"step": step, "path": str(checkpoints.step_folder(Path(), step))}
             for step in settings.checkpoint_steps
         ],
+        **checkpoints.adapters_of(settings),
         "settings": settings.described(),
         "corpora": packed["corpora"] if rows == packed["rows"] else None,
         **({"stages": packed["stages"]} if "stages" in packed else {}),

@@ -20,6 +20,7 @@ from transformers.trainer_callback import PrinterCallback
 
 from revocab.errors import RevocabError
 from revocab.training import resume_state
+from revocab.training.lora import Adapters
 from revocab.training.loss import forward_to_loss
 from revocab.training.loss_tables import LOSSES, LossTables
 from revocab.training.packed_rows import PackedRows, as_collated
@@ -133,6 +134,13 @@ class RecipeTrainer(Trainer):
         self._losses: list[torch.Tensor] = []
         self._norm = torch.zeros(())
         self.plan = settings.plan
+        self.adapters = Adapters(
+            model,
+            self.plan,
+            settings.seed,
+            parallel=args.world_size > 1,
+            sharded=bool(args.fsdp),
+        )
         self.groups = self.plan.groups(model)
         trained = {id(one) for group in self.groups for one in group.parameters}
         for parameter in model.parameters():
@@ -217,6 +225,7 @@ class RecipeTrainer(Trainer):
         number = self.plan.index(step)
         if number != self.stage:
             self.stage = number
+            self.adapters.enter(number, merge=step == self.plan.begins[number])
             for group, rates in zip(self.groups, self._rates(number), strict=True):
                 for parameter in group.parameters:
                     parameter.requires_grad_(self.args.world_size > 1 or rates is not None)

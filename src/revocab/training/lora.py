@@ -1,0 +1,272 @@
+"""LoRA through PEFT: low-rank updates of linear layers, one adapter for each stage that asks.
+
+    h = W x + (alpha / rank) B A x        A [rank, in] drawn, B [out, rank] zero at first
+
+After Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models" (2021). Adapters stand in the
+model for the whole run, so that the optimizer's state has one shape in all stages. At the end of
+its stage an adapter is merged into the weights, and the next stage starts from those. What is
+exported is merged, too; the adapter itself is kept beside it as a folder that PEFT loads.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from revocab.closed import Closed, OneLine
+from revocab.errors import RevocabError
+from revocab.io import write_json
+from revocab.output import OutputFolder
+
+if TYPE_CHECKING:
+    import torch
+
+    from revocab.training.stages import ParameterGroup, StagePlan
+
+#: What ``train`` of a stage calls its adapter.
+LORA = "lora"
+#: What an adapter's folder claims to be.
+KIND = "adapter"
+#: Named groups of linear modules, by where they are in every decoder of the Hugging Face kind.
+GROUPS = {"attention": ".self_attn.", "mlp": ".mlp."}
+#: What PEFT puts into a parameter's name around a module that has an adapter.
+BASE = ".base_layer."
+#: How PEFT names the tensors of a model that it has wrapped.
+WRAPPED = "base_model.model."
+
+
+class Lora(Closed):
+    """Which linear modules a stage updates by low-rank products, and of which rank."""
+
+    rank: int = Field(ge=1, description="of the update of each module")
+    alpha: int = Field(ge=1, description="updates are scaled by alpha / rank")
+    layers: list[int] | None = Field(
+        default=None,
+        min_length=1,
+        description="numbers of decoder layers, from 0 or, negative, from the end; none: all",
+    )
+    modules: list[OneLine] = Field(
+        default=[*GROUPS],
+        min_length=1,
+        description="attention, mlp, or names of linear modules such as q_proj",
+    )
+
+
+def adapter_name(stage: int) -> str:
+    """Return what PEFT calls the adapter of a stage, by the stage's number."""
+    return f"stage-{stage}"
+
+
+def plain_name(name: str) -> str:
+    """Return a parameter's name as it is without adapters."""
+    return name.replace(BASE, ".")
+
+
+def adapter_of(name: str) -> str | None:
+    """Return the adapter that a parameter belongs to; None for the model's own."""
+    found = re.search(r"\.lora_[AB]\.([^.]+)\.", name)
+    return found[1] if found else None
+
+
+def layer_of(module: str) -> int | None:
+    """Return the number of the decoder layer that a module is in; None outside of them."""
+    found = re.search(r"\.(\d+)\.", module)
+    return int(found[1]) if found else None
+
+
+class Adapters:
+    """The adapters of a recipe in one model; a recipe without ``lora`` has none.
+
+    ``parallel``: several processes train the model. What wraps it there fixes which parameters have
+    gradients, so all adapters stay in the forward pass; those of other stages add zero.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        plan: StagePlan,
+        seed: int,
+        *,
+        parallel: bool = False,
+        sharded: bool = False,
+    ):
+        """Put the adapters into ``model``, with first values drawn by ``seed``.
+
+        Raises :class:`RevocabError` naming every layer and module that the model does not have,
+        and for a model whose weights are ``sharded`` over processes: merging needs whole ones.
+        """
+        self.model = model
+        self.plan = plan
+        self.parallel = parallel
+        asked = {n: stage.lora for n, stage in enumerate(plan.stages) if stage.lora is not None}
+        self.stages = frozenset(asked)
+        #: Modules with adapters, by the names that they have in the model.
+        self.layers: dict[str, Any] = {}
+        if asked and sharded:
+            raise RevocabError(
+                "--fsdp: a recipe with lora needs whole weights in every process, to merge what it "
+                "trains; leave --fsdp (a resource fsdp of the profile) out"
+            )
+        if asked:
+            self.configs = _configs(model, plan, asked)
+            self._inject(seed)
+            self.enter(0, merge=False)
+
+    def _inject(self, seed: int) -> None:
+        import torch
+        from peft import inject_adapter_in_model
+        from peft.tuners.lora import LoraLayer
+
+        with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Already found a `peft_config`")  # one for each stage
+            torch.manual_seed(seed)
+            for stage, config in self.configs.items():
+                inject_adapter_in_model(config, self.model, adapter_name(stage))
+        named = self.model.named_modules()
+        self.layers = {name: one for name, one in named if isinstance(one, LoraLayer)}
+
+    def enter(self, stage: int, *, merge: bool) -> None:
+        """Make the adapter of ``stage`` the active one; with ``merge``, merge the one before."""
+        if not self.layers:
+            return
+        if merge and stage - 1 in self.stages:
+            self._merge(adapter_name(stage - 1))
+        active = self.stages if self.parallel else self.stages & {stage}
+        for layer in self.layers.values():
+            present = [adapter_name(one) for one in sorted(active)]
+            layer.set_adapter([one for one in present if one in layer.lora_A])
+
+    def _merge(self, adapter: str) -> None:
+        """Add an adapter's update to the weights, and make the update zero."""
+        import torch
+
+        with torch.no_grad():
+            for layer in self.layers.values():
+                if adapter in layer.lora_A:
+                    layer.get_base_layer().weight += layer.get_delta_weight(adapter)
+                    layer.lora_B[adapter].weight.zero_()
+
+    def merged(self, weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """Return the weights of the model without adapters that computes the same.
+
+        ``weights`` are those of the model as it is; tensors that have no adapter are handed on.
+        """
+        if not self.layers:
+            return weights
+        import torch
+
+        found = {
+            plain_name(name): tensor for name, tensor in weights.items() if adapter_of(name) is None
+        }
+        with torch.no_grad():
+            for name, layer in self.layers.items():
+                for adapter in layer.lora_A:
+                    key = f"{name}.weight"
+                    update = layer.get_delta_weight(adapter)
+                    found[key] = found[key] + update.to(found[key].device)
+        return found
+
+    def export(
+        self,
+        weights: dict[str, torch.Tensor],
+        groups: Iterable[ParameterGroup],
+        stage: int,
+        dtype: torch.dtype,
+        out: Path,
+    ) -> None:
+        """Write the adapter of ``stage`` as a folder that PEFT loads, where the stage has one.
+
+        What else of ``groups`` the stage trains is in it under the model's own names, in ``dtype``:
+        PEFT puts it in place of the base model's tensors.
+        """
+        if stage not in self.stages:
+            return
+        from safetensors.torch import save_file
+
+        names = [name for one in groups if one.rates[stage] is not None for name in one.names]
+        tensors = {}
+        for name in sorted(names):
+            own = adapter_of(name)
+            tensor = weights[name].detach().to("cpu", None if own else dtype)
+            key = name.replace(f".{own}.", ".") if own else name
+            tensors[f"{WRAPPED}{key}"] = tensor.contiguous().clone()
+        with OutputFolder(out, KIND, []).replaced(keeps_job=False) as temporary:
+            save_file(tensors, temporary / "adapter_model.safetensors", metadata={"format": "pt"})
+            write_json(temporary / "adapter_config.json", described(self.configs[stage]))
+
+
+def described(config: Any) -> dict[str, Any]:
+    """Return a PEFT configuration as JSON that is the same in every process: sets are sorted."""
+    values = {**config.to_dict(), "inference_mode": True}
+    return {key: sorted(one) if isinstance(one, set) else one for key, one in values.items()}
+
+
+def _configs(model: Any, plan: StagePlan, asked: dict[int, Lora]) -> dict[int, Any]:
+    """Return PEFT's configuration for each stage; raise :class:`RevocabError` with all problems."""
+    from peft import LoraConfig
+
+    linear = linear_modules(model)
+    configs, problems = {}, []
+    for stage, lora in asked.items():
+        where = f"stage {plan.stages[stage].name}: lora"
+        layers, wrong = chosen_layers(lora.layers, {layer_of(one) for one in linear} - {None})
+        problems += [f"{where}.layers: {one}" for one in wrong]
+        modules, wrong = chosen_modules(lora.modules, linear)
+        problems += [f"{where}.modules: {one}" for one in wrong]
+        configs[stage] = LoraConfig(
+            task_type="CAUSAL_LM",
+            r=lora.rank,
+            lora_alpha=lora.alpha,
+            target_modules=modules,
+            layers_to_transform=layers,
+        )
+    if problems:
+        raise RevocabError(problems)
+    return configs
+
+
+def linear_modules(model: Any) -> list[str]:
+    """Return the names of the linear modules in a model's decoder layers, in its order."""
+    from torch import nn
+
+    return [
+        name
+        for name, module in model.named_modules()
+        if isinstance(module, nn.Linear) and layer_of(name) is not None
+    ]
+
+
+def chosen_layers(
+    asked: Sequence[int] | None, there: Iterable[int | None]
+) -> tuple[list[int] | None, list[str]]:
+    """Return the layers that are meant, ascending (None: all), and a line for each that is not."""
+    count = len({*there})
+    if asked is None:
+        return None, []
+    wrong = [one for one in asked if not -count <= one < count]
+    lines = [f"{one}: the model has {count}; give {-count} to {count - 1}" for one in wrong]
+    return sorted({one % count for one in asked if one not in wrong}), lines
+
+
+def chosen_modules(asked: Iterable[str], linear: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the last names of the modules that are meant, and a line for each that is not."""
+    found: set[str] = set()
+    problems = []
+    names = sorted({one.rpartition(".")[2] for one in linear})
+    for one in asked:
+        place = GROUPS.get(one)
+        fitting = [
+            name
+            for name in linear
+            if (place in name if place is not None else name.endswith(f".{one}"))
+        ]
+        if not fitting:
+            known = ", ".join([*GROUPS, *names])
+            problems.append(f"{one!r} is no linear module of the model's layers; give {known}")
+        found |= {name.rpartition(".")[2] for name in fitting}
+    return sorted(found), problems

@@ -1,0 +1,215 @@
+"""LoRA: what moves, a plain loop beside it, what is exported, and what PEFT makes of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch.func import functional_call
+from torch.nn import functional
+from training_pico import BATCH, RECIPE, VOCABULARY, losses, run_of
+
+from revocab.errors import RevocabError
+from revocab.training.lora import Adapters
+from revocab.training.recipe import Stage
+from revocab.training.settings import Settings
+from revocab.training.stages import StagePlan
+from revocab.training.train import train
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+HEAD = "lm_head.weight"
+QUERIES = "model.layers.1.self_attn.q_proj.weight"
+#: An adapter of one module and the head, everything, then an adapter of all linear modules.
+STAGES = (
+    Stage(
+        name="adapter", steps=4, learning_rate=1e-2, train=["lora", "output_embeddings"],
+        weight_decay=0.3, lora={"rank": 2, "alpha": 4, "layers": [-1], "modules": ["q_proj"]},
+    ),
+    Stage(name="everything", steps=3, learning_rate=1e-2),
+    Stage(name="again", steps=3, learning_rate=1e-2, train=["lora"], lora={"rank": 3, "alpha": 3}),
+)  # fmt: skip
+CHANGES = {"steps": 10, "checkpoint_every": 2, "stages": STAGES}
+
+
+@pytest.fixture(scope="module")
+def finished(inputs, tmp_path_factory):
+    out = tmp_path_factory.mktemp("lora")
+    return out, train(run_of(inputs, out, **CHANGES))
+
+
+def load(folder):
+    from transformers import AutoModelForCausalLM
+
+    return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+
+
+def at(out, step):
+    return out / "checkpoints" / f"step-{step:06d}"
+
+
+def moved(before, after):
+    first, second = load(before).state_dict(), load(after).state_dict()
+    assert first.keys() == second.keys()
+    return {name for name in first if not torch.equal(first[name], second[name])}
+
+
+def test_only_named_parameters_move(inputs, finished):
+    out, _ = finished
+    assert moved(inputs / "model", at(out, 4)) == {HEAD, QUERIES}
+    assert moved(at(out, 4), at(out, 7)) == {*load(at(out, 4)).state_dict()}
+    linear = {name for name in load(at(out, 7)).state_dict() if "_proj" in name}
+    assert moved(at(out, 7), at(out, 10)) == linear
+
+
+def test_peft_loads_the_adapter_and_gives_the_logits_of_the_merged_checkpoint(inputs, finished):
+    from peft import PeftModel
+
+    out, manifest = finished
+    assert [(one["step"], one["base"]) for one in manifest["adapters"]] == [
+        (2, 0), (4, 0), (8, 7), (10, 7)
+    ]  # fmt: skip
+    ids = torch.arange(16)[None]
+    for one in manifest["adapters"]:
+        base = load(inputs / "model" if one["base"] == 0 else at(out, one["base"]))
+        before = base(ids).logits
+        adapted = PeftModel.from_pretrained(base, out / one["path"]).eval()
+        found, expected = adapted(ids).logits, load(at(out, one["step"]))(ids).logits
+        # Checkpoints are bfloat16, adapters float32.
+        torch.testing.assert_close(found, expected, rtol=0.02, atol=0.02)
+        assert (found - expected).abs().max() < 0.1 * (before - expected).abs().max()
+
+
+def test_an_adapter_equals_a_plain_loop_over_its_two_factors(inputs, finished):
+    out, _ = finished
+    model = load(inputs / "model")
+    adapters = Adapters(load(inputs / "model"), StagePlan(STAGES), RECIPE["seed"])
+    module = adapters.layers[QUERIES.removesuffix(".weight")]
+    first_RI = module.lora_A["stage-0"].weight.detach().clone().requires_grad_()
+    second_OR = torch.zeros(16, 2, requires_grad=True)
+    weights = {name: one.detach().clone() for name, one in model.named_parameters()}
+    trained = [first_RI, second_OR, weights[HEAD].requires_grad_()]
+    optimizer = torch.optim.AdamW(trained, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.3)
+    tokens = torch.from_numpy(np.load(inputs / "packed" / "tokens-00000.npy").astype(np.int64))
+    expected = []
+    for step in range(STAGES[0].steps):
+        optimizer.param_groups[0]["lr"] = STAGES[0].learning_rate * STAGES[0].factor(step)
+        ids = tokens[step * BATCH : (step + 1) * BATCH]
+        adapted = {**weights, QUERIES: weights[QUERIES] + 4 / 2 * second_OR @ first_RI}
+        logits = functional_call(model, adapted, (ids,)).logits[:, :-1]
+        loss = functional.cross_entropy(logits.reshape(-1, VOCABULARY), ids[:, 1:].reshape(-1))
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(trained, 1.0)
+        optimizer.step()
+        expected.append(loss.item())
+    assert losses(out)[:4] == pytest.approx(expected, abs=1e-6)
+    found = load_file(out / "adapters/step-000004/adapter_model.safetensors")
+    key = f"base_model.model.{QUERIES.removesuffix('.weight')}.lora_"
+    for letter, factor in (("A", first_RI), ("B", second_OR)):
+        torch.testing.assert_close(
+            found[f"{key}{letter}.weight"], factor.detach(), rtol=1e-4, atol=1e-6
+        )
+
+
+def test_two_processes_give_the_same_losses_and_adapters(inputs, finished, tmp_path):
+    """Gloo, by torchrun; adapters of other stages are in the forward pass there, and add zero."""
+    job = Settings(**{**RECIPE, **CHANGES}).model_dump(mode="json")
+    (tmp_path / "job.json").write_text(json.dumps(job))
+    folders = {name: str(inputs / name) for name in ("model", "packed", "heldout")}
+    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    script = Path(__file__).resolve().parents[2] / "scripts" / "train_model.py"
+    done = subprocess.run(
+        [sys.executable, *launcher, script, "--inputs", json.dumps(folders),
+         "--job", tmp_path / "job.json", "--out", tmp_path / "out"],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    out, manifest = finished
+    assert losses(tmp_path / "out") == pytest.approx(losses(out), abs=1e-4)
+    for one in manifest["adapters"]:
+        path = f"{one['path']}/adapter_model.safetensors"
+        ours, theirs = load_file(tmp_path / "out" / path), load_file(out / path)
+        assert ours.keys() == theirs.keys()
+        for name, tensor in ours.items():
+            torch.testing.assert_close(tensor, theirs[name], rtol=0.02, atol=1e-3, msg=name)
+
+
+def pico(tied):
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=30, hidden_size=16, intermediate_size=24, num_hidden_layers=3,
+        num_attention_heads=2, tie_word_embeddings=tied,
+    )  # fmt: skip
+    return LlamaForCausalLM(config).eval()
+
+
+def adapted(model, seed=1, *, sharded=False, **lora):
+    rates = {"steps": 3, "learning_rate": 1e-3}
+    first = Stage(name="one", train=["lora"], lora={"rank": 2, "alpha": 8, **lora}, **rates)
+    plan = StagePlan([first, Stage(name="two", **rates)])
+    return Adapters(model, plan, seed, sharded=sharded), plan
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_fresh_adapters_change_nothing_and_merged_ones_compute_the_same(tied):
+    model, plain, ids = pico(tied), pico(tied), torch.arange(20)[None]
+    adapters, _ = adapted(model, layers=[0, -1], modules=["attention", "down_proj"])
+    assert len(adapters.layers) == 2 * 5
+    assert torch.equal(model(ids).logits, plain(ids).logits)
+    for name, parameter in model.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(parameter, std=0.1)
+    unmerged = model(ids).logits
+    assert (unmerged - plain(ids).logits).abs().max() > 0.1
+    plain.load_state_dict(adapters.merged(model.state_dict()))
+    torch.testing.assert_close(plain(ids).logits, unmerged, rtol=1e-5, atol=1e-5)
+    assert (plain.lm_head.weight is plain.model.embed_tokens.weight) == tied
+    adapters.enter(1, merge=True)
+    assert torch.equal(model(ids).logits, plain(ids).logits)
+
+
+def test_first_values_follow_the_seed_and_leave_the_generator_alone():
+    models = [pico(False) for _ in range(3)]
+    before = torch.get_rng_state()
+    drawn = []
+    for model, seed in zip(models, (1, 1, 2), strict=True):
+        layers = adapted(model, seed)[0].layers
+        drawn.append(layers["model.layers.0.mlp.up_proj"].lora_A["stage-0"].weight)
+    assert torch.equal(drawn[0], drawn[1]) and not torch.equal(drawn[0], drawn[2])
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_an_adapter_is_in_no_group_of_another_stage():
+    model = pico(False)
+    _, plan = adapted(model)
+    groups = {tuple(map(bool, one.rates)): one.names for one in plan.groups(model)}
+    assert {*groups} == {(True, False), (False, True)}
+    assert all(".stage-0." in name for name in groups[True, False])
+    assert not any("lora" in name for name in groups[False, True])
+
+
+def test_sharded_weights_are_refused():
+    with pytest.raises(RevocabError, match="--fsdp: a recipe with lora needs whole weights"):
+        adapted(pico(False), sharded=True)
+
+
+def test_layers_and_modules_that_are_not_there_are_all_named():
+    with pytest.raises(RevocabError) as caught:
+        adapted(pico(False), layers=[0, 3, -4], modules=["attention", "query"])
+    assert caught.value.problems == [
+        "stage one: lora.layers: 3: the model has 3; give -3 to 2",
+        "stage one: lora.layers: -4: the model has 3; give -3 to 2",
+        "stage one: lora.modules: 'query' is no linear module of the model's layers; give "
+        "attention, mlp, down_proj, gate_proj, k_proj, o_proj, q_proj, up_proj, v_proj",
+    ]
