@@ -1,4 +1,4 @@
-"""Initialisation at Mistral→Minerva shape against the straightforward computations, side by side.
+"""Initialisation at the Mistral→Minerva shape against direct implementations, side by side.
 
 Random values: 32,000 x 4096 source, 32,768 x 2560 helper, 16,438 shared tokens. Slow references are
 timed on a few tokens or steps and scaled up; what is compared is also checked to be equal.
@@ -74,7 +74,7 @@ def make_inputs(shape: Shape, seed: int):
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds on the clock, seconds of processor (both cores), peak GiB above the start."""
+    """Seconds on the clock, seconds of CPU time(both cores), peak GiB above the start."""
 
     seconds: float
     processor: float
@@ -82,7 +82,7 @@ class Cost:
 
     def __str__(self):
         return (
-            f"{self.seconds:9.2f} s  {self.processor:9.2f} s of processor  {self.memory:5.2f} GiB"
+            f"{self.seconds:9.2f} s  {self.processor:9.2f} s of CPU time {self.memory:5.2f} GiB"
         )
 
 
@@ -180,7 +180,7 @@ def benchmark_sgd(x_NX, y_NY, gram_steps: int, slow_steps: int) -> None:
     print(f"  direct, step  {Cost(slow_step, slow_processor, slow.memory)}")
     print(
         f"  {slow_step / step:.0f} times faster a step ({slow_processor / processor:.0f} by "
-        f"processor time); relative difference after {slow_steps} steps {error:.1e}"
+        f"CPU time); relative difference after {slow_steps} steps {error:.1e}"
     )
 
 
