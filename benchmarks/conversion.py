@@ -221,7 +221,7 @@ def main() -> None:
                 ]
             )
             print(
-                f"{name:12} {seconds:7.1f} s  {processor:7.1f} s of CPU time {peak:5.2f} GiB "
+                f"{name:12} {seconds:7.1f} s  {processor:7.1f} s of CPU time  {peak:5.2f} GiB "
                 f"peak  ({folder_size(out):.2f} GB written)",
                 flush=True,
             )

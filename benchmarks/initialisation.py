@@ -74,16 +74,14 @@ def make_inputs(shape: Shape, seed: int):
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds on the clock, seconds of CPU time(both cores), peak GiB above the start."""
+    """Wall-clock seconds, CPU seconds (both cores), peak GiB above the start."""
 
     seconds: float
     processor: float
     memory: float
 
     def __str__(self):
-        return (
-            f"{self.seconds:9.2f} s  {self.processor:9.2f} s of CPU time {self.memory:5.2f} GiB"
-        )
+        return f"{self.seconds:9.2f} s  {self.processor:9.2f} s of CPU time  {self.memory:5.2f} GiB"
 
 
 def timed(call: Callable):
