@@ -10,11 +10,14 @@ from toy_folders import adapt, restore, shard
 
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
-from revocab.models.changes.blocks import ADDED_BLOCKS, BlockOptions, Expansion
+from revocab.models.added_blocks import ADDED_BLOCKS
+from revocab.models.changes.blocks import BlockOptions, Expansion
 from revocab.models.folder import INDEX, ModelFolder
 from revocab.models.load import check_model
 from revocab.models.parameters import Architecture, config_parameters, model_config
 from revocab.models.safetensors_header import read_header
+from revocab.training.recipe import Stage
+from revocab.training.stages import StagePlan
 
 O_PROJ, DOWN = "self_attn.o_proj", "mlp.down_proj"
 
@@ -229,6 +232,33 @@ def test_only_what_new_blocks_write_has_a_gradient_at_first(toys, tmp_path):
         if name.startswith(f"model.layers.{new}.") and parameter.grad.any()
     }
     assert moved == {f"{O_PROJ}.weight", f"{DOWN}.weight"}
+
+
+def trained_names(model, *groups):
+    """Return the parameters that a stage with these names of groups trains."""
+    stage = Stage(name="one", train=list(groups), steps=1, learning_rate=1e-3)
+    rated = StagePlan([stage]).groups(model)
+    return {name for one in rated if one.rates[0] is not None for name in one.names}
+
+
+def test_a_stage_trains_the_added_blocks_alone(toys, tmp_path):
+    from transformers import AutoModelForCausalLM
+
+    out = changed("blocks", toys / "untied", tmp_path / "out", share=0.5)
+    model = AutoModelForCausalLM.from_pretrained(out)
+    named = {name for name, _ in model.named_parameters()}
+    added = {name for name in named if name.startswith("model.layers.2.")}
+    assert model.config.added_blocks == [2] and added
+    assert trained_names(model, "added_blocks") == added
+    matrices = {"model.embed_tokens.weight", "lm_head.weight"}
+    assert trained_names(model, "added_blocks", "embeddings") == added | matrices
+    plain = AutoModelForCausalLM.from_pretrained(toys / "untied")
+    with pytest.raises(RevocabError) as caught:
+        trained_names(plain, "added_blocks")
+    assert caught.value.problems == [
+        "stage one: 'added_blocks' fits no parameter of the model; its config.json has no "
+        "added_blocks; train a model that block expansion made"
+    ]
 
 
 # What is done with the result. -------------------------------------------------------------------

@@ -55,8 +55,9 @@ class Stage(Closed):
 
     name: Id
     #: ``all``, ``embeddings`` (input and head), ``input_embeddings``, ``output_embeddings``,
-    #: ``attention``, ``mlp``, ``norms``, ``lora`` (the adapter of this stage, which ``lora``
-    #: describes), or regular expressions searched in parameter names.
+    #: ``attention``, ``mlp``, ``norms``, ``added_blocks`` (those of block expansion), ``lora`` (the
+    #: adapter of this stage, which ``lora`` describes), or regular expressions searched in
+    #: parameter names.
     train: list[OneLine] = Field(default=["all"], min_length=1)
     steps: int = Field(ge=1)
     tokens: int | None = Field(default=None, ge=1)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
+from revocab.models.added_blocks import ADDED_BLOCKS, added_blocks
 from revocab.training.lora import LORA, adapter_name, adapter_of, plain_name
 from revocab.training.recipe import Stage
 
@@ -111,8 +112,7 @@ class _Members:
     def problems(self) -> list[str]:
         """Return a line for each name or pattern that fits nothing."""
         return [
-            f"stage {self.stage.name}: {one!r} fits no parameter of the model; name a group "
-            f"({', '.join(sorted({*PATTERNS, *MATRICES, LORA}))}) or give a regular expression"
+            f"stage {self.stage.name}: {one!r} fits no parameter of the model; {_advice(one)}"
             for one, names in {**self.trained, **self.special}.items()
             if not names
         ]
@@ -130,6 +130,14 @@ class _Members:
         return PeakRates(*chosen)
 
 
+def _advice(group: str) -> str:
+    """Return what to do about a group or pattern that fits no parameter."""
+    if group == ADDED_BLOCKS:
+        return f"its config.json has no {ADDED_BLOCKS}; train a model that block expansion made"
+    groups = sorted({*PATTERNS, *MATRICES, ADDED_BLOCKS, LORA})
+    return f"name a group ({', '.join(groups)}) or give a regular expression"
+
+
 def names_of(model: Any, named: list[tuple[str, Any]], group: str, stage: int) -> set[str]:
     """Return the names of the parameters that a group's name or a pattern stands for in a stage.
 
@@ -137,6 +145,8 @@ def names_of(model: Any, named: list[tuple[str, Any]], group: str, stage: int) -
     """
     if group == LORA:
         return {name for name, _ in named if adapter_of(name) == adapter_name(stage)}
+    if group == ADDED_BLOCKS:
+        group = rf"\.layers\.({'|'.join(map(str, added_blocks(model)))})\."
     if group in MATRICES:
         modules = {"input": model.get_input_embeddings(), "output": model.get_output_embeddings()}
         wanted = [modules[one].weight for one in MATRICES[group] if modules[one] is not None]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from revocab.errors import RevocabError
+from revocab.models.added_blocks import ADDED_BLOCKS
 from revocab.models.change import Change, Changed, ChangeInputs, ChangeOptions
 from revocab.models.safetensors_parts import Part, stored_parts
 from revocab.models.small_twin import keeps_logits, read_config
@@ -22,8 +23,6 @@ from revocab.models.small_twin import keeps_logits, read_config
 if TYPE_CHECKING:
     from revocab.models.folder import ModelFolder
 
-#: Key of ``config.json``: the numbers of the new blocks, from 0.
-ADDED_BLOCKS = "added_blocks"
 LAYERS = "num_hidden_layers"
 _BLOCK = re.compile(r"model\.layers\.(\d+)\.(.+)")
 #: What a block writes to the residual stream comes out of these.
