@@ -119,6 +119,7 @@ TOKENIZERS: list[Case] = [
               f"tokenizers.{name}.{way}.count_corpora.web": 0.6}, [f"build_tokenizer:{name}"]),
         ]
     ],
+    *each("tokenizers.adopted.adopt", ["build_tokenizer:adopted"], base="target", chat="spare"),
     one("roles.source.<s>", "document", "intersect_vocabularies:source--*"),
 ]  # fmt: skip
 

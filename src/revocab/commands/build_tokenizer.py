@@ -1,4 +1,4 @@
-"""Build a tokenizer folder: train, substitute, extend, replace or optimise (docs/tokenizers.md)."""
+"""Build a tokenizer folder: train a new one, or change or combine others (docs/tokenizers.md)."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ class Inputs(Closed):
     path: Path | None = tokenizer_field("tokenizer folder to take whole", default=None)
     base: Path | None = tokenizer_field("tokenizer folder to start from", default=None)
     donor: Path | None = tokenizer_field("tokenizer folder to take tokens from", default=None)
+    chat: Path | None = tokenizer_field(
+        "tokenizer folder of an instruction-tuned model, for its chat tokens", default=None
+    )
 
 
 def run(inputs: Inputs, job: TokenizerJob, machine: Nothing, out: Path) -> None:
@@ -29,7 +32,7 @@ def run(inputs: Inputs, job: TokenizerJob, machine: Nothing, out: Path) -> None:
     from revocab.tokenizer_building.build import build_from_folders
 
     mixtures = {"corpora": inputs.corpora, "count_corpora": inputs.count_corpora}
-    tokenizers = {"path": inputs.path, "base": inputs.base, "donor": inputs.donor}
+    tokenizers = {name: getattr(inputs, name) for name in ("path", "base", "donor", "chat")}
     build_from_folders(
         job,
         {name: folders for name, folders in mixtures.items() if folders},

@@ -94,7 +94,9 @@ class DropOptions(ChangeOptions):
 class TokenizerJob(Job):
     """A construction and its options."""
 
-    construction: OneLine = Field(description="train, substitute, extend, replace or optimise")
+    construction: OneLine = Field(
+        description="train, substitute, extend, replace, optimise or adopt"
+    )
     option: dict[str, Any] = Field(
         default_factory=dict, description="NAME=VALUE as in YAML; a wrong one lists them all"
     )
