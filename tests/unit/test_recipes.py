@@ -108,7 +108,20 @@ def test_an_experiment_takes_a_recipe_by_name(repository):
     assert plain.recipes["adapt"].stages is None
     values["recipes"]["adapt"] = {"from": "gosal", "steps": 128, **SHAPE, "checkpoint_every": 64}
     adapt = validate(values).recipes["adapt"]
-    assert (adapt.steps, [stage.steps for stage in adapt.stages]) == (128, [12, 116])
+    assert (adapt.steps, [stage.steps for stage in adapt.stages]) == (128, [35, 93])
+
+
+def test_budgets_of_stages_keep_their_proportions_or_are_changed_one_by_one():
+    """15 and 40 B tokens in batches of 960 x 4096: ceil(15e9 / 3,932,160) = 3,815 steps first."""
+    values = yaml.safe_load((FOLDER / "gosal.yaml").read_text())
+
+    def steps(changes: dict) -> list[int]:
+        recipe = Recipe.model_validate(laid_over(values, changes))
+        return [stage.steps for stage in recipe.stages]
+
+    assert steps({}) == [3815, 10173]
+    assert steps({"steps": 110}) == [30, 80]
+    assert steps({"stages": {"embeddings": {"steps": 7}, "everything": {"tokens": 1}}}) == [7, 1]
 
 
 def test_an_unknown_recipe_is_told_with_all_else_that_is_wrong(repository):
@@ -144,7 +157,7 @@ def test_an_experiment_gives_stages_of_a_named_recipe_their_mixtures(repository)
     experiment = validate(values)
     first, second = experiment.recipes["adapt"].stages
     assert (first.mixture, second.mixture) == ("adaptation", "bilingual")
-    assert (first.steps, second.steps, first.train) == (12, 116, ["embeddings"])
+    assert (first.steps, second.steps, first.train) == (35, 93, ["embeddings"])
     runs = {run["id"]: run for run in as_json(experiment)["runs"]}
     assert runs["mistral-fvt"]["stage_mixtures"] == {
         "embeddings": "adaptation", "everything": "bilingual"
@@ -292,7 +305,7 @@ def test_a_named_recipe_by_hand_is_that_of_an_experiment(name):
 
 def test_flags_change_a_named_recipe():
     job = by_hand("train_model", f"{TRAINING} --recipe gosal --steps 100 --checkpoint-every 10")
-    assert [stage.steps for stage in job.stages] == [10, 90] and job.batch_size == 1024
+    assert [stage.steps for stage in job.stages] == [27, 73] and job.batch_size == 960
     job = by_hand("pack_tokens", f"{PACKING} --recipe sava --rows 8 --stages a=3 b=5")
     assert (job.rows, job.stages, job.sequence_length) == (8, {"a": 3, "b": 5}, 2048)
     job = by_hand("train_model", f"{TRAINING} --recipe sava --warmup-steps 3")

@@ -85,9 +85,26 @@ def given(values: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
 
 
+def in_shares(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """Return recipe ``base`` with its stages' tokens as shares where ``changes`` gives a budget of
+    the whole, so that the stages keep their proportions.
+    """
+    stages = base.get("stages", ())
+    if not {"steps", "tokens"} & changes.keys() or not all("tokens" in one for one in stages):
+        return base
+    total = sum(one["tokens"] for one in stages)
+    shared = [
+        {**{key: value for key, value in one.items() if key != "tokens"},
+         "share": one["tokens"] / total}
+        for one in stages
+    ]  # fmt: skip
+    return {**base, "stages": shared} if stages else base
+
+
 def laid_over(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     """Return recipe or stage ``base`` with ``changes``; see :data:`ALTERNATIVES`."""
     changes = given(changes)
+    base = in_shares(base, changes)
     if isinstance(changes.get("stages"), dict):
         stages = [
             laid_over(stage, changes["stages"].get(stage["name"]) or {})
