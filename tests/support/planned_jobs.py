@@ -8,6 +8,7 @@ from revocab.config.lineage import learns_new_rows
 from revocab.config.reads import READ
 from revocab.plan import Plan, Step
 from revocab.plan.evaluation import comet_models, timed_runs
+from revocab.plan.training import packing
 
 Wildcards = dict[str, str]
 
@@ -20,7 +21,7 @@ def possible_jobs(plan: Plan) -> Iterator[tuple[str, Wildcards]]:
     once += ["build_demoworld"] * bool(experiment.world) + ["measure_scale"] * bool(
         experiment.scale
     )
-    runs, models = [plan.runs[name] for name in plan.trained], experiment.models
+    runs = [plan.runs[name] for name in plan.trained]
     scored = [run.id for run in plan.evaluated()]
     significance = [one.group for one in experiment.tables.values() if one.kind == "significance"]
     measured = [(run.target, plan.heldout_length(run)) for run in [*runs, *plan.measured]]
@@ -37,12 +38,9 @@ def possible_jobs(plan: Plan) -> Iterator[tuple[str, Wildcards]]:
         "init_embeddings": [{"run": one} for one in plan.made],
         "adapt_model": [{"run": run.id} for run in runs],
         "pack_tokens": [
-            *[{"tokenizer": r.target, "mixture": r.mixture, "recipe": r.recipe} for r in runs],
-            *[
-                {"tokenizer": models[one].tokenizer, "mixture": models[one].pretrain.mixture,
-                 "recipe": models[one].pretrain.recipe}
-                for one in plan.stand_ins
-            ],
+            {"tokenizer": one[0], "mixture": mixture, "recipe": recipe}
+            for one in plan.trainings
+            for mixture, recipe in [packing(plan, *one)]
         ],
         "pack_heldout": [{"tokenizer": a, "length": str(b)} for a, b in measured],
         "measure_heldout": [{"run": run.id} for run in plan.measured],

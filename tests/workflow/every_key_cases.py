@@ -194,6 +194,33 @@ MODELS: list[Case] = [
     ],
 ]  # fmt: skip
 
+#: Keys of a sweep, another value of each, and the jobs that it feeds.
+SWEPT = (
+    ("axes.rate.set", "recipe.weight_decay", "adapt_model:third-*"),
+    ("axes.rate.values.low", 2.0e-4, "adapt_model:third-swept-low"),
+    ("hold.it", 2000, "pack_tokens:optimised--thirds--third-thirds"),
+)
+#: The sweep of a group, which is that of its run in every_key.yaml.
+OF_GROUP = {
+    "axes.rate.set": "recipe.learning_rate", "axes.rate.values.low": 1.0e-4,
+    "axes.rate.values.high": 1.0e-3, "hold.it": 1000,
+}  # fmt: skip
+SWEEPS: list[Case] = [
+    *[one(f"runs.third.methods.swept.sweep.{key}", value, jobs) for key, value, jobs in SWEPT],
+    *[
+        (
+            {
+                f"runs.third.sweep.{key}": value,
+                **{f"runs.third.sweep.{n}": v for n, v in OF_GROUP.items() if n != key},
+                "runs.third.methods.swept": {"method": "mean", "evaluate": False},
+            },
+            [jobs],
+        )
+        for key, value, jobs in SWEPT
+    ],
+    one("runs.main.methods.fvt.axes.rate", "low", "collect_scores"),
+]
+
 RUNS: list[Case] = [
     one("runs.main.label", "Another", "collect_scores"),
     one("runs.main.paper_steps.4", 200, "collect_scores"),
@@ -394,7 +421,7 @@ LAYOUT: list[Case] = [
 ]  # fmt: skip
 
 CASES = [
-    *TOP, *CORPORA, *TOKENIZERS, *RECIPES, *MODELS, *RUNS, *EVALUATION, *GENERATION,
+    *TOP, *CORPORA, *TOKENIZERS, *RECIPES, *MODELS, *SWEEPS, *RUNS, *EVALUATION, *GENERATION,
     *TOKENIZER_REPORT, *LAYOUT,
 ]  # fmt: skip
 

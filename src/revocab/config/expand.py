@@ -17,7 +17,7 @@ from revocab.config.lineage import (
 from revocab.config.schema import Experiment, Recipe, RunGroup, Step
 
 #: Fields of a run that ``experiment.json`` leaves out where they say nothing.
-QUIET = ("stage_mixtures", "base", "made", "start", "donor", "stage_ends", "scores_of")
+QUIET = ("stage_mixtures", "base", "made", "start", "donor", "stage_ends", "scores_of", "axes")
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,8 @@ class Run:
     stage_ends: dict[str, int] = field(default_factory=dict, hash=False)
     #: The run whose scores are this one's as well, being the same model.
     scores_of: str | None = None
+    #: Where it stands in a sweep: by axis, the name of its value there.
+    axes: dict[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def keeps_vocabulary(self) -> bool:
@@ -163,6 +165,7 @@ def made_run(experiment: Experiment, group_id: str, group: RunGroup, name: str) 
         evaluate=entry.evaluate,
         trains=recipe is not None,
         stage_ends=stage_ends,
+        axes=entry.axes or {},
         **parents,
     )
 

@@ -1,7 +1,8 @@
 """What ``null`` means in an experiment file: an option's default, or that a thing goes away.
 
 An overlay takes away what an earlier file gives (``runs: {llama: null}``, ``tables: {table05:
-null}``, ``evaluation: {generation: null}``). Only ``recipe: null`` of a run says something itself.
+null}``, ``evaluation: {generation: null}``). Only ``recipe`` and ``sweep`` of a run say something
+themselves: not that of its group.
 """
 
 from __future__ import annotations
@@ -17,7 +18,11 @@ from revocab.closed import Id
 from revocab.config.schema import Experiment
 
 #: Keys, with any id for ``*``, of which null is a value.
-VALUES = ("runs.*.recipe", "runs.*.methods.*.recipe")
+VALUES = (
+    "runs.*.recipe",
+    "runs.*.methods.*.recipe",
+    "runs.*.methods.*.sweep",
+)
 
 Path = tuple[str, ...]
 

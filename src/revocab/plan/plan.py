@@ -203,6 +203,15 @@ class Plan:
         """Return the ids of the runs that are trained."""
         return [run.id for run in self.runs.values() if run.trains]
 
+    @cached_property
+    def trainings(self) -> list[tuple[str, str, str]]:
+        """Return tokenizer, mixture and recipe of every training: of runs, and of stand-ins."""
+        runs = [(one.target, one.mixture, one.recipe) for one in self.runs.values()]
+        models = [(one.tokenizer, one.pretrain) for one in self.experiment.models.values()]
+        here = [(tokenizer, one.mixture, one.recipe) for tokenizer, one in models if one]
+        trained = [(a, b, c) for a, b, c in runs if b is not None and c is not None]
+        return list(dict.fromkeys([*trained, *here]))
+
     @property
     def made(self) -> list[str]:
         """Return the ids of the runs that a method makes."""

@@ -14,7 +14,10 @@ from revocab.training.settings import Settings
 
 
 def pack_tokens(plan: Plan, tokenizer: str, mixture: str, recipe: str) -> Step:
-    """Return the job that packs the rows of a whole recipe."""
+    """Return the job that packs the rows of a whole recipe.
+
+    Its folder is called after the first mixture and recipe of the experiment that give these rows.
+    """
     experiment = plan.experiment
     given = experiment.recipes[recipe]
     staged = stage_mixtures(given, mixture)
@@ -38,6 +41,25 @@ def pack_tokens(plan: Plan, tokenizer: str, mixture: str, recipe: str) -> Step:
         "heldout": list(heldout.values()),
     }
     return Step("pack_tokens", plan.paths.packed(tokenizer, mixture, recipe), job, inputs)
+
+
+def packing(plan: Plan, tokenizer: str, mixture: str, recipe: str) -> tuple[str, str]:
+    """Return the mixture and recipe under whose names a training's rows are packed.
+
+    Rows are packed once for all trainings that have the same: under the first mixture of these, and
+    the first recipe of the experiment that gives these rows.
+    """
+
+    def texts(mixture: str, recipe: str) -> dict[str, str]:
+        """Return what decides the rows."""
+        ids = {"tokenizer": tokenizer, "mixture": mixture, "recipe": recipe}
+        return plan.step("pack_tokens", **ids).texts()
+
+    wanted = texts(mixture, recipe)
+    trained = [(m, r) for other, m, r in plan.trainings if other == tokenizer]
+    same = {mixture, *(m for m, r in trained if texts(m, r) == wanted)}
+    first = next(one for one in plan.experiment.mixtures if one in same)
+    return first, next(one for one in plan.experiment.recipes if texts(first, one) == wanted)
 
 
 def pack_heldout(plan: Plan, tokenizer: str, length: str) -> Step:
@@ -90,9 +112,10 @@ def _training(
     options = given.model_dump(include=set(TrainingOptions.model_fields))
     for stage in options["stages"] or ():
         stage["mixture"] = None  # decides the packed rows, not the training on them
+    rows = packing(plan, tokenizer, mixture, recipe)
     inputs: dict[str, Given] = {
         "model": model,
-        "packed": plan.folder(plan.paths.packed(tokenizer, mixture, recipe)),
+        "packed": plan.folder(plan.paths.packed(tokenizer, *rows)),
         "heldout": plan.folder(plan.paths.heldout(tokenizer, str(given.sequence_length))),
     }
     return Step("train_model", out, Settings(**options, seed=seed), inputs)

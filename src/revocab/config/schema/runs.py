@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, model_serializer
 
 from revocab.closed import Closed, Id, OneLine, RunStep
+from revocab.config.schema.sweeps import Sweep
 from revocab.initialise.fasttext import FastTextOptions
 from revocab.initialise.options import ScaleOptions
 
@@ -20,6 +21,15 @@ class Layered(Closed):
         """Leave out nulls that nobody said, so that what is written reads back the same."""
         said = self.model_fields_set
         return {key: one for key, one in dump(self).items() if one is not None or key in said}
+
+
+class Several(Layered):
+    """What stands for several runs, of a run or of each run of a group; a run's null: for one.
+
+    None in a validated experiment, which has the runs in its place (:mod:`revocab.config.sweeps`).
+    """
+
+    sweep: Sweep | None = None
 
 
 class NamedMethod(Layered):
@@ -35,7 +45,7 @@ class NamedMethod(Layered):
         return {key: value for key, value in (self.model_extra or {}).items() if value is not None}
 
 
-class RunMethod(NamedMethod):
+class RunMethod(Several, NamedMethod):
     """One run of a group: a method, and what it has of its own in place of its group's."""
 
     target: Id | None = None
@@ -48,6 +58,8 @@ class RunMethod(NamedMethod):
     #: A run that a method reads beside the source model.
     donor: RunStep | None = None
     seed: int | None = None
+    #: Where it stands in a sweep: by axis, the name of its value there.
+    axes: dict[Id, Id] | None = None
     #: False for ablations of which only the losses are shown.
     evaluate: bool = True
 
@@ -61,7 +73,7 @@ class Reference(Closed):
     paper_step: int = Field(default=0, ge=0)
 
 
-class RunGroup(Layered):
+class RunGroup(Several):
     """Every method applied to one source model: a grid with ids ``<group>-<name>``.
 
     Runs may give target, helper, mixture and recipe of their own.

@@ -1,0 +1,407 @@
+"""Sweeps: the runs that they stand for, what those share, and every bad axis as one line."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from revocab.config import as_json, validate
+from revocab.config.schema import Experiment
+from revocab.config.sweep_axes import Setting, held_steps, mixture_with
+from revocab.errors import RevocabError
+from revocab.plan import Plan
+
+SMALL = yaml.safe_load(
+    (Path(__file__).parents[2] / "tests/experiments/small.yaml").read_text(encoding="utf-8")
+)
+RATES = {"quarter": 7.5e-5, "half": 1.5e-4, "full": 3.0e-4}
+MIXES = {"one-nine": "m9", "one-three": "m3", "even": "even"}
+
+
+def experiment(sweep: Any = None, /, **run: Any) -> dict[str, Any]:
+    """Return the small experiment with one group, ``g``, of a run that is swept."""
+    values = copy.deepcopy(SMALL)
+    for one in ("tables", "figures", "scale", "auxiliary"):
+        del values[one]
+    values["models"]["mistral"]["pretrain"]["context_length"] = 4096
+    values["models"]["helper"]["pretrain"]["context_length"] = 4096
+    values["mixtures"] |= {
+        "m9": {"world-it": 0.9, "world-en": 0.1},
+        "m3": {"world-it": 0.75, "world-en": 0.25},
+        "even": {"world-it": 0.5, "world-en": 0.5},
+    }
+    values["recipes"]["gosal"] = {
+        "sequence_length": 4096, "batch_size": 960, "tokens": 20_000_000_000,
+        "warmup_share": 0.01, "learning_rate": 1e-4, "checkpoint_every": 1000,
+    }  # fmt: skip
+    values["recipes"]["staged"] = {
+        "sequence_length": 128, "batch_size": 8, "steps": 10, "learning_rate": 1e-4,
+        "checkpoint_every": 5,
+        "stages": [{"name": "one", "share": 0.5}, {"name": "two", "share": 0.5}],
+    }  # fmt: skip
+    entry = {"evaluate": False, **({"sweep": sweep} if sweep is not None else {}), **run}
+    values["runs"] = {
+        "g": {
+            "label": "G", "source": "mistral", "target": "target", "helper": "helper",
+            "mixture": "bilingual", "recipe": "gosal", "methods": {"sava": entry},
+        }
+    }  # fmt: skip
+    return values
+
+
+def axes(**given: Any) -> dict[str, Any]:
+    """Return a sweep of axes given as (what is set, values)."""
+    return {"axes": {name: {"set": key, "values": values} for name, (key, values) in given.items()}}
+
+
+GOSAL = {
+    **axes(rate=("recipe.learning_rate", RATES), mix=("mixture", MIXES)),
+    "hold": {"world-it": 14_000_000_000},
+}
+
+
+def planned(values: dict[str, Any]) -> Plan:
+    return Plan(validate(copy.deepcopy(values)))
+
+
+def swept(plan: Plan) -> list[str]:
+    return [run for run in plan.runs if run.startswith("g-sava")]
+
+
+# What they stand for ------------------------------------------------------------------------------
+
+
+def test_gosals_nine_runs():
+    """14 B Arabic tokens over the share over 960 x 4096 tokens a step, rounded up."""
+    plan = planned(experiment(GOSAL))
+    steps = {"one-nine": 3956, "one-three": 4748, "even": 7121}
+    assert {run: plan.runs[run].steps[-1] for run in swept(plan)} == {
+        f"g-sava-{rate}-{mix}": steps[mix] for rate in RATES for mix in MIXES
+    }
+    recipes = plan.experiment.recipes
+    rates = {run: recipes[plan.runs[run].recipe].learning_rate for run in swept(plan)}
+    assert rates == {f"g-sava-{rate}-{mix}": RATES[rate] for rate in RATES for mix in MIXES}
+    assert plan.runs["g-sava-half-even"].axes == {"rate": "half", "mix": "even"}
+    packed = {run: plan.step("adapt_model", run=run).inputs["packed"].path for run in swept(plan)}
+    assert set(packed.values()) == {
+        f"results/small/packed/target--{mix}--gosal-{mix}" for mix in ("m9", "m3", "even")
+    }
+
+
+@pytest.mark.parametrize(("share", "steps"), [(0.9, 3956), (0.75, 4748), (0.5, 7121)])
+def test_steps_that_hold_a_corpus(share, steps):
+    assert held_steps(14_000_000_000, share, 960 * 4096) == steps
+
+
+def test_steps_are_exact_where_a_share_is_a_decimal_fraction():
+    assert held_steps(90, 0.9, 10) == 10  # 90 / 0.9 is 100 and not a rounding error more
+    assert held_steps(91, 0.9, 10) == 11
+
+
+def by_hand() -> dict[str, Any]:
+    """Gosal's nine runs as ordinary runs, with recipes of other names."""
+    values = experiment()
+    base = values["recipes"]["gosal"]
+    steps = {"m9": 3956, "m3": 4748, "even": 7121}
+    methods = {}
+    for (rate, value), (mix, mixture) in itertools.product(RATES.items(), MIXES.items()):
+        recipe = {**base, "steps": steps[mixture], "learning_rate": value}
+        del recipe["tokens"]
+        values["recipes"][f"by-hand-{rate}-{mix}"] = recipe
+        methods[f"sava-{rate}-{mix}"] = {
+            "method": "sava", "evaluate": False, "mixture": mixture,
+            "recipe": f"by-hand-{rate}-{mix}",
+        }  # fmt: skip
+    values["runs"]["g"]["methods"] = methods
+    return values
+
+
+def test_the_same_runs_by_hand_have_the_same_jobs():
+    ours, theirs = planned(experiment(GOSAL)), planned(by_hand())
+    assert swept(ours) == swept(theirs)
+    for run in swept(ours):
+        for rule in ("init_embeddings", "adapt_model"):
+            one, other = (plan.step(rule, run=run) for plan in (ours, theirs))
+            assert (one.out, one.job.canonical()) == (other.out, other.job.canonical())
+    packings = {theirs.step("adapt_model", run=run).inputs["packed"].path for run in swept(theirs)}
+    assert len(packings) == 3  # under names of its own recipes
+
+
+def test_a_group_sweeps_each_of_its_runs():
+    values = experiment()
+    group = values["runs"]["g"]
+    group["sweep"] = axes(mix=("mixture", ["m9", "m3"]))
+    group["methods"]["fvt"] = {"evaluate": False}
+    group["methods"]["lapt"] = {"evaluate": False, "sweep": None}
+    group["methods"]["mean"] = {"sweep": axes(to=("target", ["target"])), "evaluate": False}
+    runs = planned(values).runs
+    assert [*runs] == [
+        "g-base", "g-sava-m9", "g-sava-m3", "g-fvt-m9", "g-fvt-m3", "g-lapt", "g-mean-target",
+    ]  # fmt: skip
+    assert runs["g-fvt-m3"].method == "fvt" and runs["g-lapt"].axes == {}
+
+
+def test_options_of_a_method_and_whole_numbers_as_names():
+    plan = planned(experiment(axes(n=("anchors", [100, 200])), recipe=None))
+    assert swept(plan) == ["g-sava-100", "g-sava-200"]
+    assert plan.runs["g-sava-200"].options == {"anchors": 200}
+
+
+def test_a_share_of_a_corpus_leaves_the_others_their_proportions():
+    plan = planned(experiment(axes(it=("mixture.world-it", {"much": 0.9}))))
+    assert plan.experiment.mixtures["bilingual-much"] == {"world-it": 0.9, "world-en": 0.1}
+    three = {"a": 0.5, "b": 0.3, "c": "size", "d": 0.1}
+    setting = Setting("axes.x", "mixture", "a", "x", 0.25)
+    assert mixture_with(three, [setting]) == {"a": 0.25, "b": 0.45, "c": "size", "d": 0.15}
+
+
+def test_rates_alone_are_trained_on_the_rows_of_their_recipe():
+    plan = planned(experiment(axes(rate=("recipe.learning_rate", RATES))))
+    packed = {plan.step("adapt_model", run=run).inputs["packed"].path for run in swept(plan)}
+    assert packed == {"results/small/packed/target--bilingual--gosal"}
+
+
+def test_an_option_of_one_stage():
+    sweep = axes(rate=("recipe.stages.two.learning_rate", RATES))
+    plan = planned(experiment(sweep, recipe="staged"))
+    stages = plan.experiment.recipes["staged-full"].stages
+    assert [one.learning_rate for one in stages] == [1e-4, 3e-4]
+
+
+def test_rows_of_another_length_are_others():
+    sweep = axes(length=("recipe.sequence_length", {"short": 1024, "long": 4096}))
+    sweep["axes"]["rate"] = {"set": "recipe.learning_rate", "values": RATES}
+    plan = planned(experiment(sweep))
+    packed = {run: plan.step("adapt_model", run=run).inputs["packed"].path for run in swept(plan)}
+    assert packed["g-sava-short-full"] == "results/small/packed/target--bilingual--gosal-short"
+    assert packed["g-sava-long-half"] == "results/small/packed/target--bilingual--gosal"
+    assert len(set(packed.values())) == 2
+
+
+def test_runs_of_a_sweep_are_read_back_from_the_record():
+    found = validate(experiment(GOSAL))
+    assert Experiment.model_validate(as_json(found)["experiment"]) == found
+
+
+def test_without_a_sweep_nothing_is_said_of_one():
+    text = str(as_json(validate(experiment())))
+    assert "sweep" not in text and "axes" not in text
+
+
+# Equal rows are packed once -----------------------------------------------------------------------
+
+
+def test_equal_rows_are_packed_once_whatever_names_them():
+    values = experiment()
+    recipes, group = values["recipes"], values["runs"]["g"]
+    recipes["slower"] = {**recipes["gosal"], "learning_rate": 1e-6}
+    recipes["longer"] = {**recipes["gosal"], "tokens": 30_000_000_000}
+    group["methods"] |= {
+        "slow": {"method": "fvt", "recipe": "slower", "mixture": "even", "evaluate": False},
+        "long": {"method": "fvt", "recipe": "longer", "evaluate": False},
+        "own": {"method": "lapt", "evaluate": False},
+    }
+    plan = planned(values)
+    packed = {
+        name: plan.step("adapt_model", run=f"g-{name}").inputs["packed"].path
+        for name in group["methods"]
+    }
+    assert packed["sava"] == packed["slow"] == "results/small/packed/target--bilingual--gosal"
+    assert packed["long"] == "results/small/packed/target--bilingual--longer"
+    assert packed["own"] == "results/small/packed/source--bilingual--gosal"
+
+
+# Properties ---------------------------------------------------------------------------------------
+
+NAMES = st.lists(st.from_regex(r"[a-z][a-z0-9]{0,3}", fullmatch=True), min_size=1, unique=True)
+
+
+@settings(deadline=None, max_examples=20)
+@given(rates=NAMES, mixes=NAMES)
+def test_ids_are_unique_and_stable(rates, mixes):
+    """Whatever other values there are, a run has the same id, job and rows."""
+    rates, mixes = rates[:3], mixes[:3]
+    rate = {name: 1e-5 * len(name) for name in rates}
+    mix = {name: ("m9", "m3", "even")[len(name) % 3] for name in mixes}
+
+    def plan_with(rate: dict, mix: dict) -> Plan:
+        sweep = axes(rate=("recipe.learning_rate", rate), mix=("mixture", mix))
+        return planned(experiment({**sweep, "hold": {"world-it": 14_000_000_000}}))
+
+    plan = plan_with(rate, mix)
+    assert len({*swept(plan)}) == len(rates) * len(mixes)
+    turned = plan_with(dict(reversed(rate.items())), mix)
+    alone = plan_with({rates[-1]: rate[rates[-1]]}, mix)
+    for other in (turned, alone):
+        for run in swept(other):
+            one, two = (each.step("adapt_model", run=run) for each in (plan, other))
+            assert (one.job, one.inputs) == (two.job, two.inputs)
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.sampled_from([*RATES]), st.floats(1e-6, 1e-2))
+def test_one_value_moves_only_the_runs_that_have_it(rate, value):
+    before = planned(experiment(GOSAL))
+    sweep = copy.deepcopy(GOSAL)
+    sweep["axes"]["rate"]["values"][rate] = value
+    after = planned(experiment(sweep))
+    moved = {
+        run
+        for run in swept(before)
+        if before.step("adapt_model", run=run) != after.step("adapt_model", run=run)
+    }
+    assert moved == ({f"g-sava-{rate}-{mix}" for mix in MIXES} if value != RATES[rate] else set())
+
+
+@given(st.integers(1, 10**12), st.decimals("0.001", "1", places=3), st.integers(1, 10**7))
+def test_held_tokens_are_given_and_one_step_less_is_too_few(tokens, share, per_step):
+    steps = held_steps(tokens, float(share), per_step)
+    assert (steps - 1) * per_step * share < tokens <= steps * per_step * share
+
+
+# Bad axes -----------------------------------------------------------------------------------------
+
+KEY = "runs.g.methods.sava.sweep"
+WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]] = {
+    "unknown mixture": (
+        axes(mix=("mixture", ["m9", "m7"])), {},
+        (f"{KEY}.axes.mix.values.m7: no mixture 'm7' (known:",),
+    ),
+    "unknown recipe": (
+        axes(how=("recipe", ["gosl"])), {},
+        (f"{KEY}.axes.how.values.gosl: no recipe 'gosl'", "did you mean 'gosal'?"),
+    ),
+    "unknown tokenizer": (
+        axes(to=("target", ["targt"])), {}, (f"{KEY}.axes.to.values.targt: no tokenizer 'targt'",),
+    ),
+    "unknown method": (
+        axes(by=("method", ["sav"])), {}, (f"{KEY}.axes.by.values.sav: no method 'sav'",),
+    ),
+    "unknown key": (
+        axes(n=("anchor", [100])), {},
+        (f"{KEY}.axes.n.set: 'anchor' is nothing that a sweep sets", "did you mean 'anchors'?"),
+    ),
+    "unknown option of a recipe": (
+        axes(rate=("recipe.learning_rat", RATES)), {},
+        (f"{KEY}.axes.rate.set: no option of a recipe 'learning_rat'", "'learning_rate'"),
+    ),
+    "a refused option of a recipe": (
+        axes(rate=("recipe.learning_rate", {"none": -1, "some": 1e-3})), {},
+        (f"{KEY}.axes.rate.values.none.learning_rate: Input should be greater than 0", "-1"),
+    ),
+    "unknown stage": (
+        axes(rate=("recipe.stages.three.learning_rate", RATES)), {"recipe": "staged"},
+        (f"{KEY}.axes.rate.set: no stage 'three' (known: one, two)",),
+    ),
+    "unknown option of a stage": (
+        axes(rate=("recipe.stages.two.rate", RATES)), {"recipe": "staged"},
+        (f"{KEY}.axes.rate.set: no option of a stage 'rate'",),
+    ),
+    "a refused option of a method": (
+        axes(n=("anchors", {"none": -5})), {},
+        (f"{KEY}.axes.n.values.none.anchors:", "received -5"),
+    ),
+    "unknown corpus": (
+        axes(share=("mixture.world-fr", {"half": 0.5})), {},
+        (f"{KEY}.axes.share.set: no corpus in 'bilingual' 'world-fr'",),
+    ),
+    "a share of everything": (
+        axes(share=("mixture.world-it", {"all": 1.0})), {},
+        (f"{KEY}.axes.share.values.all: give a share above 0 and below 1, received 1.0",),
+    ),
+    "shares of more than everything": (
+        axes(it=("mixture.world-it", {"much": 0.7}), en=("mixture.world-en", {"more": 0.4})), {},
+        (f"{KEY}.axes.en.values.more: shares 0.7 + 0.4 leave nothing",),
+    ),
+    "numbers without names": (
+        axes(rate=("recipe.learning_rate", [7.5e-5, 1.5e-4])), {},
+        (f"{KEY}.axes.rate.values: a list may hold ids and whole numbers", "{low: 1.0e-4"),
+    ),
+    "a value twice": (
+        axes(mix=("mixture", ["m9", "m9"])), {}, (f"{KEY}.axes.mix.values: a value stands twice",),
+    ),
+    "no axes": ({"axes": {}}, {}, (f"{KEY}.axes:",)),
+    "unknown key of a sweep": (
+        {**axes(mix=("mixture", ["m9"])), "holds": {}}, {},
+        (f"{KEY}.holds: unknown key (allowed: axes, hold)", "did you mean 'hold'?"),
+    ),
+    "two axes for one thing": (
+        axes(mix=("mixture", ["m9"]), mixed=("mixture", ["m3"])), {},
+        (f"{KEY}.axes.mixed.set: axis 'mix' sets 'mixture' already",),
+    ),
+    "said by the run itself": (
+        axes(mix=("mixture", ["m9", "m3"])), {"mixture": "even"},
+        ("runs.g.methods.sava.mixture: given here, and", "axes.mix sets it; remove one of them"),
+    ),
+    "runs of one name": (
+        axes(a=("mixture", {"m": "m9", "m-x": "m3"}), b=("anchors", {"x-y": 5, "y": 6})), {},
+        (f"{KEY}: two runs would be called 'sava-m-x-y'; rename a value",),
+    ),
+    "a run that is not trained": (
+        axes(rate=("recipe.learning_rate", RATES)), {"recipe": None},
+        (f"{KEY}.axes.rate.set: run 'sava' has no recipe; name one",),
+    ),
+    "an unknown corpus to hold": (
+        {**axes(mix=("mixture", ["m9"])), "hold": {"world-fr": 9}}, {},
+        (f"{KEY}.hold.world-fr: no corpus in 'm9' 'world-fr'",),
+    ),
+    "two corpora to hold": (
+        {**axes(mix=("mixture", ["m9"])), "hold": {"world-it": 9, "world-en": 9}}, {},
+        (f"{KEY}.hold:", "at most 1"),
+    ),
+    "hold and steps": (
+        {**axes(n=("recipe.steps", [9000])), "hold": {"world-it": 10**10}}, {},
+        (f"{KEY}.axes.n.set: 'hold' decides the steps; remove one of them",),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_bad_axis_is_one_clear_line(case):
+    sweep, run, parts = WRONG[case]
+    with pytest.raises(RevocabError) as caught:
+        validate(experiment(sweep, **run))
+    (line,) = caught.value.problems
+    assert all(part in line for part in parts), line
+
+
+def test_stages_with_steps_of_their_own_hold_nothing():
+    values = experiment({**axes(mix=("mixture", ["m9"])), "hold": {"world-it": 10**6}})
+    values["recipes"]["gosal"] = values["recipes"]["staged"] | {
+        "stages": [{"name": "one", "steps": 4}, {"name": "two", "steps": 6}]
+    }
+    with pytest.raises(RevocabError, match="stage 'one' of the recipe has its own steps"):
+        validate(values)
+
+
+def test_a_swept_run_has_no_name_of_another():
+    values = experiment(axes(mix=("mixture", ["m9"])))
+    values["runs"]["g"]["methods"]["sava-m9"] = {"method": "fvt", "evaluate": False}
+    with pytest.raises(RevocabError) as caught:
+        validate(values)
+    (line,) = caught.value.problems
+    assert line.startswith(f"{KEY}: two runs of group 'g' would be called 'sava-m9'")
+
+
+def test_a_made_recipe_has_no_name_of_another():
+    values = experiment(axes(rate=("recipe.learning_rate", {"low": 1e-5})))
+    values["recipes"]["gosal-low"] = values["recipes"]["gosal"]
+    with pytest.raises(RevocabError) as caught:
+        validate(values)
+    (line,) = caught.value.problems
+    assert line.startswith(f"{KEY}: recipes.gosal-low would be made of it")
+
+
+@pytest.mark.parametrize("shape", [[], "all", {"g": []}, {"g": {"methods": [1]}}])
+def test_what_is_no_group_is_left_for_the_schema(shape):
+    values = experiment()
+    values["runs"] = shape
+    with pytest.raises(RevocabError):
+        validate(values)
