@@ -23,6 +23,16 @@ IT_ROWS: list[dict[str, Any]] = [
 ]
 
 
+#: Special tokens of the chat templates of tests.
+CHAT_TOKENS = (
+    "<|im_start|>",
+    "<|im_end|>",
+    "<|start_header_id|>",
+    "<|end_header_id|>",
+    "<|eot_id|>",
+)
+
+
 def write_model(
     folder: Path,
     *,
@@ -30,12 +40,19 @@ def write_model(
     context_length: int = 128,
     head_width: int = 8,
     tied: bool = False,
+    chat_template: str | None = None,
 ) -> Path:
-    """Write a two-layer Mistral with random weights large enough for decided answers."""
+    """Write a two-layer Mistral with random weights large enough for decided answers.
+
+    With a chat template its tokenizer has the special tokens of chat, too.
+    """
     import torch
     from transformers import MistralConfig, MistralForCausalLM
 
     tokenizer = make_tokenizer()
+    if chat_template is not None:
+        tokenizer.add_special_tokens({"extra_special_tokens": list(CHAT_TOKENS)})
+        tokenizer.chat_template = chat_template
     torch.manual_seed(seed)
     config = MistralConfig(
         vocab_size=len(tokenizer),

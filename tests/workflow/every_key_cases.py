@@ -237,6 +237,7 @@ RUNS: list[Case] = [
     one("runs.main.recipe", "staged", MAIN),
     one("runs.main.identity", "marker", "intersect_vocabularies:source--target",
         "init_embeddings:main-*"),
+    one("runs.main.chat.shots", "one_turn", "score_multiple_choice:main-*", "generate_text:main-*"),
     ({"runs.second.languages": ["it"], "tables.second-en": None},
      ["score_multiple_choice:second-*", "generate_text:second-*"]),
     one("runs.main.methods.fvt.method", "mean", "init_embeddings:main-fvt"),

@@ -15,6 +15,7 @@ from revocab.config.lineage import (
     tokenizer_before,
 )
 from revocab.config.schema import Experiment, Recipe, RunGroup, Step
+from revocab.evaluation.chat_prompts import ChatOptions
 
 #: Fields of a run that ``experiment.json`` leaves out where they say nothing.
 QUIET = ("stage_mixtures", "base", "made", "start", "donor", "stage_ends", "scores_of", "axes")
@@ -182,13 +183,13 @@ def expand_group(experiment: Experiment, group_id: str, group: RunGroup) -> Iter
 def expand(experiment: Experiment) -> list[Run]:
     """Return every run of a validated experiment.
 
-    A model that several groups show as it is, is scored for the first of them.
+    A model that several groups show as it is, is scored for the first of them that asks it so.
     """
     runs: list[Run] = []
-    first: dict[str, str] = {}
+    first: dict[tuple[str, ChatOptions | None], str] = {}
     for group_id, group in experiment.runs.items():
         for run in expand_group(experiment, group_id, group):
-            same = run.id if run.made else first.setdefault(run.source, run.id)
+            same = run.id if run.made else first.setdefault((run.source, group.chat), run.id)
             runs.append(run if same == run.id else replace(run, scores_of=same))
     return runs
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
+    from revocab.evaluation.chat_prompts import ChatFormat
+
 Finish = Literal["eos", "blank_line", "stop", "length", "prompt_too_long"]
 #: The stop that has a name of its own.
 BLANK_LINE = "\n\n"
@@ -38,6 +40,10 @@ class TextGenerator(ABC):
     tokenizer: PreTrainedTokenizerFast
     #: Most tokens of a sequence that the model takes.
     context_length: int
+    #: Tokens that end an output (:func:`end_tokens`).
+    eos: list[int]
+    #: The chat template that prompts go through; None: they are plain text.
+    chat: ChatFormat | None = None
 
     def encode(self, text: str) -> list[int]:
         """Return the token ids of a prompt, beginning-of-text mark included where it has one."""
@@ -52,12 +58,12 @@ class TextGenerator(ABC):
 
     @abstractmethod
     def generate(
-        self, prompts: Sequence[list[int]], max_new_tokens: int, stop: str
+        self, prompts: Sequence[list[int]], max_new_tokens: int, stop: str | None
     ) -> list[Output]:
         """Return one output per prompt, in order (:func:`finished` makes it of token ids).
 
-        ``stop`` is the text that ends an output. Raises :class:`RevocabError` where logits are not
-        finite.
+        ``stop`` is the text that ends an output; none: end tokens alone do. Raises
+        :class:`RevocabError` where logits are not finite.
         """
 
     def close(self) -> None:
@@ -66,9 +72,9 @@ class TextGenerator(ABC):
         gc.collect()
 
 
-def cut(text: str, stop: str) -> str:
-    """Return ``text`` up to the first ``stop``, without space around it."""
-    return text.split(stop, 1)[0].strip()
+def cut(text: str, stop: str | None) -> str:
+    """Return ``text`` up to the first ``stop``, if any, without space around it."""
+    return (text if stop is None else text.split(stop, 1)[0]).strip()
 
 
 def end_tokens(generation_config: Any, tokenizer: Any) -> list[int]:
@@ -84,7 +90,7 @@ def end_tokens(generation_config: Any, tokenizer: Any) -> list[int]:
     return sorted({one for one in ids if one is not None})
 
 
-def finished(ids: list[int], tokenizer: Any, eos: Sequence[int], stop: str) -> Output:
+def finished(ids: list[int], tokenizer: Any, eos: Sequence[int], stop: str | None) -> Output:
     """Return the output of generated ids: up to an end token, then up to the stop.
 
     All engines' ids are read here: left to themselves they differ in what they write for a
@@ -93,7 +99,7 @@ def finished(ids: list[int], tokenizer: Any, eos: Sequence[int], stop: str) -> O
     ended = next((at for at, token in enumerate(ids) if token in eos), None)
     written = ids if ended is None else ids[:ended]
     text = tokenizer.decode(written, skip_special_tokens=True)
-    if stop in text:
+    if stop is not None and stop in text:
         # A finished row is padded while the others of its batch go on; that is not output.
         reason: Finish = "blank_line" if stop == BLANK_LINE else "stop"
         return Output(cut(text, stop), len(written), reason)

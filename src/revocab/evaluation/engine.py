@@ -42,6 +42,10 @@ class TimedModel(Protocol):
 class ChoiceModel(Protocol):
     """One loaded checkpoint as the harness has it (``lm_eval.api.model.LM``), with our counts."""
 
+    #: Of :func:`revocab.tokenizers.load.load_tokenizer`.
+    tokenizer: Any
+    #: Whether texts get the tokenizer's own special tokens; None: as the tokenizer does it.
+    add_bos_token: bool | None
     #: Requests longer than the context, which lost their beginning.
     truncated: int
     #: Items whose two best choices were as close as rounding, scored once more.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError
+from revocab.evaluation.chat_prompts import ChatFormat
 from revocab.evaluation.checkpoint import (
     Checkpoint,
     choose_device,
@@ -17,7 +18,7 @@ from revocab.evaluation.decoding import Output, TextGenerator
 from revocab.evaluation.engine import Engine, choose_engine
 from revocab.evaluation.generation_kind import find_kind
 from revocab.evaluation.options import Generating
-from revocab.evaluation.prompts import render
+from revocab.evaluation.prompts import messages, render
 from revocab.evaluation.records import code_hash, model_hash, module_hash, versions
 from revocab.evaluation.resampling import SCORE_COLUMNS
 from revocab.evaluation.task_scores import task_scores
@@ -119,7 +120,11 @@ def load_generator(folder: Path, engine: Engine, options: Generating) -> TextGen
     assert engine.generation is not None  # else it is not chosen
     with loading(folder):
         checkpoint = Checkpoint(folder, device, dtype, options.batch_size)
-        return engine.generation(checkpoint, options.context_length)
+        generator = engine.generation(checkpoint, options.context_length)
+    if options.chat is not None:
+        generator.chat = ChatFormat(generator.tokenizer, folder, options.chat)
+        generator.eos = sorted({*generator.eos, *generator.chat.end_tokens()})
+    return generator
 
 
 def generate_checkpoint(
@@ -166,7 +171,8 @@ def generate_task(
             "lower max_new_tokens, or leave the task out"
         )
     kind = find_kind(rows[0]["kind"])
-    made = engine.generate([fitted[i][1] for i in able], options.max_new_tokens, kind.stop)
+    stop = None if engine.chat else kind.stop  # in a chat end tokens alone end an answer
+    made = engine.generate([fitted[i][1] for i in able], options.max_new_tokens, stop)
     outputs = dict(zip(able, made, strict=True))
     rows_made = [
         {
@@ -186,13 +192,21 @@ def generate_task(
 
 def fit(engine: TextGenerator, row: dict[str, Any], room: int) -> tuple[str, list[int], int]:
     """Return prompt, token ids and number of shots: as many shots as fit in ``room`` tokens."""
-    text, ids = "", []
+    text, ids = "", list[int]()
     for shots in range(len(row["shots"]), -1, -1):
-        text = render(row, shots)
-        ids = engine.encode(text)
+        text, ids = asked(engine, row, shots)
         if len(ids) <= room:
             return text, ids, shots
     return text, ids, 0
+
+
+def asked(engine: TextGenerator, row: dict[str, Any], shots: int) -> tuple[str, list[int]]:
+    """Return a row's prompt with its last ``shots`` shots, as text and token ids."""
+    if engine.chat is None:
+        text = render(row, shots)
+        return text, engine.encode(text)
+    text = engine.chat.text(messages(row, shots, turns=engine.chat.turns))
+    return text, engine.chat.encode(text)
 
 
 class Finished:
@@ -211,6 +225,7 @@ class Finished:
             "engine": engine.name,
             "max_new_tokens": options.max_new_tokens,
             "context_length": options.context_length,
+            "chat": options.chat.model_dump() if options.chat else None,
             "code": [code_hash(), module_hash(engine.module)],
             "libraries": versions(*engine.libraries),
         }

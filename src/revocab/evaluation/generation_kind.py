@@ -18,6 +18,7 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id, kind_of, unknown
 from revocab.errors import RevocabError
+from revocab.evaluation.chat_prompts import Message
 from revocab.evaluation.metric import CHOICE_METRICS, COMET_METRICS, OTHER_METRICS, Metric
 from revocab.languages import fill
 from revocab.registry import found_in
@@ -86,6 +87,25 @@ class Layout:
         if self.repeated:
             return self.between_shots.join(f"{head}{block}" for block in blocks)
         return head + self.between_shots.join(blocks)
+
+    def messages(
+        self, shots: Sequence[Sequence[str]], query: Sequence[str], *, turns: bool
+    ) -> list[Message]:
+        """Return the same as messages of a conversation, whose next one is the answer.
+
+        With ``turns`` each shot is a question and its answer; else all is one question.
+        """
+        if not turns:
+            return [{"role": "user", "content": self.prompt(shots, query)}]
+        head = f"{self.instruction}{self.between_lines}" if self.instruction else ""
+        found: list[Message] = []
+        for number, texts in enumerate([*shots, query]):
+            before = head if self.repeated or number == 0 else ""
+            question = f"{before}{self._block(texts, answered=False)}"
+            found.append({"role": "user", "content": question})
+            if number < len(shots):
+                found.append({"role": "assistant", "content": texts[-1]})
+        return found
 
     def _block(self, texts: Sequence[str], *, answered: bool) -> str:
         lines = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from revocab.evaluation.chat_prompts import require_template
 from revocab.evaluation.checkpoint import Checkpoint
 from revocab.evaluation.engine import ChoiceModel, choose_engine
 from revocab.models.folder import check_model_folder
@@ -21,21 +22,27 @@ def load_model(
     share_contexts: bool,
     long_prompts: Literal["error", "cut"] = "cut",
     engine: str = "hf",
+    chat: bool = False,
 ) -> ChoiceModel:
     """Return the harness's model for one checkpoint.
 
     ``token_cache`` holds the token ids of texts and may be passed on to further checkpoints with
-    the same tokenizer. An engine may batch, share contexts and keep token ids by itself. Raises
-    :class:`RevocabError` for an engine that there is not or that does not import here, and for what
-    :func:`revocab.models.load.check_model` refuses.
+    the same tokenizer. An engine may batch, share contexts and keep token ids by itself. With
+    ``chat`` texts are those of a chat template, and get no further special tokens. Raises
+    :class:`RevocabError` for a tokenizer without such a template, for an engine that there is not
+    or that does not import here, and for what :func:`revocab.models.load.check_model` refuses.
     """
     check_model_folder(folder)
     chosen = choose_engine(engine, "multiple_choice")
     assert chosen.multiple_choice is not None  # else it is not chosen
     with loading(folder):
-        return chosen.multiple_choice(
+        model = chosen.multiple_choice(
             Checkpoint(Path(folder), device, dtype, batch_size),
             token_cache=token_cache,
             share_contexts=share_contexts,
             long_prompts=long_prompts,
         )
+    if chat:
+        require_template(model.tokenizer, Path(folder))
+        model.add_bos_token = False
+    return model

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
 from revocab.evaluation import harness
+from revocab.evaluation.chat_prompts import TURNS
 from revocab.evaluation.checkpoint import (
     choose_device,
     choose_dtype,
@@ -20,7 +21,7 @@ from revocab.evaluation.checkpoint import (
 from revocab.evaluation.engine import ChoiceModel, engine_called
 from revocab.evaluation.harness_model import load_model
 from revocab.evaluation.metric import CHOICE_METRICS
-from revocab.evaluation.options import Scoring, ScoringOptions
+from revocab.evaluation.options import Asking, Scoring, ScoringOptions
 from revocab.evaluation.records import Records, code_hash, model_hash, module_hash, versions
 from revocab.evaluation.resampling import SCORE_COLUMNS, Items, bootstrap, mean_items
 from revocab.evaluation.tasks import read_yaml
@@ -120,6 +121,8 @@ class Scorer:
         self.options = options
         self.truncated = 0
         self._tasks: dict[str, TaskDict] | None = None
+        #: Of the tokenizer by whose chat template the tasks' prompts are made.
+        self._template: str | None = None
         self._token_caches: dict[str, dict[Any, Any]] = {}
         self._provenance: dict[str, dict[str, str]] = {}
 
@@ -136,7 +139,10 @@ class Scorer:
         device = choose_device(options.device)
         dtype = choose_dtype(options.dtype, device)
         share = options.share_contexts
-        cache = self._token_caches.setdefault(tokenizer_fingerprint(folder), {})
+        tokenizer = tokenizer_fingerprint(folder)
+        if options.chat and tokenizer != self._template:
+            self._tasks, self._template = None, tokenizer  # prompts are made anew
+        cache = self._token_caches.setdefault(tokenizer, {})
         return load_model(
             folder,
             batch_size=options.batch_size,
@@ -146,12 +152,14 @@ class Scorer:
             share_contexts=dtype == "float32" if share is None else share,
             long_prompts=options.long_prompts,
             engine=options.engine,
+            chat=options.chat is not None,
         )
 
     def score(self, model: ChoiceModel, name: str) -> list[dict[str, Any]]:
         """Return the rows (without run and step) of one task for one model."""
         from lm_eval.evaluator import evaluate
 
+        chat = self.options.chat
         before = model.truncated, model.rescored
         try:
             results = evaluate(
@@ -160,6 +168,8 @@ class Scorer:
                 limit=self.options.limit,
                 bootstrap_iters=harness.BOOTSTRAP_ITERS,
                 log_samples=False,
+                apply_chat_template=chat is not None,
+                fewshot_as_multiturn=chat is not None and chat.shots == TURNS,
             )
         except RevocabError as error:
             raise RevocabError(f"task {name}: {one}" for one in error.problems) from error
@@ -280,8 +290,9 @@ def config_hash(path: Path, loaded: TaskDict, options: Scoring) -> str:
         rows = harness.local_rows(config)
         parts = [{**config, "dataset_kwargs": sha256(rows)} if rows else config]
     shots = [task.get_config("num_fewshot") for _, task in sorted(loaded["tasks"].items())]
+    chat = [options.chat.model_dump()] if options.chat else []
     known = [parts, shots, options.limit, options.long_prompts, harness.harness_version()]
-    text = json.dumps(known, sort_keys=True, default=lambda one: type(one).__name__)
+    text = json.dumps([*known, *chat], sort_keys=True, default=lambda one: type(one).__name__)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -295,7 +306,7 @@ class Made:
         self.records = Records(out.with_name(f".{out.name}.records"))
         engine = engine_called(options.engine, "multiple_choice")
         self.shared = {
-            **options.model_dump(include=set(ScoringOptions.model_fields)),
+            **options.model_dump(include={*ScoringOptions.model_fields, *Asking.model_fields}),
             "code": [code_hash(), module_hash(engine.module)],
             "libraries": versions(
                 "lm_eval", "datasets", "torch", "transformers", *engine.libraries

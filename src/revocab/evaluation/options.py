@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from revocab.closed import Closed, Id, Job, OneLine, Step
+from revocab.evaluation.chat_prompts import ChatOptions
 from revocab.evaluation.engine import AUTO, choices_for
 from revocab.evaluation.metric import COMET_METRICS
 
@@ -57,13 +58,21 @@ class ScoringHardware(Hardware):
     )
 
 
-class ScoringJob(ScoringOptions, Job):
+class Asking(Closed):
+    """How the models of one run are asked."""
+
+    chat: ChatOptions | None = Field(
+        default=None, description="through the model's chat template; none: as plain text"
+    )
+
+
+class ScoringJob(ScoringOptions, Asking, Job):
     """Scores of one run's checkpoints."""
 
     run: Id = Field(description="goes into the table")
 
 
-class Scoring(ScoringOptions, ScoringHardware):
+class Scoring(ScoringOptions, Asking, ScoringHardware):
     """Both together: what scoring reads."""
 
 
@@ -86,7 +95,7 @@ class GenerationHardware(Hardware):
     )
 
 
-class GenerationJob(GenerationOptions, Job):
+class GenerationJob(GenerationOptions, Asking, Job):
     """Texts of one run's checkpoints."""
 
     run: Id = Field(description="goes into the table")
@@ -94,7 +103,7 @@ class GenerationJob(GenerationOptions, Job):
     limit: int | None = Field(default=None, ge=1, description="recorded in the table only")
 
 
-class Generating(GenerationOptions, GenerationHardware):
+class Generating(GenerationOptions, Asking, GenerationHardware):
     """Both together: what generation reads."""
 
     limit: int | None = None

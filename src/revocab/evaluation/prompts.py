@@ -23,6 +23,7 @@ from pydantic import Field, ValidationError
 from revocab.closed import Id, Job, problems_of
 from revocab.corpora.source import Form, origin, place, read_numbered
 from revocab.errors import RevocabError
+from revocab.evaluation.chat_prompts import Message
 from revocab.evaluation.generation_kind import (
     GenerationKind,
     Languages,
@@ -203,12 +204,23 @@ def render(row: Row, shots: int | None = None) -> str:
 
     A prompt that is too long loses its first shots, so that the order of the others stays.
     """
+    laid_out, kept, query = parts(row, shots)
+    return laid_out.prompt(kept, query)
+
+
+def messages(row: Row, shots: int | None = None, *, turns: bool) -> list[Message]:
+    """Return the same as messages; see :meth:`Layout.messages`."""
+    laid_out, kept, query = parts(row, shots)
+    return laid_out.messages(kept, query, turns=turns)
+
+
+def parts(row: Row, shots: int | None) -> tuple[Layout, list[Sequence[str]], Sequence[str]]:
+    """Return the layout of a stored row, the texts of its last ``shots`` shots, and the query's."""
     languages = tuple(row["direction"])
     kept = row["shots"] if shots is None else row["shots"][len(row["shots"]) - shots :]
     texts = find_kind(row["kind"]).texts
-    return replace(layout(row["kind"], languages), **row.get("layout", {})).prompt(
-        [texts(shot, languages) for shot in kept], texts(row["query"], languages)
-    )
+    chosen = replace(layout(row["kind"], languages), **row.get("layout", {}))
+    return chosen, [texts(shot, languages) for shot in kept], texts(row["query"], languages)
 
 
 @cache

@@ -68,7 +68,7 @@ def score_multiple_choice(plan: Plan, run: str) -> Step:
     return Step(
         "score_multiple_choice",
         f"{plan.paths.run(run)}/multiple_choice.csv",
-        ScoringJob(run=run, **options),
+        ScoringJob(run=run, chat=plan.experiment.runs[run_.group].chat, **options),
         inputs,
     )
 
@@ -104,6 +104,7 @@ def generate_text(plan: Plan, run: str) -> Step:
     limits = {given.tasks[task].limit for task in plan.generation_tasks(run_)}
     job = GenerationJob(
         run=run,
+        chat=plan.experiment.runs[run_.group].chat,
         # What the score table records as the limit: one number where all tasks share it.
         limit=next(iter(limits)) if len(limits) == 1 else None,
         **options,

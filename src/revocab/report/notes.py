@@ -63,8 +63,17 @@ def multiple_choice(results: Results, tasks: list[str]) -> list[str]:
     return [
         f"Accuracy in per cent ± standard error, {setting.shots}-shot, {amount}. "
         f"Metric by column: {shown}. AVG is the unweighted mean of the columns.{engine}",
+        *asked_in_chat(results),
         *cut_prompts(results, tasks),
     ]
+
+
+def asked_in_chat(results: Results) -> list[str]:
+    """Return the note on groups whose models are asked through their chat templates, if any."""
+    ways = {"turns": "examples as turns", "one_turn": "examples in one turn"}
+    groups = results.experiment.runs.values()
+    found = [f"{one.label} ({ways[one.chat.shots]})" for one in groups if one.chat]
+    return [f"Asked through the model's chat template: {', '.join(found)}."] if found else []
 
 
 def limited_run(kind: Kind, results: Results, options: KindOptions) -> str | None:
@@ -127,6 +136,7 @@ def generation(results: Results, group: str) -> list[str]:
     engines = sorted({row["engine"] for row in rows if row.get("engine")})
     if engines:
         lines[0] += f" Engine: {', '.join(engines)}."
+    lines += asked_in_chat(results)
     empty = [row for row in rows if row.get("reason") and not row["value"]]
     reasons = sorted({(metric_label(row["metric"]), row["reason"]) for row in empty})
     lines += [f"{label} is empty: {reason}." for label, reason in reasons]

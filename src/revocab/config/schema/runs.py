@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, model_serializer
 
 from revocab.closed import Closed, Id, OneLine, RunStep
 from revocab.config.schema.sweeps import Sweep
+from revocab.evaluation.chat_prompts import ChatOptions
 from revocab.initialise.fasttext import FastTextOptions
 from revocab.initialise.options import ScaleOptions
 
@@ -88,6 +89,8 @@ class RunGroup(Several):
     identity: Literal["bytes", "marker"] = "bytes"
     #: On whose tasks the runs are scored; a task in two languages needs both. None: on every task.
     languages: list[Id] | None = Field(default=None, min_length=1)
+    #: Ask the group's models through their chat templates; none: as plain text.
+    chat: ChatOptions | None = None
     methods: dict[Id, RunMethod] = Field(default_factory=dict)
     references: dict[Id, Reference] = Field(default_factory=dict)
     #: Steps here, and for each the step of a longer training whose published values stand beside;

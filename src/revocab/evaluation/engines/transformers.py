@@ -37,7 +37,7 @@ class TransformersGenerator(TextGenerator):
         self.eos = end_tokens(self.model.generation_config, self.tokenizer)
 
     def generate(
-        self, prompts: Sequence[list[int]], max_new_tokens: int, stop: str
+        self, prompts: Sequence[list[int]], max_new_tokens: int, stop: str | None
     ) -> list[Output]:
         """Return one output per prompt; longest prompts first, so that memory peaks at once."""
         order = sorted(range(len(prompts)), key=lambda i: -len(prompts[i]))
@@ -50,7 +50,7 @@ class TransformersGenerator(TextGenerator):
         return [one for one in outputs if one is not None]
 
     def _generate_batch(
-        self, prompts: list[list[int]], max_new_tokens: int, stop: str
+        self, prompts: list[list[int]], max_new_tokens: int, stop: str | None
     ) -> list[Output]:
         import torch
         from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
@@ -67,13 +67,14 @@ class TransformersGenerator(TextGenerator):
             pad_token_id=pad,
             bos_token_id=self.tokenizer.bos_token_id,
         )
+        stops = [] if stop is None else [StopText(self.tokenizer, length, stop)]
         watch = FiniteLogits(lambda i: beginning(self.tokenizer, prompts[i]), self.model.dtype)
         with torch.no_grad():
             sequences = self.model.generate(
                 **batch,
                 generation_config=settings,
                 logits_processor=LogitsProcessorList([watch]),
-                stopping_criteria=StoppingCriteriaList([StopText(self.tokenizer, length, stop)]),
+                stopping_criteria=StoppingCriteriaList(stops),
             )
         written = sequences[:, length:].tolist()
         return [finished(row, self.tokenizer, self.eos, stop) for row in written]

@@ -159,7 +159,7 @@ class VllmGenerator(TextGenerator):
         self.model = LLM(model=str(folder), **settings)
 
     def generate(
-        self, prompts: Sequence[list[int]], max_new_tokens: int, stop: str
+        self, prompts: Sequence[list[int]], max_new_tokens: int, stop: str | None
     ) -> list[Output]:
         """Return one output per prompt; vLLM batches by itself."""
         from vllm import SamplingParams
@@ -167,7 +167,7 @@ class VllmGenerator(TextGenerator):
         settings = SamplingParams(
             temperature=0.0,
             max_tokens=max_new_tokens,
-            stop=[stop],
+            stop=None if stop is None else [stop],
             stop_token_ids=self.eos,
             logprobs=1,
         )

@@ -1,0 +1,90 @@
+"""Evaluation prompts through a model's chat template.
+
+A prompt becomes messages, and the template makes text of them, up to where the answer begins. The
+text is read without special tokens of the tokenizer's own: what the template writes is all there
+is, bos included, so that token ids are those of ``apply_chat_template``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from revocab.closed import Closed
+from revocab.errors import RevocabError
+
+#: A message: who says it (``role``) and what (``content``).
+Message = dict[str, str]
+#: Stands for an answer where a template is asked what it writes after one.
+ANSWER = "0"
+
+
+#: Examples as questions and answers of their own.
+TURNS: Literal["turns"] = "turns"
+
+
+class ChatOptions(Closed):
+    """How evaluation asks a model through its chat template."""
+
+    shots: Literal["turns", "one_turn"] = Field(
+        default=TURNS,
+        description="each example a question and an answer of its own, or all in the question",
+    )
+
+
+def require_template(tokenizer: Any, folder: Path) -> None:
+    """Raise :class:`RevocabError` if the tokenizer in ``folder`` has no chat template."""
+    if not tokenizer.chat_template:
+        raise RevocabError(
+            f"{folder}: its tokenizer has no chat template, and chat asks through one; leave chat "
+            "out of the run group (--chat.shots), or give a model that was tuned with a template"
+        )
+
+
+class ChatFormat:
+    """A tokenizer's chat template: text and token ids of messages, and what ends an answer."""
+
+    def __init__(self, tokenizer: Any, folder: Path, options: ChatOptions):
+        """Take the template of the tokenizer in ``folder``; see :func:`require_template`."""
+        require_template(tokenizer, folder)
+        self.tokenizer = tokenizer
+        self.folder = folder
+        self.turns = options.shots == TURNS
+
+    def text(self, messages: Sequence[Message], *, answered: bool = False) -> str:
+        """Return the text of messages, up to where an answer begins unless the last is one.
+
+        Raises :class:`RevocabError` for messages that the template refuses.
+        """
+        from jinja2.exceptions import TemplateError
+
+        try:
+            return self.tokenizer.apply_chat_template(
+                list(messages), tokenize=False, add_generation_prompt=not answered
+            )
+        except TemplateError as error:
+            roles = ", ".join(one["role"] for one in messages)
+            raise RevocabError(
+                f"{self.folder}: its chat template refuses messages of {roles} ({error}); ask "
+                "with shots: one_turn, which has no turns of examples, or with fewer shots"
+            ) from error
+
+    def encode(self, text: str) -> list[int]:
+        """Return the token ids of a text that the template made, as they stand there."""
+        return self.tokenizer(text, add_special_tokens=False)["input_ids"]
+
+    def end_tokens(self) -> list[int]:
+        """Return the special token that the template ends an answer with; none where it has none.
+
+        Models name it in ``generation_config.json`` or not: many list eos alone.
+        """
+        question = {"role": "user", "content": ANSWER}
+        text = self.text([question, {"role": "assistant", "content": ANSWER}], answered=True)
+        after = self.encode(text.rpartition(ANSWER)[2])
+        special = {
+            number for number, one in self.tokenizer.added_tokens_decoder.items() if one.special
+        }
+        return [one for one in after if one in special][:1]
