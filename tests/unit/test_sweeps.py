@@ -372,6 +372,15 @@ def test_a_bad_axis_is_one_clear_line(case):
     assert all(part in line for part in parts), line
 
 
+def test_stages_with_tokens_keep_their_proportions_over_the_steps_that_hold():
+    values = experiment({**axes(mix=("mixture", ["m9"])), "hold": {"world-it": 14 * 10**9}})
+    stages = [{"name": "one", "tokens": 3 * 10**9}, {"name": "two", "tokens": 10**9}]
+    values["recipes"]["gosal"]["stages"] = stages
+    del values["recipes"]["gosal"]["tokens"]
+    first, second = validate(values).recipes["gosal-m9"].stages
+    assert (first.steps + second.steps, first.steps) == (3956, 2967)
+
+
 def test_stages_with_steps_of_their_own_hold_nothing():
     values = experiment({**axes(mix=("mixture", ["m9"])), "hold": {"world-it": 10**6}})
     values["recipes"]["gosal"] = values["recipes"]["staged"] | {

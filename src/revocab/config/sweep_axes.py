@@ -203,8 +203,11 @@ def hold_problems(
         yield unknown(key, corpus, list(mixture), f"corpus in {identifier!r}")
     elif not _is_share(mixture[corpus]):
         yield f"{key}: mixture {identifier!r} says {mixture[corpus]!r} for its share; give a number"
-    for stage in recipe.get(STAGES) or ():
-        own = [key for key in ("steps", "tokens", "mixture") if stage.get(key) is not None]
+    stages = recipe.get(STAGES) or ()
+    # Tokens of all stages are shared out over other steps in proportion; of some, they contradict.
+    budgets = ("steps",) if all("tokens" in one for one in stages) else ("steps", "tokens")
+    for stage in stages:
+        own = [key for key in (*budgets, "mixture") if stage.get(key) is not None]
         if own:
             yield (
                 f"{key}: stage {stage['name']!r} of the recipe has its own {' and '.join(own)}; "
