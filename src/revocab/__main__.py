@@ -27,6 +27,7 @@ VERBS = {
 }
 #: What says something of an experiment: a function of the words, and the line of the help.
 PLANNED = {
+    "run": ("revocab.workflow.run.run", "run Snakemake, also after a run that was killed"),
     "job": ("revocab.plan.show.show_job", "print the command line of one job: RULE [NAME=VALUE …]"),
     "rerun": ("revocab.plan.decide.rerun", "make results of older code again: RUN … | --all"),
     "accept": ("revocab.plan.decide.accept", "keep results of older code as they are: [RULE …]"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import socket
 from collections.abc import Iterator, Mapping
@@ -13,12 +12,11 @@ from typing import Any
 
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
+from revocab.temporary import TEMPORARY, is_alive
 
 CLAIM = ".revocab.json"
 #: What the command was asked for, in every folder that a command has written.
 JOB_FILE = "job.json"
-#: Names that :mod:`revocab.io` and :mod:`revocab.output` write under before they rename.
-TEMPORARY = re.compile(r"\.(?P<name>.+?)(\.(?P<process>\d+))?\.(?P<state>part|old)")
 
 
 @dataclass(frozen=True)
@@ -68,17 +66,6 @@ class FolderClaim:
         if self.writer is None or self.writer[0] != socket.gethostname():
             return False
         return self.writer[1] == os.getpid() or not is_alive(self.writer[1])
-
-
-def is_alive(process: int) -> bool:
-    """Return whether a process of this machine runs."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # not ours to signal, but there
-        pass
-    return True
 
 
 def this_process() -> tuple[str, int]:

@@ -6,7 +6,6 @@ import csv
 import gzip
 import hashlib
 import json
-import os
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,14 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError
+from revocab.temporary import clear_files, name_beside
 
 
 @contextmanager
 def atomic(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary name beside ``path``; rename it to ``path`` only if the block succeeds."""
+    """Yield a temporary name beside ``path``; rename it to ``path`` only if the block succeeds.
+
+    What killed processes have left under such names is removed first.
+    """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    clear_files(path)
+    temporary = name_beside(path)
     try:
         yield temporary
         temporary.replace(path)

@@ -8,7 +8,6 @@ a link, an input, a folder around an input, the current folder or one above it.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -21,10 +20,8 @@ from revocab.errors import RevocabError
 from revocab.folder_claim import (
     CLAIM,
     JOB_FILE,
-    TEMPORARY,
     FolderClaim,
     files_below,
-    is_alive,
     is_unborn,
     read_claim,
     remove_empty,
@@ -34,6 +31,7 @@ from revocab.folder_claim import (
     this_process,
 )
 from revocab.io import write_json
+from revocab.temporary import TEMPORARY, may_be_written, name_beside
 
 if TYPE_CHECKING:
     from revocab.closed import Job
@@ -133,8 +131,8 @@ class OutputFolder:
         self.check()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         clear_leftovers(self.path.parent, self.path.name)
-        number = "" if resume else f".{os.getpid()}"
-        temporary = self.path.with_name(f".{self.path.name}{number}.part")
+        waiting = self.path.with_name(f".{self.path.name}.part")
+        temporary = waiting if resume else name_beside(self.path)
         claim = FolderClaim(self.kind, {}, job, this_process())
         if not (resume and is_same_job(temporary, claim)):
             make_room(temporary)
@@ -153,7 +151,7 @@ class OutputFolder:
 
     def _exchange(self, new: Path) -> None:
         """Put ``new`` in the output's place; remove the old folder's own files."""
-        old = self.path.with_name(f".{self.path.name}.{os.getpid()}.old")
+        old = name_beside(self.path, "old")
         if not self.path.exists():
             new.rename(self.path)
             return
@@ -364,12 +362,6 @@ def make_room(temporary: Path) -> None:
     temporary.mkdir(exist_ok=True)
 
 
-def is_alive_in(match: re.Match[str]) -> bool:
-    """Return whether the process that a temporary name tells of runs here, and is another one."""
-    process = int(match["process"] or 0)
-    return bool(process) and process != os.getpid() and is_alive(process)
-
-
 def clear_leftovers(parent: Path, name: str | None = None) -> None:
     """Remove what killed jobs left in ``parent`` beside the folder ``name``, if it has a claim.
 
@@ -379,7 +371,7 @@ def clear_leftovers(parent: Path, name: str | None = None) -> None:
         match, claim = TEMPORARY.fullmatch(one.name), read_claim(one)
         if match is None:
             continue
-        if is_unborn(one) and name in (None, match["name"]) and not is_alive_in(match):
+        if is_unborn(one) and name in (None, match["name"]) and not may_be_written(match):
             shutil.rmtree(one)
             continue
         if claim is None or name not in (None, match["name"]):

@@ -27,6 +27,7 @@ from revocab.folder_claim import (
     strangers,
 )
 from revocab.output import OutputFolder, ResumableFolder
+from revocab.temporary import name_beside
 
 KIND = "thing"
 
@@ -183,7 +184,7 @@ def test_what_ended_processes_left_is_cleared_and_nothing_else(out, tmp_path, en
 
 
 def test_a_folder_in_the_way_that_is_not_ours(out, tmp_path):
-    (tmp_path / f".out.{os.getpid()}.part" / "x").mkdir(parents=True)
+    (name_beside(out) / "x").mkdir(parents=True)
     before = tree(tmp_path)
     with pytest.raises(RevocabError, match="in the way"):
         fill(out, "new")

@@ -15,6 +15,7 @@ from revocab.plan import Plan
 from revocab.plan.decisions import Decisions
 from revocab.plan.kept import Kept
 from revocab.plan.show import flags_of
+from revocab.workflow.lock import record_holder
 
 try:
     PLAN = Plan(validate(config, files=workflow.configfiles))
@@ -26,6 +27,12 @@ except RevocabError as error:
 EXPERIMENT = PLAN.experiment
 PATHS = PLAN.paths
 RESULTS = PATHS.results
+
+
+# Called once Snakemake has the lock, and not for the jobs that it starts.
+onstart:
+    record_holder()
+
 
 # --- interpreters -------------------------------------------------------------------------------
 

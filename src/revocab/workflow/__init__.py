@@ -1,0 +1,1 @@
+"""What surrounds a run of Snakemake: how it starts, who holds its lock, how far it has come."""

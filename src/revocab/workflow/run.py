@@ -1,0 +1,42 @@
+"""``revocab run``: Snakemake, after a run that was killed as after any other."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from revocab.errors import RevocabError
+from revocab.workflow.lock import LOCKS, remove_dead_locks
+
+#: With these Snakemake takes no lock, or is asked about its own.
+NO_LOCK = frozenset({"-n", "--dry-run", "--dryrun", "--nolock", "--unlock"})
+USAGE = """usage: revocab run [--configfile FILE …] [--profile FOLDER] [--cores N] [FLAG …]
+
+Run Snakemake in this checkout; every word is passed on to it. If an earlier run was killed, its
+lock is removed first, but only if a process of this host held it that has ended, with its jobs."""
+
+
+def run(words: Sequence[str]) -> str:
+    """Become Snakemake with these words, in this process; return the help if that is asked for.
+
+    Raises :class:`RevocabError` where there is no workflow, and if the lock is held, or may be.
+    """
+    if {"-h", "--help"} & {*words}:
+        return USAGE
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("-d", "--directory", type=Path, default=Path())
+    parser.add_argument("-s", "--snakefile", type=Path, default=Path("Snakefile"))
+    given, _ = parser.parse_known_args(words)
+    if not given.snakefile.is_file():
+        raise RevocabError(
+            f"{given.snakefile}: no such file; revocab run works in a checkout of revocab, whose"
+            " Snakefile is the workflow"
+        )
+    if not NO_LOCK & {*words}:
+        for line in remove_dead_locks(given.directory / LOCKS):
+            print(line, file=sys.stderr)
+    sys.stderr.flush()
+    os.execv(sys.executable, [sys.executable, "-m", "snakemake", *words])

@@ -1,0 +1,115 @@
+"""Snakemake's lock: it goes if its holder has ended here, and stays in every other case."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from dataclasses import asdict, replace
+
+import psutil
+import pytest
+
+from revocab.errors import RevocabError
+from revocab.io import write_json
+from revocab.workflow.lock import RUN, Holder, lock_files, record_holder, records, remove_dead_locks
+from revocab.workflow.run import run
+
+
+@pytest.fixture
+def locks(tmp_path):
+    """A lock as Snakemake leaves it."""
+    folder = tmp_path / ".snakemake/locks"
+    folder.mkdir(parents=True)
+    for name in ("0.input.lock", "0.output.lock"):
+        (folder / name).write_text("results/a\n")
+    return folder
+
+
+@pytest.fixture
+def dead(locks) -> Holder:
+    """The record of a process that has ended."""
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return Holder(socket.gethostname(), process.pid, 1.0, lock_files(locks))
+
+
+def write(locks, holder):
+    write_json(locks / f"holder-{holder.host}-{holder.process}.json", asdict(holder))
+
+
+def test_the_lock_of_a_dead_process_goes(locks, dead):
+    write(locks, dead)
+    assert remove_dead_locks(locks) == [
+        f"removed the lock of a run that has ended (process {dead.process})"
+    ]
+    assert not [*locks.iterdir()]
+    assert remove_dead_locks(locks) == []
+
+
+def test_without_a_lock_there_is_nothing_to_remove(tmp_path):
+    assert remove_dead_locks(tmp_path / "none") == []
+
+
+def test_a_number_that_came_again_is_another_process(locks, dead):
+    here = psutil.Process()
+    write(locks, replace(dead, process=here.pid, started=here.create_time() - 60))
+    assert remove_dead_locks(locks)
+
+
+@pytest.mark.parametrize("what", ["alive", "elsewhere", "unknown", "another"])
+def test_every_other_lock_stays(locks, dead, what):
+    """Of a live process, of another host, without a record, and taken after the record's own."""
+    message = "no record says which process holds 0.input.lock, 0.output.lock"
+    if what == "alive":
+        here = psutil.Process()
+        write(locks, replace(dead, process=here.pid, started=here.create_time()))
+        message = f"held by process {here.pid} of this host, which runs"
+    elif what == "elsewhere":
+        write(locks, replace(dead, host="another"))
+        message = "of host another"
+    elif what == "another":
+        write(locks, dead)
+        (locks / "0.input.lock").unlink()
+        (locks / "0.input.lock").write_text("results/b\n")
+        os.utime(locks / "0.input.lock", ns=(1, 1))
+        message = "no record says which process holds 0.input.lock;"
+    before = {one: one.read_text() for one in locks.iterdir()}
+    with pytest.raises(RevocabError, match=message):
+        remove_dead_locks(locks)
+    assert {one: one.read_text() for one in locks.iterdir()} == before
+
+
+def test_jobs_that_go_on_keep_the_lock(locks, dead):
+    write(locks, dead)
+    script = "import sys; print('up', flush=True); sys.stdin.read()"
+    job = subprocess.Popen(
+        [sys.executable, "-c", script],
+        env={**os.environ, RUN: dead.run},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    job.stdout.readline()
+    with pytest.raises(RevocabError, match=rf"not all of its jobs \(processes {job.pid}\)"):
+        remove_dead_locks(locks)
+    job.communicate()
+    assert remove_dead_locks(locks)
+
+
+def test_a_run_records_its_own_lock_alone(locks, monkeypatch):
+    monkeypatch.setenv(RUN, "")
+    other = Holder("another", 1, 1.0, {"0.input.lock": lock_files(locks)["0.input.lock"]})
+    write(locks, other)
+    record_holder(locks)
+    mine = next(one for one in records(locks).values() if one != other)
+    assert mine.is_here and mine.is_alive and mine.process == os.getpid()
+    assert mine.locks == {"0.output.lock": lock_files(locks)["0.output.lock"]}
+    assert os.environ[RUN] == mine.run
+
+
+def test_a_folder_without_a_workflow_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RevocabError, match="Snakefile: no such file"):
+        run(["--cores", "1"])
+    assert "usage: revocab run" in run(["--help"])

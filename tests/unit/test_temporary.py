@@ -1,0 +1,67 @@
+"""Half-written files: those of ended processes go, all others stay."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from revocab import io
+from revocab.temporary import TEMPORARY, clear_files, host_mark, name_beside
+
+
+@pytest.fixture
+def ended() -> int:
+    """The number of a process that has ended."""
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid
+
+
+def test_a_name_tells_host_and_process(tmp_path):
+    match = TEMPORARY.fullmatch(name_beside(tmp_path / "a.b.json").name)
+    assert match["name"] == "a.b.json" and match["state"] == "part"
+    assert match["host"] == host_mark() and match["process"] == str(os.getpid())
+    for name in (".a.part", ".a.17.part", ".a.17.old", ".a.17.json.0123abcd-17.part"):
+        assert TEMPORARY.fullmatch(name), name
+    assert TEMPORARY.fullmatch(".a.17.part")["host"] is None
+
+
+def test_the_next_write_clears_what_a_killed_one_has_left(tmp_path):
+    file = tmp_path / "a.json"
+    killed = (
+        "import os, signal\nfrom revocab.io import atomic\n"
+        f"with atomic({str(file)!r}) as part:\n"
+        "    part.write_text('half')\n    os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    assert subprocess.run([sys.executable, "-c", killed], check=False).returncode == -9
+    assert [*tmp_path.glob(".a.json.*.part")] and not file.exists()
+    io.write_json(file, 1)
+    assert [*tmp_path.iterdir()] == [file]
+
+
+def test_what_may_be_another_one_s_stays(tmp_path, ended, monkeypatch):
+    kept = [
+        f".a.{host_mark()}-{os.getppid()}.part",  # alive
+        f".a.{ended}.part",  # no host: nobody knows whose
+        f".b.{host_mark()}-{ended}.part",  # of another file
+        f".a.x.{host_mark()}-{ended}.part",
+        f".[ab].{host_mark()}-{ended}.part",
+        f".a.{host_mark()}-{ended}.old",
+    ]
+    gone = tmp_path / f".a.{host_mark()}-{ended}.part"
+    folder = tmp_path / f".a.{host_mark()}-0{ended}.part"
+    folder.mkdir()
+    for name in [*kept, gone.name]:
+        (tmp_path / name).touch()
+    monkeypatch.setattr(socket, "gethostname", lambda: "another")
+    clear_files(tmp_path / "a")
+    assert gone.exists()
+    monkeypatch.undo()
+    clear_files(tmp_path / "a")
+    assert {one.name for one in tmp_path.iterdir()} == {*kept, folder.name}
+    clear_files(tmp_path / "[ab]")
+    assert {one.name for one in tmp_path.iterdir()} == {*kept, folder.name} - {kept[4]}

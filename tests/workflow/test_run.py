@@ -1,0 +1,49 @@
+"""``revocab run`` after a SIGKILL of Snakemake: refused while a job goes on, then as ever."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from run_snakemake import copy_checkout
+
+from revocab.workflow.lock import LOCKS, Holder, records
+
+TARGET = "results/demo/parameters.csv"
+RUN = [sys.executable, "-m", "revocab", "run", "--cores", "1", TARGET]
+
+
+def started_jobs(locks) -> tuple[Holder, list[int]]:
+    """Wait for a run's record and its first job; return both."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        for holder in records(locks).values():
+            if jobs := holder.jobs():
+                return holder, jobs
+        time.sleep(0.02)
+    raise AssertionError("no job has begun")
+
+
+def test_the_same_command_goes_on_after_a_kill(repository, tmp_path):
+    copy_checkout(repository, tmp_path)
+    given = {"cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": str(tmp_path / "src")}}
+    said = {**given, "capture_output": True, "text": True}
+    first = subprocess.Popen(RUN, **given, stderr=subprocess.DEVNULL)
+    holder, jobs = started_jobs(tmp_path / LOCKS)
+    assert holder.process == first.pid  # the same process: signals and exit status are Snakemake's
+    for job in jobs:
+        os.kill(job, signal.SIGSTOP)
+    first.kill()
+    first.wait()
+    refused = subprocess.run(RUN, check=False, **said)
+    assert refused.returncode == 1 and "not all of its jobs" in refused.stderr
+    for job in holder.jobs():
+        os.kill(job, signal.SIGKILL)
+    second = subprocess.run(RUN, check=False, **said)
+    assert second.returncode == 0, second.stderr
+    assert f"removed the lock of a run that has ended (process {first.pid})" in second.stderr
+    assert (tmp_path / TARGET).is_file()
+    assert not [*tmp_path.glob("results/**/*.part")] and not [*(tmp_path / LOCKS).glob("*")]
