@@ -1,4 +1,4 @@
-"""Build a tokenizer folder: train, substitute, extend, replace or optimise (docs/tokenizers.md)."""
+"""Build a tokenizer folder: train a new one, or change or combine others (docs/tokenizers.md)."""
 
 from revocab.cli import run
 from revocab.commands.build_tokenizer import COMMAND

@@ -14,7 +14,7 @@ from revocab.io import read_json
 from revocab.models.links import check_links, copy_present, link_problems
 from revocab.models.safetensors_files import read_tensor
 from revocab.models.safetensors_header import read_header
-from revocab.models.shard_index import INDEX, placement_problems, read_index
+from revocab.models.shard_index import INDEX, WEIGHTS, placement_problems, read_index
 
 if TYPE_CHECKING:
     import torch
@@ -162,7 +162,7 @@ class ModelFolder:
         """Return the names of the weight files, sorted; with an index, those that it names."""
         if self.index is not None:
             return sorted(set(self.index["weight_map"].values()))
-        single = self.path / "model.safetensors"
+        single = self.path / WEIGHTS
         return [single.name] if os.path.lexists(single) else []
 
     @cached_property

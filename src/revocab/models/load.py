@@ -14,6 +14,7 @@ from revocab.errors import RevocabError
 from revocab.models.finite_weights import file_problems
 from revocab.models.folder import ModelFolder, read_settings
 from revocab.models.safetensors_files import equal_tensors
+from revocab.models.shard_index import WEIGHTS
 
 if TYPE_CHECKING:
     import torch
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 _SAFE = {"use_safetensors": True, "trust_remote_code": False, "local_files_only": True}
 #: What transformers reads where there is one, index or not.
-_SINGLE = "model.safetensors"
 #: Tensors that a message names.
 _SHOWN = 5
 
@@ -82,9 +82,9 @@ def check_model(folder: str | Path) -> None:
     if (generation := model.path / "generation_config.json").is_file():
         read_settings(generation)  # transformers fails on what is no object, without naming it
     problems: list[str] = []
-    if (model.path / _SINGLE).is_file() and _SINGLE not in model.files:
+    if (model.path / WEIGHTS).is_file() and WEIGHTS not in model.files:
         problems.append(
-            f"{folder}: both {_SINGLE} and an index of other files, which may differ; remove one"
+            f"{folder}: both {WEIGHTS} and an index of other files, which may differ; remove one"
         )
     if model.tensors and "quantization_config" not in model.config:
         problems += _architecture_problems(model)

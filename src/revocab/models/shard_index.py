@@ -13,7 +13,9 @@ from typing import Any
 from revocab.errors import RevocabError
 from revocab.io import read_json
 
-INDEX = "model.safetensors.index.json"
+#: The file of a model whose weights are in one file; else the index says where they are.
+WEIGHTS = "model.safetensors"
+INDEX = f"{WEIGHTS}.index.json"
 _ENDING = ".safetensors"
 #: What file systems allow a name to have, in bytes.
 _LONGEST_NAME = 255

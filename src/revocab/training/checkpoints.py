@@ -95,6 +95,14 @@ def adapters_of(settings: Settings) -> dict[str, Any]:
     return {"adapters": found} if found else {}
 
 
+def not_finite(folder: Path, which: str, dtype: torch.dtype, *, diverged: bool) -> RevocabError:
+    """Return the error of weights that are not finite, or (not ``diverged``) not in ``dtype``."""
+    reason = f"too large for {dtype}, the source's dtype: save the source in float32"
+    if diverged:
+        reason = "training diverged: lower learning_rate, or raise warmup_steps"
+    return RevocabError(f"{folder}: not exported; not finite: {which}; {reason}")
+
+
 def export(
     model: Any,
     state: dict[str, torch.Tensor],
@@ -115,11 +123,8 @@ def export(
         for name, tensor in state.items()
     }
     if problem := tensor_problem(state):
-        if tensor_problem(trained):
-            reason = "training diverged: lower learning_rate, or raise warmup_steps"
-        else:
-            reason = f"too large for {dtype}, the source's dtype: save the source in float32"
-        raise RevocabError(f"{target_folder}: not exported; not finite: {problem}; {reason}")
+        diverged = tensor_problem(trained) is not None
+        raise not_finite(target_folder, problem, dtype, diverged=diverged)
     with OutputFolder(target_folder, KIND, [source_folder]).replaced(keeps_job=False) as temporary:
         model.save_pretrained(temporary, state_dict=state)
         copy_present(source_folder, COMPANIONS, temporary)

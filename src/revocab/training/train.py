@@ -178,15 +178,25 @@ class CheckpointWork:
             self.before_training = self.evaluation_seconds
             return
         begin = time.perf_counter()
-        weights = trainer.whole_weights()
-        if self.tables is not None:
-            inputs, run, adapters = self.inputs, self.run, trainer.adapters
-            folder = checkpoints.step_folder(run.out, step)
-            merged = adapters.merged(weights)
-            checkpoints.export(inputs.model, merged, inputs.dtype, run.model, folder)
-            folder, stage = checkpoints.adapter_folder(run.out, step), trainer.plan.index(step - 1)
-            adapters.export(weights, trainer.groups, stage, inputs.dtype, folder)
+        self.export(trainer, step)
         self.export_seconds += time.perf_counter() - begin
+
+    def export(self, trainer: RecipeTrainer, step: int) -> None:
+        """Write the checkpoint at ``step``, and the adapter where the stage trains one."""
+        from revocab.training.sharded_export import export_sharded, sharded_weights
+
+        run, dtype, writes = self.run, self.inputs.dtype, self.tables is not None
+        folder = checkpoints.step_folder(run.out, step)
+        if trainer.is_fsdp_enabled:
+            weights = sharded_weights(trainer.model_wrapped)
+            export_sharded(weights, dtype, run.model, folder, writes=writes)
+        elif writes:
+            weights, adapters = trainer.whole_weights(), trainer.adapters
+            checkpoints.export(
+                self.inputs.model, adapters.merged(weights), dtype, run.model, folder
+            )
+            folder, stage = checkpoints.adapter_folder(run.out, step), trainer.plan.index(step - 1)
+            adapters.export(weights, trainer.groups, stage, dtype, folder)
 
 
 def train(run: TrainingRun) -> dict[str, Any]:

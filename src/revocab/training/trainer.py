@@ -269,13 +269,8 @@ class RecipeTrainer(Trainer):
         return 0
 
     def whole_weights(self) -> dict[str, Any]:
-        """Return all weights, put together where they are sharded. Every process must call this."""
-        if not self.is_fsdp_enabled:
-            return self.accelerator.get_state_dict(self.model_wrapped)
-        from torch.distributed.checkpoint import state_dict
-
-        options = state_dict.StateDictOptions(full_state_dict=True, cpu_offload=True)
-        return state_dict.get_model_state_dict(self.model_wrapped, options=options)
+        """Return all weights; each process has them all where they are not sharded."""
+        return self.accelerator.get_state_dict(self.model_wrapped)
 
     # Our tables and checkpoints ------------------------------------------------------------------
 

@@ -1,0 +1,138 @@
+"""Export of weights that are sharded over processes (FSDP), one whole tensor at a time.
+
+A model that was sharded because it fits no single process is put together for no single process
+either: the first one writes, and holds the tensor that it is writing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revocab.io import write_json
+from revocab.models.finite_weights import broken_rows
+from revocab.models.links import copy_present
+from revocab.models.safetensors_header import FLOATS
+from revocab.models.safetensors_parts import BLOCK_BYTES, Part, tensor_bytes, write_parts
+from revocab.models.shard_index import INDEX, WEIGHTS
+from revocab.output import OutputFolder
+from revocab.training.checkpoints import COMPANIONS, KIND, not_finite
+
+if TYPE_CHECKING:
+    import torch
+
+#: Largest file of weights, in bytes: that of transformers' own folders.
+FILE_BYTES = 5 * 10**9
+#: What activation checkpointing puts into the names of what it wraps.
+WRAPPER = "_checkpoint_wrapped_module."
+
+
+def sharded_weights(model: Any) -> dict[str, Any]:
+    """Return this process' shards of a model's weights by name; of tied matrices one."""
+    from torch.distributed.checkpoint.state_dict import get_model_state_dict
+
+    own = [*model.named_parameters(), *model.named_buffers()]
+    named = {name.replace(WRAPPER, "") for name, _ in own}
+    return {name: one for name, one in get_model_state_dict(model).items() if name in named}
+
+
+def export_sharded(
+    weights: Mapping[str, Any],
+    dtype: torch.dtype,
+    source_folder: Path,
+    target_folder: Path,
+    *,
+    writes: bool,
+    file_bytes: int = FILE_BYTES,
+) -> None:
+    """Write sharded ``weights``, cast to ``dtype``, with the companions of ``source_folder``.
+
+    Every process calls this; the one that ``writes`` makes the folder. Raises
+    :class:`RevocabError` in all of them, and writes nothing, if a weight is not finite, or is not
+    once it is cast.
+    """
+    _check_finite(weights, dtype, target_folder)
+    files = in_files(weights, dtype, file_bytes)
+    if not writes:
+        for parts in files.values():
+            for part in parts:
+                for _ in part.blocks(BLOCK_BYTES):
+                    pass
+        return
+    with OutputFolder(target_folder, KIND, [source_folder]).replaced(keeps_job=False) as temporary:
+        for name, parts in files.items():
+            write_parts(temporary / name, parts, {"format": "pt"})
+        if len(files) > 1:
+            write_json(temporary / INDEX, index_of(files))
+        copy_present(source_folder, COMPANIONS, temporary)
+
+
+def in_files(
+    weights: Mapping[str, Any], dtype: torch.dtype, file_bytes: int
+) -> dict[str, list[Part]]:
+    """Return the tensors of each file to write, by its name: one, or as many as it takes."""
+    groups: list[list[Part]] = [[]]
+    size = 0
+    for name, tensor in weights.items():
+        part = part_of(name, tensor, dtype)
+        if groups[-1] and size + part.size > file_bytes:
+            groups.append([])
+            size = 0
+        groups[-1].append(part)
+        size += part.size
+    if len(groups) == 1:
+        return {WEIGHTS: groups[0]}
+    return {
+        f"model-{number:05d}-of-{len(groups):05d}.safetensors": parts
+        for number, parts in enumerate(groups, 1)
+    }
+
+
+def index_of(files: Mapping[str, list[Part]]) -> dict[str, Any]:
+    """Return the content of the index of several files."""
+    total = sum(part.size for parts in files.values() for part in parts)
+    places = {part.name: name for name, parts in files.items() for part in parts}
+    return {"metadata": {"total_size": total}, "weight_map": dict(sorted(places.items()))}
+
+
+def part_of(name: str, tensor: Any, dtype: torch.dtype) -> Part:
+    """Return a sharded tensor as a part of a file; its bytes are gathered when they are asked for.
+
+    All processes must ask for the same parts in the same order.
+    """
+    stored = dtype if tensor.is_floating_point() else tensor.dtype
+    names = {f"torch.{value}": key for key, value in FLOATS.items()}
+    known = {**names, "torch.int64": "I64", "torch.int32": "I32", "torch.bool": "BOOL"}
+    size = math.prod(tensor.shape) * stored.itemsize
+    blocks = partial(_gathered, tensor, stored)
+    return Part(name, known[str(stored)], list(tensor.shape), size, blocks)
+
+
+def _gathered(tensor: Any, dtype: torch.dtype, most: int) -> Iterator[memoryview]:
+    whole = tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
+    data = tensor_bytes(whole.detach().to("cpu", dtype))
+    for start in range(0, len(data), most):
+        yield data[start : start + most]
+
+
+def _check_finite(weights: Mapping[str, Any], dtype: torch.dtype, folder: Path) -> None:
+    """Raise :class:`RevocabError` in all processes if the shard of any of them is not finite."""
+    import torch
+
+    diverged, too_large = set(), set()
+    for name, tensor in weights.items():
+        own = (tensor.to_local() if hasattr(tensor, "to_local") else tensor).detach()
+        if broken_rows(own):
+            diverged.add(name)
+        elif own.is_floating_point() and broken_rows(own.to(dtype)):
+            too_large.add(name)
+    found: list[Any] = [(diverged, too_large)]
+    if torch.distributed.is_initialized():
+        found = [None] * torch.distributed.get_world_size()
+        torch.distributed.all_gather_object(found, (diverged, too_large))
+    names = sorted(set[str]().union(*(one for pair in found for one in pair)))
+    if names:
+        raise not_finite(folder, ", ".join(names), dtype, diverged=any(one for one, _ in found))
