@@ -15,6 +15,7 @@ COMMANDS = {
     "write_settings": "write_experiment",
 }
 METHODS, TABLES = "initialise/methods", "report/tables"
+PROBE_KINDS = "evaluation/probe_kinds"
 ENGINES, GENERATION_KINDS = "evaluation/engines", "evaluation/generation_kinds"
 #: Folders whose modules a command finds at run time.
 FOUND = {
@@ -22,6 +23,7 @@ FOUND = {
     "change_model": ("models/changes",),
     "init_embeddings": (METHODS,),
     "measure_scale": (METHODS,),
+    "build_probe": (PROBE_KINDS,),
     "score_multiple_choice": (ENGINES,),
     "measure_efficiency": (ENGINES,),
     "build_prompts": (GENERATION_KINDS,),

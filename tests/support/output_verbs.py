@@ -61,6 +61,14 @@ VERBS = [
         "text",
     ),
     Verb(
+        "build_probe",
+        lambda given, made: [
+            *("--kind", "word_order", "--number", 1, "--language", "it", "--seed", 1),
+            *("--corpora", f"it={made / 'prepare_corpus'}"),
+        ],
+        "",
+    ),
+    Verb(
         "build_tokenizer",
         lambda given, made: ["--construction", "substitute", "--path", given / "source"],
         "source",

@@ -44,6 +44,7 @@ def possible_jobs(plan: Plan) -> Iterator[tuple[str, Wildcards]]:
         ],
         "pack_heldout": [{"tokenizer": a, "length": str(b)} for a, b in measured],
         "measure_heldout": [{"run": run.id} for run in plan.measured],
+        "build_probe": [{"task": one} for one in plan.probes],
         "build_task": [{"task": one} for one in evaluation.multiple_choice.tasks],
         "score_multiple_choice": [
             {"run": one} for one in scored if plan.choice_tasks(plan.runs[one])

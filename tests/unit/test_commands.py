@@ -28,6 +28,8 @@ from revocab.evaluation.embedding_similarity import (
     EmbeddingSimilarityOptions,
 )
 from revocab.evaluation.generation_kind import PromptOptions, generation_kinds
+from revocab.evaluation.probe_kind import ProbeOptions
+from revocab.evaluation.probes import ProbeJob
 from revocab.evaluation.prompts import PromptJob
 from revocab.evaluation.tasks import TaskJob, TaskOptions
 from revocab.fertility.measure import FertilityJob, FertilityOptions
@@ -56,6 +58,7 @@ OPTIONS = [
     ),
     (options.SignificanceOptions, ComparisonJob, options.SignificanceOptions),
     (TaskOptions, TaskJob, evaluation.Task),
+    (ProbeOptions, ProbeJob, evaluation.Probe),
     (Architecture, StandInJob, models.Pretraining.model_fields["architecture"].annotation),
     (FastTextOptions, AuxiliaryJob, runs.AuxiliaryTraining),
     (ScaleOptions, ScaleJob, runs.Scale),

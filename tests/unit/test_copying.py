@@ -7,12 +7,13 @@ from evaluation_toys import write_model
 from hypothesis import given
 from hypothesis import strategies as st
 
+from revocab.corpora.sentences import sentences
 from revocab.errors import RevocabError
 from revocab.evaluation.checkpoint import Checkpoint
 from revocab.evaluation.decoding import Output
 from revocab.evaluation.engines.transformers import TransformersGenerator
 from revocab.evaluation.generate import generate_task
-from revocab.evaluation.generation_kinds.copying import common_length, sentences, units
+from revocab.evaluation.generation_kinds.copying import common_length, units
 from revocab.evaluation.options import Generating
 from revocab.evaluation.prompts import PromptJob, build_prompts
 from revocab.evaluation.task_scores import task_scores

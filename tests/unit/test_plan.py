@@ -104,7 +104,7 @@ def test_every_job_of_a_shipped_experiment(files):
     seen = check(plan_of(*files))
     assert len(seen) >= 18
     if files == ("tests/experiments/small.yaml",):
-        rest = {"change_model", "fetch_model", "score_comet", "measure_heldout"}
+        rest = {"build_probe", "change_model", "fetch_model", "score_comet", "measure_heldout"}
         assert set(steps()) - seen == rest
 
 

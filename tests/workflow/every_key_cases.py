@@ -53,7 +53,7 @@ TOP: list[Case] = [
     one("data_root", "elsewhere", "prepare_corpus:en"),
     one(
         "seed", 18, "build_stand_in", "pack_tokens", "train_auxiliary", "init_embeddings:second-*",
-        "build_prompts", "measure_similarity", "measure_scale", "compare_runs",
+        "build_probe", "build_prompts", "measure_similarity", "measure_scale", "compare_runs",
     ),
     *each("world", ["build_demoworld"], seed=18, documents=90, parallel=44, questions=44, items=9),
 ]  # fmt: skip
@@ -280,6 +280,8 @@ EVALUATION: list[Case] = [
         f"{TASKS}.hub_en.data.hub", ["build_task:hub_en"],
         id="o/other", name="it", split="dev", revision="v2",
     ),
+    *each(f"{TASKS}.probe_en.probe", ["build_probe:probe_en"], kind="word_order", number=8),
+    one(f"{TASKS}.probe_en.probe.corpora", ["en"], "build_probe:probe_en", "pack_tokens"),
     *each(f"{TASKS}.hub_en.items", ["build_task:hub_en"], number=6, revision="v2"),
     *each(f"{TASKS}.harness_it", ["build_task:harness_it"], harness="arc_en", revision="v2"),
     *each(

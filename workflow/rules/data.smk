@@ -1,5 +1,6 @@
 # Text: the demo's generated world, and corpora cleaned and split.
 from revocab.demoworld.file_names import WORLD_PARTS
+from revocab.evaluation.blind import BASELINES
 
 
 rule build_demoworld:
@@ -7,7 +8,7 @@ rule build_demoworld:
         unpack(needs("build_demoworld")),
     output:
         manifest=f"{PATHS.world}/manifest.json",
-        baselines=f"{PATHS.world}/baselines.json",
+        baselines=f"{PATHS.world}/{BASELINES}",
         parts=expand(f"{PATHS.world}/{{part}}.jsonl.gz", part=sorted(WORLD_PARTS)),
     log:
         f"{RESULTS}/logs/build_demoworld.log",

@@ -1,4 +1,26 @@
 # Multiple choice with lm-evaluation-harness: every checkpoint of a run in one process.
+from revocab.evaluation.probe_kind import ITEMS
+
+
+rule build_probe:
+    input:
+        unpack(needs("build_probe")),
+    output:
+        manifest=f"{PATHS.probe('{task}')}/manifest.json",
+        rows=f"{PATHS.probe('{task}')}/{ITEMS}",
+        baselines=f"{PATHS.probe('{task}')}/{BASELINES}",
+    log:
+        f"{RESULTS}/logs/build_probe/{{task}}.log",
+    wildcard_constraints:
+        task=one_of(PLAN.probes),
+    conda:
+        "../../envs/core.yaml"
+    params:
+        code=code("build_probe"),
+        python=not_recorded(PYTHON),
+        job=job("build_probe"),
+    shell:
+        "{params.python:q} scripts/build_probe.py {params.job:q} 2> {log:q}"
 
 
 rule build_task:

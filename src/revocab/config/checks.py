@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from revocab.closed import problems_of, unknown
 from revocab.config.check_models import bodies, check_models, model_references
 from revocab.config.check_names import check_names
+from revocab.config.check_probes import check_probes, probe_references
 from revocab.config.check_runs import check_runs, run_references
 from revocab.config.check_tokenizers import check_tokenizers, tokenizer_references
 from revocab.config.check_unread import check_unread
@@ -59,6 +60,7 @@ def check_references(experiment: Experiment) -> Iterator[str]:
         ]
     used += run_references(e)
     used += [("evaluation.heldout", corpus, "corpus") for corpus in e.evaluation.heldout]
+    used += probe_references(e)
     if e.evaluation.efficiency:
         used.append(("evaluation.efficiency.corpus", e.evaluation.efficiency.corpus, "corpus"))
     used += [("fertility.corpora", corpus, "corpus") for corpus in e.fertility.corpora]
@@ -342,6 +344,7 @@ def all_problems(experiment: Experiment) -> list[str]:
         check_unread,
         check_sources,
         check_words,
+        check_probes,
     ):
         problems += check(experiment)
     return list(dict.fromkeys(problems))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from revocab.closed import Closed, Job
 from revocab.demoworld.items import FAMILIES, family_items, passages
 from revocab.demoworld.stories import World, build, description, portrait, story
 from revocab.demoworld.wordings import Text
+from revocab.evaluation.blind import BASELINES, blind_baselines
 from revocab.io import sha256, write_json, write_jsonl
 from revocab.output import OutputFolder
 
@@ -128,29 +128,6 @@ def question_rows(
     ]
 
 
-def blind_baselines(rows: list[dict[str, Any]]) -> dict[str, float]:
-    """Return the accuracy of guessing the longest, the shortest, and the commonest position."""
-    total = len(rows)
-    longest = sum(
-        max(range(len(row["choices"])), key=list(map(len, row["choices"])).__getitem__)
-        == row["answer"]
-        for row in rows
-    )
-    shortest = sum(
-        min(range(len(row["choices"])), key=list(map(len, row["choices"])).__getitem__)
-        == row["answer"]
-        for row in rows
-    )
-    position = Counter(row["answer"] for row in rows).most_common(1)[0][1]
-    return {
-        "items": total,
-        "chance": sum(1 / len(row["choices"]) for row in rows) / total,
-        "longest": longest / total,
-        "shortest": shortest / total,
-        "majority_position": position / total,
-    }
-
-
 class WorldOptions(Closed):
     """Size of the generated bilingual world."""
 
@@ -187,6 +164,6 @@ def write_world(out: Path, options: WorldOptions) -> None:
         for part, share in (("train", 0.75), ("test", 0.25)):
             rows = parallel(world, int(options.parallel * share), seed, part == "test")
             write_jsonl(folder / f"parallel.{part}.jsonl.gz", rows)
-        write_json(folder / "baselines.json", baselines)
+        write_json(folder / BASELINES, baselines)
         files = {path.name: sha256(path) for path in sorted(folder.glob("*.jsonl.gz"))}
         write_json(folder / "manifest.json", {"seed": seed, "files": files})

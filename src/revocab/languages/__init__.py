@@ -35,6 +35,8 @@ class Language(Closed):
     #: Words that carry nothing in a short answer; elided ones end in an apostrophe.
     articles: tuple[OneLine, ...] = ()
     elided_articles: tuple[OneLine, ...] = ()
+    #: Pairs of words of another number or gender, each wrong in the other's place (``agreement``).
+    agreement: tuple[tuple[OneLine, OneLine], ...] = ()
     #: What prompts say in it.
     words: dict[str, OneLine] = Field(default_factory=dict)
     #: How other languages say "from" it, for those whose own files do not.

@@ -20,6 +20,8 @@ from revocab.evaluation.options import (
     ScoringJob,
     ScoringOptions,
 )
+from revocab.evaluation.probe_kind import ProbeOptions
+from revocab.evaluation.probes import ProbeJob
 from revocab.evaluation.prompts import PromptJob
 from revocab.evaluation.tasks import TaskJob, TaskOptions, find_template, template_files
 from revocab.initialise.options import ScaledMethod, ScaleJob, ScaleOptions
@@ -38,7 +40,7 @@ def build_task(plan: Plan, task: str) -> Step:
     if given.harness:
         options["language"] = None  # a shipped task has its own words
     job = TaskJob(task=task, hub=data.hub if data else None, **options)
-    files = plan.source(data) if data else []
+    files = [plan.probe(task)] if given.probe else plan.source(data) if data else []
     folder = plan.experiment.evaluation.multiple_choice.templates
     own = Path(folder) if folder else None
     template = find_template(given.template, own) if given.template else None
@@ -49,6 +51,16 @@ def build_task(plan: Plan, task: str) -> Step:
     }
     also = tuple(map(near, template_files(template))) if template else ()
     return Step("build_task", plan.paths.task(task), job, inputs, also)
+
+
+def build_probe(plan: Plan, task: str) -> Step:
+    """Return the job that makes a task's items from held-out text."""
+    given = plan.experiment.evaluation.multiple_choice.tasks[task]
+    assert given.probe is not None  # else nothing asks for the job
+    options = given.probe.model_dump(include=set(ProbeOptions.model_fields))
+    job = ProbeJob(language=given.language, seed=plan.experiment.seed, **options)
+    inputs = {"corpora": plan.corpora(given.probe.corpora, "heldout")}
+    return Step("build_probe", plan.paths.probe(task), job, inputs)
 
 
 def near(path: Path) -> str:

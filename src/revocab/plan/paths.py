@@ -85,6 +85,10 @@ class Paths:
         """Return the folder of held-out windows."""
         return f"{self.results}/heldout/{tokenizer}--{length}"
 
+    def probe(self, task: str) -> str:
+        """Return the folder of a task's items that are made from held-out text."""
+        return f"{self.resources}/probes/{task}"
+
     def task(self, task: str) -> str:
         """Return the file of a multiple-choice task."""
         return f"{self.results}/tasks/{task}.yaml"

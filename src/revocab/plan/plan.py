@@ -14,6 +14,7 @@ from revocab.config.lineage import run_steps, selected
 from revocab.config.pairs import compared_pairs, helper_pair
 from revocab.config.schema import Experiment, Source
 from revocab.errors import RevocabError
+from revocab.evaluation.probe_kind import ITEMS
 from revocab.models.change import ModelReference
 from revocab.plan.paths import MANIFEST, Paths
 from revocab.plan.step import Artefact, Step
@@ -76,6 +77,18 @@ class Plan:
     def source(self, source: Source) -> list[Artefact]:
         """Return the files behind a source of text, none for the Hub."""
         return [Artefact.file(path) for path in source.files(self.paths.world)]
+
+    def probe(self, task: str) -> Artefact:
+        """Return the items of a task that are made from held-out text."""
+        return Artefact.file(f"{self.paths.probe(task)}/{ITEMS}")
+
+    @property
+    def held_out(self) -> dict[str, Artefact]:
+        """Return the corpora of which no training may read what they hold out, by id."""
+        evaluation = self.experiment.evaluation
+        tasks = evaluation.multiple_choice.tasks.values()
+        probed = [corpus for task in tasks if task.probe for corpus in task.probe.corpora]
+        return self.corpora([*evaluation.heldout, *probed], "heldout")
 
     def results(self, part: str, *files: str) -> dict[str, Artefact]:
         """Return finished results and what a part of the report reads of the experiment."""
@@ -197,6 +210,12 @@ class Plan:
         ]
 
     # --- sets of things, for targets and wildcards ----------------------------------------------
+
+    @property
+    def probes(self) -> list[str]:
+        """Return the tasks whose items are made from held-out text."""
+        tasks = self.experiment.evaluation.multiple_choice.tasks
+        return [name for name, task in tasks.items() if task.probe]
 
     @property
     def trained(self) -> list[str]:

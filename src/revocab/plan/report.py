@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from revocab.closed import Job
 from revocab.config.expand import as_json
 from revocab.config.reads import read_by
+from revocab.evaluation.blind import BASELINES
 from revocab.plan.evaluation import scored_files
 from revocab.plan.paths import MANIFEST
 from revocab.plan.plan import Plan
@@ -61,7 +62,7 @@ def make_figures(plan: Plan) -> Step:
 
 def check_artefacts(plan: Plan) -> Step:
     """Return the job that checks tables, figures and scores."""
-    also = (*tables(plan), *figures(plan), *_world(plan))
+    also = (*tables(plan), *figures(plan), *_baselines(plan))
     out, inputs = f"{plan.paths.results}/checks.json", plan.results("checks", "scores.parquet")
     return Step("check_artefacts", out, Job(), inputs, also)
 
@@ -75,7 +76,7 @@ def build_report(plan: Plan) -> Step:
     pairs = [f"{paths.intersection(*pair)}/{MANIFEST}" for pair in plan.intersections]
     read = ("experiment.json", "checks.json")
     results = Artefact(paths.results, tuple(f"{paths.results}/{file}" for file in read))
-    also = (*tables(plan), *figures(plan), *pairs, *more, *_world(plan))
+    also = (*tables(plan), *figures(plan), *pairs, *more, *_baselines(plan))
     return Step("build_report", f"{paths.results}/report.html", Job(), {"results": results}, also)
 
 
@@ -104,9 +105,12 @@ def _shown(plan: Plan) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*files, *_needed(plan, figure_kinds(), e.figures.values())]))
 
 
-def _world(plan: Plan) -> list[str]:
-    """Return how blind baselines score on the generated world, where there is one."""
-    return [f"{plan.paths.world}/baselines.json"] if plan.experiment.world else []
+def _baselines(plan: Plan) -> list[str]:
+    """Return how blind baselines score on items made here: the world's, and probes in use."""
+    scored = {task for run in plan.evaluated() for task in plan.choice_tasks(run)}
+    folders = [plan.paths.world] if plan.experiment.world else []
+    folders += [plan.paths.probe(task) for task in plan.probes if task in scored]
+    return [f"{folder}/{BASELINES}" for folder in folders]
 
 
 def _scored(plan: Plan) -> list[str]:

@@ -86,6 +86,7 @@ def check_ids(plan: Plan, rule: str, wildcards: Mapping[str, str]) -> None:
         "init_embeddings": plan.made,
         "adapt_model": plan.trained,
         "measure_heldout": [run.id for run in plan.measured],
+        "build_probe": plan.probes,
         "score_multiple_choice": [run.id for run in plan.evaluated() if plan.choice_tasks(run)],
         "generate_text": [run.id for run in plan.evaluated() if plan.generation_tasks(run)],
         "score_comet": [run.id for run in plan.evaluated() if comet_models(plan, run)],

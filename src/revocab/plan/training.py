@@ -34,11 +34,10 @@ def pack_tokens(plan: Plan, tokenizer: str, mixture: str, recipe: str) -> Step:
         shares={corpus: [one.get(corpus, 0) for one in mixtures] for corpus in corpora},
         stages={name: rows[name] for name in staged},
     )
-    heldout = plan.corpora(experiment.evaluation.heldout, "heldout")
     inputs: dict[str, Given] = {
         "tokenizer": plan.tokenizer(tokenizer),
         "corpora": plan.corpora(corpora),
-        "heldout": list(heldout.values()),
+        "heldout": list(plan.held_out.values()),
     }
     return Step("pack_tokens", plan.paths.packed(tokenizer, mixture, recipe), job, inputs)
 

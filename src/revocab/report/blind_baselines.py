@@ -1,30 +1,47 @@
-"""Blind baselines on the demo's items: their accuracies must be near chance.
+"""Blind baselines on items that are made here: their accuracies must be near chance.
 
 ``baselines.json`` of the world holds for every task ``items``, ``chance`` and the accuracy of each
-baseline, which sees only the lengths or positions of the choices.
+baseline, which sees only the lengths or positions of the choices; that of a probe, its own.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from revocab.evaluation.blind import BASELINES
 from revocab.io import read_json
+
+if TYPE_CHECKING:
+    from revocab.config.schema import Experiment
 
 #: A baseline may be above chance by this, or by three standard errors of so few items.
 TOLERANCE = 0.06
 NOT_BASELINES = ("items", "chance")
 
 
-def read_baselines(path: Path) -> dict[str, dict[str, float]]:
-    """Return ``baselines.json`` (task to baseline to accuracy); empty if there is no such file."""
-    return read_json(path) if path.is_file() else {}
+def baselines(
+    experiment: Experiment, resources: Path
+) -> Iterator[tuple[Path, str, dict[str, float]]]:
+    """Yield file, task and accuracies by baseline of the items that are made here.
+
+    Files below ``resources`` that are not there are left out.
+    """
+    world = resources / "world" / BASELINES
+    if world.is_file():
+        yield from ((world, task, row) for task, row in read_json(world).items())
+    for name, task in experiment.evaluation.multiple_choice.tasks.items():
+        own = resources / "probes" / name / BASELINES
+        if task.probe and own.is_file():
+            yield own, name, read_json(own)
 
 
-def problems(path: Path) -> list[str]:
+def problems(experiment: Experiment, resources: Path) -> list[str]:
     """Return a line for each baseline that is far above chance on its task."""
     found = []
-    for task, row in read_baselines(path).items():
+    for path, task, row in baselines(experiment, resources):
         chance, items = row["chance"], row["items"]
         allowed = chance + max(TOLERANCE, 3 * math.sqrt(chance * (1 - chance) / items))
         found += [
@@ -36,9 +53,9 @@ def problems(path: Path) -> list[str]:
     return found
 
 
-def table(path: Path) -> tuple[list[str], list[list[str]]]:
+def table(experiment: Experiment, resources: Path) -> tuple[list[str], list[list[str]]]:
     """Return header and rows of the baselines' accuracies in per cent."""
-    rows = read_baselines(path)
+    rows = {task: row for _, task, row in baselines(experiment, resources)}
     names = list(dict.fromkeys(name for row in rows.values() for name in row if name != "items"))
     header = ["Task", "Items", *[name.replace("_", " ").capitalize() for name in names]]
     return header, [

@@ -158,7 +158,7 @@ def check_results(results: Results, resources: Path | None = None) -> list[str]:
         *average_problems(results),
         *gap_problems(results),
         *table_problems(results),
-        *blind_baselines.problems((resources or results.resources) / "world" / "baselines.json"),
+        *blind_baselines.problems(results.experiment, resources or results.resources),
     ]
 
 

@@ -64,9 +64,9 @@ def sections(results: Results, resources: Path) -> list[Section]:
         Section(
             "blind-baselines",
             "Blind baselines",
-            "Accuracy in per cent, on the synthetic items, of guesses that see only the length or "
+            "Accuracy in per cent, on items made here, of guesses that see only the length or "
             "the position of choices: near chance.",
-            *blind_baselines.table(resources / "world" / "baselines.json"),
+            *blind_baselines.table(results.experiment, resources),
         ),
         Section(
             "timings",

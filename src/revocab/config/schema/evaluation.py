@@ -17,8 +17,15 @@ from revocab.evaluation.options import (
     ScoringOptions,
     SignificanceOptions,
 )
+from revocab.evaluation.probe_kind import ProbeOptions
 from revocab.evaluation.tasks import TaskOptions
 from revocab.fertility.measure import FertilityOptions
+
+
+class Probe(ProbeOptions):
+    """Items made by rule from what corpora hold out."""
+
+    corpora: list[Id] = Field(min_length=1)
 
 
 class Task(TaskOptions):
@@ -27,12 +34,16 @@ class Task(TaskOptions):
     family: Id
     language: Id
     data: Source | None = None
+    #: In place of ``data``.
+    probe: Probe | None = None
 
     @model_validator(mode="after")
     def _one_kind(self) -> Task:
         exactly_one(self, ("template", "harness"))
         if self.template is None and self.data is not None:
             raise ValueError("data belongs to a template; a harness task brings its own")
+        if self.probe is not None and (self.data or self.items or self.harness):
+            raise ValueError("probe makes the rows of a template; leave out data, items, harness")
         if self.template is None and self.items is not None:
             raise ValueError("items counts the rows of a template's data; leave it out")
         if self.harness is None and self.revision is not None:

@@ -16,12 +16,12 @@ copies well but writes more tokens than its tokenizer needs has not learned its 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
+from revocab.corpora.sentences import sentences
 from revocab.errors import RevocabError
 from revocab.evaluation.generation_kind import (
     GenerationKind,
@@ -41,13 +41,6 @@ Unit = Literal["sentence", "paragraph"]
 WORDS: dict[str, tuple[int, int]] = {"sentence": (5, 50), "paragraph": (40, 200)}
 #: A copy is one from this share of the original's tokens on: the rest is room for spacing.
 COPIED = 0.99
-#: The space between sentences: after a stop, or a stop and a closing mark, and before a letter.
-SENTENCE_END = re.compile(r"(?:(?<=[.!?…])|(?<=[.!?…][\"'»”’)])) +(?=[\"'«“‘(]?[^\W\d_])")
-#: A stop after one of these, or after an initial, ends no sentence.
-ABBREVIATION = re.compile(
-    r"(?:^|[\s('’])(?:[^\W\d_]|sigg?|dott|prof|avv|ing|on|artt?|pp|cfr|es|fig|mrs?|ms|dr|st|vs)\.$",
-    re.IGNORECASE,
-)
 
 
 class Copying(OneLanguage):
@@ -55,17 +48,6 @@ class Copying(OneLanguage):
 
     kind: Literal["copying"]
     unit: Unit = Field(description="what is copied")
-
-
-def sentences(text: str) -> list[str]:
-    """Return the sentences of a text, each on one line. A stop after an abbreviation ends none."""
-    found: list[str] = []
-    for part in SENTENCE_END.split(" ".join(text.split())):
-        if found and ABBREVIATION.search(found[-1]):
-            found[-1] += f" {part}"
-        else:
-            found.append(part)
-    return [one for one in found if one]
 
 
 def units(rows: Sequence[dict[str, Any]], unit: Unit, language: str) -> Iterator[dict[str, Any]]:

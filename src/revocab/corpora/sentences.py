@@ -1,0 +1,24 @@
+"""Where sentences end, by rule: a stop before a letter, but for those of abbreviations."""
+
+from __future__ import annotations
+
+import re
+
+#: The space between sentences: after a stop, or a stop and a closing mark, and before a letter.
+SENTENCE_END = re.compile(r"(?:(?<=[.!?…])|(?<=[.!?…][\"'»”’)])) +(?=[\"'«“‘(]?[^\W\d_])")
+#: A stop after one of these, or after an initial, ends no sentence.
+ABBREVIATION = re.compile(
+    r"(?:^|[\s('’])(?:[^\W\d_]|sigg?|dott|prof|avv|ing|on|artt?|pp|cfr|es|fig|mrs?|ms|dr|st|vs)\.$",
+    re.IGNORECASE,
+)
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text, each on one line. A stop after an abbreviation ends none."""
+    found: list[str] = []
+    for part in SENTENCE_END.split(" ".join(text.split())):
+        if found and ABBREVIATION.search(found[-1]):
+            found[-1] += f" {part}"
+        else:
+            found.append(part)
+    return [one for one in found if one]

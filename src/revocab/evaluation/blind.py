@@ -1,0 +1,36 @@
+"""What guesses that see no question reach on multiple-choice items: near chance, if all is well."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+#: File beside items that are made here.
+BASELINES = "baselines.json"
+
+
+def blind_baselines(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Return the accuracy of guessing the longest, the shortest, and the commonest position.
+
+    Beside ``items`` and ``chance``, the accuracy of drawing one of an item's choices.
+    """
+    total = len(rows)
+    longest = sum(
+        max(range(len(row["choices"])), key=list(map(len, row["choices"])).__getitem__)
+        == row["answer"]
+        for row in rows
+    )
+    shortest = sum(
+        min(range(len(row["choices"])), key=list(map(len, row["choices"])).__getitem__)
+        == row["answer"]
+        for row in rows
+    )
+    position = Counter(row["answer"] for row in rows).most_common(1)[0][1]
+    return {
+        "items": total,
+        "chance": sum(1 / len(row["choices"]) for row in rows) / total,
+        "longest": longest / total,
+        "shortest": shortest / total,
+        "majority_position": position / total,
+    }
