@@ -257,7 +257,10 @@ def test_every_construction_is_a_key(demo):
             "tokenizers.new.extend.ad: unknown key (allowed: add, add_share, base, corpora, donor",
         ),
         ({"extend": {**EXTEND, "size": 5}}, "tokenizers.new.extend: exactly one of add, add_share"),
-        ({"extend": EXTEND, "hub": "x/y"}, "tokenizers.new: exactly one of hub, path, adopt, extend"),
+        (
+            {"extend": EXTEND, "hub": "x/y"},
+            "tokenizers.new: exactly one of hub, path, adopt",
+        ),
         ({"extent": EXTEND}, "tokenizers.new.extent: unknown key"),
         ({"substitute": {"path": "/no/such"}}, "tokenizers.new.substitute.path: '/no/such' does"),
     ],

@@ -63,6 +63,10 @@ CORPORA: list[Case] = [
         "corpora.it", ["prepare_corpus:it"],
         language="fr", text_field="body", limit_documents=5, limit_bytes=500, heldout_bytes=900,
     ),
+    *each(
+        "corpora.it.near_duplicates", ["prepare_corpus:it"],
+        threshold=0.7, words=4, permutations=64,
+    ),
     one("corpora.it.source.world", "documents.en", "prepare_corpus:it"),
     one("corpora.en.source.path", "data/other.jsonl", "prepare_corpus:en"),
     *each(

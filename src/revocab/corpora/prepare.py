@@ -17,6 +17,7 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id, Job, OneLine
 from revocab.corpora.formats import checksum, data_files
+from revocab.corpora.near_duplicates import NearDuplicates, Signatures
 from revocab.corpora.source import Form, check_number, names_of, origin, read_rows
 from revocab.errors import RevocabError
 from revocab.io import sha256, write_json, write_jsonl
@@ -35,6 +36,9 @@ class CorpusOptions(Closed):
     limit_bytes: int | None = Field(default=None, ge=1, description="the first n bytes of text")
     heldout_bytes: int = Field(
         default=0, ge=0, description="about this much text is set aside, by document hash"
+    )
+    near_duplicates: NearDuplicates | None = Field(
+        default=None, description="leave out documents that nearly repeat one before (MinHash)"
     )
 
 
@@ -77,6 +81,9 @@ def _text(row: Any, number: int, label: str, text_field: str) -> str:
 def _spool(rows: Iterable[Any], spool: IO[bytes], label: str, options: CorpusJob) -> _Kept:
     """Write each document to keep as one JSON line to ``spool``; return what was kept."""
     kept, seen, total = _Kept(), set(), 0
+    signatures = Signatures(options.near_duplicates) if options.near_duplicates else None
+    if signatures:
+        kept.skipped["near_duplicate"] = 0
     for number, row in enumerate(rows, 1):
         if options.limit_documents is not None and len(kept.sizes) >= options.limit_documents:
             break
@@ -94,6 +101,9 @@ def _spool(rows: Iterable[Any], spool: IO[bytes], label: str, options: CorpusJob
         digest = hashlib.sha256(data).digest()[:16]
         if digest in seen:
             kept.skipped["duplicate"] += 1
+            continue
+        if signatures and not signatures.add(text):
+            kept.skipped["near_duplicate"] += 1
             continue
         total += len(data)
         if options.limit_bytes is not None and total > options.limit_bytes and kept.sizes:
@@ -184,6 +194,7 @@ def prepare_corpus(
                 "limit_documents": options.limit_documents,
                 "limit_bytes": options.limit_bytes,
                 "heldout_bytes": options.heldout_bytes,
+                **_given(options.near_duplicates),
                 "words": "separated by whitespace",
                 "train": train,
                 "heldout": aside,
@@ -192,6 +203,11 @@ def prepare_corpus(
             }
             write_json(folder / "manifest.json", manifest)
     return manifest
+
+
+def _given(near_duplicates: NearDuplicates | None) -> dict[str, Any]:
+    """Return what a manifest says of near duplicates, nothing where all are kept."""
+    return {"near_duplicates": near_duplicates.model_dump()} if near_duplicates else {}
 
 
 def prepare(files: Sequence[Path], job: CorpusJob, out: str | Path) -> dict[str, Any]:
