@@ -149,6 +149,14 @@ def test_micro_batches_give_the_same_losses(inputs, finished, tmp_path):
     assert losses(tmp_path / "out") == pytest.approx(losses(finished[0]), abs=1e-5)
 
 
+def test_another_seed_reads_the_rows_in_an_order_of_its_own(inputs, finished, tmp_path):
+    for name, seed in (("one", 1), ("again", 1), ("two", 2)):
+        train(run_of(inputs, tmp_path / name, seed=seed))
+    found = [losses(tmp_path / name) for name in ("one", "again", "two")]
+    assert found[0] == found[1]
+    assert len({tuple(one) for one in (*found, losses(finished[0]))}) == 3
+
+
 def test_shards_of_any_size_give_the_same_run(inputs, finished, tmp_path):
     """Shards of seven rows end within batches of four; every byte of the run is the same."""
     tokens = np.load(inputs / "packed" / "tokens-00000.npy")
@@ -182,7 +190,8 @@ def command(inputs, out, *launcher, **changes):
     return [sys.executable, *launcher, str(script), *arguments]
 
 
-LONG = {"steps": 100, "checkpoint_every": 5, "warmup_steps": 10}
+#: Rows in an order of its own, since the seed is not that of the packing.
+LONG = {"steps": 100, "checkpoint_every": 5, "warmup_steps": 10, "seed": 18}
 
 
 def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(inputs, tmp_path, capsys):
@@ -237,18 +246,19 @@ def test_a_disk_that_fills_is_a_clear_error_and_the_run_goes_on_after_it(
             assert path.read_bytes() == (out / path.relative_to(finished[0])).read_bytes(), path
 
 
-def test_two_processes_give_the_same_losses(inputs, finished, tmp_path):
-    """Gloo, by torchrun: same data in the same order, the batch split over processes."""
-    out = tmp_path / "out"
+def test_two_processes_give_the_same_losses(inputs, tmp_path):
+    """Gloo, by torchrun: same data in the order of the seed, the batch split over processes."""
+    out, alone, order = tmp_path / "out", tmp_path / "alone", {"seed": 18}
+    train(run_of(inputs, alone, **order))
     launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        command(inputs, out, *launcher),
+        command(inputs, out, *launcher, **order),
         env=environment, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert losses(out) == pytest.approx(losses(finished[0]), abs=1e-4)
-    ours, theirs = (table(folder / "heldout.csv") for folder in (out, finished[0]))
+    assert losses(out) == pytest.approx(losses(alone), abs=1e-4)
+    ours, theirs = (table(folder / "heldout.csv") for folder in (out, alone))
     assert [row["step"] for row in ours] == [row["step"] for row in theirs] == ["0", "4", "6"]
     for mine, kept in zip(ours, theirs, strict=True):  # each process had its share of the batches
         assert float(mine["loss"]) == pytest.approx(float(kept["loss"]), abs=1e-5)

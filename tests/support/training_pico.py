@@ -63,7 +63,8 @@ def write_packed(folder: Path, tokens: np.ndarray, **changes: object) -> None:
         shards.tokens[np.arange(len(tokens))] = tokens
     packed = {
         "rows": len(tokens), "sequence_length": tokens.shape[1], "tokens": tokens.size,
-        "tokens_per_byte": 0.5, "largest_id": int(tokens.max()), "corpora": {}, **changes,
+        "tokens_per_byte": 0.5, "largest_id": int(tokens.max()), "seed": RECIPE["seed"],
+        "corpora": {"it": {"rows": len(tokens)}}, **changes,
     }  # fmt: skip
     io.write_json(folder / "manifest.json", {**packed, **shards.described()})
 

@@ -223,6 +223,9 @@ SWEEPS: list[Case] = [
         for key, value, jobs in SWEPT
     ],
     one("runs.main.methods.fvt.axes.rate", "low", "collect_scores"),
+    one("runs.third.methods.swept.seeds", [1], "init_embeddings:third-*"),
+    one("runs.third.seeds", [1], "init_embeddings:third-*"),
+    one("runs.main.methods.fvt.replicate_of", "another", "collect_scores"),
 ]
 
 RUNS: list[Case] = [

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from revocab.closed import RunStep, unknown
 from revocab.config.lineage import (
+    PARENTS,
     first_cycle,
     method_of,
     parent_runs,
@@ -46,6 +47,7 @@ def check_runs(experiment: Experiment) -> Iterator[str]:
     known = run_ids(experiment)
     for group_id, group in experiment.runs.items():
         yield from _paper_steps(experiment, group_id, group)
+        yield from _replicates(group_id, group)
         yield from _languages(experiment, group_id, group)
         for name, entry in group.methods.items():
             key = f"runs.{group_id}.methods.{name}"
@@ -98,6 +100,28 @@ def _languages(experiment: Experiment, group_id: str, group: RunGroup) -> Iterat
     for language in group.languages or ():
         if language not in known:
             yield unknown(f"runs.{group_id}.languages", language, known, "language with tasks")
+
+
+def _replicates(group_id: str, group: RunGroup) -> Iterator[str]:
+    """Yield a problem for replicates of one name that differ in more than their seed, or not in it.
+
+    What they begin from or read may be a replicate itself.
+    """
+    apart = {"seed", *PARENTS}
+    first: dict[str, str] = {}
+    seeds: dict[tuple[str, int | None], str] = {}
+    for name, entry in group.methods.items():
+        shown, key = entry.replicate_of, f"runs.{group_id}.methods.{name}.replicate_of"
+        if shown is None:
+            continue
+        if shown in group.methods:
+            yield f"{key}: {shown!r} is a run of the group itself; give another name"
+        other = first.setdefault(shown, name)
+        if entry.model_dump(exclude=apart) != group.methods[other].model_dump(exclude=apart):
+            yield f"{key}: {name!r} differs from {other!r} in more than its seed; name it otherwise"
+        same = seeds.setdefault((shown, entry.seed), name)
+        if same != name:
+            yield f"{key}: {same!r} has the seed {entry.seed} already; give another"
 
 
 def _missing(key: str, group: RunGroup, name: str) -> Iterator[str]:

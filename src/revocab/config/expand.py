@@ -18,7 +18,10 @@ from revocab.config.schema import Experiment, Recipe, RunGroup, Step
 from revocab.evaluation.chat_prompts import ChatOptions
 
 #: Fields of a run that ``experiment.json`` leaves out where they say nothing.
-QUIET = ("stage_mixtures", "base", "made", "start", "donor", "stage_ends", "scores_of", "axes")
+QUIET = (
+    "stage_mixtures", "base", "made", "start", "donor", "stage_ends", "scores_of", "axes",
+    "replicate_of",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,8 @@ class Run:
     scores_of: str | None = None
     #: Where it stands in a sweep: by axis, the name of its value there.
     axes: dict[str, str] = field(default_factory=dict, hash=False)
+    #: The id of the runs that differ from it in their seed alone, taken together.
+    replicate_of: str | None = None
 
     @property
     def keeps_vocabulary(self) -> bool:
@@ -167,6 +172,7 @@ def made_run(experiment: Experiment, group_id: str, group: RunGroup, name: str) 
         trains=recipe is not None,
         stage_ends=stage_ends,
         axes=entry.axes or {},
+        replicate_of=run_id(group_id, entry.replicate_of) if entry.replicate_of else None,
         **parents,
     )
 

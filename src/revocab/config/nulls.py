@@ -1,8 +1,8 @@
 """What ``null`` means in an experiment file: an option's default, or that a thing goes away.
 
 An overlay takes away what an earlier file gives (``runs: {llama: null}``, ``tables: {table05:
-null}``, ``evaluation: {generation: null}``). Only ``recipe`` and ``sweep`` of a run say something
-themselves: not that of its group.
+null}``, ``evaluation: {generation: null}``). Only ``recipe``, ``sweep`` and ``seeds`` of a run say
+something themselves: not that of its group.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ VALUES = (
     "runs.*.recipe",
     "runs.*.methods.*.recipe",
     "runs.*.methods.*.sweep",
+    "runs.*.methods.*.seeds",
 )
 
 Path = tuple[str, ...]

@@ -65,6 +65,8 @@ def axis_problems(run: RawRun, setting: Setting, method: Method | None) -> Itera
         yield from _option_problems(key, inside.split("."))
     elif inside and what == "mixture":
         return  # mixture_problems
+    elif what == "seed":
+        yield f"{key}: 'seed' is no axis; give 'seeds: [1, 2, 3]' beside the sweep"
     elif inside or (method is not None and what not in {*RUN_KEYS, *method.options.model_fields}):
         options = sorted(method.options.model_fields) if method else []
         allowed = [*RUN_KEYS, *options, "recipe.<option>", "mixture.<corpus>"]

@@ -12,6 +12,7 @@ import torch
 
 from revocab import io
 from revocab.errors import RevocabError
+from revocab.training.order import drawn_order
 from revocab.training.shards import ShardedRows, open_shards
 
 if TYPE_CHECKING:
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PackedRows:
-    """The first ``rows`` rows of a packed folder, as a torch dataset fetched by whole batches."""
+    """The first ``rows`` rows of a packed folder, as a torch dataset fetched by whole batches.
+
+    Indices are places in the training; ``order`` says which row is read there.
+    """
 
     tokens: np.ndarray | ShardedRows
     manifest: dict[str, Any]
@@ -29,12 +33,14 @@ class PackedRows:
     starts: np.ndarray | ShardedRows | None = None
     #: Rows of a step, over which a loss is a mean.
     batch_size: int = 1
+    #: Row at each place [rows], int64; none: as they were packed.
+    order: np.ndarray | None = None
 
     def __len__(self) -> int:
         return self.rows
 
     def __getitem__(self, index: int) -> np.ndarray:
-        return self.tokens[index]
+        return self.tokens[self._rows([index])[0]]
 
     def __getitems__(self, indices: list[int]) -> dict[str, torch.Tensor]:
         """Return one batch, ``input_ids`` int64 [B, L]; torch's fetcher calls this first.
@@ -42,11 +48,16 @@ class PackedRows:
         With document masking also ``position_ids`` [B, L], which begin at 0 with each document, and
         ``predicted`` [B], how many tokens each row's whole step predicts.
         """
-        batch = {"input_ids": torch.from_numpy(self.tokens[indices].astype(np.int64))}
+        rows = self._rows(indices)
+        batch = {"input_ids": torch.from_numpy(self.tokens[rows].astype(np.int64))}
         if self.starts is not None:
-            batch["position_ids"] = torch.from_numpy(positions_of(self._firsts(indices)))
+            batch["position_ids"] = torch.from_numpy(positions_of(self._firsts(rows)))
             batch["predicted"] = torch.tensor([self._predicted(index) for index in indices])
         return batch
+
+    def _rows(self, places: Sequence[int]) -> Sequence[int]:
+        """Return the packed rows that are read at ``places``."""
+        return places if self.order is None else self.order[np.asarray(places)].tolist()
 
     def _firsts(self, rows: Sequence[int]) -> np.ndarray:
         """Return booleans [B, L]: the first token of each document, and of each row."""
@@ -55,10 +66,11 @@ class PackedRows:
         firsts[:, 0] = True
         return firsts
 
-    def _predicted(self, row: int) -> int:
-        """Return the number of tokens predicted in the step that ``row`` belongs to."""
-        begin = row // self.batch_size * self.batch_size
-        return int((~self._firsts(range(begin, begin + self.batch_size))).sum())
+    def _predicted(self, place: int) -> int:
+        """Return the number of tokens predicted in the step that ``place`` belongs to."""
+        begin = place // self.batch_size * self.batch_size
+        step = self._rows(range(begin, begin + self.batch_size))
+        return int((~self._firsts(step)).sum())
 
     def tokens_per_byte(self, stage: int) -> float:
         """Return the ratio for the text of a stage: the whole's, unless stages are mixed apart."""
@@ -82,11 +94,14 @@ def as_collated(batch: Any) -> dict[str, torch.Tensor]:
     return batch
 
 
-def open_packed(folder: str | Path, rows: int, batch_size: int = 1) -> PackedRows:
+def open_packed(
+    folder: str | Path, rows: int, batch_size: int = 1, seed: int | None = None
+) -> PackedRows:
     """Open a folder written by ``pack_tokens`` for ``rows`` rows of training.
 
-    Only the shards that hold those rows are read. Raises :class:`RevocabError` naming every damaged
-    one, or if there are too few rows.
+    They come in an order drawn by ``seed``; without one, or with that of the packing, as they were
+    packed. Only the shards that hold those rows are read. Raises :class:`RevocabError` naming every
+    damaged one, or if there are too few rows.
     """
     folder = Path(folder)
     manifest = io.read_json(folder / "manifest.json")
@@ -96,7 +111,10 @@ def open_packed(folder: str | Path, rows: int, batch_size: int = 1) -> PackedRow
             f"pack again with --rows {rows}"
         )
     tokens, starts = open_shards(folder, manifest, rows)
-    return PackedRows(tokens, manifest, rows, starts, batch_size)
+    order = None
+    if seed is not None and seed != manifest["seed"]:
+        order = drawn_order(manifest, rows, seed)
+    return PackedRows(tokens, manifest, rows, starts, batch_size, order)
 
 
 def check_fit(packed: PackedRows, config: Any, model_folder: Path, heldout: dict[str, Any]) -> None:

@@ -36,7 +36,9 @@ DESCRIBED = (
 class Settings(TrainingOptions, Job):
     """What decides a training beside its inputs: a recipe's :class:`TrainingOptions` and a seed."""
 
-    seed: int = Field(description="of dropout and the like")
+    seed: int = Field(
+        description="of dropout, and of the order of rows where it is not that of the packing"
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> Settings:

@@ -130,10 +130,10 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
     from revocab.training.heldout_loss import open_heldout
     from revocab.training.packed_rows import check_fit, check_stages, open_packed
 
-    packed = open_packed(
-        run.packed, run.settings.steps * run.settings.batch_size, run.settings.batch_size
-    )
-    check_stages(packed.manifest, run.settings)
+    settings = run.settings
+    rows = settings.steps * settings.batch_size
+    packed = open_packed(run.packed, rows, settings.batch_size, settings.seed)
+    check_stages(packed.manifest, settings)
     heldout, manifest = open_heldout(run.heldout)
     checksums = input_checksums(run)
     config = AutoConfig.from_pretrained(run.model, local_files_only=True, trust_remote_code=False)

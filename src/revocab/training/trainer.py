@@ -171,7 +171,7 @@ class RecipeTrainer(Trainer):
     # What the Trainer asks for -------------------------------------------------------------------
 
     def _get_train_sampler(self, train_dataset: Any = None) -> SequentialSampler:
-        """Keep the order that packing decided."""
+        """Keep the order of the packed rows, which they decide themselves."""
         return SequentialSampler(train_dataset or self.packed)
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:

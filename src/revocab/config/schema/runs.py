@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, model_serializer
+from pydantic import ConfigDict, Field, field_validator, model_serializer
 
 from revocab.closed import Closed, Id, OneLine, RunStep
 from revocab.config.schema.sweeps import Sweep
@@ -27,10 +27,19 @@ class Layered(Closed):
 class Several(Layered):
     """What stands for several runs, of a run or of each run of a group; a run's null: for one.
 
-    None in a validated experiment, which has the runs in its place (:mod:`revocab.config.sweeps`).
+    None in a validated experiment, which has the runs in their place
+    (:mod:`revocab.config.sweeps`, :mod:`revocab.config.replicates`).
     """
 
     sweep: Sweep | None = None
+    seeds: list[Annotated[int, Field(ge=0)]] | None = Field(default=None, min_length=1)
+
+    @field_validator("seeds")
+    @classmethod
+    def _differ(cls, seeds: list[int] | None) -> list[int] | None:
+        if seeds and len(set(seeds)) < len(seeds):
+            raise ValueError("a seed stands twice; give each once")
+        return seeds
 
 
 class NamedMethod(Layered):
@@ -59,6 +68,8 @@ class RunMethod(Several, NamedMethod):
     #: A run that a method reads beside the source model.
     donor: RunStep | None = None
     seed: int | None = None
+    #: The name, in its group, of the runs that differ from it in their seed alone.
+    replicate_of: Id | None = None
     #: Where it stands in a sweep: by axis, the name of its value there.
     axes: dict[Id, Id] | None = None
     #: False for ablations of which only the losses are shown.

@@ -1,0 +1,194 @@
+"""Seeds: the runs that they stand for, what of a run its seed moves, and what is refused."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from revocab.config import as_json, validate
+from revocab.config.schema import Experiment
+from revocab.errors import RevocabError
+from revocab.plan import Plan
+
+SMALL = yaml.safe_load(
+    (Path(__file__).parents[2] / "tests/experiments/small.yaml").read_text(encoding="utf-8")
+)
+
+
+def experiment(methods: dict[str, Any], **group: Any) -> dict[str, Any]:
+    """Return the small experiment with one group, ``g``, of these runs."""
+    values = copy.deepcopy(SMALL)
+    for one in ("tables", "figures", "scale", "auxiliary"):
+        del values[one]
+    values["runs"] = {
+        "g": {
+            "label": "G", "source": "mistral", "target": "target", "helper": "helper",
+            "mixture": "bilingual", "recipe": "train", "methods": methods, **group,
+        }
+    }  # fmt: skip
+    return values
+
+
+def planned(methods: dict[str, Any], **group: Any) -> Plan:
+    return Plan(validate(experiment(methods, **group)))
+
+
+def problems_of(methods: dict[str, Any], **group: Any) -> list[str]:
+    with pytest.raises(RevocabError) as caught:
+        planned(methods, **group)
+    return caught.value.problems
+
+
+# What they stand for ------------------------------------------------------------------------------
+
+
+def test_a_run_for_each_seed():
+    plan = planned({"sava": {"seeds": [1, 2], "anchors": 20}, "fvt": {}})
+    assert [*plan.runs] == ["g-base", "g-sava-seed1", "g-sava-seed2", "g-fvt"]
+    told = {run.id: (run.method, run.seed, run.replicate_of) for run in plan.runs.values()}
+    assert told["g-sava-seed2"] == ("sava", 2, "g-sava")
+    assert told["g-fvt"] == ("fvt", 17, None)
+    assert plan.runs["g-sava-seed1"].options == {"anchors": 20}
+
+
+def test_a_group_gives_its_runs_seeds():
+    runs = planned(
+        {"sava": {}, "fvt": {"seeds": None}, "clp": {"seeds": [7]}, "lapt": {}}, seeds=[1, 2]
+    ).runs
+    assert [*runs][1:] == [
+        "g-sava-seed1", "g-sava-seed2", "g-fvt", "g-clp-seed7", "g-lapt-seed1", "g-lapt-seed2",
+    ]  # fmt: skip
+    assert runs["g-base"].replicate_of is None
+
+
+def test_the_same_runs_by_hand_have_the_same_jobs():
+    ours = planned({"sava": {"seeds": [1, 2]}})
+    entry = {"method": "sava", "replicate_of": "sava"}
+    theirs = planned({f"sava-seed{n}": {**entry, "seed": n} for n in (1, 2)})
+    assert ours.runs == theirs.runs
+    for run in ("g-sava-seed1", "g-sava-seed2"):
+        for rule in ("init_embeddings", "adapt_model"):
+            assert ours.step(rule, run=run) == theirs.step(rule, run=run)
+
+
+def test_runs_that_begin_from_others_have_those_of_their_seed():
+    runs = planned(
+        {
+            "sava": {},
+            "more": {"method": "lapt", "start": {"run": "g-sava"}},
+            "once": {"method": "lapt", "start": {"run": "g-sava-seed2"}, "seeds": None},
+        },
+        seeds=[1, 2],
+    ).runs
+    assert runs["g-more-seed1"].start == ("g-sava-seed1", 20)
+    assert runs["g-more-seed2"].start == ("g-sava-seed2", 20)
+    assert runs["g-once"].start == ("g-sava-seed2", 20)
+
+
+def test_seeds_of_a_sweep():
+    sweep = {"axes": {"n": {"set": "anchors", "values": [10, 20]}}}
+    runs = planned({"sava": {"sweep": sweep, "seeds": [1, 2]}}).runs
+    assert [*runs][1:] == [
+        "g-sava-10-seed1", "g-sava-10-seed2", "g-sava-20-seed1", "g-sava-20-seed2",
+    ]  # fmt: skip
+    assert runs["g-sava-20-seed1"].replicate_of == "g-sava-20"
+    assert runs["g-sava-20-seed1"].axes == {"n": "20"}
+
+
+def test_replicates_are_read_back_from_the_record():
+    found = validate(experiment({"sava": {"seeds": [1, 2]}, "fvt": {"seeds": None}}))
+    assert Experiment.model_validate(as_json(found)["experiment"]) == found
+
+
+def test_without_seeds_nothing_is_said_of_them():
+    text = str(as_json(validate(experiment({"sava": {}}))))
+    assert "seeds" not in text and "replicate" not in text
+
+
+# What a seed moves --------------------------------------------------------------------------------
+
+
+def test_a_seed_moves_the_new_rows_and_the_training_and_not_the_packing():
+    plan = planned({"random": {"seeds": [1, 2]}, "fvt": {}})
+    one, two = ("g-random-seed1", "g-random-seed2")
+    for rule in ("init_embeddings", "adapt_model"):
+        first, second = (plan.step(rule, run=run).job for run in (one, two))
+        assert (first.seed, second.seed) == (1, 2)
+        assert first.model_copy(update={"seed": 2}) == second
+    packed = {plan.step("adapt_model", run=run).inputs["packed"] for run in (one, two, "g-fvt")}
+    assert len(packed) == 1
+    (folder,) = packed
+    job = plan.step("pack_tokens", tokenizer="target", mixture="bilingual", recipe="train")
+    assert folder.path == job.out and job.job.seed == 17
+
+
+def test_the_experiments_seed_moves_the_packing():
+    values = experiment({"fvt": {}})
+    seeds = []
+    for seed in (17, 18):
+        plan = Plan(validate({**values, "seed": seed}))
+        ids = {"tokenizer": "target", "mixture": "bilingual", "recipe": "train"}
+        seeds.append(plan.step("pack_tokens", **ids).job.seed)
+        assert plan.step("adapt_model", run="g-fvt").job.seed == seed
+    assert seeds == [17, 18]
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.lists(st.integers(0, 999), min_size=1, max_size=5, unique=True), st.randoms())
+def test_ids_are_unique_and_stable(seeds, random):
+    plan = planned({"random": {"seeds": seeds}})
+    turned = [*seeds]
+    random.shuffle(turned)
+    other = planned({"random": {"seeds": turned}})
+    assert {*plan.runs} == {*other.runs} == {"g-base", *(f"g-random-seed{n}" for n in seeds)}
+    for run in plan.trained:
+        assert plan.step("adapt_model", run=run) == other.step("adapt_model", run=run)
+
+
+# What is refused ----------------------------------------------------------------------------------
+
+REPLICATE = {"method": "sava", "replicate_of": "same"}
+WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "twice": ({"sava": {"seeds": [1, 1]}}, {}, "runs.g.methods.sava.seeds: a seed stands twice"),
+    "none": ({"sava": {"seeds": []}}, {}, "runs.g.methods.sava.seeds:"),
+    "negative": ({"sava": {"seeds": [-1]}}, {}, "runs.g.methods.sava.seeds.0:"),
+    "of a group": ({"sava": {}}, {"seeds": "all"}, "runs.g.seeds:"),
+    "seed and seeds": (
+        {"sava": {"seed": 3}}, {"seeds": [1, 2]},
+        "runs.g.methods.sava.seed: given, and so is runs.g.seeds; remove one of them, or say "
+        "'seeds: null' here",
+    ),
+    "a name that is taken": (
+        {"sava": {"seeds": [1]}, "sava-seed1": {"method": "fvt"}}, {},
+        "runs.g.methods.sava.seeds: two runs of group 'g' would be called 'sava-seed1'",
+    ),
+    "a seed as an axis": (
+        {"sava": {"sweep": {"axes": {"n": {"set": "seed", "values": [1, 2]}}}}}, {},
+        "runs.g.methods.sava.sweep.axes.n.set: 'seed' is no axis; give 'seeds: [1, 2, 3]'",
+    ),
+    "replicates that differ": (
+        {"a": {**REPLICATE, "seed": 1}, "b": {**REPLICATE, "seed": 2, "anchors": 9}}, {},
+        "runs.g.methods.b.replicate_of: 'b' differs from 'a' in more than its seed",
+    ),
+    "replicates of one seed": (
+        {"a": {**REPLICATE, "seed": 1}, "b": {**REPLICATE, "seed": 1}}, {},
+        "runs.g.methods.b.replicate_of: 'a' has the seed 1 already; give another",
+    ),
+    "a replicate of a run": (
+        {"same": {"method": "sava"}, "b": {**REPLICATE, "seed": 1}}, {},
+        "runs.g.methods.b.replicate_of: 'same' is a run of the group itself",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_bad_combination_is_one_clear_line(case):
+    methods, group, said = WRONG[case]
+    (line,) = problems_of(methods, **group)
+    assert line.startswith(said), line
