@@ -6,20 +6,17 @@ import csv
 import json
 import sys
 import types
-from dataclasses import replace
 
 import pytest
 from evaluation_toys import write_model
 
 from revocab.errors import RevocabError
 from revocab.evaluation import engine, generate
-from revocab.evaluation import prompts as stored_prompts
 from revocab.evaluation.checkpoint import Checkpoint
 from revocab.evaluation.decoding import BLANK_LINE, Output, cut, end_tokens, finished
 from revocab.evaluation.engines.transformers import StopText, TransformersGenerator
 from revocab.evaluation.engines.vllm import VllmGenerator
 from revocab.evaluation.generate import generate_checkpoints, generate_task
-from revocab.evaluation.generation_kind import find_kind
 from revocab.evaluation.options import Generating
 from revocab.evaluation.prompts import prompt_row
 from revocab.folder_claim import CLAIM
@@ -200,17 +197,11 @@ def test_generation_stops_at_the_stop_of_its_kind(models, monkeypatch, stop):
     assert made.tokens < len(engine.tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
-def test_the_kind_says_where_an_answer_ends(models, monkeypatch):
-    kind = find_kind("translation")
-    lines = replace(kind, layout=replace(kind.layout, between_shots="\n##\n"))
-    for one in (stored_prompts, generate):
-        monkeypatch.setattr(one, "find_kind", lambda name: lines)
-    stored_prompts.layout.cache_clear()
+def test_the_layout_says_where_an_answer_ends(models, monkeypatch):
     engine = load(models[0])
     scripted(engine, monkeypatch, [" uno\n\ndue\n##\ntre quattro cinque"])
-    row = translation(0, 2)
+    row = {**translation(0, 2), "layout": {"between_shots": "\n##\n"}}
     (made,) = generate_task(engine, [row], Generating(max_new_tokens=40, context_length=256))
-    stored_prompts.layout.cache_clear()
     assert made["prompt"].count("\n##\n") == 2
     assert (made["output"], made["finish_reason"]) == ("uno\n\ndue", "stop")
 

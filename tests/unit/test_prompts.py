@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import ValidationError
 
 from revocab.errors import RevocabError
-from revocab.evaluation.prompts import PromptJob, build_prompts, render, spread
+from revocab.evaluation.generation_kind import LayoutOptions
+from revocab.evaluation.prompts import PromptJob, build_prompts, layout_of, render, spread
 from revocab.io import write_jsonl
 
 POOL = [{"id": f"p{i}", "it": f"frase {i}", "en": f"sentence {i}"} for i in range(20)]
@@ -67,6 +69,47 @@ def test_the_option_left_alone_leaves_no_trace(files):
     said = translations(files, option={"repeat_instruction": False})
     assert said == translations(files)
     assert "layout" not in said[0]
+
+
+#: How ALMA and VocADT lay translations out, whatever the languages.
+ENGLISH = {
+    "language": "en",
+    "instruction": "Translate this from <<source>> to <<target>>:",
+    "labels": ["<<source>>", "<<target>>"],
+    "between_shots": "\n",
+}
+
+
+def test_a_layout_of_a_task_goes_before_its_kinds(files):
+    row = translations(files, layout=ENGLISH, shots=1)[0]
+    (shot,) = row["shots"]
+    assert row["prompt"] == (
+        "Translate this from English to Italian:\n"
+        f"English: {shot['en']}\nItalian: {shot['it']}\n"
+        "English: trial 0\nItalian:"
+    )
+    assert row["layout"] == ENGLISH  # so that it can be cut as it was written
+    assert render(row, 0) == ("Translate this from English to Italian:\nEnglish: trial 0\nItalian:")
+    assert layout_of(row).between_shots == "\n"  # ends an answer
+
+
+def test_fields_that_a_layout_leaves_out_are_the_kinds(files):
+    row = translations(
+        files, layout={"instruction": ""}, shots=0, option={"repeat_instruction": True}
+    )[0]
+    assert row["prompt"] == "Text: trial 0\nTranslation:"
+    row = translations(files, layout={"after_label": " =", "before_text": "\n"}, shots=0)[0]
+    assert row["prompt"] == ("Traduci dall'Inglese all'Italiano\nText =\ntrial 0\nTranslation =")
+
+
+def test_a_layout_in_words_of_a_language_needs_no_file_of_another(files):
+    write_jsonl(files / "pool.jsonl.gz", [{"en": "a", "fr": "b"}])
+    write_jsonl(files / "test.jsonl", [{"en": "c", "fr": "d"}])
+    own = {"instruction": "Traduis en français :", "labels": ["Anglais", "Français"]}
+    row = translations(files, direction=["en", "fr"], layout=own, shots=1)[0]
+    assert (
+        row["prompt"] == "Traduis en français :\nAnglais: a\nFrançais: b\n\nAnglais: c\nFrançais:"
+    )
 
 
 def test_english_translation_prompt(files):
@@ -164,11 +207,25 @@ def test_squad_answers_as_the_hub_has_them(files):
             "--option unit: kind 'translation' has no such option .*alone: repeat_instruction",
         ),
         ({"shots": 30}, "only 20 other"),
+        (
+            {"layout": {"labels": ["Text"]}},
+            r"layout\.labels: 1 given, 2 needed, in the place of 'Text', 'Translation'",
+        ),
+        (
+            {"layout": {"instruction": "<<greet>>"}},
+            r"it\.yaml lacks the words greet \(languages that have .*: none\)",
+        ),
     ],
 )
 def test_bad_options_are_named(files, changes, message):
     with pytest.raises(RevocabError, match=message):
         translations(files, **changes)
+
+
+def test_what_ends_an_answer_is_never_inside_one():
+    """Texts are one line each."""
+    with pytest.raises(ValidationError, match="only a line break is in none of them"):
+        LayoutOptions(between_shots=" ## ")
 
 
 def test_missing_field_and_file_are_named(files):

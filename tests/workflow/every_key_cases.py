@@ -322,6 +322,11 @@ GENERATION: list[Case] = [
         f"{TEXT}.world", ["build_prompts:world"],
         direction=["it", "en"], shots=2, limit=9, pool_limit=9, repeat_instruction=True,
     ),
+    *each(
+        f"{TEXT}.world.layout", ["build_prompts:world"],
+        language="en", instruction="Translate.", labels=["From", "To"], after_label=" =",
+        before_text="\n", between_lines="\n\n", between_shots="\n###\n",
+    ),
     ({f"{TEXT}.world.kind": "question_answering", f"{TEXT}.world.direction": ["it"]},
      ["build_prompts:world"]),
     one(f"{TEXT}.copying.unit", "paragraph", "build_prompts:copying"),

@@ -21,7 +21,8 @@ def layout_problems(experiment: Experiment) -> Iterator[str]:
     """Yield a problem for every generation task whose language lacks words of its layout."""
     for name, task in experiment.evaluation.generation.tasks.items():
         try:
-            find_kind(task.kind).layout_in(task.direction)
+            kind = find_kind(task.kind)
+            kind.layout_in(task.direction, kind.changed(task))
         except RevocabError as error:
             key = f"evaluation.generation.tasks.{name}.direction"
             yield from (f"{key} {task.direction}: {one}" for one in error.problems)

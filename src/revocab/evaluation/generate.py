@@ -18,7 +18,7 @@ from revocab.evaluation.decoding import Output, TextGenerator
 from revocab.evaluation.engine import Engine, choose_engine
 from revocab.evaluation.generation_kind import find_kind
 from revocab.evaluation.options import Generating
-from revocab.evaluation.prompts import messages, render
+from revocab.evaluation.prompts import layout_of, messages, render
 from revocab.evaluation.records import code_hash, model_hash, module_hash, versions
 from revocab.evaluation.resampling import SCORE_COLUMNS
 from revocab.evaluation.task_scores import task_scores
@@ -171,7 +171,8 @@ def generate_task(
             "lower max_new_tokens, or leave the task out"
         )
     kind = find_kind(rows[0]["kind"])
-    stop = None if engine.chat else kind.stop  # in a chat end tokens alone end an answer
+    # In a chat end tokens alone end an answer.
+    stop = None if engine.chat else layout_of(rows[0]).between_shots
     made = engine.generate([fitted[i][1] for i in able], options.max_new_tokens, stop)
     outputs = dict(zip(able, made, strict=True))
     rows_made = [

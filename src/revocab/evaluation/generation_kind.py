@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from revocab.closed import Closed, Id, kind_of, unknown
 from revocab.errors import RevocabError
@@ -27,6 +28,34 @@ from revocab.registry import found_in
 Row = dict[str, Any]
 #: A task's languages as ``direction`` gives them; the last is that of the answer.
 Languages = Sequence[str]
+
+
+class LayoutOptions(Closed):
+    """How a task's prompts are written where not as its kind's; :class:`Layout` says what each is.
+
+    What is left out is the kind's.
+    """
+
+    language: Id | None = Field(default=None, description="of the words; none: of the answer")
+    instruction: str | None = Field(default=None, description="before all; empty: nothing")
+    labels: list[str] | None = Field(default=None, description="one for each text of a shot")
+    after_label: str | None = Field(default=None, description="such as ':'")
+    before_text: str | None = Field(default=None, description="between label and text")
+    between_lines: str | None = None
+    between_shots: str | None = Field(
+        default=None, min_length=1, description="ends an answer, too; it needs a line break"
+    )
+
+    @field_validator("between_shots")
+    @classmethod
+    def _never_in_a_text(cls, given: str | None) -> str | None:
+        if given is not None and "\n" not in given:
+            raise ValueError("texts are one line each: only a line break is in none of them")
+        return given
+
+    def given(self) -> dict[str, Any]:
+        """Return what is given, as a stored prompt has it."""
+        return {key: value for key, value in self.model_dump().items() if value is not None}
 
 
 class PromptOptions(Closed):
@@ -45,6 +74,9 @@ class PromptOptions(Closed):
         default=None, ge=1, description="this many queries, at equal distances over the test source"
     )
     pool_limit: int | None = Field(default=None, ge=1, description="only the first n pool rows")
+    layout: LayoutOptions | None = Field(
+        default=None, description="what of the prompt's layout is not the kind's"
+    )
 
 
 class OneLanguage(PromptOptions):
@@ -188,22 +220,34 @@ class GenerationKind:
         return kind_of(self.options)
 
     @property
-    def stop(self) -> str:
-        """Return what ends an answer."""
-        return self.layout.between_shots
-
-    @property
     def own_options(self) -> list[str]:
         """Return the names of the options that other kinds do not have."""
         return [one for one in self.options.model_fields if one not in PromptOptions.model_fields]
 
-    def layout_in(self, languages: Languages) -> Layout:
-        """Return the layout in the language that is answered in.
+    def changed(self, options: Any) -> dict[str, Any]:
+        """Return those fields of the layout that a task's options change."""
+        return {**self.changes(options), **(options.layout.given() if options.layout else {})}
+
+    def layout_in(
+        self, languages: Languages, changes: Mapping[str, Any] = MappingProxyType({})
+    ) -> Layout:
+        """Return the layout, with the fields of ``changes``, in words of the language that is
+        answered in, or that ``changes`` name.
 
         Raises :class:`RevocabError` naming the words that the language lacks, and those that have
-        them.
+        them, and for labels that are more or fewer than the kind's texts.
         """
-        return self.layout.worded(languages[-1], self.aliases(languages))
+        given = dict(changes)
+        language = given.pop("language", languages[-1])
+        labels = tuple(given.pop("labels", self.layout.labels))
+        if len(labels) != len(self.layout.labels):
+            wanted = ", ".join(map(repr, self.layout.labels))
+            raise RevocabError(
+                f"layout.labels: {len(labels)} given, {len(self.layout.labels)} needed, in the "
+                f"place of {wanted}"
+            )
+        own = replace(self.layout, labels=labels, **given)
+        return own.worded(language, self.aliases(languages))
 
     def right_answers(self, row: Row, languages: Languages) -> list[str]:
         """Return every right answer to a query."""

@@ -10,10 +10,10 @@ sees the same prompts. (The release drew them again in each run.)
 from __future__ import annotations
 
 import hashlib
+import json
 import random
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -77,7 +77,7 @@ def build_prompts(
     neighbours there often share a passage.
     """
     kind, options = find_kind(job.kind), job.options()
-    check_words(kind, options.direction)
+    check_words(kind, options)
     pool, test = place(job.pool, pool_files), place(job.test, test_files)
     pool_rows = read_numbered(job.pool, pool_files, job.pool_limit)
     queries = read_numbered(job.test, test_files)
@@ -89,7 +89,7 @@ def build_prompts(
             options.direction,
             query,
             draw_shots(job, query, pool_rows, pool),
-            kind.changes(options),
+            kind.changed(options),
         )
         for query in queries
     ]
@@ -108,12 +108,12 @@ def write_prompts(
     write_json(described, manifest)
 
 
-def check_words(kind: GenerationKind, languages: Languages) -> None:
-    """Raise :class:`RevocabError` if the language of the answer lacks words of the layout."""
+def check_words(kind: GenerationKind, options: PromptOptions) -> None:
+    """Raise :class:`RevocabError` if the language of the layout lacks words of it."""
     try:
-        kind.layout_in(languages)
+        kind.layout_in(options.direction, kind.changed(options))
     except RevocabError as error:
-        given = " ".join(languages)
+        given = " ".join(options.direction)
         raise RevocabError(
             f"--direction {given}: {kind.name}: {one}" for one in error.problems
         ) from None
@@ -216,14 +216,19 @@ def messages(row: Row, shots: int | None = None, *, turns: bool) -> list[Message
 
 def parts(row: Row, shots: int | None) -> tuple[Layout, list[Sequence[str]], Sequence[str]]:
     """Return the layout of a stored row, the texts of its last ``shots`` shots, and the query's."""
-    languages = tuple(row["direction"])
+    languages = row["direction"]
     kept = row["shots"] if shots is None else row["shots"][len(row["shots"]) - shots :]
     texts = find_kind(row["kind"]).texts
-    chosen = replace(layout(row["kind"], languages), **row.get("layout", {}))
-    return chosen, [texts(shot, languages) for shot in kept], texts(row["query"], languages)
+    laid_out = [texts(shot, languages) for shot in kept]
+    return layout_of(row), laid_out, texts(row["query"], languages)
+
+
+def layout_of(row: Row) -> Layout:
+    """Return the layout of a stored row's prompt."""
+    return worded_layout(row["kind"], tuple(row["direction"]), json.dumps(row.get("layout", {})))
 
 
 @cache
-def layout(kind: str, languages: tuple[str, ...]) -> Layout:
-    """Return the layout of a kind's prompts in the language that is answered in."""
-    return find_kind(kind).layout_in(languages)
+def worded_layout(kind: str, languages: tuple[str, ...], changes: str) -> Layout:
+    """Return a kind's layout with changes, given as JSON, in words of its language."""
+    return find_kind(kind).layout_in(languages, json.loads(changes))

@@ -68,8 +68,8 @@ def source(row: Row, languages: Languages) -> str:
 
 
 def aliases(languages: Languages) -> dict[str, str]:
-    """Return the name of the word for the language translated from."""
-    return {"source": f"from_{languages[0]}"}
+    """Return the names of the words for the language translated from, and that into."""
+    return {"source": f"from_{languages[0]}", "target": f"from_{languages[1]}"}
 
 
 def header(task: str, languages: Languages) -> str:
