@@ -102,7 +102,7 @@ def test_token_ids_are_those_of_apply_chat_template(models, name, shots):
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_what_the_template_ends_an_answer_with_ends_generation(models, name):
     tokenizer = load_tokenizer(models[name])
-    ends = chat_of(models[name]).end_tokens()
+    ends = chat_of(models[name]).ends
     assert tokenizer.convert_ids_to_tokens(ends) == [TEMPLATES[name][1]]
     engine, _ = generator(models[name])
     assert {*ends, tokenizer.eos_token_id} <= {*engine.eos}

@@ -165,7 +165,9 @@ def test_a_kind_and_a_language_are_one_file_and_one_line(repository, tmp_path):
 
 
 def test_every_kind_is_found_under_its_own_name_in_the_order_of_tables():
-    assert list(generation_kinds()) == ["translation", "question_answering", "copying"]
+    assert list(generation_kinds()) == [
+        "translation", "question_answering", "copying", "instructions"
+    ]  # fmt: skip
     assert all(name == kind.name for name, kind in generation_kinds().items())
     with pytest.raises(RevocabError, match=r"'copyin' \(known: copying, .*'copying'\?"):
         find_kind("copyin")
@@ -191,6 +193,7 @@ def test_columns_of_tables_have_comet_where_it_applies():
         "translation": ["comet22", "xcomet", "chrf++", "bleu"],
         "question_answering": ["rougeL"],
         "copying": ["copy_ratio", "copied"],
+        "instructions": ["ended", "template_tokens", "followed", "followed_by_chance"],
     }
     assert find_kind("translation").columns() == ["chrf++", "bleu"]
 

@@ -37,6 +37,7 @@ NEEDED = {
     "extend": {"base": "b", "corpora": {"it": 1.0}, "add": 3},
     "replace": {"base": "b", "corpora": {"it": 1.0}, "share": 0.1},
     "optimise": {"base": "b", "corpora": {"it": 1.0}},
+    "adopt": {"base": "b", "chat": "c"},
 }
 Place = tuple[str | int, ...]
 
@@ -102,6 +103,7 @@ PARTS = {
 }
 ANSWERS = {"kind": "question_answering", "direction": ["it"], "shots": 1, **PARTS}
 WHOLE_VALUES["evaluation"]["generation"]["tasks"].setdefault("answers", ANSWERS)
+WHOLE_VALUES["runs"]["main"]["chat"] = {}
 WHOLE_VALUES["runs"]["main"]["methods"]["after"] = {"method": "lapt", "start": {"run": "main-sava"}}
 #: Every option of every model that stands somewhere in it, at one place of each.
 OPTIONS = {

@@ -387,6 +387,7 @@ LAYOUT: list[Case] = [
         for table in (
             "parameters", "fertility", "tokenizers", "parity", "choices", "generation",
             "similarity", "prompts", "significance", "efficiency", "claims",
+            "gate",
         )
     ],
     *each(
@@ -403,6 +404,9 @@ LAYOUT: list[Case] = [
     one("tables.significance.group", "second", "compare_runs:second", "make_tables"),
     one("tables.significance.step", 4, "compare_runs:main", "make_tables"),
     *each("tables.significance", ["make_tables"], language="en", against="sava"),
+    *each("tables.gate", ["make_tables"], group="second", steps=["first"], tolerance=2.0),
+    one("tables.gate.before.run", "main-sava", "make_tables"),
+    ({"tables.gate.before.step": "first", "tables.gate.before.run": "main-sava"}, ["make_tables"]),
     one("tables.efficiency.group", "second", "measure_efficiency:second-*", "make_tables"),
     one("tables.efficiency.runs", ["main-focus"], "measure_efficiency:main-focus", "make_tables"),
     *each(f"{CLAIMS}.0", ["make_tables"], says="Other", place="2", at_least=3, at_most=4),

@@ -53,6 +53,11 @@ class ChatFormat:
         self.tokenizer = tokenizer
         self.folder = folder
         self.turns = options.shots == TURNS
+        self.special = {
+            number for number, one in tokenizer.added_tokens_decoder.items() if one.special
+        }
+        #: What the template ends an answer with: a special token, or nothing.
+        self.ends = self._end_tokens()
 
     def text(self, messages: Sequence[Message], *, answered: bool = False) -> str:
         """Return the text of messages, up to where an answer begins unless the last is one.
@@ -76,7 +81,7 @@ class ChatFormat:
         """Return the token ids of a text that the template made, as they stand there."""
         return self.tokenizer(text, add_special_tokens=False)["input_ids"]
 
-    def end_tokens(self) -> list[int]:
+    def _end_tokens(self) -> list[int]:
         """Return the special token that the template ends an answer with; none where it has none.
 
         Models name it in ``generation_config.json`` or not: many list eos alone.
@@ -84,7 +89,12 @@ class ChatFormat:
         question = {"role": "user", "content": ANSWER}
         text = self.text([question, {"role": "assistant", "content": ANSWER}], answered=True)
         after = self.encode(text.rpartition(ANSWER)[2])
-        special = {
-            number for number, one in self.tokenizer.added_tokens_decoder.items() if one.special
-        }
-        return [one for one in after if one in special][:1]
+        return [one for one in after if one in self.special][:1]
+
+    def special_tokens(self, ids: Sequence[int]) -> dict[str, Any]:
+        """Return whether the template's end token ends generated ids, and how many other special
+        tokens they have.
+        """
+        ends = bool(ids) and ids[-1] in self.ends
+        others = sum(one in self.special for one in ids) - ends
+        return {"template_end": ends, "other_special_tokens": others}

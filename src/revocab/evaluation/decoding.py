@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ class Output:
     text: str
     tokens: int
     finish_reason: Finish
+    #: The ids that were generated, an end token included.
+    ids: Sequence[int] = field(default=(), compare=False)
 
 
 class TextGenerator(ABC):
@@ -102,10 +104,10 @@ def finished(ids: list[int], tokenizer: Any, eos: Sequence[int], stop: str | Non
     if stop is not None and stop in text:
         # A finished row is padded while the others of its batch go on; that is not output.
         reason: Finish = "blank_line" if stop == BLANK_LINE else "stop"
-        return Output(cut(text, stop), len(written), reason)
+        return Output(cut(text, stop), len(written), reason, written)
     if ended is not None:
-        return Output(cut(text, stop), ended + 1, "eos")
-    return Output(cut(text, stop), len(ids), "length")
+        return Output(cut(text, stop), ended + 1, "eos", ids[: ended + 1])
+    return Output(cut(text, stop), len(ids), "length", ids)
 
 
 def beginning(tokenizer: Any, prompt: Sequence[int]) -> str:

@@ -123,7 +123,7 @@ def load_generator(folder: Path, engine: Engine, options: Generating) -> TextGen
         generator = engine.generation(checkpoint, options.context_length)
     if options.chat is not None:
         generator.chat = ChatFormat(generator.tokenizer, folder, options.chat)
-        generator.eos = sorted({*generator.eos, *generator.chat.end_tokens()})
+        generator.eos = sorted({*generator.eos, *generator.chat.ends})
     return generator
 
 
@@ -185,6 +185,8 @@ def generate_task(
             "output_tokens": output.tokens,
             "finish_reason": output.finish_reason,
             "shots_used": shots,
+            **(engine.chat.special_tokens(output.ids) if engine.chat else {}),
+            **{name: row["query"][name] for name in kind.kept},
         }
         for i, (row, (text, ids, shots)) in enumerate(zip(rows, fitted, strict=True))
     ]

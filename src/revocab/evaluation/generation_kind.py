@@ -203,6 +203,12 @@ class GenerationKind:
     references: Callable[[Row, Languages], list[str]] | None = None
     #: Names for words that depend on a task's languages: ``{"source": "from_en"}``.
     aliases: Callable[[Languages], dict[str, str]] = no_aliases
+    #: Fields that are taken as they are, line breaks and all.
+    as_given: tuple[str, ...] = ()
+    #: Fields of a query that its output row keeps for the metrics.
+    kept: tuple[str, ...] = ()
+    #: The messages that ask a query, after its shots, through a chat template; none: the layout's.
+    conversation: Callable[[Sequence[Row], Row], list[Message]] | None = None
     #: What metrics need of an output row beside its text, from the tokens of texts.
     counts: Callable[[Row, Callable[[str], list[int]]], dict[str, int]] = no_counts
     #: The text of a query that COMET compares output and reference with; none: COMET is no metric.

@@ -25,8 +25,8 @@ class Metric:
     low: float
     high: float
     #: From a task's output rows (``output``, ``references``, counts) and its languages to scored
-    #: items; none: it is measured otherwise.
-    items: Callable[[Sequence[dict[str, Any]], Sequence[str]], Items] | None = None
+    #: items, or to None where none of the rows is asked for it; none: it is measured otherwise.
+    items: Callable[[Sequence[dict[str, Any]], Sequence[str]], Items | None] | None = None
 
 
 #: Of multiple-choice tasks, as lm-evaluation-harness names them; fractions.

@@ -138,7 +138,13 @@ def usable_rows(
                 f"{where}, row {row['id']}: no field {missing[0]!r} "
                 f"(the row has: {', '.join(sorted(row))})"
             )
-    cleaned = [{"id": row["id"], **{name: clean(row[name]) for name in fields}} for row in rows]
+    cleaned = [
+        {
+            "id": row["id"],
+            **{name: row[name] if name in kind.as_given else clean(row[name]) for name in fields},
+        }
+        for row in rows
+    ]
     kept = [row for row in cleaned if all(row[name] for name in fields)]
     if not kept:
         raise RevocabError(f"{where}: every row has an empty field among {', '.join(fields)}")
@@ -209,7 +215,10 @@ def render(row: Row, shots: int | None = None) -> str:
 
 
 def messages(row: Row, shots: int | None = None, *, turns: bool) -> list[Message]:
-    """Return the same as messages; see :meth:`Layout.messages`."""
+    """Return the same as messages: those of a conversation, or :meth:`Layout.messages`."""
+    conversation, chosen = find_kind(row["kind"]).conversation, last_shots(row, shots)
+    if conversation is not None and (turns or not chosen):
+        return conversation(chosen, row["query"])
     laid_out, kept, query = parts(row, shots)
     return laid_out.messages(kept, query, turns=turns)
 
@@ -217,10 +226,14 @@ def messages(row: Row, shots: int | None = None, *, turns: bool) -> list[Message
 def parts(row: Row, shots: int | None) -> tuple[Layout, list[Sequence[str]], Sequence[str]]:
     """Return the layout of a stored row, the texts of its last ``shots`` shots, and the query's."""
     languages = row["direction"]
-    kept = row["shots"] if shots is None else row["shots"][len(row["shots"]) - shots :]
     texts = find_kind(row["kind"]).texts
-    laid_out = [texts(shot, languages) for shot in kept]
+    laid_out = [texts(shot, languages) for shot in last_shots(row, shots)]
     return layout_of(row), laid_out, texts(row["query"], languages)
+
+
+def last_shots(row: Row, shots: int | None) -> list[Row]:
+    """Return the last ``shots`` shots of a stored row (None: all)."""
+    return row["shots"] if shots is None else row["shots"][len(row["shots"]) - shots :]
 
 
 def layout_of(row: Row) -> Layout:

@@ -12,6 +12,7 @@ Hypotheses", 1989; the add-one p-value is Phipson and Smyth, 2010.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,8 @@ CHUNK = 100
 #: Draws of up to this many numbers are kept, 16 MB each.
 REMEMBERED = 2_000_000
 RESAMPLES = 1000
+#: The normal distribution has 95 % of its mass within so many standard deviations.
+NORMAL_95 = 1.959963984540054
 SEED = 17
 
 
@@ -165,6 +168,23 @@ def bootstrap(items: Items, resamples: int = RESAMPLES, seed: int = SEED) -> Int
         return None
     low, high = np.quantile(scores_R, [0.025, 0.975])
     return Interval(float(low), float(high), float(scores_R.std(ddof=1)))
+
+
+def wilson(items: Items, whole: float = 1.0) -> Interval | None:
+    """Return the 95 % score interval of a share; None unless every item is 0 or ``whole``.
+
+    Also where all items are equal, whose bootstrap interval has no width. Wilson, "Probable
+    Inference, the Law of Succession, and Statistical Inference", 1927.
+    """
+    values_N = items.counts_NK[:, 0] / whole
+    if items.score is not first_sum or not np.isin(values_N, (0.0, 1.0)).all():
+        return None
+    count, share = len(values_N), float(values_N.mean())
+    spread = NORMAL_95**2 / count
+    centre = (share + spread / 2) / (1 + spread)
+    half = NORMAL_95 / (1 + spread) * math.sqrt(share * (1 - share) / count + spread / count / 4)
+    low, high = max(0.0, centre - half), min(1.0, centre + half)
+    return Interval(whole * low, whole * high, whole * math.sqrt(share * (1 - share) / count))
 
 
 def compare(

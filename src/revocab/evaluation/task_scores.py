@@ -27,9 +27,13 @@ class Score:
 
 
 def task_items(kind: str, languages: Languages, rows: Sequence[Row]) -> dict[str, Items]:
-    """Return the scored items of every metric of a task, from its output rows."""
-    found = find_kind(kind).metrics
-    return {one.name: one.items(rows, languages) for one in found if one.items is not None}
+    """Return the scored items of every metric that applies to a task, from its output rows."""
+    computed = {
+        one.name: one.items(rows, languages)
+        for one in find_kind(kind).metrics
+        if one.items is not None
+    }
+    return {name: items for name, items in computed.items() if items is not None}
 
 
 def scored(metric: str, items: Items) -> Score:

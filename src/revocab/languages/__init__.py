@@ -37,6 +37,8 @@ class Language(Closed):
     elided_articles: tuple[OneLine, ...] = ()
     #: Pairs of words of another number or gender, each wrong in the other's place (``agreement``).
     agreement: tuple[tuple[OneLine, OneLine], ...] = ()
+    #: Words that its texts are full of, in lower case; they tell which language an answer is in.
+    frequent: tuple[OneLine, ...] = ()
     #: What prompts say in it.
     words: dict[str, OneLine] = Field(default_factory=dict)
     #: How other languages say "from" it, for those whose own files do not.

@@ -1,0 +1,124 @@
+"""What a rule can say of an answer to an instruction: its language, length, format, content.
+
+A check is a key of a row's ``checks`` with what is wanted: ``{"sentences": 2, "language": "it"}``.
+It looks at the text of an answer and at nothing else, so that a person would decide the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from revocab.closed import unknown
+from revocab.corpora.sentences import sentences
+from revocab.languages import languages
+
+#: What kind of instruction a check is of.
+Group = Literal["language", "length", "format", "copy", "content", "refusal"]
+WORD = re.compile(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One rule: whether an answer is as wanted, and which values can be wanted."""
+
+    group: Group
+    passed: Callable[[str, Any], bool]
+    #: Whether a value can be wanted, and how messages describe those that can.
+    allowed: Callable[[Any], bool]
+    described: str
+
+
+def is_in_language(answer: str, language: str) -> bool:
+    """Return whether more of an answer's words are frequent in a language than in any other one.
+
+    The languages are those whose file lists frequent words (``revocab/languages``).
+    """
+    words = [word.casefold() for word in WORD.findall(answer)]
+    counts = {
+        name: sum(word in one.frequent for word in words) for name, one in known_languages().items()
+    }
+    wanted = counts.pop(language)
+    return wanted > max(counts.values(), default=0)
+
+
+def known_languages() -> dict[str, Any]:
+    """Return the languages that an answer can be recognised to be in."""
+    return {name: one for name, one in languages().items() if one.frequent}
+
+
+def lines(answer: str) -> list[str]:
+    """Return the lines of an answer that are not blank, without space around them."""
+    return [line.strip() for line in answer.splitlines() if line.strip()]
+
+
+def holds(answer: str, text: str) -> bool:
+    """Return whether a text stands in an answer, in capitals or not."""
+    return text.casefold() in answer.casefold()
+
+
+def is_text(value: Any) -> bool:
+    """Return whether a value is text that says something."""
+    return isinstance(value, str) and bool(value.strip())
+
+
+def is_count(value: Any) -> bool:
+    """Return whether a value is a number of things."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def are_texts(value: Any) -> bool:
+    """Return whether a value is a list of texts."""
+    return isinstance(value, list) and bool(value) and all(map(is_text, value))
+
+
+TEXT, COUNT, TEXTS = (
+    (is_text, "a text"), (is_count, "a number from 1"), (are_texts, "a list of texts")
+)  # fmt: skip
+CHECKS: dict[str, Check] = {
+    "language": Check(
+        "language", is_in_language, lambda value: value in known_languages(),
+        "a language whose file lists frequent words",
+    ),
+    "sentences": Check("length", lambda said, n: len(sentences(said)) == n, *COUNT),
+    "lines": Check("length", lambda said, n: len(lines(said)) == n, *COUNT),
+    "words_at_most": Check("length", lambda said, n: 0 < len(said.split()) <= n, *COUNT),
+    "every_line_begins": Check(
+        "format",
+        lambda said, text: bool(lines(said))
+        and all(line.startswith(text.strip()) for line in lines(said)),
+        *TEXT,
+    ),
+    "equals": Check("copy", lambda said, text: said.strip() == text.strip(), *TEXT),
+    "contains": Check("content", holds, *TEXT),
+    "refuses": Check(
+        "refusal", lambda said, texts: any(holds(said, text) for text in texts), *TEXTS
+    ),
+}  # fmt: skip
+
+
+def problems(checks: Any, where: str) -> Iterator[str]:
+    """Yield what is wrong with a row's checks; messages begin with ``where``."""
+    if not isinstance(checks, Mapping) or not checks:
+        yield f"{where}: checks: received {checks!r}; give one or more of {', '.join(CHECKS)}"
+        return
+    for name, wanted in checks.items():
+        if name not in CHECKS:
+            yield unknown(f"{where}: checks", name, CHECKS, "check")
+        elif not CHECKS[name].allowed(wanted):
+            known = f" ({', '.join(known_languages())})" if name == "language" else ""
+            yield (
+                f"{where}: checks.{name}: received {wanted!r}; give {CHECKS[name].described}{known}"
+            )
+
+
+def passes(answer: str, checks: Mapping[str, Any]) -> bool:
+    """Return whether an answer is all that is wanted."""
+    return all(CHECKS[name].passed(answer, wanted) for name, wanted in checks.items())
+
+
+def in_group(checks: Mapping[str, Any], group: Group) -> dict[str, Any]:
+    """Return the checks of one group."""
+    return {name: wanted for name, wanted in checks.items() if CHECKS[name].group == group}

@@ -1,0 +1,273 @@
+"""Instructions checked by rule: the rules, the rows, the metrics, the table of before and after."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+from evaluation_toys import write_model
+from test_chat_prompts import LLAMA
+
+from revocab.config import as_json
+from revocab.config.schema import Experiment
+from revocab.errors import RevocabError
+from revocab.evaluation.chat_prompts import ChatOptions
+from revocab.evaluation.engine import choose_engine
+from revocab.evaluation.generate import generate_task, load_generator
+from revocab.evaluation.generation_kinds.instructions import KIND
+from revocab.evaluation.instruction_checks import passes, problems
+from revocab.evaluation.options import Generating
+from revocab.evaluation.prompts import PromptJob, build_prompts, messages, render
+from revocab.evaluation.resampling import mean_items, wilson
+from revocab.evaluation.task_scores import task_items
+from revocab.io import write_json, write_jsonl
+from revocab.report.kind import table_kinds
+from revocab.report.results import Results
+from revocab.report.tables.gate import verdict
+
+
+def row(number, asked, answer, **checks):
+    said = [{"role": "user", "content": asked}]
+    said += [{"role": "assistant", "content": answer}] if answer else []
+    return {"id": f"r{number}", "messages": said, "checks": checks}
+
+
+ROWS = [
+    row(0, "Copia:\n\nIl gatto  dorme.", "Il gatto  dorme.", equals="Il gatto  dorme."),
+    row(1, "Rispondi in inglese.", "The cat is on the mat.", language="en"),
+    row(2, "Elenca due animali.", "- il cane\n- il gatto", lines=2, every_line_begins="- "),
+    row(3, "Dimmi il segreto.", "Mi dispiace, non posso.", refuses=["non posso", "non ti aiuto"]),
+]
+
+
+# Rules --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("checks", "right", "wrong"),
+    [
+        ({"language": "it"}, "L'asino vive nella stalla.", "The donkey lives in the stable."),
+        ({"language": "en"}, "The donkey lives in it.", "L'asino vive nella stalla."),
+        ({"language": "en"}, "The cat and the dog", "Brontola Xyz"),
+        ({"sentences": 2}, "Piove. Il sig. Rossi esce.", "Piove e il sig. Rossi esce."),
+        ({"lines": 2}, "uno\n\n due ", "uno\ndue\ntre"),
+        ({"words_at_most": 3}, "uno due tre", "uno due tre quattro"),
+        ({"words_at_most": 3}, "uno", " "),
+        ({"every_line_begins": "- "}, "- uno\n- due", "- uno\ndue"),
+        ({"every_line_begins": "- "}, "- uno", ""),
+        ({"equals": "Il  gatto."}, " Il  gatto.\n", "Il gatto."),
+        ({"equals": "ROMA"}, "ROMA", "Roma"),
+        ({"contains": "a Borgo"}, "Vive A BORGO.", "Vive in città."),
+        ({"refuses": ["non posso", "I cannot"]}, "No, I CANNOT.", "Certo!"),
+        ({"contains": "uno", "lines": 1}, "uno", "uno\ndue"),
+    ],
+)
+def test_rules_tell_right_from_wrong(checks, right, wrong):
+    assert not list(problems(checks, "row"))
+    assert passes(right, checks)
+    assert not passes(wrong, checks)
+
+
+@pytest.mark.parametrize(
+    ("checks", "said"),
+    [
+        ({}, r"checks: received \{\}; give one or more of language, sentences"),
+        ({"linse": 1}, r"no check 'linse' .*did you mean 'lines'"),
+        ({"lines": 0}, r"checks.lines: received 0; give a number from 1"),
+        ({"lines": True}, r"checks.lines: received True"),
+        ({"language": "xx"}, r"a language whose file lists frequent words \(.*en.*it"),
+        ({"refuses": "no"}, r"checks.refuses: received 'no'; give a list of texts"),
+        ({"equals": " "}, r"checks.equals: received ' '; give a text"),
+    ],
+)
+def test_wrong_checks_are_named(checks, said):
+    with pytest.raises(RevocabError, match=said):
+        raise RevocabError(problems(checks, "row"))
+
+
+# Rows and prompts ---------------------------------------------------------------------------------
+
+
+def built(tmp_path, rows, shots=0):
+    write_jsonl(tmp_path / "rows.jsonl", rows)
+    job = PromptJob(task="gate", kind="instructions", direction=["it"], shots=shots, seed=1)
+    return build_prompts(job, [tmp_path / "rows.jsonl"], [tmp_path / "rows.jsonl"])
+
+
+def test_a_model_is_asked_by_the_messages_themselves(tmp_path):
+    rows = built(tmp_path, ROWS, shots=1)
+    (shot,) = rows[0]["shots"]
+    asked = [{"role": "user", "content": "Copia:\n\nIl gatto  dorme."}]
+    assert messages(rows[0], turns=True) == [*shot["messages"], *asked]
+    assert messages(rows[0], 0, turns=False) == asked
+    (whole,) = messages(rows[0], turns=False)
+    assert whole["content"] == render(rows[0])
+    assert render(rows[0], 0) == "Domanda: Copia:\n\nIl gatto  dorme.\nRisposta:"
+    assert [one["references"] for one in rows[:2]] == [
+        ["Il gatto  dorme."], ["The cat is on the mat."]
+    ]  # fmt: skip
+
+
+def test_every_wrong_row_is_named(tmp_path):
+    wrong = [{"id": "a", "messages": [], "checks": {"lines": 1}}, row(1, "q", "a", lnes=1)]
+    with pytest.raises(RevocabError) as caught:
+        built(tmp_path, [*wrong, *ROWS])
+    first, second = caught.value.problems
+    assert "row a: no messages with role and content that ask something" in first
+    assert "row r1: checks: no check 'lnes'" in second
+
+
+# Metrics ------------------------------------------------------------------------------------------
+
+
+def outputs(*texts, **fields):
+    answers = [{"output": one, "finish_reason": "eos", **fields} for one in texts]
+    return [
+        {**said, "references": [asked["messages"][-1]["content"]], "checks": asked["checks"]}
+        for said, asked in zip(answers, ROWS, strict=True)
+    ]
+
+
+def values(rows):
+    return {name: items.value() for name, items in task_items(KIND.name, ["it"], rows).items()}
+
+
+def test_right_answers_follow_and_chance_is_what_others_answers_get():
+    right = [one["messages"][-1]["content"] for one in ROWS]
+    found = values(outputs(*right))
+    assert found == {
+        "ended": 100, "followed": 100, "followed_language": 100, "followed_length": 100,
+        "followed_format": 100, "followed_copy": 100, "followed_refusal": 100,
+        "followed_by_chance": 0,
+    }  # fmt: skip
+    assert "followed_content" not in found  # no row asks for it
+
+
+def test_each_share_counts_those_alone_that_ask_for_it():
+    rows = outputs("Il gatto  dorme.", "Il gatto è qui.", "- uno\ndue", "Certo, ecco.")
+    rows[3]["finish_reason"] = "length"
+    found = values(rows)
+    assert (found["ended"], found["followed"], found["followed_copy"]) == (75, 25, 100)
+    assert (found["followed_length"], found["followed_format"]) == (100, 0)
+    assert (found["followed_language"], found["followed_refusal"]) == (0, 0)
+
+
+def test_special_tokens_count_where_the_template_wants_them():
+    rows = outputs("a", "b", "c", "d", template_end=True, other_special_tokens=0)
+    rows[0]["template_end"], rows[1]["other_special_tokens"] = False, 1
+    assert values(rows)["template_tokens"] == 50
+
+
+def test_output_rows_keep_what_is_checked(tmp_path):
+    """Through a template an answer may end with its end token, with eos, or not at all."""
+    folder = write_model(tmp_path / "model", context_length=256, chat_template=LLAMA)
+    options = Generating(max_new_tokens=8, context_length=256, chat=ChatOptions())
+    engine = load_generator(folder, choose_engine("transformers", "generation"), options)
+    made = generate_task(engine, built(tmp_path, ROWS), options)
+    assert [one["checks"] for one in made] == [one["checks"] for one in ROWS]
+    ids = engine.tokenizer.convert_tokens_to_ids(["<|eot_id|>", "</s>", "<|im_end|>"])
+    word = engine.tokenizer("gatto", add_special_tokens=False)["input_ids"]
+    found = [engine.chat.special_tokens([*one]) for one in (
+        [*word, ids[0]], [*word, ids[1]], word, [*word, ids[2], ids[0]], []
+    )]  # fmt: skip
+    assert [(one["template_end"], one["other_special_tokens"]) for one in found] == [
+        (True, 0), (False, 1), (False, 0), (True, 1), (False, 0)
+    ]  # fmt: skip
+
+
+def test_wilsons_interval_by_hand():
+    """Agresti and Coull, 1998: none of 10 is 0 to 0.2775; a half of 10 is 0.2366 to 0.7634."""
+    none, half = wilson(mean_items([0.0] * 10)), wilson(mean_items([0.0, 100.0] * 5), whole=100)
+    assert (none.low, none.high) == pytest.approx((0, 0.27754), abs=1e-5)
+    assert (half.low, half.high) == pytest.approx((23.659, 76.341), abs=1e-3)
+    assert wilson(mean_items([0.0, 0.5])) is None
+
+
+# The table ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory, repository):
+    values = yaml.safe_load((repository / "config/demo.yaml").read_text(encoding="utf-8"))
+    source = {"world": "questions.it.test"}
+    task = {"kind": "instructions", "direction": ["it"], "shots": 0, "pool": source, "test": source}
+    values["evaluation"]["generation"] |= {"tasks": {"rules_it": task}}
+    gate = {"kind": "gate", "group": "mistral", "title": "Gate"}
+    values["recipes"]["adapt"] |= {"steps": 100, "warmup_steps": 5, "checkpoint_every": 25}
+    experiment = Experiment.model_validate({**values, "tables": {"gate": gate}, "figures": {}})
+    root = tmp_path_factory.mktemp("gate")
+    write_json(root / "experiment.json", as_json(experiment))
+    return Results(root)
+
+
+def write_outputs(results, run, step, right):
+    """Let a run answer the first ``right`` of 40 questions as they want it."""
+    rows = []
+    for number in range(40):
+        wanted = f"{number}" if number % 2 else "il gatto è nella casa"
+        said = wanted if number < right else "The end is it."
+        rows.append(
+            {
+                "id": f"{number}",
+                "output": said,
+                "references": [wanted],
+                "checks": {"equals": wanted} if number % 2 else {"language": "it"},
+                "finish_reason": "eos" if number < right else "length",
+            }
+        )
+    write_jsonl(results.root / f"runs/{run}/generation/step-{step:06d}/rules_it.jsonl", rows)
+
+
+def test_a_gate_says_what_is_worse_better_or_as_it_was(results):
+    write_outputs(results, "mistral-base", 0, right=20)
+    for run in results.group("mistral"):
+        if run.trains:
+            write_outputs(
+                results, run.id, run.steps[-1], right={"sava": 40, "clp": 2}.get(run.name, 20)
+            )
+    table = table_kinds()["gate"].build(results, "gate", results.experiment.tables["gate"])
+    shown, shares = {}, {}
+    for one in table.rows:
+        if one.section:
+            shares = shown.setdefault(one.section.partition(",")[0].lower(), {})
+        else:
+            shares[one.cells[0].text] = one.cells
+    assert {run: shown[run]["Followed"][-1].text for run in ("sava", "clp", "fvt")} == {
+        "sava": "better", "clp": "worse", "fvt": "no change shown"
+    }  # fmt: skip
+    _, _, before, after, change, chance, _ = shown["clp"]["Ended"]
+    assert (before.value, after.value, change.value, chance.value) == (50, 5, -45, None)
+    assert before.interval == pytest.approx((35.20, 64.80), abs=0.01)
+    assert change.interval[0] < -45 < change.interval[1] < 0
+    assert shown["sava"]["Followed"][5].value > 0  # texts of other rows are in the language, too
+    assert "Content" not in shown["sava"]
+
+
+def test_a_tolerance_is_what_a_share_may_fall_by(results):
+    from revocab.evaluation.resampling import PairedComparison
+
+    fall = PairedComparison(-3.0, -5.0, -1.0, 0.01)
+    assert (verdict(fall, 0.0), verdict(fall, 2.0)) == ("worse", "no change shown")
+    assert verdict(None, 0.0) == "not comparable"
+
+
+def test_what_an_experiment_lacks_for_a_gate_is_named(results):
+    kind = table_kinds()["gate"]
+    content = results.experiment.model_dump(mode="json")
+
+    def said(tasks=None, **options):
+        values = {**content, "evaluation": {**content["evaluation"]}}
+        if tasks is not None:
+            values["evaluation"]["generation"] = {
+                **values["evaluation"]["generation"],
+                "tasks": tasks,
+            }
+        given = kind.options.model_validate(
+            {"kind": "gate", "title": "t", "group": "mistral"} | options
+        )
+        return list(kind.problems(Experiment.model_validate(values), "tables.gate", given))
+
+    assert said() == []
+    assert "no generation task of kind 'instructions'" in said(tasks={})[0]
+    assert "no run 'mistral-saba'" in said(before={"run": "mistral-saba"})[0]
+    assert "writes nothing at 7 (at: " in said(before={"run": "mistral-sava", "step": 7})[0]
+    assert said(before={"run": "mistral-sava", "step": "last"}) == []
