@@ -101,7 +101,7 @@ WHOLE_VALUES["evaluation"].setdefault("significance", {})
 PARTS = {
     part: {"world": f"questions.it.{name}"} for part, name in (("pool", "train"), ("test", "test"))
 }
-ANSWERS = {"kind": "question_answering", "direction": ["it"], "shots": 1, **PARTS}
+ANSWERS = {"kind": "question_answering", "direction": ["it"], "shots": 1, "layout": {}, **PARTS}
 WHOLE_VALUES["evaluation"]["generation"]["tasks"].setdefault("answers", ANSWERS)
 WHOLE_VALUES["runs"]["main"]["chat"] = {}
 WHOLE_VALUES["runs"]["main"]["methods"]["after"] = {"method": "lapt", "start": {"run": "main-sava"}}
