@@ -1,4 +1,4 @@
-"""Build the demo's invented bilingual world: documents, parallel text, questions, benchmarks."""
+"""Generate the demo's invented bilingual world: documents, parallel text, questions, benchmarks."""
 
 from revocab.cli import run
 from revocab.commands.build_demoworld import COMMAND

@@ -1,4 +1,4 @@
-"""Write the few-shot prompts of one generative task, and a manifest of where they come from."""
+"""Write the few-shot prompts of one generation task, and a manifest of their sources."""
 
 from revocab.cli import run
 from revocab.commands.build_prompts import COMMAND

@@ -1,4 +1,4 @@
-"""Make a model of models: expand its blocks, add differences of others (docs/models.md)."""
+"""Make a model from other models: expand blocks, add model differences (docs/models.md)."""
 
 from revocab.cli import run
 from revocab.commands.change_model import COMMAND

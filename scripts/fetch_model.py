@@ -1,4 +1,4 @@
-"""Bring a model here: a snapshot of a Hub repository, or a copy of a local folder."""
+"""Fetch a model: a snapshot of a Hub repository, or a copy of a local folder."""
 
 from revocab.cli import run
 from revocab.commands.fetch_model import COMMAND

@@ -1,4 +1,4 @@
-"""Generate greedily with checkpoints of one run on stored prompts, and score what came out."""
+"""Generate greedily with checkpoints of one run on stored prompts, and score the outputs."""
 
 from revocab.cli import run
 from revocab.commands.generate_text import COMMAND

@@ -1,4 +1,4 @@
-"""Prepare a corpus from files or the Hub: documents without repetitions, some of them held out."""
+"""Prepare a corpus from files or the Hub: deduplicate documents and hold some of them out."""
 
 from revocab.cli import run
 from revocab.commands.prepare_corpus import COMMAND

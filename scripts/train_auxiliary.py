@@ -1,4 +1,4 @@
-"""Train fastText vectors for a target vocabulary, and give source vocabularies theirs."""
+"""Train fastText vectors for a target vocabulary, and derive those of source vocabularies."""
 
 from revocab.cli import run
 from revocab.commands.train_auxiliary import COMMAND

@@ -1,4 +1,4 @@
-"""Write an experiment and its runs as one file: what the report reads."""
+"""Write an experiment and its runs as one file, which the report reads."""
 
 from revocab.cli import run
 from revocab.commands.write_experiment import COMMAND

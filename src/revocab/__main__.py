@@ -29,7 +29,7 @@ VERBS = {
 PLANNED = {
     "run": ("revocab.workflow.run.run", "run Snakemake, also after a run that was killed"),
     "job": ("revocab.plan.show.show_job", "print the command line of one job: RULE [NAME=VALUE …]"),
-    "rerun": ("revocab.plan.decide.rerun", "make results of older code again: RUN … | --all"),
+    "rerun": ("revocab.plan.decide.rerun", "request that results of older code be made again: RUN … | --all"),
     "accept": ("revocab.plan.decide.accept", "keep results of older code as they are: [RULE …]"),
 }
 COMMANDS = Path(__file__).parent / "commands"
@@ -51,10 +51,10 @@ def overview() -> str:
     known = {name: summary(path) for name, path in command_files().items()}
     lines = ["usage: revocab VERB [--help] [flags]", ""]
     lines += [f"  {verb:<12}{known[command]}" for verb, command in VERBS.items()]
-    lines += ["", "commands of the workflow's rules, which take flags as well:"]
+    lines += ["", "commands behind the workflow's rules, which also take flags:"]
     rest = [name for name in known if name not in VERBS.values()]
     lines += [f"  {name:<22}{known[name]}" for name in rest]
-    lines += ["", "on an experiment, with --configfile FILE as Snakemake has it:"]
+    lines += ["", "commands on an experiment, which take --configfile FILE as Snakemake does:"]
     lines += [f"  {verb:<12}{about}" for verb, (_, about) in PLANNED.items()]
     return "\n".join(lines)
 

@@ -35,6 +35,7 @@ LABELS = {
     "Method": frozenset({"label", "summary", "citation", "colour", "dash", "variant_colours"}),
     "Metric": frozenset({"label"}),
     "GenerationKind": frozenset({"caption", "header", "place", "shown"}),
+    "Field": frozenset({"description"}),
 }
 #: The same of YAML beside a module.
 DRAWN = frozenset({"colours"})

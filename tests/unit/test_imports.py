@@ -216,9 +216,10 @@ def test_labels_and_colours_are_no_code_but_of_what_shows_them(tmp_path):
     [
         ("Metric('a', label='A', low=0)", "Metric('a', label='B', low=0)", "Metric('a', low=1)"),
         ("GenerationKind(place=1, shots=2)", "GenerationKind(place=2, caption='x', shots=2)", "0"),
+        ("Field(ge=1, description='a')", "Field(ge=1, description='b')", "Field(ge=2)"),
     ],
 )
-def test_what_readers_see_of_metrics_and_kinds_is_no_code(before, shown, computed):
+def test_what_readers_see_is_no_code(before, shown, computed):
     found = [read_module(text) for text in (before, shown, computed)]
     assert found[0].meaning == found[1].meaning != found[2].meaning
     assert len({one.shown for one in found}) == 3

@@ -1,4 +1,4 @@
-"""Build the demo's invented bilingual world: documents, parallel text, questions, benchmarks."""
+"""Generate the demo's invented bilingual world: documents, parallel text, questions, benchmarks."""
 
 from __future__ import annotations
 

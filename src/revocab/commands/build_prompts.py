@@ -1,4 +1,4 @@
-"""Write the few-shot prompts of one generative task, and a manifest of where they come from."""
+"""Write the few-shot prompts of one generation task, and a manifest of their sources."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ from revocab.evaluation.prompts import PromptJob
 class Inputs(Closed):
     """The files behind both sources, none for the Hub."""
 
-    pool_files: list[Path] = Field(default_factory=list, description="rows that shots come from")
-    test_files: list[Path] = Field(default_factory=list, description="rows that are asked")
+    pool_files: list[Path] = Field(
+        default_factory=list, description="files of the rows that shots are drawn from"
+    )
+    test_files: list[Path] = Field(
+        default_factory=list, description="files of the rows that become queries"
+    )
 
 
 def run(inputs: Inputs, job: PromptJob, machine: Nothing, out: Path) -> None:

@@ -1,4 +1,4 @@
-"""Build the page that shows an experiment's tables and figures with what they rest on."""
+"""Build the HTML report of an experiment: tables, figures, and what they are based on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Build a random model of a given shape for a tokenizer: what a demo pretrains."""
+"""Build a random model of a given shape for a tokenizer, for a demo to pretrain."""
 
 from __future__ import annotations
 

@@ -15,9 +15,9 @@ class Inputs(Closed):
     """Template and local rows."""
 
     templates: Path | None = Field(
-        default=None, description="folder of templates of your own, looked at before the package's"
+        default=None, description="folder of your own templates, searched before the package's"
     )
-    data: Path | None = Field(default=None, description="local rows, .jsonl or .jsonl.gz")
+    data: Path | None = Field(default=None, description="local file of rows, .jsonl or .jsonl.gz")
 
 
 def run(inputs: Inputs, job: TaskJob, machine: Nothing, out: Path) -> None:

@@ -17,9 +17,10 @@ class Inputs(Closed):
 
     corpora: dict[Id, Path] = Field(default_factory=dict, description="prepared corpora, by id")
     count_corpora: dict[Id, Path] = Field(
-        default_factory=dict, description="corpora in which the base's tokens are counted"
+        default_factory=dict,
+        description="prepared corpora in which the base's tokens are counted, by id",
     )
-    path: Path | None = tokenizer_field("tokenizer folder to take whole", default=None)
+    path: Path | None = tokenizer_field("tokenizer folder to use unchanged", default=None)
     base: Path | None = tokenizer_field("tokenizer folder to start from", default=None)
     donor: Path | None = tokenizer_field("tokenizer folder to take tokens from", default=None)
     chat: Path | None = tokenizer_field(

@@ -1,4 +1,4 @@
-"""Make a model of models: expand its blocks, add differences of others (docs/models.md)."""
+"""Make a model from other models: expand blocks, add model differences (docs/models.md)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ class Inputs(Closed):
     """The model that is changed, and those beside it."""
 
     model: Path = model_field("model folder (safetensors) to change")
-    others: dict[OneLine, Path] = model_field("models that the options name", default_factory=dict)
+    others: dict[OneLine, Path] = model_field(
+        "models that the options refer to, by name", default_factory=dict
+    )
 
 
 class Machine(Closed):
     """What is said."""
 
-    quiet: bool = Field(default=False, description="say nothing but warnings")
+    quiet: bool = Field(default=False, description="print only warnings")
 
 
 def run(inputs: Inputs, job: ChangeJob, machine: Machine, out: Path) -> None:

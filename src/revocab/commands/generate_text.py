@@ -1,4 +1,4 @@
-"""Generate greedily with checkpoints of one run on stored prompts, and score what came out."""
+"""Generate greedily with checkpoints of one run on stored prompts, and score the outputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ class Inputs(Closed):
     """Checkpoints and prompts."""
 
     models: dict[int, Path] = model_field("model folders, by step", min_length=1)
-    prompts: dict[Id, Path] = Field(min_length=1, description="files of build_prompts, by task")
+    prompts: dict[Id, Path] = Field(
+        min_length=1, description="files written by build_prompts, by task"
+    )
 
 
 def run(inputs: Inputs, job: GenerationJob, machine: GenerationHardware, out: Path) -> None:

@@ -17,34 +17,38 @@ class Inputs(Closed):
 
     source: Path = model_field("model folder (safetensors)")
     source_tokenizer: Path | None = tokenizer_field(
-        "its tokenizer folder; none: the model folder", default=None
+        "tokenizer folder of the source; default: the model folder", default=None
     )
-    target_tokenizer: Path | None = tokenizer_field("tokenizer folder, not for lapt", default=None)
+    target_tokenizer: Path | None = tokenizer_field(
+        "target tokenizer folder; not for lapt", default=None
+    )
     pairs: Path | None = Field(
-        default=None, description="folder of intersect_vocabularies; none: made here"
+        default=None, description="folder written by intersect_vocabularies; default: computed"
     )
     helper: Path | None = model_field(
-        "model folder; its tokenizer may be another than the target's", default=None
+        "helper model folder; its tokenizer may differ from the target's", default=None
     )
     helper_pairs: Path | None = Field(
         default=None,
-        description="folder of intersect_vocabularies, helper's tokenizer to target; none: made"
-        " here",
+        description="folder written by intersect_vocabularies for the helper's tokenizer and "
+        "the target's; default: computed",
     )
     adapted: Path | None = model_field(
-        "model folder with the target's tokens, trained; for lep", default=None
+        "folder of a trained model with the target's tokens; for lep", default=None
     )
-    base: Path | None = model_field("model folder that it was adapted from; for lep", default=None)
+    base: Path | None = model_field(
+        "folder of the model that it was adapted from; for lep", default=None
+    )
     auxiliary: Path | None = Field(
-        default=None, description="folder of train_auxiliary, for auxiliary=fasttext"
+        default=None, description="folder written by train_auxiliary, for auxiliary=fasttext"
     )
 
 
 class Machine(Closed):
     """Where matrices are computed."""
 
-    device: str = Field(default="cpu", description="where to compute, such as cuda")
-    quiet: bool = Field(default=False, description="say nothing but warnings")
+    device: str = Field(default="cpu", description="device to compute on, such as cuda")
+    quiet: bool = Field(default=False, description="print only warnings")
 
 
 def run(inputs: Inputs, job: InitJob, machine: Machine, out: Path) -> None:

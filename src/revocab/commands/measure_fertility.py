@@ -20,7 +20,7 @@ class Inputs(Closed):
         min_length=1, description="prepared corpora, by id; their train split is measured"
     )
     parallel_files: list[Path] = Field(
-        default_factory=list, description="files that say the same in several languages"
+        default_factory=list, description="files with the same text in several languages"
     )
 
 

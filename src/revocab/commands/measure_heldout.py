@@ -15,7 +15,7 @@ class Inputs(Closed):
     """Models and text."""
 
     models: dict[int, Path] = model_field("model folders, by step", min_length=1)
-    heldout: Path = Field(description="folder of pack_heldout")
+    heldout: Path = Field(description="folder written by pack_heldout")
 
 
 class Machine(Closed):

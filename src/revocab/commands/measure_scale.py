@@ -18,7 +18,7 @@ class Inputs(Closed):
     source_tokenizer: Path = tokenizer_field("tokenizer folder")
     target_tokenizer: Path = tokenizer_field("tokenizer folder")
     pairs: Path | None = Field(
-        default=None, description="folder of intersect_vocabularies; none: made here"
+        default=None, description="folder written by intersect_vocabularies; default: computed"
     )
 
 

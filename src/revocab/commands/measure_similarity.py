@@ -21,8 +21,8 @@ class Inputs(Closed):
     helper_model: Path | None = model_field("model folder; none: runs only", default=None)
     helper_pairs: Path | None = Field(
         default=None,
-        description="folder of intersect_vocabularies, helper's tokenizer to target; none: made"
-        " here",
+        description="folder written by intersect_vocabularies for the helper's tokenizer and "
+        "the target's; default: computed",
     )
 
 

@@ -20,7 +20,7 @@ class Inputs(Closed):
     corpora: dict[Id, Path] = Field(min_length=1, description="prepared corpora, by id")
     heldout: list[Path] = Field(
         default_factory=list,
-        description="corpora whose held-out documents are left out of every corpus",
+        description="corpora whose held-out documents are excluded from every corpus",
     )
 
 
@@ -28,7 +28,7 @@ class Machine(Closed):
     """How rows lie on disk."""
 
     shard_bytes: int | None = Field(
-        default=None, ge=1, description="most bytes of tokens in a file; none: 256 MB"
+        default=None, ge=1, description="maximum bytes of tokens in a file; default: 256 MB"
     )
 
 

@@ -1,4 +1,4 @@
-"""Prepare a corpus from files or the Hub: documents without repetitions, some of them held out."""
+"""Prepare a corpus from files or the Hub: deduplicate documents and hold some of them out."""
 
 from __future__ import annotations
 

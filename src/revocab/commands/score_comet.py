@@ -14,8 +14,10 @@ from revocab.evaluation.options import CometJob
 class Inputs(Closed):
     """Outputs and what they answer."""
 
-    generation: Path = Field(description="folder of generate_text")
-    prompts: dict[Id, Path] = Field(min_length=1, description="files of build_prompts, by task")
+    generation: Path = Field(description="folder written by generate_text")
+    prompts: dict[Id, Path] = Field(
+        min_length=1, description="files written by build_prompts, by task"
+    )
 
 
 class Machine(Closed):

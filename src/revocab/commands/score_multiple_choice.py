@@ -16,7 +16,8 @@ class Inputs(Closed):
 
     models: dict[int, Path] = model_field("model folders, by step", min_length=1)
     tasks: list[Path] = tasks_field(
-        "task files of 'revocab task', or templates that bring their data, such as itabench_boolq",
+        "task files written by 'revocab task', or templates with their own data, "
+        "such as itabench_boolq",
         min_length=1,
     )
 

@@ -18,28 +18,33 @@ class Inputs(Closed):
     """Model and data."""
 
     model: Path = model_field("model folder")
-    packed: Path = Field(description="folder of pack_tokens")
-    heldout: Path = Field(description="folder of pack_heldout")
+    packed: Path = Field(description="folder written by pack_tokens")
+    heldout: Path = Field(description="folder written by pack_heldout")
 
 
 class Machine(Closed):
     """What the computer gives; losses depend on none of it beyond rounding."""
 
     micro_batch: int | None = Field(
-        default=None, ge=1, description="sequences per pass; none: the batch over all processes"
+        default=None,
+        ge=1,
+        description="sequences per forward pass; default: the batch divided among the processes",
     )
-    fsdp: bool = Field(default=False, description="shard over the processes of torchrun")
+    fsdp: bool = Field(default=False, description="shard the model over the processes of torchrun")
     activation_checkpointing: bool = Field(
-        default=False, description="compute activations twice in place of keeping them"
+        default=False, description="recompute activations instead of storing them"
     )
-    compile: bool = Field(default=False, description="torch.compile")
-    tensorboard: bool = Field(default=False, description="event files beside the tables")
-    peak_flops: float | None = Field(default=None, description="of one device; none: measured")
+    compile: bool = Field(default=False, description="use torch.compile")
+    tensorboard: bool = Field(default=False, description="also write TensorBoard event files")
+    peak_flops: float | None = Field(
+        default=None, description="peak FLOP/s of one device; default: measured"
+    )
     watts: float | None = Field(
-        default=None, description="power, where no energy counter is readable"
+        default=None,
+        description="power in watts, where no energy counter can be read",
     )
     carbon_intensity: float | None = Field(default=None, description="grams of CO2 per kWh")
-    threads: int | None = Field(default=None, ge=1, description="CPU threads; none: torch's own")
+    threads: int | None = Field(default=None, ge=1, description="CPU threads; default: torch's")
 
 
 #: What ``trainer.TrainingEngine`` takes of the machine.

@@ -1,4 +1,4 @@
-"""Write an experiment and its runs as one file: what the report reads."""
+"""Write an experiment and its runs as one file, which the report reads."""
 
 from __future__ import annotations
 

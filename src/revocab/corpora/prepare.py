@@ -31,11 +31,17 @@ class CorpusOptions(Closed):
     """What to keep of a source. Bytes are UTF-8 bytes of text; limits count kept documents."""
 
     language: Id = Field(description="ISO 639-1 code, such as it")
-    text_field: OneLine = Field(default="text", description="field of a row that holds the text")
-    limit_documents: int | None = Field(default=None, ge=1, description="the first n documents")
-    limit_bytes: int | None = Field(default=None, ge=1, description="the first n bytes of text")
+    text_field: OneLine = Field(default="text", description="field of a row that contains the text")
+    limit_documents: int | None = Field(
+        default=None, ge=1, description="use only the first N documents"
+    )
+    limit_bytes: int | None = Field(
+        default=None, ge=1, description="use only the first N bytes of text"
+    )
     heldout_bytes: int = Field(
-        default=0, ge=0, description="about this much text is set aside, by document hash"
+        default=0,
+        ge=0,
+        description="approximate amount of text to hold out, chosen by document hash",
     )
     near_duplicates: NearDuplicates | None = Field(
         default=None, description="leave out documents that nearly repeat one before (MinHash)"
@@ -46,7 +52,7 @@ class CorpusJob(CorpusOptions, Job):
     """One corpus to prepare."""
 
     corpus: Id = Field(description="id of the corpus")
-    source: Form = Field(default=Form(), description="what the files are, or a Hub data set")
+    source: Form = Field(default=Form(), description="form of the files, or a Hub data set")
 
 
 @dataclass

@@ -27,19 +27,20 @@ ANY: tuple[Kind, ...] = ("world", "path", "pattern", "lines", "hub")
 class HubData(Closed):
     """A data set on the Hugging Face Hub, pinned by its revision."""
 
-    id: OneLine = Field(description="owner/name")
-    name: OneLine | None = Field(default=None, description="configuration")
+    id: OneLine = Field(description="Hub id, owner/name")
+    name: OneLine | None = Field(default=None, description="configuration of the data set")
     names: dict[Id, OneLine] | None = Field(
         default=None,
         min_length=2,
-        description="a configuration per language; rows of equal 'join' become one",
+        description="one configuration per language; rows with equal 'join' are merged",
     )
-    join: OneLine = Field(default="id", description="field that joins the rows of 'names'")
-    split: OneLine = Field(default="train", description="of the data set")
+    join: OneLine = Field(default="id", description="field by which rows of 'names' are merged")
+    split: OneLine = Field(default="train", description="split of the data set")
     revision: OneLine | None = Field(default=None, description="commit, tag or branch")
     fields: dict[str, OneLine] = Field(
         default_factory=dict,
-        description="our field name to the data set's, where they differ; dots go into nested ones",
+        description="the data set's name for each of our fields, where they differ; dots "
+        "separate nested fields",
     )
 
     @model_validator(mode="after")
@@ -54,9 +55,11 @@ class HubData(Closed):
 class Form(Closed):
     """A source without its paths: what a job says of where rows come from."""
 
-    kind: Kind = Field(default="path", description="what files are; a Hub data set needs none")
+    kind: Kind = Field(
+        default="path", description="form of the files; not needed for a Hub data set"
+    )
     languages: tuple[Id, ...] = Field(
-        default=(), description="one per file of aligned lines, in their order"
+        default=(), description="language of each file of aligned lines, in order"
     )
     hub: HubData | None = None
 
@@ -82,10 +85,10 @@ class Source(Closed):
     world: Id | None = None
     path: OneLine | None = Field(default=None, description="a file, or a folder of files")
     pattern: OneLine | None = Field(
-        default=None, description="files by name, such as 'data/*.jsonl'"
+        default=None, description="glob pattern of files, such as 'data/*.jsonl'"
     )
     lines: dict[Id, OneLine] | None = Field(
-        default=None, min_length=1, description="a text file per language; line n says the same"
+        default=None, min_length=1, description="one text file per language, aligned line by line"
     )
     hub: HubData | None = None
 

@@ -132,9 +132,11 @@ class WorldOptions(Closed):
     """Size of the generated bilingual world."""
 
     seed: int = 17
-    documents: int = Field(ge=10, description="per language")
-    parallel: int = Field(ge=20, description="pairs, a quarter of them test")
-    questions: int = Field(ge=20, description="passages, a quarter of them test")
+    documents: int = Field(ge=10, description="documents per language")
+    parallel: int = Field(ge=20, description="sentence pairs, a quarter of them for testing")
+    questions: int = Field(
+        ge=20, description="passages with questions, a quarter of them for testing"
+    )
     items: int = Field(ge=4, description="test items per family and language")
 
 

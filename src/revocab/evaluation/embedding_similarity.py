@@ -39,7 +39,7 @@ COLUMNS = ("kind", "group", "run", "other", "step", "similarity")
 class EmbeddingSimilarityOptions(Closed):
     """Anchors of each kind, and how rows are projected on them."""
 
-    anchors: int = Field(default=128, ge=1, description="of each of the two kinds")
+    anchors: int = Field(default=128, ge=1, description="anchors of each of the two kinds")
     relative: Relative = "dot"
 
 
@@ -47,7 +47,9 @@ class EmbeddingSimilarityJob(EmbeddingSimilarityOptions, Job):
     """One group to compare."""
 
     group: Id
-    helper: Id | None = Field(default=None, description="its id; none: runs only")
+    helper: Id | None = Field(
+        default=None, description="id of the helper; default: compare runs only"
+    )
     first_step: int = Field(default=0, ge=0)
     last_step: int = Field(ge=0)
     seed: int

@@ -65,24 +65,28 @@ class PromptOptions(Closed):
     its own.
     """
 
-    kind: Id = Field(description="such as translation; a wrong one lists them all")
+    kind: Id = Field(description="such as translation; an unknown one lists them all")
     direction: list[Id] = Field(
         min_length=1, max_length=2, description="languages: en it, it en, or it"
     )
     shots: int = Field(ge=0)
     limit: int | None = Field(
-        default=None, ge=1, description="this many queries, at equal distances over the test source"
+        default=None,
+        ge=1,
+        description="number of queries, evenly spaced over the test source; default: all",
     )
-    pool_limit: int | None = Field(default=None, ge=1, description="only the first n pool rows")
+    pool_limit: int | None = Field(
+        default=None, ge=1, description="use only the first N rows of the pool"
+    )
     layout: LayoutOptions | None = Field(
-        default=None, description="what of the prompt's layout is not the kind's"
+        default=None, description="changes to the kind's prompt layout"
     )
 
 
 class OneLanguage(PromptOptions):
     """Base of tasks in one language."""
 
-    direction: list[Id] = Field(min_length=1, max_length=1, description="the language")
+    direction: list[Id] = Field(min_length=1, max_length=1, description="language of the task")
 
 
 @dataclass(frozen=True)

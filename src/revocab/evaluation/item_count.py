@@ -15,9 +15,10 @@ from revocab.io import read_jsonl
 class ExpectedItems(Closed):
     """How many rows a task's data must have, and which commit of a Hub data set has them."""
 
-    number: int = Field(ge=1, description="rows of the split that is scored")
+    number: int = Field(ge=1, description="number of rows that the scored split must have")
     revision: OneLine | None = Field(
-        default=None, description="commit known or thought to have them, named where others do not"
+        default=None,
+        description="commit expected to have them, named in the error if the data does not",
     )
 
 

@@ -38,23 +38,26 @@ class ScoringOptions(Closed):
     """How every multiple-choice task is scored."""
 
     shots: int = Field(default=0, ge=0, description="examples in a prompt")
-    limit: int | None = Field(default=None, ge=1, description="items per task; none: all")
+    limit: int | None = Field(default=None, ge=1, description="items per task; default: all")
     engine: ScoringEngine = Field(default="hf", description="hf: transformers")
     long_prompts: Literal["error", "cut"] = Field(
         default="error",
-        description="a prompt longer than the context: stop and say which, or cut its beginning as"
-        " the harness does, and count how many",
+        description="prompts longer than the context: stop and list them, or truncate them on"
+        " the left as the harness does and count them",
     )
 
 
 class ScoringHardware(Hardware):
     """Where and in which batches choices are scored."""
 
-    batch_size: int = Field(default=64, ge=1, description="choices per batch; an engine may decide")
+    batch_size: int = Field(
+        default=64, ge=1, description="choices per batch; some engines choose their own"
+    )
     share_contexts: bool | None = Field(
         default=None,
-        description="compute what an item's choices share once; none: in float32 only, where no"
-        " answer changes (with half precision one in thousands may)",
+        description="compute the context that an item's choices share only once; default: "
+        "only in float32, where no answer changes (in half precision one in "
+        "thousands may)",
     )
 
 
@@ -69,7 +72,7 @@ class Asking(Closed):
 class ScoringJob(ScoringOptions, Asking, Job):
     """Scores of one run's checkpoints."""
 
-    run: Id = Field(description="goes into the table")
+    run: Id = Field(description="name of the run in the table")
 
 
 class Scoring(ScoringOptions, Asking, ScoringHardware):
@@ -80,27 +83,31 @@ class GenerationOptions(Closed):
     """How text is generated, greedily. Lengths are in tokens."""
 
     engine: GenerationEngine = Field(
-        default=AUTO, description="auto: the one that suits the device best and imports here"
+        default=AUTO, description="auto: the best one for the device that can be imported"
     )
-    max_new_tokens: int = Field(default=512, ge=1, description="most tokens of an answer")
-    context_length: int = Field(default=2048, ge=16, description="prompt and answer")
+    max_new_tokens: int = Field(default=512, ge=1, description="maximum tokens of an answer")
+    context_length: int = Field(
+        default=2048, ge=16, description="maximum tokens of prompt and answer together"
+    )
 
 
 class GenerationHardware(Hardware):
     """Where and in which batches text is generated."""
 
-    batch_size: int = Field(default=32, ge=1, description="prompts at a time; an engine may decide")
+    batch_size: int = Field(
+        default=32, ge=1, description="prompts per batch; some engines choose their own"
+    )
     comet_apart: bool = Field(
-        default=False, description="COMET scores the outputs later: what its empty rows say"
+        default=False, description="COMET scores the outputs in a later job; its empty rows say so"
     )
 
 
 class GenerationJob(GenerationOptions, Asking, Job):
     """Texts of one run's checkpoints."""
 
-    run: Id = Field(description="goes into the table")
+    run: Id = Field(description="name of the run in the table")
     #: Only recorded: the prompts were limited when they were built.
-    limit: int | None = Field(default=None, ge=1, description="recorded in the table only")
+    limit: int | None = Field(default=None, ge=1, description="only recorded in the table")
 
 
 class Generating(GenerationOptions, Asking, GenerationHardware):
@@ -115,8 +122,8 @@ class EfficiencyOptions(Closed):
     prompts: int = Field(default=16, ge=1)
     prompt_characters: int = Field(default=1000, ge=20)
     new_tokens: int = Field(default=64, ge=2)
-    batch_size: int = Field(default=8, ge=1, description="prompts at a time")
-    repeats: int = Field(default=3, ge=1, description="the median counts")
+    batch_size: int = Field(default=8, ge=1, description="prompts per batch")
+    repeats: int = Field(default=3, ge=1, description="repetitions; their median is reported")
 
 
 class EfficiencyJob(EfficiencyOptions, Job):
@@ -124,8 +131,8 @@ class EfficiencyJob(EfficiencyOptions, Job):
 
     run: Id
     step: int = Field(ge=0)
-    corpus: Id = Field(description="recorded")
-    language: Id = Field(description="how words are counted")
+    corpus: Id = Field(description="only recorded")
+    language: Id = Field(description="language whose words are counted")
     engine: TimingEngine = AUTO
 
 
@@ -138,7 +145,7 @@ class Timing(EfficiencyOptions, Hardware):
 class CometJob(Job):
     """COMET scores of one run's translations."""
 
-    run: Id = Field(description="goes into the table")
+    run: Id = Field(description="name of the run in the table")
     models: dict[CometMetric, OneLine] = Field(
         min_length=1, description="a .ckpt file, a folder that holds one, or a Hub id"
     )

@@ -41,12 +41,14 @@ class PromptJob(PromptOptions, Job):
 
     option: dict[str, Any] = Field(
         default_factory=dict,
-        description="NAME=VALUE as in YAML: what this kind alone has; a wrong one lists them all",
+        description="options of this kind, NAME=VALUE as in YAML; an unknown one lists them all",
     )
-    task: Id = Field(description="part of the shots' seed")
+    task: Id = Field(description="name of the task, which also seeds its shots")
     seed: int
-    pool: Form = Field(default=Form(), description="what the pool's files are, or a Hub data set")
-    test: Form = Field(default=Form(), description="likewise for the queries")
+    pool: Form = Field(default=Form(), description="form of the pool's files, or a Hub data set")
+    test: Form = Field(
+        default=Form(), description="form of the files of queries, or a Hub data set"
+    )
 
     def options(self) -> PromptOptions:
         """Return the options of the kind.

@@ -33,13 +33,15 @@ class TaskOptions(Closed):
 
     template: Id | None = Field(default=None, description="name of a prompt template")
     language: Id | None = Field(
-        default=None, description="words of a template that serves every language"
+        default=None, description="language of a template that serves several"
     )
     harness: OneLine | None = Field(default=None, description="task name in lm-evaluation-harness")
-    revision: OneLine | None = Field(default=None, description="of a harness task's Hub data set")
-    shots: int | None = Field(default=None, ge=0, description="none: as for all tasks")
+    revision: OneLine | None = Field(
+        default=None, description="revision of a harness task's Hub data set"
+    )
+    shots: int | None = Field(default=None, ge=0, description="default: that of all tasks")
     items: ExpectedItems | None = Field(
-        default=None, description="rows that the data of a template must have; none: any number"
+        default=None, description="number of rows that a template's data must have; default: any"
     )
 
 
@@ -47,7 +49,7 @@ class TaskJob(TaskOptions, Job):
     """One task file to write."""
 
     task: Id = Field(description="name of the task")
-    hub: HubData | None = Field(default=None, description="data set of a template")
+    hub: HubData | None = Field(default=None, description="Hub data set of a template")
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

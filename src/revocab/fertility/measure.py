@@ -49,22 +49,26 @@ class FertilityOptions(Closed):
 
     splitter: Literal["nltk", "nltk_rules", "unicode"] = Field(
         default="nltk",
-        description="what a word is; nltk takes its rules where its sentence data is absent",
+        description="how words are counted; nltk falls back to its word rules without its "
+        "sentence data",
     )
     limit_documents: int | None = Field(
-        default=None, ge=1, description="first n documents of each corpus"
+        default=None, ge=1, description="use only the first N documents of each corpus"
     )
-    limit_bytes: int | None = Field(default=None, ge=1, description="first n bytes of each corpus")
+    limit_bytes: int | None = Field(
+        default=None, ge=1, description="use only the first N bytes of each corpus"
+    )
 
 
 class FertilityJob(FertilityOptions, Job):
     """One report on tokenizers."""
 
     parallel: Form | None = Field(
-        default=None, description="what the parallel files are, or a Hub data set"
+        default=None, description="form of the parallel files, or a Hub data set"
     )
     languages: list[Id] = Field(
-        default_factory=list, description="fields of the parallel rows, the reference first"
+        default_factory=list,
+        description="fields of the parallel rows, the reference language first",
     )
 
     @model_validator(mode="after")

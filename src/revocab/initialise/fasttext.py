@@ -44,11 +44,13 @@ class FastTextOptions(Closed):
 
     dimension: int = Field(default=100, ge=2)
     epochs: int = Field(default=3, ge=1)
-    min_count: int = Field(default=10, ge=1, description="rarer tokens have no vector of their own")
+    min_count: int = Field(
+        default=10, ge=1, description="tokens that occur less often get no vector of their own"
+    )
     buckets: int = Field(
         default=2_000_000,
         ge=1,
-        description="hash buckets of the n-grams: buckets * dimension floats of memory",
+        description="hash buckets of n-grams; they take buckets * dimension floats of memory",
     )
     limit_documents: int | None = Field(default=None, ge=1, description="of each corpus")
     limit_bytes: int | None = Field(default=None, ge=1, description="of each corpus")

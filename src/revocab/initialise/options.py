@@ -16,23 +16,24 @@ from revocab.intersection.match import Identity
 class InitJob(Job):
     """A method with its options, and what else decides the new rows."""
 
-    method: OneLine = Field(description="such as sava; a wrong one lists them all")
+    method: OneLine = Field(description="such as sava; an unknown one lists them all")
     option: dict[str, Any] = Field(
-        default_factory=dict, description="KEY=VALUE as in YAML; a wrong one lists them all"
+        default_factory=dict,
+        description="options of the method, NAME=VALUE as in YAML; an unknown one lists them all",
     )
     identity: Identity = Field(
-        default="bytes", description="when two tokens are one (docs/vocabulary.md)"
+        default="bytes", description="when two tokens count as the same (docs/vocabulary.md)"
     )
-    seed: int = Field(default=0, description="of the random draws")
+    seed: int = Field(default=0, description="seed of random draws")
     languages: list[Id] = Field(
-        default_factory=list, description="that the model is for, such as it en; for its card"
+        default_factory=list, description="languages of the model, such as it en, for its card"
     )
 
 
 class ScaleOptions(Closed):
     """Widths of the matrices."""
 
-    hidden_size: int = Field(default=4096, ge=1, description="of the source")
+    hidden_size: int = Field(default=4096, ge=1, description="width of the source")
     helper_hidden_size: int = Field(default=2560, ge=1)
 
 

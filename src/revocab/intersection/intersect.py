@@ -186,14 +186,19 @@ class IntersectionJob(Job):
 
     identity: Identity = Field(
         default="bytes",
-        description="compare what tokens stand for, or spellings as the SAVA release does",
+        description="compare tokens by their bytes, or by spelling as the SAVA release does",
     )
     roles: dict[str, str] = Field(
         default_factory=dict,
-        description="SPELLING=ROLE of special tokens in either vocabulary; equal roles are one",
+        description="SPELLING=ROLE of special tokens in either vocabulary; tokens with equal "
+        "roles are shared",
     )
-    source_roles: dict[str, str] = Field(default_factory=dict, description="of the source alone")
-    target_roles: dict[str, str] = Field(default_factory=dict, description="of the target alone")
+    source_roles: dict[str, str] = Field(
+        default_factory=dict, description="SPELLING=ROLE in the source vocabulary only"
+    )
+    target_roles: dict[str, str] = Field(
+        default_factory=dict, description="SPELLING=ROLE in the target vocabulary only"
+    )
 
 
 def intersect_folders(

@@ -66,9 +66,10 @@ class ChangeOptions(Closed):
 class ChangeJob(Job):
     """A change and its options."""
 
-    change: OneLine = Field(description="such as blocks; a wrong one lists them all")
+    change: OneLine = Field(description="such as blocks; an unknown one lists them all")
     option: dict[str, Any] = Field(
-        default_factory=dict, description="NAME=VALUE as in YAML; a wrong one lists them all"
+        default_factory=dict,
+        description="options, NAME=VALUE as in YAML; an unknown one lists them all",
     )
 
 
@@ -97,7 +98,7 @@ class Changed:
 
 @dataclass(frozen=True)
 class Change:
-    """One way to make a model of models; ``apply(inputs, options)`` reads headers only."""
+    """One way to make a model from other models; ``apply(inputs, options)`` reads headers only."""
 
     name: str
     summary: str

@@ -1,4 +1,4 @@
-"""Make a model of models: folders in, folder out, tensor by tensor."""
+"""Make a model from other models: folders in, folder out, tensor by tensor."""
 
 from __future__ import annotations
 

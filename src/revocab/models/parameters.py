@@ -25,7 +25,7 @@ class Architecture(Closed):
     layers: int = Field(ge=1)
     heads: int = Field(ge=1)
     kv_heads: int = Field(ge=1)
-    tied: bool = Field(default=False, description="one matrix as embedding and LM head")
+    tied: bool = Field(default=False, description="embedding and LM head are one matrix")
 
     @model_validator(mode="after")
     def _divides(self) -> Architecture:
@@ -40,7 +40,7 @@ class Architecture(Closed):
 class StandInJob(Architecture, Job):
     """A random model to build."""
 
-    context_length: int = Field(ge=1, description="in tokens")
+    context_length: int = Field(ge=1, description="context length in tokens")
     seed: int
 
     def architecture(self) -> Architecture:
@@ -59,7 +59,9 @@ class ParameterCount(Closed):
 class ParametersJob(Job):
     """The models to count, one row each."""
 
-    models: list[ParameterCount] = Field(default_factory=list, description="label, size, shape")
+    models: list[ParameterCount] = Field(
+        default_factory=list, description="label, size and shape of each model"
+    )
 
 
 def model_config(architecture: Architecture, vocabulary_size: int, **keys: Any) -> PretrainedConfig:

@@ -15,7 +15,7 @@ class ResultsFolder(Closed):
 
     results: Path = Field(description="results folder to read")
     experiment: Path | None = Field(
-        default=None, description="none: experiment.json in the results folder"
+        default=None, description="default: experiment.json in the results folder"
     )
 
 
@@ -23,7 +23,7 @@ class ResultsAndResources(ResultsFolder):
     """Finished results, and where their corpora and world lie."""
 
     resources: Path | None = Field(
-        default=None, description="none: resources/EXPERIMENT beside the results"
+        default=None, description="default: resources/EXPERIMENT next to the results"
     )
 
 
@@ -32,7 +32,7 @@ class ScoresJob(Job):
 
     metric: dict[str, str] = Field(
         default_factory=dict,
-        description="FAMILY=METRIC, acc or acc_norm, in place of the usual one",
+        description="FAMILY=METRIC, acc or acc_norm, instead of the usual one",
     )
 
 

@@ -98,7 +98,8 @@ class TokenizerJob(Job):
         description="train, substitute, extend, replace, optimise or adopt"
     )
     option: dict[str, Any] = Field(
-        default_factory=dict, description="NAME=VALUE as in YAML; a wrong one lists them all"
+        default_factory=dict,
+        description="options, NAME=VALUE as in YAML; an unknown one lists them all",
     )
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class HeldoutJob(Job):
     """What decides the windows beside their text."""
 
-    sequence_length: int = Field(ge=2, description="tokens in a window")
+    sequence_length: int = Field(ge=2, description="tokens per window")
 
 
 @dataclass

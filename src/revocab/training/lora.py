@@ -43,12 +43,12 @@ WRAPPED = "base_model.model."
 class Lora(Closed):
     """Which linear modules a stage updates by low-rank products, and of which rank."""
 
-    rank: int = Field(ge=1, description="of the update of each module")
+    rank: int = Field(ge=1, description="rank of each module's update")
     alpha: int = Field(ge=1, description="updates are scaled by alpha / rank")
     layers: list[int] | None = Field(
         default=None,
         min_length=1,
-        description="numbers of decoder layers, from 0 or, negative, from the end; none: all",
+        description="indices of decoder layers, negative ones from the end; default: all",
     )
     modules: list[OneLine] = Field(
         default=[*GROUPS],

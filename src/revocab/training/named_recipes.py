@@ -120,7 +120,8 @@ class NamedRecipe(Shorthand):
     """A recipe by hand, by its name; other flags change it."""
 
     recipe: str | None = Field(
-        default=None, description="named recipe that the other flags change, such as sava or lep"
+        default=None,
+        description="named recipe to start from, such as sava or lep; other flags override it",
     )
 
     def spelt_out(self, given: dict[str, Any], job: type[Job]) -> dict[str, Any]:

@@ -79,13 +79,13 @@ class PackingJob(PackingOptions, Job):
     """What decides packed rows beside tokenizer and corpora."""
 
     rows: int = Field(ge=1, description="steps times batch size")
-    seed: int = Field(description="of the order in which corpora take turns")
+    seed: int = Field(description="seed of the order in which corpora alternate")
     #: Of every corpus, one for each stage; ``size``: what the others leave, by size.
     shares: dict[Id, Annotated[list[Share], BeforeValidator(_one_or_many)]] = Field(
-        default_factory=dict, description="share of rows, or 'size'; with stages one for each"
+        default_factory=dict, description="share of rows, or 'size'; with stages one value for each"
     )
     stages: dict[Id, int] = Field(
-        default_factory=dict, description="rows of each stage with a mixture of its own, in order"
+        default_factory=dict, description="rows of each stage that has its own mixture, in order"
     )
 
     @model_validator(mode="after")

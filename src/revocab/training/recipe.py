@@ -61,7 +61,7 @@ class Stage(Closed):
     train: list[OneLine] = Field(default=["all"], min_length=1)
     steps: int = Field(ge=1)
     tokens: int | None = Field(default=None, ge=1)
-    share: float | None = Field(default=None, gt=0, le=1, description="of the recipe's steps")
+    share: float | None = Field(default=None, gt=0, le=1, description="share of the recipe's steps")
     warmup_steps: int = Field(default=0, ge=0)
     warmup_share: float | None = Field(default=None, ge=0, lt=1)
     learning_rate: float = Field(gt=0)
@@ -119,17 +119,22 @@ class Stage(Closed):
 class PackingOptions(Closed):
     """How documents become one stream of tokens, and the stream rows."""
 
-    sequence_length: int = Field(ge=2, description="tokens in a row")
+    sequence_length: int = Field(ge=2, description="tokens per row")
     document_start: bool = Field(default=True, description="put bos before each document")
     document_end: bool = Field(default=False, description="put eos after each document")
-    document_masking: bool = Field(default=False, description="no attention across documents")
-    repeat_corpora: bool = Field(default=False, description="start a corpus again when it ends")
+    document_masking: bool = Field(default=False, description="mask attention across documents")
+    repeat_corpora: bool = Field(default=False, description="start a corpus over when it ends")
     shuffle_rows: bool = Field(
         default=False,
-        description="rows of a corpus in an order drawn by the seed; else that of its documents",
+        description="shuffle the rows of a corpus by the seed; otherwise they keep the order "
+        "of its documents",
     )
     size_exponent: float = Field(
-        default=1.0, ge=0, le=1, description="a mixture's 'size' corpora are drawn by bytes to this"
+        default=1.0,
+        ge=0,
+        le=1,
+        description="a mixture's 'size' corpora are sampled in proportion to their bytes to "
+        "this power",
     )
 
 
@@ -140,30 +145,40 @@ class TrainingOptions(Closed):
     """
 
     batch_size: int = Field(ge=1, description="sequences per step, over all devices")
-    steps: int = Field(ge=1, description="updates of the weights")
-    tokens: int | None = Field(default=None, ge=1, description="in place of steps, rounded up")
-    warmup_steps: int = Field(default=0, ge=0, description="of linear warm-up")
-    warmup_share: float | None = Field(default=None, ge=0, lt=1, description="rounded up")
-    learning_rate: float = Field(gt=0, description="at its peak")
+    steps: int = Field(ge=1, description="optimizer steps")
+    tokens: int | None = Field(
+        default=None,
+        ge=1,
+        description="training tokens, instead of steps; rounded up to whole steps",
+    )
+    warmup_steps: int = Field(default=0, ge=0, description="steps of linear warm-up")
+    warmup_share: float | None = Field(
+        default=None, ge=0, lt=1, description="warm-up as a share of the steps, rounded up"
+    )
+    learning_rate: float = Field(gt=0, description="peak learning rate")
     schedule: Schedule = Field(
-        default="cosine", description="of the learning rate after the warm-up"
+        default="cosine", description="learning rate schedule after the warm-up"
     )
     final_learning_rate_share: float = Field(
-        default=0.1, ge=0, le=1, description="of the peak, at the end of a cosine"
+        default=0.1,
+        ge=0,
+        le=1,
+        description="final learning rate of a cosine, as a share of the peak",
     )
-    adam_beta1: float = Field(default=0.9, ge=0, lt=1, description="of AdamW")
-    adam_beta2: float = Field(default=0.95, ge=0, lt=1, description="of AdamW")
-    adam_epsilon: float = Field(default=1e-8, gt=0, description="of AdamW")
-    weight_decay: float = Field(default=0.0, ge=0, description="as in torch's AdamW")
-    gradient_clip: float = Field(default=1.0, gt=0, description="largest norm of the gradient")
+    adam_beta1: float = Field(default=0.9, ge=0, lt=1, description="beta1 of AdamW")
+    adam_beta2: float = Field(default=0.95, ge=0, lt=1, description="beta2 of AdamW")
+    adam_epsilon: float = Field(default=1e-8, gt=0, description="epsilon of AdamW")
+    weight_decay: float = Field(default=0.0, ge=0, description="weight decay, as in torch's AdamW")
+    gradient_clip: float = Field(default=1.0, gt=0, description="maximum norm of the gradient")
     checkpoint_every: int = Field(ge=1, description="steps between checkpoints")
     precision: Literal["float32", "bfloat16"] = Field(
-        default="float32", description="of the forward pass; weights are float32"
+        default="float32", description="precision of the forward pass; weights are float32"
     )
     stages: list[Stage] | None = Field(
         default=None,
         min_length=1,
-        description="in order, with parameters and rates of their own; none: one that trains all",
+        description="stages in order, each with its own parameters and rates; default: one "
+        "that trains all",
     )
 
     @model_validator(mode="before")
@@ -200,7 +215,7 @@ class TrainingOptions(Closed):
 class Recipe(TrainingOptions, PackingOptions):
     """How training goes: one entry of an experiment's ``recipes``."""
 
-    sequence_length: int = Field(ge=8, description="tokens in a row")
+    sequence_length: int = Field(ge=8, description="tokens per row")
 
 
 def steps_of(tokens: int, per_step: int) -> int:

@@ -37,7 +37,7 @@ class Settings(TrainingOptions, Job):
     """What decides a training beside its inputs: a recipe's :class:`TrainingOptions` and a seed."""
 
     seed: int = Field(
-        description="of dropout, and of the order of rows where it is not that of the packing"
+        description="seed of dropout, and of the order of rows if it is not the packing's"
     )
 
     @model_validator(mode="after")

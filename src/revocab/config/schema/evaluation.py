@@ -55,7 +55,8 @@ class MultipleChoice(ScoringOptions):
     """Multiple-choice scoring with lm-evaluation-harness."""
 
     templates: OneLine | None = Field(
-        default=None, description="folder of templates of its own, before those of the package"
+        default=None,
+        description="folder of the experiment's own templates, searched before the package's",
     )
     #: Checkpoints that are scored; none: all, and the model before training of untrained runs.
     steps: list[Step] | None = Field(default=None, min_length=1)

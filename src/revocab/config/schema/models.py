@@ -18,7 +18,7 @@ class Pretraining(Closed):
     architecture: Architecture
     mixture: Id
     recipe: Id
-    context_length: int = Field(default=2048, ge=16, description="positions of the model")
+    context_length: int = Field(default=2048, ge=16, description="number of positions")
 
 
 class ChangedModel(ChangeOptions):

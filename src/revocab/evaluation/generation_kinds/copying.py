@@ -47,7 +47,7 @@ class Copying(OneLanguage):
     """Sentences or paragraphs of any text, word for word."""
 
     kind: Literal["copying"]
-    unit: Unit = Field(description="what is copied")
+    unit: Unit = Field(description="unit to copy")
 
 
 def units(rows: Sequence[dict[str, Any]], unit: Unit, language: str) -> Iterator[dict[str, Any]]:

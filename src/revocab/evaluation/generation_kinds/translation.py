@@ -36,12 +36,13 @@ class Translation(PromptOptions):
 
     kind: Literal["translation"]
     direction: list[Id] = Field(
-        min_length=2, max_length=2, description="the language translated from, and that into"
+        min_length=2, max_length=2, description="source and target language"
     )
 
     repeat_instruction: bool = Field(
         default=False,
-        description="the instruction before every shot and the query; else once, before all",
+        description="repeat the instruction before every shot and the query; otherwise it "
+        "appears once",
     )
 
     @field_validator("direction")

@@ -36,7 +36,7 @@ _ROUNDING = 0.01
 class BlockOptions(ChangeOptions):
     """How many blocks are added."""
 
-    share: float = Field(gt=0, le=1, description="new blocks as a share of those that are there")
+    share: float = Field(gt=0, le=1, description="ratio of new blocks to existing ones")
 
     def blocks_after(self, blocks: int) -> int:
         """Return how many blocks there are after the change."""

@@ -40,14 +40,16 @@ class Term(Closed):
     """One difference."""
 
     model: ModelReference
-    minus: ModelReference | None = Field(default=None, description="none: the model that changes")
+    minus: ModelReference | None = Field(
+        default=None, description="default: the model that is changed"
+    )
     weight: float = Field(default=1.0, allow_inf_nan=False)
 
 
 class SumOptions(ChangeOptions):
     """What is added to the body."""
 
-    add: list[Term] = Field(min_length=1, description="differences: model, minus, weight")
+    add: list[Term] = Field(min_length=1, description="differences to add: model, minus, weight")
 
     def given_models(self) -> Iterator[tuple[str, ModelReference]]:
         """Yield the models of all differences."""

@@ -39,7 +39,7 @@ class GenerationTable(KindOptions):
     group: Id
     steps: list[Step] = Field(default=["first", "last"])
     metrics: dict[Id, list[OneLine]] = Field(
-        default_factory=dict, description="of a task, in place of those that its kind shows"
+        default_factory=dict, description="metrics of a task, instead of those that its kind shows"
     )
 
 

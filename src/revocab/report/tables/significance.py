@@ -43,7 +43,7 @@ class SignificanceTable(KindOptions):
     group: Id
     language: Id | None = None
     step: Step = "last"
-    against: Id | None = Field(default=None, description="one run of the group; none: all pairs")
+    against: Id | None = Field(default=None, description="one run of the group; default: all pairs")
 
 
 def columns_of(
