@@ -29,7 +29,10 @@ VERBS = {
 PLANNED = {
     "run": ("revocab.workflow.run.run", "run Snakemake, also after a run that was killed"),
     "job": ("revocab.plan.show.show_job", "print the command line of one job: RULE [NAME=VALUE …]"),
-    "rerun": ("revocab.plan.decide.rerun", "request that results of older code be made again: RUN … | --all"),
+    "rerun": (
+        "revocab.plan.decide.rerun",
+        "request that results of older code be made again: RUN … | --all",
+    ),
     "accept": ("revocab.plan.decide.accept", "keep results of older code as they are: [RULE …]"),
 }
 COMMANDS = Path(__file__).parent / "commands"

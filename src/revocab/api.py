@@ -107,7 +107,7 @@ def target_matrix(
     if chosen.keeps_vocabulary:
         raise RevocabError(f"method {method!r} keeps the vocabulary: there is no new matrix")
     if chosen.needs_donor:
-        raise RevocabError(f"method {method!r} reads other models whole; give folders: adapt_model")
+        raise RevocabError(f"method {method!r} reads whole models; call adapt_model with folders")
     vocabularies = Vocabularies(
         _folder(source_tokenizer, "tokenizer"), _folder(target_tokenizer, "tokenizer"), identity
     )

@@ -33,8 +33,8 @@ def legible() -> Iterator[None]:
             raise
         place = f"{error.filename}: " if error.filename else ""
         print(
-            f"error: {place}{error.strerror}; nothing half-written was kept: make room and run the"
-            " same command again",
+            f"error: {place}{error.strerror}; no partial output was kept; free some space and"
+            " run the same command again",
             file=sys.stderr,
         )
         raise SystemExit(1) from None

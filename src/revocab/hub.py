@@ -39,8 +39,8 @@ def resolve(repository: str, revision: str | None, kind: Kind) -> dict[str, Any]
     if not pinned:
         asked = revision or "main"
         print(
-            f"{kind} {repository!r}: taken at commit {commit}, which {asked!r} names today; "
-            f"'revision: {commit}' would pin it",
+            f"{kind} {repository!r}: using commit {commit}, which {asked!r} currently refers to; "
+            f"pin it with 'revision: {commit}'",
             file=sys.stderr,
         )
     return {"hub": repository, "revision": revision, "commit": commit, "pinned": pinned}

@@ -33,8 +33,8 @@ def explain_streamed(error: BaseException, repository: str, rows: int) -> str:
     if not (rows and names & LOST):
         return explain(error, repository)
     return (
-        f"dataset {repository!r}: the connection to the Hub was lost after {rows} rows and did not"
-        " come back; nothing was written: run the same command again"
+        f"dataset {repository!r}: the connection to the Hub was lost after {rows} rows and could"
+        " not be restored; nothing was written: run the same command again"
     )
 
 

@@ -357,7 +357,7 @@ def make_room(temporary: Path) -> None:
     free = temporary.is_dir() and not temporary.is_symlink() and not any(temporary.iterdir())
     if os.path.lexists(temporary) and not free:
         raise RevocabError(
-            f"{temporary}: in the way, and not known to be left by this command; remove it"
+            f"{temporary}: in the way, and apparently not left by this command; remove it"
         )
     temporary.mkdir(exist_ok=True)
 

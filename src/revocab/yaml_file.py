@@ -45,8 +45,8 @@ def repeated_below(node: yaml.Node, path: str, seen: set[int]) -> Iterator[str]:
         line = key.start_mark.line + 1
         if isinstance(key, yaml.ScalarNode) and key.value in lines:
             yield (
-                f"{name}: stands in line {lines[key.value]} and again in line {line}, which would"
-                " replace it; keep one of them, or give them different names"
+                f"{name}: is on line {lines[key.value]} and again on line {line}, which would"
+                " override it; keep one of them, or give them different names"
             )
         lines[str(key.value)] = line
         yield from repeated_below(value, name, seen)

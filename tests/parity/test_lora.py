@@ -210,6 +210,6 @@ def test_layers_and_modules_that_are_not_there_are_all_named():
     assert caught.value.problems == [
         "stage one: lora.layers: 3: the model has 3; give -3 to 2",
         "stage one: lora.layers: -4: the model has 3; give -3 to 2",
-        "stage one: lora.modules: 'query' is no linear module of the model's layers; give "
+        "stage one: lora.modules: 'query' is not a linear module of the model's layers; give "
         "attention, mlp, down_proj, gate_proj, k_proj, o_proj, q_proj, up_proj, v_proj",
     ]

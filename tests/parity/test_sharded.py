@@ -83,7 +83,7 @@ def test_sharded_training_trains_saves_is_killed_and_resumes(inputs, alone, tmp_
         arguments, env=environment, capture_output=True, text=True, timeout=200, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert "going on from step" in done.stderr
+    assert "resuming from step" in done.stderr
     assert losses(out) == pytest.approx(losses(alone), abs=1e-4)
     for ours, theirs in zip(table(out / "heldout.csv"), table(alone / "heldout.csv"), strict=True):
         assert ours["step"] == theirs["step"]

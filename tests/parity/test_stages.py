@@ -115,7 +115,7 @@ def test_five_kills_and_a_damaged_state_change_no_byte(tmp_path, repository):
     assert done.returncode == 0, done.stderr[-3000:]
     assert len(json.loads(done.stdout.splitlines()[-1])) == 5
     assert "unfinished or damaged; discarded" in done.stderr
-    assert done.stderr.count("going on from step") >= 4
+    assert done.stderr.count("resuming from step") >= 4
     reference, killed = tmp_path / "reference", tmp_path / "killed"
     files = sorted(p.relative_to(reference) for p in reference.rglob("*") if p.is_file())
     assert files == sorted(p.relative_to(killed) for p in killed.rglob("*") if p.is_file())

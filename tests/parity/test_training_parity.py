@@ -214,7 +214,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(inputs, tmp_path, cap
     assert not (killed / "manifest.json").exists()
 
     train(run_of(inputs, killed, **LONG))
-    assert "going on from step" in capsys.readouterr().err
+    assert "resuming from step" in capsys.readouterr().err
     assert io.read_json(killed / "timing.json")["resumed_from_step"] >= 15
     # Of the command alone: a call from Python records neither job nor code.
     (killed / "job.json").unlink()

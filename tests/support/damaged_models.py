@@ -26,7 +26,7 @@ def with_value(name: str, place: object, value: float) -> Callable[[Tensors], ob
 
 #: What is done to the tensors of an untied Mistral, and what the error says of it.
 DAMAGES = {
-    "no mlp": (without(UP), f"are missing: {UP}; they would be filled at random"),
+    "no mlp": (without(UP), f"are missing: {UP}; they would be initialised at random"),
     "no head": (without(HEAD), f"are missing: {HEAD};"),
     "unexpected": (
         lambda tensors: tensors.update({"model.layers.7.mlp.up_proj.weight": torch.ones(2, 2)}),
@@ -34,7 +34,7 @@ DAMAGES = {
     ),
     "shape": (
         lambda tensors: tensors.update({UP: tensors[UP][:-1].clone()}),
-        f"another shape than config.json says: {UP} [",
+        f"whose shapes differ from config.json: {UP} [",
     ),
     "nan": (with_value(DOWN, (3, 5), torch.nan), f"NaN or infinite: {DOWN}, 1 of "),
     "inf": (with_value(EMBEDDING, slice(7, 9), -torch.inf), f"{EMBEDDING}, 2 of "),

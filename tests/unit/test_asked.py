@@ -161,10 +161,10 @@ def test_a_thing_that_no_file_gives_cannot_be_taken_away(tmp_path, values):
     with pytest.raises(RevocabError) as caught:
         validate(copy.deepcopy(values), files=[first, second])
     assert caught.value.problems == [
-        f"runs.mistral.methods.fvt: null in {first} takes it away, and no file before gives it; "
-        "remove the line, or write {} for a thing with every default",
-        f"tables.two: null in {second} takes it away, and no file before gives it; "
-        "remove the line, or write {} for a thing with every default",
+        f"runs.mistral.methods.fvt: null in {first} removes it, but no earlier file sets it; "
+        "remove the line, or write {} for an entry with all defaults",
+        f"tables.two: null in {second} removes it, but no earlier file sets it; "
+        "remove the line, or write {} for an entry with all defaults",
     ]
 
 
@@ -209,8 +209,8 @@ def test_a_model_that_two_groups_show_is_scored_on_the_tasks_of_both(values):
 def test_tables_and_figures_in_a_language_that_a_group_does_not_have(values):
     found = problems(values, "runs: {mistral: {languages: [en]}}")
     advice = (
-        "'it' is no language of group 'mistral' (runs.mistral.languages: en), whose runs are "
-        "scored on tasks in these alone; choose one of them, or add it there"
+        "'it' is not a language of group 'mistral' (runs.mistral.languages: en), whose runs are"
+        " scored only on tasks in these; choose one of them, or add it there"
     )
     keys = ("tables.choices_it", "tables.significance", "figures.average_score")
     assert [one for one in found if ".language: " in one] == [

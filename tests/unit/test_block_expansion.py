@@ -284,9 +284,9 @@ def test_an_expanded_model_is_expanded_again(toys, tmp_path):
     ("kind", "settings", "said"),
     [
         # The weight of its two attentions depends on the number of the layer.
-        ("diffllama", {}, "a small model of this architecture gives other logits"),
+        ("diffllama", {}, "a small model of this architecture gives different logits"),
         # Each half of a block scales the residual stream.
-        ("doge", {}, "gives other logits"),
+        ("doge", {}, "gives different logits"),
         ("mixtral", {"num_local_experts": 2}, "no model.layers.0.mlp.down_proj.weight"),
         ("starcoder2", {}, "no model.layers.0.mlp.down_proj.weight"),
         ("gpt_neox", {}, r"0 blocks model\.layers\.N, but num_hidden_layers = 4"),
@@ -305,7 +305,7 @@ def test_quantised_weights_are_refused(toys, tmp_path):
     source = restore(toys / "untied", tmp_path / "source", lambda one: one)
     config = {**read_json(source / "config.json"), "quantization_config": {"quant_method": "gptq"}}
     write_json(source / "config.json", config)
-    with pytest.raises(RevocabError, match="quantised; take the model that it was made of"):
+    with pytest.raises(RevocabError, match="quantised; use the unquantised model"):
         changed("blocks", source, tmp_path / "out", share=0.5)
 
 

@@ -229,7 +229,7 @@ def test_a_run_that_reads_no_helper_is_no_part_of_a_ring(small):
     laid["blocks"]["model"]["run"] = "mistral-sava"
     values["models"]["laid"] = laid
     assert problems(values) == [
-        "models.laid: made of itself (laid of run mistral-sava of laid); let one of them be made of"
+        "models.laid: made of itself (laid of run mistral-sava of laid); make one of them from"
         " another model"
     ]
 

@@ -392,7 +392,8 @@ def test_two_runs_never_share_an_id(demo):
     values["runs"]["mistral"]["methods"]["sava-x"] = {"method": "sava"}
     assert problems(values) == [
         "runs.mistral.methods.sava-x and runs.mistral-sava.methods.x: both are run "
-        "'mistral-sava-x', and the results of one would stand for both; rename one of them"
+        "'mistral-sava-x', and the results of one would be taken for the other's; rename one of"
+        " them"
     ]
 
 

@@ -130,9 +130,9 @@ def test_lone_surrogates(tmp_path, corpora, bases, out):
 def test_more_than_the_text_can_fill(corpora, bases, out):
     text = {"corpora": mixture(corpora, it=1.0)}
     for family in ("byte_level", "unigram"):
-        message = r"90000 new tokens are wanted, but the corpora give \d+ .*ask for fewer"
+        message = r"90000 new tokens were requested, but the corpora give \d+ .*request fewer"
         refused(message, "extend", bases[family], text, out, add=90000)
-    message = r"7000 new tokens are wanted, but the donor has \d+"
+    message = r"7000 new tokens were requested, but the donor has \d+"
     donor = bases["byte_fallback"]
     refused(message, "extend", bases["byte_level"], text, out, add=7000, donor=donor)
 

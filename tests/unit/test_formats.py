@@ -86,7 +86,7 @@ def test_bad_files_are_named(tmp_path, name, data, message):
 
 
 def test_an_empty_folder(tmp_path):
-    with pytest.raises(RevocabError, match="no file of a known kind"):
+    with pytest.raises(RevocabError, match="no file of a supported format"):
         list(file_rows(tmp_path))
 
 

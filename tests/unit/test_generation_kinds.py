@@ -296,7 +296,7 @@ def test_words_in_words_are_filled_too():
         ),
         ("name: Latin\nword: {}", r"la.yaml.word: unknown key .*did you mean 'words'"),
         ("words: {}", r"la.yaml.name: required and not given"),
-        ("name: Latin\nwords:\n  copy: a\n  copy: b", "words.copy: stands in line 3 and again in"),
+        ("name: Latin\nwords:\n  copy: a\n  copy: b", "words.copy: is on line 3 and again on"),
     ],
 )
 def test_a_wrong_language_file_is_named(tmp_path, monkeypatch, content, problem):

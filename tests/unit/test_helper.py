@@ -342,7 +342,7 @@ def test_a_helper_that_serves_nothing_is_refused_with_counts():
         coverage(anchors=0, new=0).check(methods()["sava"], Path("H"))
     first, second = caught.value.problems
     assert "it has 40 of the target's 90 tokens, but none of the 60 that source and" in first
-    assert "needs one at least, and 9 (the helper's width and one)" in first
+    assert "needs at least one, and 9 (the helper's width and one)" in first
     assert "none of the 20 new ones" in second and "such as fvt" in second
     coverage(new=0, new_without_row=0).check(methods()["sava"], Path("H"))  # nothing to fill
 

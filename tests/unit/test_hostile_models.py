@@ -350,7 +350,7 @@ WRONG = {
     r"shape \[-2\]": {"a": entry(0, 8, (-2,))},
     r"shape \[2\.0\]": {"a": entry(0, 8, (2.0,))},
     "dtype 3": {"a": entry(0, 8, (2,), 3)},
-    r"in place of dtype, shape": {"a": [0, 8]},
+    r"instead of dtype, shape": {"a": [0, 8]},
     "not an object": [1],
     "__metadata__": {"__metadata__": {"a": 1}, "b": entry(0, 8, (2,))},
     "broken safetensors header": b"[" * 100_000,

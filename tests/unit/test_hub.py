@@ -92,12 +92,12 @@ def test_a_gated_data_set_is_read_with_access_and_refused_in_words(call, hub, tm
     assert manifest["train"]["documents"] + manifest["heldout"]["documents"] == 30
     source, taken = manifest["source"], commit(hub, "datasets", "uonlp/CulturaX")
     assert (source["commit"], source["pinned"]) == (taken, False)
-    assert f"'revision: {taken}' would pin it" in done.stderr
+    assert f"pin it with 'revision: {taken}'" in done.stderr
     done = call(
         *("prepare_corpus", *CORPUS, *limits, "--source.hub.revision", taken, "--out", out),
         token=hub_server.GRANTED,
     )
-    assert "would pin it" not in done.stderr
+    assert "pin it with" not in done.stderr
     assert read_json(out / "manifest.json")["source"]["pinned"] is True
 
 
@@ -186,7 +186,7 @@ def test_a_fetch_that_is_lost_goes_on_and_a_finished_one_is_left_alone(call, hub
     lost = weights["model.safetensors"].sha256
     hub.breaks[lost] = 5000
     done = call("fetch_model", "--hub", name, "--out", out)
-    assert done.returncode == 1 and "what has arrived is kept" in done.stderr
+    assert done.returncode == 1 and "what was downloaded is kept" in done.stderr
     assert not out.exists() and not (out.parent / "manifest.json").exists()
     config = out.parent / ".snapshot.part/config.json"
     config_time = config.stat().st_mtime_ns

@@ -108,7 +108,7 @@ def test_compressed_jsonl_with_a_field_renamed_at_a_pinned_revision(prepare, hub
     )
     done, out = prepare(*arguments, data_set=BOOKS)
     assert done.returncode == 0, done.stderr
-    assert "would pin it" not in done.stderr
+    assert "pin it with" not in done.stderr
     assert texts(out) == [row["text"] for row in rows("book", count)]
     manifest = read_json(out / "manifest.json")
     assert (manifest["source"]["commit"], manifest["source"]["pinned"]) == (commit, True)

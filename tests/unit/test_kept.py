@@ -126,7 +126,7 @@ def test_a_report_names_runs_files_and_both_commands(plan):
     assert report(plan).splitlines()[1:] == [
         "  adapt_model mistral-sava, mistral-focus: training/trainer.py",
         f"to make them again: revocab rerun mistral-sava mistral-focus {flags}",
-        f"to keep them as made by today's code: revocab accept {flags}",
+        f"to accept them as made by the current code: revocab accept {flags}",
     ]
     assert report(plan, keeps=False) == ""
 
@@ -233,7 +233,7 @@ def test_asking_again_changes_nothing_and_accepting_takes_it_back(plan):
         ([], "give the runs to make again, or --all"),
         (["mistral-sava", "--all"], "give the runs to make again, or --all"),
         (["mistral-savva"], "did you mean 'mistral-sava'"),
-        (["mistral-focus"], "mistral-focus: is not made yet"),
+        (["mistral-focus"], "mistral-focus: does not exist yet"),
         (["helper"], "helper: was made by today's code; .* snakemake --forcerun results/small/mod"),
         (
             ["mistral-sava"],
@@ -284,7 +284,7 @@ def test_the_command_lists_and_runs_both(plan, capsys):
     }
     made(ADAPTED, OLD)
     main(["accept", *FLAGS])
-    assert "taken as made by today's code" in capsys.readouterr().out
+    assert "accepted as made by the current code" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main(["rerun", "nothing", *FLAGS])
     assert "no run or pretrained model 'nothing'" in capsys.readouterr().err

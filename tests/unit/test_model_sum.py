@@ -209,7 +209,7 @@ def test_rows_of_other_tokens_are_not_added_up(toys, family, tmp_path):
     }
     kept = read_json(out / "manifest.json")["kept_tensors"]
     assert kept.keys() == {EMBEDDING, HEAD}
-    assert "of 289 ids stand for other tokens in 'instruct'" in kept[HEAD]
+    assert "of 289 ids stand for different tokens in 'instruct'" in kept[HEAD]
 
 
 # What is refused. --------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ def refuse(match, *arguments, **keys):
 
 def test_models_with_other_blocks_are_refused(family, tmp_path):
     grown = changed("blocks", family / "body", tmp_path / "grown", share=0.5)
-    said = r"instruct: cannot be added to .*grown: 9 tensors are in one of them only \(model\.lay"
+    said = r"instruct: cannot be added to .*grown: 9 tensors are in only one of them (model\.lay"
     with pytest.raises(RevocabError, match=said):
         changed(
             "sum", grown, tmp_path / "out", {"instruct": family / "instruct"},
@@ -252,7 +252,7 @@ def test_another_architecture_is_refused(toys, family, tmp_path):
     other = write_architecture(
         toys / "source-tokenizer", tmp_path / "qwen", "qwen2", num_hidden_layers=2
     )
-    refuse(r"6 tensors are in one .*q_proj\.bias", family, tmp_path / "out", ("q",), q=other)
+    refuse(r"6 tensors are in only one .*q_proj\.bias", family, tmp_path / "out", ("q",), q=other)
 
 
 def test_a_sum_too_large_for_its_dtype_leaves_nothing(family, tmp_path):

@@ -1,4 +1,4 @@
-"""Items whose best choices are as close as rounding get the harness's own scores; others do not."""
+"""Items whose best choices tie within rounding get the harness's own scores; others do not."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_rescored_items_are_counted_once(workplace, tmp_path, capsys):
     model, ties, far = workplace
     out = tmp_path / "s.csv"
     score_checkpoints("r", {0: model, 1: model}, [ties, far], out, Scoring())
-    said = f"r: {2 * len(TWIN_ROWS)} items with two best choices as close as rounding"
+    said = f"r: {2 * len(TWIN_ROWS)} items whose two best choices are within rounding error"
     assert said in capsys.readouterr().err
     with out.open() as handle:
         assert "rescored" not in next(csv.reader(handle))

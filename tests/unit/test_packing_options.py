@@ -221,7 +221,7 @@ def test_a_disk_that_fills_is_a_clear_error_and_leaves_nothing(folders, shard_by
     limited = ["bash", "-c", 'ulimit -f 1; exec "$@"', "limited", *full]
     done = subprocess.run(limited, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
-    assert "no room for" in done.stderr and "nothing half-written was kept" in done.stderr
+    assert "no room for" in done.stderr and "no partial output was kept" in done.stderr
     assert "Traceback" not in done.stderr
     assert not list(folders.glob("*full*"))
 

@@ -98,7 +98,7 @@ def test_what_is_lacking_is_said_at_once(toys):
         revocab.target_matrix(few, "savaa", **tokenizers)
     with pytest.raises(revocab.RevocabError, match="keeps the vocabulary"):
         revocab.target_matrix(few, "lapt", **tokenizers)
-    with pytest.raises(revocab.RevocabError, match="'lep' reads other models whole"):
+    with pytest.raises(revocab.RevocabError, match="'lep' reads whole models"):
         revocab.target_matrix(few, "lep", **tokenizers)
     with pytest.raises(revocab.RevocabError, match="auxiliary_VA"):
         options = {"auxiliary": "fasttext"}

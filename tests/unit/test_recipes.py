@@ -62,9 +62,9 @@ def test_stages_in_steps_and_tokens_make_the_total():
         ({"steps": 4, "stages": [{"name": "a", "steps": 5}]}, "5 steps in all, but the recipe"),
         ({"stages": [{"name": "a"}]}, "exactly one of steps, tokens, share"),
         ({"stages": [{"name": "a", "share": 1.0}]}, "a share needs the recipe's own"),
-        ({"steps": 4, "stages": [{"name": "a", "share": 0.5}]}, "all must, to 1"),
+        ({"steps": 4, "stages": [{"name": "a", "share": 0.5}]}, "they must sum to 1"),
         ({"steps": 4, "stages": [{"name": "a", "steps": 2}] * 2}, "give each stage its own"),
-        ({"stages": [{"name": "a", "steps": 1, "train": "("}]}, "no regular expression"),
+        ({"stages": [{"name": "a", "steps": 1, "train": "("}]}, "not a regular expression"),
         (
             {"stages": [{"name": "a", "steps": 1, "train": "lora"}]},
             "train names 'lora'; give lora:",
@@ -204,7 +204,9 @@ def test_a_mixture_by_size_needs_room(repository):
     values["mixtures"]["adaptation"] = {"world-it": "size", "world-en": 0.25}
     assert validate(values).mixtures["adaptation"]["world-it"] == "size"
     values["mixtures"]["adaptation"]["world-en"] = 1.0
-    with pytest.raises(RevocabError, match="leaves nothing for the corpora 'size'; lower them"):
+    with pytest.raises(
+        RevocabError, match="leaves nothing for the corpora with share 'size'; lower them"
+    ):
         validate(values)
 
 

@@ -232,7 +232,7 @@ WRONG = {
     ),
     "a step that no run has": (
         {"evaluation__multiple_choice__steps": [0, "last", 7]},
-        "evaluation.multiple_choice.steps: step 7 is no checkpoint of a run of group 'mistral'",
+        "evaluation.multiple_choice.steps: step 7 is not a checkpoint of a run of group 'mistral'",
         "or by name: first, last, embeddings, everything",
     ),
     "a stage named like a checkpoint": (
@@ -254,7 +254,7 @@ def test_a_recipe_must_be_said(values):
     del values["runs"]["other"]["recipe"]
     (line,) = [one for one in problems_of(values) if "recipe" in one]
     assert line.startswith("runs.other.methods.continued.recipe: not given here or in the group")
-    assert "null: not trained" in line
+    assert "null for a run that is not trained" in line
 
 
 # Properties ---------------------------------------------------------------------------------------

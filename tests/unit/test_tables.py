@@ -247,8 +247,8 @@ def test_similarity_to_a_helper_of_another_tokenizer_says_over_what(changed):
     write_json(changed / "similarity" / "mistral" / "manifest.json", {"tokens_compared": 1890})
     found = [note for note in build_table(Results(changed), "table07").notes if "shares" in note]
     assert found == [
-        "Llama stand-in: helper-large has another tokenizer; compared are the 1,234 tokens of the "
-        "target's 1,890 that it shares, anchors among them."
+        "Llama stand-in: helper-large has another tokenizer; only the 1,234 of the "
+        "target's 1,890 tokens that it shares are compared, anchors included."
     ]
 
 

@@ -108,7 +108,7 @@ def test_merges_are_all_cuts_by_rank():
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["YQ== 0", "YQ== 1"], "line 2: token b'a' stands on line 1 already"),
+        (["YQ== 0", "YQ== 1"], "line 2: token b'a' is already on line 1"),
         (["YQ== 0", "Yg== 0"], "line 2: rank 0 has a token already"),
         (["YQ== 0", "Yg== 2"], "ranks without a token: 1"),
         (["YQ== zero"], "line 1: b'YQ== zero' is not 'BASE64 RANK'"),

@@ -105,7 +105,7 @@ def test_too_small_and_too_large():
         with pytest.raises(RevocabError, match="needs at least"):
             train_tokenizer(batched(TEXTS), alphabet, 200)
         with pytest.raises(
-            RevocabError, match=r"vocabulary_size 9000: the training text gives \d+"
+            RevocabError, match=r"vocabulary_size 9000: the training text yields only \d+"
         ):
             train_tokenizer(batched(TEXTS), alphabet, 9000)
     with pytest.raises(RevocabError, match="allowed are byte_fallback and byte_level"):

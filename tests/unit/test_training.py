@@ -110,7 +110,7 @@ def test_micro_batches_make_up_the_batch(requested, processes, expected):
 
 @pytest.mark.parametrize(("requested", "processes"), [(3, 1), (16, 1), (None, 3)])
 def test_a_batch_that_does_not_divide(requested, processes):
-    with pytest.raises(RevocabError, match="no multiple of micro batch"):
+    with pytest.raises(RevocabError, match="not a multiple of micro batch"):
         Settings(**RECIPE).micro_batch(requested, processes)
 
 
@@ -158,7 +158,7 @@ def test_data_that_does_not_fit_the_model(packed_folder):
     with pytest.raises(RevocabError) as caught:
         check_fit(packed, Config, packed_folder, {"vocabulary_size": 24, "sequence_length": 4})
     assert len(caught.value.problems) == 4
-    assert "hold id 23" in caught.value.problems[0]
+    assert "contain id 23" in caught.value.problems[0]
 
 
 # Tables and resume state ------------------------------------------------------------------------

@@ -148,7 +148,7 @@ def test_page_and_command_line(folders, tmp_path, repository):
     assert report["shared_source_rows"] > 0
     page = (tmp_path / "a" / "report.md").read_text(encoding="utf-8")
     assert "<code>&lt;|tool|&gt;</code>".replace("|", "&#124;") in page
-    assert "13: bytes that no valid UTF-8 text holds" in page
+    assert "13: bytes that no valid UTF-8 text contains" in page
 
 
 def test_roles_of_tokens_that_are_not_there(folders, tmp_path):

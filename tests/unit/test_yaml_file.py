@@ -18,8 +18,8 @@ from revocab.evaluation.tasks import read_yaml
 def test_the_key_and_both_lines_are_named():
     text = "runs:\n  a: {x: 1, x: 2}\n  b: [{y: 1}, {y: 2}]\n  a: {x: 3}\n"
     assert [problem.split(", which")[0] for problem in yaml_file.parse(text)[1]] == [
-        "runs.a.x: stands in line 2 and again in line 2",
-        "runs.a: stands in line 2 and again in line 4",
+        "runs.a.x: is on line 2 and again on line 2",
+        "runs.a: is on line 2 and again on line 4",
     ]
 
 
@@ -45,8 +45,8 @@ def test_what_yaml_writes_repeats_nothing(value):
 def test_an_experiment_and_a_task_are_refused(tmp_path):
     file = tmp_path / "experiment.yaml"
     file.write_text(Path("config/demo.yaml").read_text(encoding="utf-8") + "\nseed: 3\n")
-    with pytest.raises(RevocabError, match=r"seed: stands in line .* and again in line"):
+    with pytest.raises(RevocabError, match=r"seed: is on line .* and again on line"):
         read(file)
     file.write_text("name: one\nname: two\n")
-    with pytest.raises(RevocabError, match="name: stands in line 1 and again in line 2"):
+    with pytest.raises(RevocabError, match="name: is on line 1 and again on line 2"):
         read_yaml(file)

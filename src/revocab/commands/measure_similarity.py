@@ -15,10 +15,12 @@ from revocab.models.hub_or_folder import model_field, tokenizer_field
 class Inputs(Closed):
     """Models of one vocabulary."""
 
-    target_tokenizer: Path = tokenizer_field("tokenizer folder of all of them")
+    target_tokenizer: Path = tokenizer_field("tokenizer folder of all models")
     first: dict[Id, Path] = Field(description="model folders before training, by run")
     last: dict[Id, Path] = Field(description="model folders after training, by run")
-    helper_model: Path | None = model_field("model folder; none: runs only", default=None)
+    helper_model: Path | None = model_field(
+        "helper model folder; default: compare runs only", default=None
+    )
     helper_pairs: Path | None = Field(
         default=None,
         description="folder written by intersect_vocabularies for the helper's tokenizer and "

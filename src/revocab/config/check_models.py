@@ -105,7 +105,7 @@ def _cycles(experiment: Experiment) -> Iterator[str]:
         if path and not reported & {*path}:
             reported |= {*path}
             yield (
-                f"models.{name}: made of itself ({' of '.join(path)}); let one of them be made of"
+                f"models.{name}: made from itself ({' from '.join(path)}); make one of them from"
                 " another model"
             )
 

@@ -50,6 +50,6 @@ def check_names(experiment: Experiment) -> Iterator[str]:
         for name, found in places.items():
             if len(found) > 1:
                 yield (
-                    f"{' and '.join(found)}: both are {what} {name!r}, and the results of one "
-                    "would stand for both; rename one of them"
+                    f"{' and '.join(found)}: both are {what} {name!r}, and the results of one"
+                    " would be taken for the other's; rename one of them"
                 )

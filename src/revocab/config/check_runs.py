@@ -89,7 +89,8 @@ def _paper_steps(experiment: Experiment, group_id: str, group: RunGroup) -> Iter
     found = {step for n in group.methods for step in run_steps(experiment, run_id(group_id, n))[0]}
     for step in sorted({*group.paper_steps} - found) if found - {0} else ():
         yield (
-            f"runs.{group_id}.paper_steps: {step} is no checkpoint of a run of group {group_id!r} "
+            f"runs.{group_id}.paper_steps: {step} is not a checkpoint of a run of group"
+            f" {group_id!r} "
             f"(checkpoints: {', '.join(map(str, sorted(found - {0})))})"
         )
 
@@ -128,7 +129,8 @@ def _missing(key: str, group: RunGroup, name: str) -> Iterator[str]:
     """Yield a problem for every setting that a run needs and neither it nor its group gives."""
     method = method_of(group, name)
     if not group.says(name, "recipe"):
-        yield f"{key}.recipe: not given here or in the group; name one, or say null: not trained"
+        yield f"{key}.recipe: not given here or in the group; name one, or set it to null for a"
+        " run that is not trained"
     elif group.setting(name, "recipe") and group.setting(name, "mixture") is None:
         yield f"{key}.mixture: not given here or in the group, and the run is trained; name one"
     if method is None:

@@ -93,8 +93,8 @@ def check_mixtures(experiment: Experiment) -> Iterator[str]:
         if len(fixed) < len(given_shares):
             if total >= 1 - 1e-6:
                 yield (
-                    f"{key}: shares sum to {total:g} ({given}), which leaves nothing for the "
-                    "corpora 'size'; lower them below 1"
+                    f"{key}: shares sum to {total:g} ({given}), which leaves nothing for the"
+                    " corpora with share 'size'; lower them below 1"
                 )
         elif abs(total - 1) > 1e-6:
             yield f"{key}: shares sum to {total:g} ({given}); they must sum to 1"
@@ -108,7 +108,7 @@ def check_methods(experiment: Experiment) -> Iterator[str]:
             key = f"runs.{group_name}.methods.{name}"
             wanted = method_name(name, entry)
             if name == BASE:
-                yield f"{key}: the base model is scored without being listed; remove this entry"
+                yield f"{key}: the base model is always scored; remove this entry"
                 continue
             if wanted not in known:
                 yield unknown(key, wanted, known, "method") + (

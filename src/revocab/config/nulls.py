@@ -50,8 +50,8 @@ def nothing_taken_away(files: Iterable[tuple[str, Any]]) -> Iterator[str]:
         for path, value in found.items():
             if value is None and _fits(path[:-1], id_maps()) and path not in given:
                 yield (
-                    f"{'.'.join(path)}: null in {name} takes it away, and no file before gives it; "
-                    "remove the line, or write {} for a thing with every default"
+                    f"{'.'.join(path)}: null in {name} removes it, but no earlier file sets it; "
+                    "remove the line, or write {} for an entry with all defaults"
                 )
         given |= {path[:end] for path in found for end in range(1, len(path) + 1)}
 

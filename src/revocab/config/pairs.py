@@ -46,8 +46,8 @@ def check_identities(experiment: Experiment) -> Iterator[str]:
             if before.identity != group.identity:
                 yield (
                     f"runs.{name}.identity: {group.identity!r}, but runs.{other} compares the same "
-                    f"tokenizers {' and '.join(map(repr, pair))} by {before.identity!r}; give both "
-                    "groups one identity"
+                    f"tokenizers {' and '.join(map(repr, pair))} by {before.identity!r}; give"
+                    " both groups the same identity"
                 )
 
 

@@ -41,7 +41,9 @@ def data_files(path: str | Path) -> list[Path]:
     if path.is_dir():
         found = sorted(one for one in path.rglob("*") if one.is_file() and content_of(one))
         if not found:
-            raise RevocabError(f"{path}: no file of a known kind in this folder; give {ALLOWED}")
+            raise RevocabError(
+                f"{path}: no file of a supported format in this folder; give {ALLOWED}"
+            )
         return found
     if not path.is_file():
         raise RevocabError(f"{path}: no such file; give {ALLOWED}")

@@ -129,7 +129,7 @@ def matching(pattern: str) -> list[str]:
     found = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207
     found = [one for one in found if Path(one).is_file()]
     if not found:
-        raise RevocabError(f"{pattern!r}: no file of this name; check the pattern or data_root")
+        raise RevocabError(f"{pattern!r}: no file matches; check the pattern or data_root")
     return found
 
 
@@ -163,7 +163,7 @@ def check_number(form: Form, files: Sequence[Path]) -> None:
     """Raise :class:`RevocabError` unless there are as many files as a source has."""
     given = ", ".join(map(str, files)) or "none"
     if form.kind == "hub":
-        fits, due = not files, "no file, for its rows come from the Hub"
+        fits, due = not files, "no file, because its rows come from the Hub"
     elif form.kind == "lines":
         fits, due = len(files) == len(form.languages), "a file for each language"
     elif form.kind == "pattern":
@@ -263,9 +263,7 @@ def joined(
                 )
         indexed[language] = {row[key]: row["text"] for row in rows}
         if len(indexed[language]) < len(rows):
-            raise RevocabError(
-                f"{where}, {language}: {key!r} is not one row's own; join by another"
-            )
+            raise RevocabError(f"{where}, {language}: {key!r} is not unique; join by another field")
     first, *others = indexed
     for other in others:
         differing = indexed[first].keys() ^ indexed[other].keys()
@@ -300,7 +298,9 @@ def aligned_rows(files: dict[str, Path]) -> Iterator[dict[str, Any]]:
     counts = {files[language]: len(texts) for language, texts in lines.items()}
     if len(set(counts.values())) > 1:
         listed = ", ".join(f"{path}: {count}" for path, count in counts.items())
-        raise RevocabError(f"aligned text files must have equally many lines, received {listed}")
+        raise RevocabError(
+            f"aligned text files must have the same number of lines, received {listed}"
+        )
     for number, texts in enumerate(zip(*lines.values(), strict=True)):
         yield {"id": str(number), **dict(zip(lines, texts, strict=True))}
 

@@ -126,7 +126,7 @@ def samples(
     Raises :class:`RevocabError` if the outputs are not those of the prompts.
     """
     if [row["id"] for row in prompts] != [row["id"] for row in outputs]:
-        raise RevocabError(f"{where}: its items are not those of the prompts; generate again")
+        raise RevocabError(f"{where}: its items do not match the prompts; generate again")
     source = find_kind(prompts[0]["kind"]).comet_source
     assert source is not None  # COMET is asked for only of kinds that have one
     return [

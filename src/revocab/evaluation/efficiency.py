@@ -55,7 +55,7 @@ def read_text(path: Path, characters: int) -> str:
             return "\n".join(parts)[:characters]
     raise RevocabError(
         f"{path}: {size} characters, {characters} wanted; lower evaluation.efficiency.prompts or "
-        "prompt_characters, or set aside more held-out text"
+        "prompt_characters, or hold out more text"
     )
 
 

@@ -48,7 +48,7 @@ class ChoiceModel(Protocol):
     add_bos_token: bool | None
     #: Requests longer than the context, which lost their beginning.
     truncated: int
-    #: Items whose two best choices were as close as rounding, scored once more.
+    #: Items whose two best choices were within rounding error, scored once more.
     rescored: int
 
     def loglikelihood(

@@ -77,14 +77,15 @@ def score_checkpoints(
     rescored = sum({(row["step"], row["task"]): row["rescored"] for row in rows}.values())
     if rescored:
         print(
-            f"{run}: {rescored} items with two best choices as close as rounding were scored again "
+            f"{run}: {rescored} items whose two best choices are within rounding error were"
+            " scored again "
             "without shared contexts",
             file=sys.stderr,
         )
     if scorer.truncated:
         print(
-            f"{run}: {scorer.truncated} requests were longer than the model's context and lost "
-            "their beginning",
+            f"{run}: {scorer.truncated} requests were longer than the model's context and were"
+            " truncated at the beginning",
             file=sys.stderr,
         )
     write_jsonl(items_path(out), [{name: row[name] for name in ITEM_COLUMNS} for row in rows])

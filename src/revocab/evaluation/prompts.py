@@ -152,7 +152,7 @@ def usable_rows(
         raise RevocabError(f"{where}: every row has an empty field among {', '.join(fields)}")
     if len(kept) < len(rows):
         count = len(rows) - len(kept)
-        print(f"{where}: left out {count} of {len(rows)} rows, a field is empty", file=sys.stderr)
+        print(f"{where}: left out {count} of {len(rows)} rows with an empty field", file=sys.stderr)
     return kept
 
 

@@ -74,7 +74,7 @@ class FertilityJob(FertilityOptions, Job):
     @model_validator(mode="after")
     def _together(self) -> FertilityJob:
         if (self.parallel is None) != (not self.languages):
-            raise ValueError("parallel and languages belong together; give both or none")
+            raise ValueError("parallel and languages must be given together; give both or neither")
         return self
 
 
@@ -199,8 +199,8 @@ def fertility_of_folders(
         splitter = choose_splitter(job.splitter, language)
         if fallen_back(job.splitter, language, splitter):
             print(
-                f"corpus {name}: NLTK's sentence data is not on this machine, so that words are"
-                f" split by its rules alone and are fewer; to have it: {GET_SENTENCES}",
+                f"corpus {name}: NLTK's sentence data is not installed, so words are split by"
+                f" its rules alone, which counts fewer words; to install it: {GET_SENTENCES}",
                 file=sys.stderr,
             )
         measured.append(Text(name, language, documents, splitter))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 COLLAPSE = 0.25
 #: A new row beyond this many times the greatest copied norm counts as exploded.
 EXPLODE = 4.0
-#: From this share of new rows with a near duplicate on, the method hardly tells tokens apart.
+#: From this share of new rows with a near duplicate on, the method hardly distinguishes tokens.
 ALIKE = 0.5
 BINS = 48
 
@@ -141,6 +141,6 @@ def warnings(method: str, which: str, statistics: dict[str, Any]) -> list[str]:
     if alike > ALIKE * new["rows"] and new["rows"] > 1:
         found.append(
             f"{where}{alike} of {new['rows']} new rows have a near duplicate (cosine at least "
-            f"{statistics['near_duplicates']['cosine']:g}): the method hardly tells tokens apart"
+            f"{statistics['near_duplicates']['cosine']:g}): the method hardly distinguishes tokens"
         )
     return found

@@ -90,8 +90,9 @@ class Coverage:
         problems = []
         if not self.anchors:
             problems.append(
-                f"{about}{self.overlap} that source and target share; {method.name} needs one at "
-                f"least, and {self.width + 1} (the helper's width and one) to determine a map; "
+                f"{about}{self.overlap} that source and target share; {method.name} needs at"
+                f" least one, and {self.width + 1} (the helper's width and one) to determine a"
+                " map; "
                 "take another helper, or check --identity"
             )
         if self.new_without_row and not self.new:
@@ -108,8 +109,8 @@ class Coverage:
             return []
         return [
             f"method {method.name!r}: source, target and helper share {self.anchors} tokens, and "
-            f"the helper has {self.width} dimensions: fewer than {self.width + 1} anchors do not "
-            "determine a map, and new rows may say little"
+            f"the helper has {self.width} dimensions: fewer than {self.width + 1} anchors do not"
+            " determine a map, and new rows may be poor"
         ]
 
 

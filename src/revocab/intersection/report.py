@@ -14,9 +14,10 @@ KINDS: tuple[TokenKind, ...] = ("word_start", "continuation", "byte", "special")
 EXAMPLES = 50
 SHOWN = 25
 REASONS = {
-    "utf8": "bytes that no valid UTF-8 text holds",
-    "segmentation": "merges or scores cut the token's own text into other tokens",
-    "text": "no text tried gives it: another token stands for its text, or words are cut elsewhere",
+    "utf8": "bytes that no valid UTF-8 text contains",
+    "segmentation": "merges or scores split the token's own text into other tokens",
+    "text": "no text tried produces it: another token stands for its text, or words are split"
+    " elsewhere",
 }
 
 
@@ -143,8 +144,8 @@ def report_page(report: dict[str, Any], source: str, target: str) -> str:
         "## What equal strings miss",
         "",
         f"{report['missed_by_strings']:,} shared tokens are spelt differently;"
-        f" {report['missed_by_marker']:,} of them also differ once `Ġ` reads `▁` and bos and"
-        " eos are matched.",
+        f" {report['missed_by_marker']:,} of them also differ after `Ġ` → `▁` and matching bos"
+        " and eos.",
         "",
         *_rows(
             ["text", "target", "source"],
@@ -155,8 +156,9 @@ def report_page(report: dict[str, Any], source: str, target: str) -> str:
         ),
         "## Several source tokens for one target token",
         "",
-        f"{report['ambiguous']:,} target tokens match several source tokens. Taken is the token of"
-        " the target's own sort, else a plain piece before a byte token, then the lowest id."
+        f"{report['ambiguous']:,} target tokens match several source tokens. The one chosen is"
+        " of the target token's kind if possible, then a plain piece before a byte token, then"
+        " the lowest id."
         f" {report['shared_source_rows']:,} source tokens serve several target tokens.",
         "",
         *_rows(

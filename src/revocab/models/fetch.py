@@ -65,7 +65,9 @@ def check_snapshot(folder: Path, named: Path) -> None:
     model = ModelFolder(folder)
     missing = sorted(name for name in model.files if not (folder / name).is_file())
     if missing:
-        raise RevocabError(f"{named}: {', '.join(missing)} did not arrive; run again")
+        raise RevocabError(
+            f"{named}: {', '.join(missing)} was not downloaded; run the same command again"
+        )
     _ = model.tensors  # raises where shards are damaged, or not those of the index
     if not any((folder / name).is_file() for name in TOKENIZER_FILES):
         raise RevocabError(f"{named}: the model comes without a tokenizer; choose another one")

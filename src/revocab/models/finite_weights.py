@@ -93,8 +93,9 @@ def file_problems(folder: Path, files: list[str]) -> Iterator[str]:
     }
     if broken:
         yield (
-            f"{folder}: weights that are NaN or infinite: {describe(broken)}; whatever is computed"
-            " with them means nothing: fetch or save the model again, or take another checkpoint"
+            f"{folder}: weights that are NaN or infinite: {describe(broken)}; anything computed"
+            " with them would be meaningless: fetch or save the model again, or take another"
+            " checkpoint"
         )
 
 

@@ -235,8 +235,9 @@ class ModelFolder:
         different = [name for name in copies if not self._same_bytes(name, embedding)]
         if different:
             raise RevocabError(
-                f"{self.path}: config.json ties embedding and LM head, but {name} is stored with "
-                f"other values than {embedding}; set tie_word_embeddings to false if the head is "
+                f"{self.path}: config.json ties embedding and LM head, but {name} is stored with"
+                f" different values from {embedding}; set tie_word_embeddings to false if the"
+                " head is "
                 "meant, or remove it"
                 for name in different
             )

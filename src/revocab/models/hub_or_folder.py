@@ -100,4 +100,4 @@ def snapshot(name: str, commit: str, what: What, folder: Path | None = None) -> 
     # The client raises many unrelated types: all mean that the files did not all arrive.
     except Exception as error:
         reason = explain(error, name, "model")
-        raise RevocabError(f"{reason}; run again: what has arrived is kept") from error
+        raise RevocabError(f"{reason}; run again; what was downloaded is kept") from error

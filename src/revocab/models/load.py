@@ -127,19 +127,19 @@ def _differences(folder: str | Path, model: PreTrainedModel, info: dict[str, Any
     name = type(model).__name__
     if missing := sorted(info["missing_keys"]):
         yield (
-            f"{folder}: tensors of {name} are missing: {_some(missing)}; they would be filled at"
-            " random: fetch or save the model again"
+            f"{folder}: tensors of {name} are missing: {_some(missing)}; they would be"
+            " initialised at random: fetch or save the model again"
         )
     copies = ModelFolder(Path(folder)).tied_copies  # under whatever name a head is known by
     if unexpected := sorted({*info["unexpected_keys"]} - {*copies}):
         yield (
-            f"{folder}: tensors that {name} does not have: {_some(unexpected)}; they would be left"
-            " out: correct config.json if it describes another model, or remove them"
+            f"{folder}: tensors that {name} does not have: {_some(unexpected)}; they would be"
+            " ignored: correct config.json if it describes another model, or remove them"
         )
     if mismatched := sorted(info["mismatched_keys"]):
         shapes = [f"{key} {list(is_)} in place of {list(due)}" for key, is_, due in mismatched]
         yield (
-            f"{folder}: tensors of another shape than config.json says: {_some(shapes)}; they do"
+            f"{folder}: tensors whose shapes differ from config.json: {_some(shapes)}; they do"
             " not belong together: correct config.json, or fetch or save the model again"
         )
 

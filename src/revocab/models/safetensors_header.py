@@ -50,7 +50,7 @@ def _is_counts(value: Any) -> bool:
 def _form_problem(entry: Any) -> str | None:
     """Return what is wrong with the form of one tensor's entry."""
     if not isinstance(entry, dict):
-        return f"has {entry!r} in place of dtype, shape and data_offsets"
+        return f"has {entry!r} instead of dtype, shape and data_offsets"
     dtype, shape = entry.get("dtype"), entry.get("shape")
     offsets: Any = entry.get("data_offsets")
     if not isinstance(dtype, str):
@@ -58,7 +58,7 @@ def _form_problem(entry: Any) -> str | None:
     if not _is_counts(shape):
         return f"has the shape {shape!r}, not a list of sizes"
     if not _is_counts(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
-        return f"has the data_offsets {offsets!r}, not a beginning and an end"
+        return f"has the data_offsets {offsets!r}, not a start and an end"
     return None
 
 
@@ -92,7 +92,7 @@ def _problems(header: Any, size: int) -> Iterator[str]:
         return
     metadata = header.get("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(one, str) for one in metadata.values()):
-        yield "its __metadata__ is not an object of texts"
+        yield "its __metadata__ is not an object of strings"
     tensors = {name: entry for name, entry in header.items() if name != "__metadata__"}
     wrong = {
         name: _form_problem(entry) or _size_problem(entry, size) for name, entry in tensors.items()

@@ -72,7 +72,7 @@ def read_index(path: Path) -> dict[str, Any]:
     problems = first_of(list(_index_problems(index)))
     if problems:
         raise RevocabError(
-            f"{path}: {problem}; do not use this model before you know why, or fetch it again"
+            f"{path}: {problem}; do not use this model until you know why, or fetch it again"
             for problem in problems
         )
     return index

@@ -96,7 +96,7 @@ def accept(words: Sequence[str]) -> str:
         if wanted and not decisions.equal(one.rule, one.maker, identity(code_now(one.rule))):
             found.setdefault(one.rule, []).append(one)
     if not found:
-        return "nothing to accept: what is there was made by today's code"
+        return "nothing to accept: all results were made by the current code"
     entries = [
         Accepted(
             rule=rule,
@@ -113,18 +113,18 @@ def accept(words: Sequence[str]) -> str:
         f"  {one.rule} ({len(found[one.rule])}): {shortened(one.changed)}".removesuffix(": ")
         for one in entries
     ]
-    return "\n".join(["taken as made by today's code:", *lines, f"written to {file}"])
+    return "\n".join(["accepted as made by the current code:", *lines, f"written to {file}"])
 
 
 def rerun(words: Sequence[str]) -> str:
     """Ask for outputs of older code to be made again; return what was asked for.
 
     ``RUN …|--all [--configfile FILE …] [--config KEY=VALUE …]``. Raises :class:`RevocabError` for
-    names that there are not, and for what was made by today's code.
+    names that there are not, and for what was made by the current code.
     """
     parser = Parser(prog="revocab rerun", description=rerun.__doc__)
     parser.add_argument("names", nargs="*", metavar="RUN", help="runs, or models pretrained here")
-    parser.add_argument("--all", action="store_true", help="all whose code has changed")
+    parser.add_argument("--all", action="store_true", help="everything whose code has changed")
     add_experiment(parser)
     given = parser.parse_args(words)
     if bool(given.names) == given.all:
@@ -143,7 +143,7 @@ def rerun(words: Sequence[str]) -> str:
         raise RevocabError(problems)
     chosen = [job for job in stale if given.all or (job in own and job.name in given.names)]
     if not chosen:
-        return "nothing to make again: what is there was made by today's code"
+        return "nothing to make again: all results were made by the current code"
     recorded = {one.output for one in recorded_outputs(plan)}
     if unrecorded := [str(job.manifest) for job in chosen if job.manifest not in recorded]:
         raise RevocabError(
@@ -163,7 +163,7 @@ def _unfit(name: str, own: Sequence[LastingJob], stale: Sequence[LastingJob]) ->
     if not jobs:
         yield unknown("RUN", name, {job.name for job in own}, "run or pretrained model")
     elif not any(job.manifest.exists() for job in jobs):
-        yield f"{name}: is not made yet; the next snakemake makes it"
+        yield f"{name}: does not exist yet; the next snakemake makes it"
     elif not any(job in stale for job in jobs):
         forced = shlex.join(["snakemake", "--forcerun", str(jobs[-1].manifest)])
-        yield f"{name}: was made by today's code; to make it again all the same: {forced}"
+        yield f"{name}: was made by the current code; to make it again anyway: {forced}"

@@ -211,7 +211,8 @@ class Kept:
         which = named if few else ["--all"]
         lines += [
             f"to make them again: {shlex.join(['revocab', 'rerun', *which, *flags])}",
-            f"to keep them as made by today's code: {shlex.join(['revocab', 'accept', *flags])}",
+            "to accept them as made by the current code:"
+            f" {shlex.join(['revocab', 'accept', *flags])}",
         ]
         return "\n".join(lines)
 

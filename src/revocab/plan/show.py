@@ -55,7 +55,7 @@ def add_experiment(parser: Parser) -> None:
     default = [Path("config/demo.yaml")]
     parser.add_argument(
         "--configfile", nargs="+", type=Path, default=default, metavar="FILE",
-        help=f"an experiment and what is laid over it (default: {default[0]})",
+        help=f"an experiment file and its overlays (default: {default[0]})",
     )  # fmt: skip
     parser.add_argument(
         "--config", nargs="+", default=[], metavar="KEY=VALUE", help="replace keys of the file"

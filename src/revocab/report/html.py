@@ -99,16 +99,18 @@ def limitations(results: Results) -> list[str]:
         )
     limit = evaluation.multiple_choice.limit
     if limit:
-        items.append(f"Multiple-choice tasks use their first {limit} items only: see the errors.")
+        items.append(f"Multiple-choice tasks use their first {limit} items only: see the standard errors.")
     limits = {t: one.limit for t, one in evaluation.generation.tasks.items() if one.limit}
     if limits:
         listed = ", ".join(f"{task} {limit}" for task, limit in limits.items())
-        items.append(f"Generation uses a part of its queries: {listed}.")
+        items.append(f"Generation uses only some of its queries: {listed}.")
     if not evaluation.generation.comet_model:
-        items.append("COMET-22 is not configured; chrF++ and BLEU stand beside its empty column.")
+        items.append(
+            "COMET-22 is not configured; chrF++ and BLEU are shown next to its empty column."
+        )
     items.append(
         "One seed per run: the standard errors are over items, not over training runs. Small "
-        "differences between methods may be chance."
+        "differences between methods may be due to chance."
     )
     items.append(
         "Equal tokens are not equal text: runs with different tokenizers see different amounts of "

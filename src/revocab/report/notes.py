@@ -109,7 +109,9 @@ def cut_prompts(results: Results, tasks: list[str]) -> list[str]:
     if not counts:
         return []
     listed = ", ".join(f"{task} up to {count}" for task, count in sorted(counts.items()))
-    return [f"Requests longer than a model's context, which lost their beginning: {listed}."]
+    return [
+        f"Requests longer than a model's context, which were truncated at the beginning: {listed}."
+    ]
 
 
 def items_by_task(results: Results, tasks: list[str]) -> dict[str, int]:

@@ -58,7 +58,8 @@ def wrong_steps(
     for step in steps:
         if step not in numbers and step not in names:
             yield (
-                f"{key}: step {step!r} is no checkpoint of a run of group {group!r} (checkpoints: "
+                f"{key}: step {step!r} is not a checkpoint of a run of group {group!r}"
+                " (checkpoints: "
                 f"{', '.join(map(str, numbers))}; or by name: {', '.join(names)})"
             )
 
@@ -112,8 +113,9 @@ def other_languages(experiment: Experiment, key: str, group: str, language: str)
     if spoken is None or language in spoken or language not in {one.language for one in tasks}:
         return
     yield (
-        f"{key}.language: {language!r} is no language of group {group!r} (runs.{group}.languages: "
-        f"{', '.join(spoken)}), whose runs are scored on tasks in these alone; choose one of "
+        f"{key}.language: {language!r} is not a language of group {group!r}"
+        f" (runs.{group}.languages: "
+        f"{', '.join(spoken)}), whose runs are scored only on tasks in these; choose one of "
         "them, or add it there"
     )
 

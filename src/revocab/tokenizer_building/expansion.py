@@ -194,13 +194,14 @@ def expand(
             f" {MINIMUM_COUNT} times)"
         )
         raise RevocabError(
-            f"{wanted} new tokens are wanted, but {where}; ask for fewer or give more text"
+            f"{wanted} new tokens were requested, but {where}; request fewer or give more text"
         )
     tokenize = expansion.vocabulary.backend.model.tokenize
     missed = [one for one in expansion.tokens if [p.value for p in tokenize(one)] != [one]]
     if missed:
         raise RevocabError(
-            f"{len(missed)} new tokens are not what their own text gives, such as {missed[:5]};"
+            f"{len(missed)} new tokens are not the encoding of their own text, such as"
+            f" {missed[:5]};"
             f" this base ({vocabulary.base.name_or_path}) cannot be grown here"
         )
     uses = cut_pretokens(expansion.vocabulary.backend, corpus.words).token_counts()

@@ -199,7 +199,7 @@ def train_tokenizer(
     reached = tokenizer.get_vocab_size()
     if reached != vocabulary_size:
         raise RevocabError(
-            f"vocabulary_size {vocabulary_size}: the training text gives {reached} tokens only"
-            " (no further piece is worth one); lower it or give more text"
+            f"vocabulary_size {vocabulary_size}: the training text yields only {reached} tokens"
+            " (no further piece qualifies); lower it or give more text"
         )
     return _add_specials(tokenizer, alphabet)

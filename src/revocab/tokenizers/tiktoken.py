@@ -82,7 +82,7 @@ def read_ranks(path: Path) -> list[bytes]:
             problems.append(f"{path}, line {number}: rank {rank} has a token already")
         elif token in lines_of:
             problems.append(
-                f"{path}, line {number}: token {token!r} stands on line {lines_of[token]} already"
+                f"{path}, line {number}: token {token!r} is already on line {lines_of[token]}"
             )
         tokens.setdefault(rank, token)
         lines_of.setdefault(token, number)
@@ -91,7 +91,7 @@ def read_ranks(path: Path) -> list[bytes]:
     holes = sorted(set(range(len(tokens))) - tokens.keys())
     if holes and not problems:
         shown = ", ".join(map(str, holes[:SHOWN]))
-        problems.append(f"{path}: ranks without a token: {shown}; ranks run from 0 without holes")
+        problems.append(f"{path}: ranks without a token: {shown}; ranks run from 0 without gaps")
     missing = [byte for byte in range(256) if bytes([byte]) not in lines_of]
     if missing and not problems:
         shown = ", ".join(f"0x{byte:02X}" for byte in missing[:SHOWN])
@@ -157,7 +157,7 @@ def _check_special_ids(specials: dict[str, int], size: int, path: Path) -> None:
         shown = ", ".join(map(str, ids[:SHOWN]))
         raise RevocabError(
             f"{path.with_name(SIDECAR)}: ids of special_tokens are {shown}; they must be"
-            f" {size} to {size + len(ids) - 1}, once each: fill holes with reserved tokens"
+            f" {size} to {size + len(ids) - 1}, once each: fill gaps with reserved tokens"
         )
 
 

@@ -267,6 +267,6 @@ def chosen_modules(asked: Iterable[str], linear: Sequence[str]) -> tuple[list[st
         ]
         if not fitting:
             known = ", ".join([*GROUPS, *names])
-            problems.append(f"{one!r} is no linear module of the model's layers; give {known}")
+            problems.append(f"{one!r} is not a linear module of the model's layers; give {known}")
         found |= {name.rpartition(".")[2] for name in fitting}
     return sorted(found), problems

@@ -123,7 +123,7 @@ def check_fit(packed: PackedRows, config: Any, model_folder: Path, heldout: dict
     largest = packed.manifest["largest_id"]
     if largest >= config.vocab_size:
         problems.append(
-            f"{model_folder}: {config.vocab_size} vocabulary rows, but packed tokens hold id"
+            f"{model_folder}: {config.vocab_size} vocabulary rows, but packed tokens contain id"
             f" {largest}; pack with the model's own tokenizer"
         )
     problems += too_long("packed rows", packed.sequence_length, config, model_folder)

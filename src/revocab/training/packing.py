@@ -92,7 +92,9 @@ class PackingJob(PackingOptions, Job):
     def _sums(self) -> PackingJob:
         given = sum(self.stages.values())
         if self.stages and given != self.rows:
-            raise ValueError(f"stages: {given} rows in all, but rows is {self.rows}; give equal")
+            raise ValueError(
+                f"stages: {given} rows in all, but rows is {self.rows}; make them equal"
+            )
         return self
 
     @property

@@ -87,7 +87,7 @@ class Stage(Closed):
                 re.compile(pattern)
             except re.error as error:
                 raise ValueError(
-                    f"{pattern!r} is no regular expression ({error}); name a group or correct it"
+                    f"{pattern!r} is not a regular expression ({error}); name a group or correct it"
                 ) from None
         return self
 
@@ -290,7 +290,10 @@ def resolved_stages(
         if not isinstance(total, int):
             raise ValueError("stages: a share needs the recipe's own steps or tokens")
         if len(shares) < len(found) or abs(sum(shares) - 1) > 1e-6:
-            raise ValueError(f"stages: shares {shares} sum to {sum(shares):g}; all must, to 1")
+            raise ValueError(
+                f"stages: shares {shares} sum to {sum(shares):g}; every stage needs"
+                " one, and they must sum to 1"
+            )
         ends = [round(sum(shares[: number + 1]) * total) for number in range(len(shares))]
         for stage, begin, end in zip(found, [0, *ends], ends, strict=False):
             del stage["share"]

@@ -70,7 +70,7 @@ def find(root: Path, fingerprint: str, tell: Callable[[str], None]) -> Path | No
     recorded = root / FINGERPRINT
     if not recorded.is_file() or io.read_json(recorded).get("fingerprint") != fingerprint:
         if states(root):
-            tell(f"{root}: belongs to other settings or inputs; discarded, starting at step 0")
+            tell(f"{root}: was made with other settings or inputs; discarded, starting at step 0")
         return None
     for folder in states(root):
         if is_whole(folder):

@@ -46,7 +46,9 @@ class Settings(TrainingOptions, Job):
             raise ValueError(f"warmup_steps: {self.warmup_steps}; give 0 to {self.steps} (steps)")
         total = sum(stage.steps for stage in self.stages or ())
         if self.stages and total != self.steps:
-            raise ValueError(f"stages: {total} steps in all, but steps is {self.steps}; give equal")
+            raise ValueError(
+                f"stages: {total} steps in all, but steps is {self.steps}; make them equal"
+            )
         return self
 
     @property
@@ -81,7 +83,7 @@ class Settings(TrainingOptions, Job):
         passes, rest = divmod(self.batch_size, micro * processes)
         if rest or passes == 0:
             raise RevocabError(
-                f"--batch-size: {self.batch_size} is no multiple of micro batch {micro} x "
+                f"--batch-size: {self.batch_size} is not a multiple of micro batch {micro} x "
                 f"{processes} processes; give a --micro-batch that divides it"
             )
         return micro, passes

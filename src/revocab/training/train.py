@@ -243,7 +243,7 @@ def train(run: TrainingRun) -> dict[str, Any]:
         inputs.model, args, packed=inputs.packed, settings=run.settings, tables=tables, work=work
     )
     if found is not None and writes:
-        _tell(f"going on from step {resume_state.step_of(found)} ({found})")
+        _tell(f"resuming from step {resume_state.step_of(found)} ({found})")
     meter = EnergyMeter(run.costs.watts)
     meter.start()
     try:
@@ -255,7 +255,7 @@ def train(run: TrainingRun) -> dict[str, Any]:
         cause = getattr(error, "strerror", None) or f"a file could not be written ({error})"
         raise RevocabError(
             f"{run.out}: {cause}; the last good state is kept: fix the cause"
-            " and run the same command again to go on from it"
+            " and run the same command again to resume from it"
         ) from error
     if tables is None:
         return {}
@@ -301,7 +301,7 @@ def _tell_of_other_code(folder: Path) -> None:
     claim, running = read_claim(folder), running_code()
     if claim and claim.code and running and (changed := changes(claim.code, running)):
         _tell(
-            f"{folder}: was begun by other code, and counts as made by that one (changed since:"
+            f"{folder}: was begun by other code and counts as made by it (changed since:"
             f" {', '.join(changed)})"
         )
 

@@ -295,8 +295,8 @@ class RecipeTrainer(Trainer):
                 raise RevocabError(
                     f"step {step}: loss is {loss} at learning rate {rate:g}, gradient norm "
                     f"{float(norm):g}; the weights at the start were finite, so training diverged."
-                    " Lower learning_rate or gradient_clip, or raise warmup_steps, which begins "
-                    "again; checkpoints and state of earlier steps are kept"
+                    " Lower learning_rate or gradient_clip, or raise warmup_steps, which starts"
+                    " training over; checkpoints and state of earlier steps are kept"
                 )
             per_byte = self.packed.tokens_per_byte(self.plan.index(step - 1)) / math.log(2)
             rows.append((step, step * per_step, loss, loss * per_byte, rate, float(norm)))

@@ -308,7 +308,7 @@ class TimedVllm:
         )
         requests = [{"prompt_token_ids": prompt} for prompt in prompts]
         if not self.text.model.reset_prefix_cache():  # every repeat reads the prompts again
-            raise RuntimeError("vLLM kept what it had read; times would be too good")
+            raise RuntimeError("vLLM reused cached prompts, so that the times would be too short")
         start = time.perf_counter()
         results = self.text.model.generate(requests, settings, use_tqdm=False)
         seconds = time.perf_counter() - start

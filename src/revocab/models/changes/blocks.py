@@ -114,7 +114,7 @@ def check_form(body: ModelFolder) -> int:
     needed = f"blocks model.layers.N with {' and '.join(WRITING)}, as Llama, Mistral and Qwen2 have"
     kind = f"{body.path}: block expansion of {body.config.get('model_type')!r}"
     if "quantization_config" in body.config:
-        raise RevocabError(f"{kind}: its weights are quantised; take the model that it was made of")
+        raise RevocabError(f"{kind}: its weights are quantised; use the unquantised model")
     blocks = body.config.get(LAYERS)
     numbers = {int(found[1]) for found in map(_BLOCK.fullmatch, body.tensors) if found}
     if not isinstance(blocks, int) or numbers != {*range(blocks)}:
@@ -151,8 +151,8 @@ def check_identity(body: ModelFolder, expansion: Expansion) -> dict[str, Any]:
     if not same:
         raise RevocabError(
             f"{body.path}: block expansion of {config.model_type!r}: with new blocks whose"
-            f" {' and '.join(WRITING)} are zero, a small model of this architecture gives other"
-            " logits; it cannot be expanded without changing what it computes"
+            f" {' and '.join(WRITING)} are zero, a small model of this architecture gives"
+            " different logits; it cannot be expanded without changing what it computes"
         )
     return changed
 
@@ -174,7 +174,7 @@ def apply(inputs: ChangeInputs, options: BlockOptions) -> Changed:
             files[file] = expansion.parts(parts.values())
     note = (
         f"{blocks} blocks have become {len(expansion.origin)}; new, counted from 0:"
-        f" {', '.join(map(str, added))}. Until these are trained, the logits are those of before"
+        f" {', '.join(map(str, added))}. Until these are trained, the logits do not change"
     )
     return Changed(
         files,

@@ -155,8 +155,8 @@ class Sum:
         for one in (self.body, *self.operands):
             if "quantization_config" in one.folder.config:
                 yield (
-                    f"{one.folder.path}: its weights are quantised, and cannot be added up; take"
-                    " the model that it was made of"
+                    f"{one.folder.path}: its weights are quantised and cannot be added; use the"
+                    " unquantised model"
                 )
         body = self.body.folder
         for one in self.operands:
@@ -167,14 +167,14 @@ class Sum:
                 )
                 yield (
                     f"{where}: the LM head and the embedding are {here} here, and {there} there;"
-                    " take models of one kind"
+                    " use models of the same kind"
                 )
                 continue
             different = sorted(one.names ^ self.body.names)
             if different:
                 listed = ", ".join(different[:_SHOWN])
                 yield (
-                    f"{where}: {len(different)} tensors are in one of them only ({listed}"
+                    f"{where}: {len(different)} tensors are in only one of them ({listed}"
                     f"{' …' * (len(different) > _SHOWN)}); take models with the same blocks"
                 )
 
@@ -193,7 +193,7 @@ class Sum:
                 own, other = self.body.tokens, one.tokens
                 moved = sum(own[number] != other[number] for number in own.keys() & other.keys())
                 if moved:
-                    return f"{moved} of {len(own)} ids stand for other tokens in {one.name}"
+                    return f"{moved} of {len(own)} ids stand for different tokens in {one.name}"
         return None
 
     def part(self, part: Part) -> Part:

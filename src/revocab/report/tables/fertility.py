@@ -80,7 +80,8 @@ def other_words_note(results: Results, measured: dict[Any, dict[str, str]]) -> l
     return [
         f"The paper counts words by NLTK's word_tokenize ({SENTENCES}), which {', '.join(others)} "
         "was not measured with: its values are not comparable and not shown. The sentence data "
-        f"that it needs is had by '{GET_SENTENCES}'; then measure again: snakemake --forcerun "
+        f"that it needs can be installed with '{GET_SENTENCES}'; then measure again: snakemake"
+        " --forcerun "
         "measure_fertility."
     ]
 

@@ -102,9 +102,9 @@ def shared_notes(results: Results, groups: list[str]) -> list[str]:
     """Return a note for every group whose helper has another tokenizer than the target."""
     found = {group: results.json("similarity", group, "manifest.json") or {} for group in groups}
     return [
-        f"{results.experiment.runs[group].label}: {one['helper']} has another tokenizer; compared "
-        f"are the {one['helper_tokens_compared']:,} tokens of the target's "
-        f"{one['tokens_compared']:,} that it shares, anchors among them."
+        f"{results.experiment.runs[group].label}: {one['helper']} has another tokenizer; only"
+        f" the {one['helper_tokens_compared']:,} of the target's {one['tokens_compared']:,}"
+        " tokens that it shares are compared, anchors included."
         for group, one in found.items()
         if "helper_tokens_compared" in one
     ]

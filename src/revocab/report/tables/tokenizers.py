@@ -54,9 +54,9 @@ def build(results: Results, identifier: str, options: TokenizersTable) -> Table:
         ["Tokenizer", *(header for _, header, _, _ in MEASURES)],
         rows,
         [
-            "Tokens/word: mean over documents; whole corpus: all tokens by all words. Words split:"
+            "Tokens/word: mean over documents; whole corpus: all tokens / all words. Words split:"
             " share of words with a letter that are several tokens after a space. Byte tokens:"
-            " tokens that are no text by themselves.",
+            " tokens that are not text by themselves.",
             *([f"Words split by {', '.join(splitters)}."] if splitters else []),
             *notes.synthetic(results),
         ],
