@@ -1,5 +1,5 @@
-# Two commands on a fresh machine: `make demo` and `make test`. Both make their environment from the
-# lock file first and need no network after that.
+# Two commands on a fresh machine: `make demo` and `make test`. Both first create their environment
+# from the lock file and need no network after that.
 PYTHON ?= python3
 VENV   ?= .venv
 CORES  ?= 2
@@ -22,7 +22,7 @@ DATA ?= $(or $(REVOCAB_SHARED),../shared)
 help:  ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-install: $(VENV)/.installed  ## make the environment
+install: $(VENV)/.installed  ## create the environment
 
 $(VENV)/.installed: requirements.lock requirements-parity.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -32,7 +32,7 @@ $(VENV)/.installed: requirements.lock requirements-parity.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	touch $@
 
-vllm: $(VENV_VLLM)/.installed  ## make the environment of engine: vllm (docs/vllm.md)
+vllm: $(VENV_VLLM)/.installed  ## create the environment for engine: vllm (docs/vllm.md)
 
 # --no-deps: the lock file is complete, and leaves out torchvision, torchaudio and torchcodec, whose
 # wheels on PyPI are built for CUDA and break the import of the CPU build.
@@ -51,7 +51,7 @@ endif
 	$(VENV_VLLM)/bin/python -c "import lm_eval; from vllm import LLM"
 	touch $@
 
-comet: $(VENV_COMET)/.installed  ## make the environment of COMET-22 and xCOMET (1.4 GB)
+comet: $(VENV_COMET)/.installed  ## create the environment for COMET-22 and xCOMET (1.4 GB)
 
 $(VENV_COMET)/.installed: requirements-comet.lock
 	$(PYTHON) -m venv $(VENV_COMET)
@@ -60,49 +60,49 @@ $(VENV_COMET)/.installed: requirements-comet.lock
 	$(VENV_COMET)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	touch $@
 
-demo: install  ## the whole DAG on the embedded demo, tables and report at the end
+demo: install  ## run the whole DAG on the embedded demo, with tables and report
 	$(BIN)/snakemake --cores $(CORES)
 	@echo "report: results/demo/report.html   tables: results/demo/tables/"
 
-demos: demo  ## the shipped experiments that need no Hub: the demo, and local-data where there is a data folder
+demos: demo  ## run the shipped experiments that need no Hub: the demo, and local-data if there is a data folder
 	@if [ -d "$(DATA)/data" ]; then \
 	    $(BIN)/snakemake --cores $(CORES) --configfile config/local-data.yaml --config data_root=$(DATA) \
 	    && echo "report: results/local-data/report.html   tables: results/local-data/tables/"; \
-	else echo "local-data is left out: no data folder at $(DATA) (set REVOCAB_SHARED)"; fi
+	else echo "local-data was skipped: no data folder at $(DATA) (set REVOCAB_SHARED)"; fi
 
-test: install  ## everything that CI runs
+test: install  ## run everything that CI runs
 	$(PARALLEL) -m "not dag and not hub"
 	$(BIN)/python -m pytest -m "dag and not hub"
 
-hub: install  ## the paper's experiment against a local Hub, with pico models (docs/hub.md)
+hub: install  ## run the paper's experiment against a local Hub, with pico models (docs/hub.md)
 	$(BIN)/python -m pytest -m hub
 
 test-all: export REVOCAB_VLLM_PYTHON = $(abspath $(VENV_VLLM))/bin/python
 test-all: export REVOCAB_COMET_PYTHON = $(abspath $(VENV_COMET))/bin/python
-test-all: install vllm comet  ## `make test` with the real vLLM and COMET, and `make hub`
+test-all: install vllm comet  ## run `make test` with the real vLLM and COMET, and `make hub`
 	$(PARALLEL) -m "not dag and not hub"
 	$(BIN)/python -m pytest -m "dag or hub"
 
-quick: install  ## the tests that are fast one by one: no DAG, no style, no killed trainings
+quick: install  ## run the fast tests: no DAG, no style, no killed training runs
 	$(PARALLEL) -m "not slow and not dag and not hub"
 
 # More options: make same-bytes BASE=COMMIT ARGS="--moved results/a=results/b"
-same-bytes: install  ## the smaller demo at BASE=<commit> and as it stands: what differs (docs/development.md)
+same-bytes: install  ## compare the smaller demo at BASE=<commit> and in the working tree (docs/development.md)
 	$(if $(BASE),,$(error name the commit to compare with: make same-bytes BASE=<commit>))
 	$(BIN)/python tests/support/same_bytes.py $(BASE) --cores $(CORES) $(ARGS)
 
-lint: install  ## style and types of Python, style of the workflow
+lint: install  ## check style and types of Python, style of the workflow
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
 
-format: install  ## rewrite to that style
+format: install  ## format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/snakefmt Snakefile workflow
 
-clean:  ## remove what the rules wrote
+clean:  ## remove what the rules have written
 	rm -rf resources .snakemake
 	find results -mindepth 1 ! -name README.md -delete

@@ -71,7 +71,7 @@ def test_the_models_behind_a_difference_are_named(toys, tmp_path):
     card = card_of(adapt(toys, tmp_path / "out", method="lep"))
     names = read_json(tmp_path / "out/provenance.json")["names"]
     assert f"- Adapted model: {names['adapted']}" in card.text.splitlines()
-    assert f"- What that was adapted from: {names['base']}" in card.text.splitlines()
+    assert f"- Base of the adapted model: {names['base']}" in card.text.splitlines()
 
 
 @pytest.mark.parametrize(

@@ -229,8 +229,8 @@ def test_a_run_that_reads_no_helper_is_no_part_of_a_ring(small):
     laid["blocks"]["model"]["run"] = "mistral-sava"
     values["models"]["laid"] = laid
     assert problems(values) == [
-        "models.laid: made of itself (laid of run mistral-sava of laid); make one of them from"
-        " another model"
+        "models.laid: made from itself (laid from run mistral-sava from laid); make one of them"
+        " from another model"
     ]
 
 
@@ -242,7 +242,7 @@ def test_a_run_from_a_model_that_is_made_of_it_is_a_ring(small):
     values["runs"]["mistral"]["methods"]["lapt"] = {}
     values["runs"]["mistral"]["source"] = "laid"
     (line,) = problems(values)
-    assert line.startswith("models.laid: made of itself (laid of run mistral-lapt of laid)")
+    assert line.startswith("models.laid: made from itself (laid from run mistral-lapt from laid)")
     values["runs"]["other"] = copy.deepcopy(values["runs"]["mistral"]) | {"source": "mistral"}
     values["runs"]["mistral"]["methods"]["lapt"] = {"start": {"run": "other-lapt"}}
     assert Plan(validate(values)).changed == ["laid"]
@@ -262,7 +262,7 @@ def test_a_run_from_a_model_that_is_made_of_it_is_a_ring(small):
         ),
         (
             expanded("last", tokenizer="source"),
-            "models.laid.tokenizer: 'source', but run 'mistral-sava', which it is made of, has "
+            "models.laid.tokenizer: 'source', but run 'mistral-sava', which it is made from, has "
             "'target'",
         ),
         (
@@ -288,21 +288,21 @@ def test_a_run_from_a_model_that_is_made_of_it_is_a_ring(small):
         ),
         (
             {"grown": {**GROWN, "blocks": {"model": "grown", "share": 0.5}}},
-            "models.grown: made of itself (grown of grown)",
+            "models.grown: made from itself (grown from grown)",
         ),
         (
             {"grown": {**GROWN, "blocks": {"model": "instructed", "share": 0.5}},
              "instructed": INSTRUCTED},
-            "models.grown: made of itself (grown of instructed of grown)",
+            "models.grown: made from itself (grown from instructed from grown)",
         ),
         (
             {"grown": GROWN, "instructed": {"tokenizer": "source", "sum": {
                 "model": "mistral", "add": [{"model": "grown"}, {"model": "instructed"}]}}},
-            "models.instructed: made of itself (instructed of instructed)",
+            "models.instructed: made from itself (instructed from instructed)",
         ),
         (
             {"grown": {**GROWN, "tokenizer": "target"}},
-            "models.grown.tokenizer: 'target', but model 'mistral', which it is made of, has "
+            "models.grown.tokenizer: 'target', but model 'mistral', which it is made from, has "
             "'source'",
         ),
         (

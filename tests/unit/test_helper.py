@@ -342,7 +342,7 @@ def test_a_helper_that_serves_nothing_is_refused_with_counts():
         coverage(anchors=0, new=0).check(methods()["sava"], Path("H"))
     first, second = caught.value.problems
     assert "it has 40 of the target's 90 tokens, but none of the 60 that source and" in first
-    assert "needs at least one, and 9 (the helper's width and one)" in first
+    assert "needs at least one, and 9 (the helper's width plus one)" in first
     assert "none of the 20 new ones" in second and "such as fvt" in second
     coverage(new=0, new_without_row=0).check(methods()["sava"], Path("H"))  # nothing to fill
 
@@ -361,6 +361,6 @@ def test_fewer_anchors_than_dimensions_are_a_warning(toys, folders, tmp_path, ca
 
 
 def test_the_sources_own_tokenizer_has_no_new_token(toys, tmp_path):
-    with pytest.raises(RevocabError, match="none of the 24 new ones, so that no row would be sava"):
+    with pytest.raises(RevocabError, match="none of the 24 new ones, so sava would fill no row"):
         convert(toys, tmp_path / "out", toys / "tied")
     assert not (tmp_path / "out").exists()

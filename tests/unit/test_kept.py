@@ -234,7 +234,7 @@ def test_asking_again_changes_nothing_and_accepting_takes_it_back(plan):
         (["mistral-sava", "--all"], "give the runs to make again, or --all"),
         (["mistral-savva"], "did you mean 'mistral-sava'"),
         (["mistral-focus"], "mistral-focus: does not exist yet"),
-        (["helper"], "helper: was made by today's code; .* snakemake --forcerun results/small/mod"),
+        (["helper"], "helper: was made by the current code; .* --forcerun results/small/mod"),
         (
             ["mistral-sava"],
             "Snakemake has no record .* snakemake --forcerun results/small/runs/mis",

@@ -177,12 +177,12 @@ WRONG = {
     ),
     "a ring": (
         {"runs__mistral__methods__staged__start": {"run": "other-continued"}},
-        "runs: mistral-staged is made of itself",
+        "runs: mistral-staged builds on itself",
         "(mistral-staged from other-continued from mistral-staged)",
     ),
     "itself": (
         {f"{METHODS}__continued__start": {"run": "other-continued"}},
-        "runs: other-continued is made of itself",
+        "runs: other-continued builds on itself",
         "give one of them another start or donor",
     ),
     "the tokenizer that is there already": (

@@ -92,4 +92,4 @@ def test_a_wrong_model_ends_before_anything_runs(repository, overlay, tmp_path):
     (tmp_path / "overlay.yaml").write_text(yaml.safe_dump(values))
     done = snakemake(repository, "--dry-run", *words_of(repository, tmp_path, "all"))
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert "models.chatty: made of itself (chatty of chatty-wider of chatty)" in done.stderr
+    assert "models.chatty: made from itself (chatty from chatty-wider from chatty)" in done.stderr

@@ -68,7 +68,7 @@ def _model_behind(experiment: Experiment, reference: ModelReference) -> str | No
 
 
 def check_models(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every model that is made of itself, or not fit for what it is made of."""
+    """Yield a problem for every model that builds on itself, or not fit for what it is made of."""
     yield from _cycles(experiment)
     known = run_ids(experiment)
     for name, key, given in changed_models(experiment):
@@ -135,7 +135,8 @@ def _tokenizer_problems(experiment: Experiment, name: str, given: ChangedModel) 
         tokenizer = tokenizer_after(experiment, given.model.run)
     if tokenizer not in (None, own):
         yield (
-            f"models.{name}.tokenizer: {own!r}, but {what}, which it is made of, has {tokenizer!r},"
+            f"models.{name}.tokenizer: {own!r}, but {what}, which it is made from, has"
+            f" {tokenizer!r},"
             " and a change keeps the tokenizer; name that one, or give the model another vocabulary"
             " in a run"
         )

@@ -78,7 +78,7 @@ def _cycles(experiment: Experiment) -> Iterator[tuple[str, set[str]]]:
         if path and not reported & {*path}:
             reported |= {*path}
             yield (
-                f"runs: {run} is made of itself ({' from '.join(path)}); give one of them another "
+                f"runs: {run} builds on itself ({' from '.join(path)}); give one of them another "
                 "start or donor",
                 {*path},
             )

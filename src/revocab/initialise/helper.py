@@ -91,13 +91,12 @@ class Coverage:
         if not self.anchors:
             problems.append(
                 f"{about}{self.overlap} that source and target share; {method.name} needs at"
-                f" least one, and {self.width + 1} (the helper's width and one) to determine a"
-                " map; "
-                "take another helper, or check --identity"
+                f" least one, and {self.width + 1} (the helper's width plus one) to determine a"
+                " map; take another helper, or check --identity"
             )
         if self.new_without_row and not self.new:
             problems.append(
-                f"{about}{self.new_without_row} new ones, so that no row would be {method.name}'s; "
+                f"{about}{self.new_without_row} new ones, so {method.name} would fill no row; "
                 "take another helper, or a method without one, such as fvt"
             )
         if problems:

@@ -33,7 +33,7 @@ def _origins(made_of: dict[str, Any], languages: Sequence[str]) -> list[str]:
         "Target tokenizer": made_of["names"]["target_tokenizer"],
         "Helper model": made_of["names"].get("helper"),
         "Adapted model": made_of["names"].get("adapted"),
-        "What that was adapted from": made_of["names"].get("base"),
+        "Base of the adapted model": made_of["names"].get("base"),
         "Language": ", ".join(map(language_label, languages)),
     }
     return [f"- {what}: {name}" for what, name in names.items() if name]
@@ -42,8 +42,8 @@ def _origins(made_of: dict[str, Any], languages: Sequence[str]) -> list[str]:
 def _licence(licence: Mapping[str, str]) -> str:
     if not licence:
         return (
-            "The source names no licence in the metadata of its card, so none stands here; look up"
-            " the source model's before you pass this one on."
+            "The source's card names no licence in its metadata, so none is given here; check"
+            " the source model's licence before you redistribute this one."
         )
     name = licence.get("license_name", licence["license"])
     return f"The licence is that of the source model: {name}."
@@ -138,7 +138,7 @@ def model_card(
         'tokenizer = AutoTokenizer.from_pretrained("this/folder")',
         "```",
         "",
-        "`provenance.json` holds the hashes of what it was made of and the options; "
+        "`provenance.json` records the hashes of its inputs and the options; "
         f"`diagnostics.json` the statistics of its rows. {_licence(licence)}",
     ]
     return "\n".join(lines) + "\n"

@@ -42,14 +42,14 @@ def changed_card(
         f"- Described in: {change.citation}",
         "",
         "All other weights, the dtype and the tokenizer are those of the model that was changed."
-        f" `manifest.json` holds the hashes of what it was made of. {_licence(folders, shared)}",
+        f" `manifest.json` records the hashes of its inputs. {_licence(folders, shared)}",
     ]
     return "\n".join(lines) + "\n"
 
 
 def _licence(folders: list[Path], shared: dict[str, str]) -> str:
     if shared:
-        return f"The licence is that of what it was made of: {shared['license']}."
+        return f"The licence is that of its models: {shared['license']}."
     named = {
         f"{name_of(folder)}: {found['license']}"
         for folder, found in zip(folders, map(licence_of, folders), strict=True)
@@ -58,5 +58,5 @@ def _licence(folders: list[Path], shared: dict[str, str]) -> str:
     return (
         "The licences of all models behind it apply"
         + (f" ({', '.join(sorted(named))})" if named else "")
-        + "; look them up before you pass this one on."
+        + "; check them before you redistribute this one."
     )

@@ -99,7 +99,9 @@ def limitations(results: Results) -> list[str]:
         )
     limit = evaluation.multiple_choice.limit
     if limit:
-        items.append(f"Multiple-choice tasks use their first {limit} items only: see the standard errors.")
+        items.append(
+            f"Multiple-choice tasks use their first {limit} items only: see the standard errors."
+        )
     limits = {t: one.limit for t, one in evaluation.generation.tasks.items() if one.limit}
     if limits:
         listed = ", ".join(f"{task} {limit}" for task, limit in limits.items())

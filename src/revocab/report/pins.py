@@ -146,7 +146,8 @@ def write_pins(
     if not pins.overlay:
         raise RevocabError(f"{root}: nothing in these results came from the Hub; nothing to pin")
     head = (
-        f"# Commits of which the results of {results.name!r} are made. Laid over the experiment:\n"
+        f"# Commits that the results of {results.name!r} were made from. Overlay for its"
+        " experiment:\n"
         "#   snakemake --configfile EXPERIMENT THIS_FILE\n"
     )
     write_text(out, head + yaml.safe_dump(pins.overlay, sort_keys=False, width=1000))
