@@ -237,7 +237,9 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=50_000)
     parser.add_argument("--vocabulary-size", type=int, default=32_768)
     parser.add_argument("--repeats", type=int, default=1)
-    parser.add_argument("--corpus", type=Path, help="prepared corpus to use in place of made text")
+    parser.add_argument(
+        "--corpus", type=Path, help="prepared corpus to use instead of generated text"
+    )
     parser.add_argument("--only", nargs="+", choices=names, default=list(names))
     arguments = parser.parse_args()
     if arguments.corpus:

@@ -14,7 +14,7 @@ def main() -> None:
     """Compare two folders, print each difference as a JSON line and the share of equal outputs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("first", type=Path, help="folder of generate_text")
-    parser.add_argument("second", type=Path, help="likewise, from the other engine")
+    parser.add_argument("second", type=Path, help="the same folder from the other engine")
     parser.add_argument(
         "--at-least", type=float, default=0.0, help="fail below this share of equal outputs"
     )

@@ -83,7 +83,7 @@ def results_parser(
     parser.add_argument("--experiment", type=Path, help="default: experiment.json in --results")
     if resources:
         parser.add_argument(
-            "--resources", type=Path, help="default: resources/EXPERIMENT beside the results"
+            "--resources", type=Path, help="default: resources/EXPERIMENT next to the results"
         )
     parser.add_argument("--out", type=Path, required=True, help=out)
     return parser

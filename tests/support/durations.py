@@ -105,4 +105,4 @@ class Durations:
             for line in self.slow:
                 terminalreporter.write_line(line)
             if not os.environ.get("CI"):
-                terminalreporter.write_line("said here, an error in CI")
+                terminalreporter.write_line("reported here, an error in CI")

@@ -254,7 +254,7 @@ def test_a_recipe_must_be_said(values):
     del values["runs"]["other"]["recipe"]
     (line,) = [one for one in problems_of(values) if "recipe" in one]
     assert line.startswith("runs.other.methods.continued.recipe: not given here or in the group")
-    assert "null for a run that is not trained" in line
+    assert "null: no training" in line
 
 
 # Properties ---------------------------------------------------------------------------------------

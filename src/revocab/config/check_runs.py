@@ -129,8 +129,7 @@ def _missing(key: str, group: RunGroup, name: str) -> Iterator[str]:
     """Yield a problem for every setting that a run needs and neither it nor its group gives."""
     method = method_of(group, name)
     if not group.says(name, "recipe"):
-        yield f"{key}.recipe: not given here or in the group; name one, or set it to null for a"
-        " run that is not trained"
+        yield f"{key}.recipe: not given here or in the group; name one, or null: no training"
     elif group.setting(name, "recipe") and group.setting(name, "mixture") is None:
         yield f"{key}.mixture: not given here or in the group, and the run is trained; name one"
     if method is None:
