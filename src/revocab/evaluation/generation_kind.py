@@ -36,7 +36,9 @@ class LayoutOptions(Closed):
     What is left out is the kind's.
     """
 
-    language: Id | None = Field(default=None, description="of the words; none: of the answer")
+    language: Id | None = Field(
+        default=None, description="language of the words; default: that of the answer"
+    )
     instruction: str | None = Field(default=None, description="before all; empty: nothing")
     labels: list[str] | None = Field(default=None, description="one for each text of a shot")
     after_label: str | None = Field(default=None, description="such as ':'")

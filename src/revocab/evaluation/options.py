@@ -65,7 +65,7 @@ class Asking(Closed):
     """How the models of one run are asked."""
 
     chat: ChatOptions | None = Field(
-        default=None, description="through the model's chat template; none: as plain text"
+        default=None, description="use the model's chat template; default: plain text"
     )
 
 

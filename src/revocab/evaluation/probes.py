@@ -35,7 +35,7 @@ KIND = "probe"
 class ProbeJob(ProbeOptions, Job):
     """The items of one probe."""
 
-    language: Id = Field(description="of the text, such as it")
+    language: Id = Field(description="language of the text, such as it")
     seed: int
 
 

@@ -52,8 +52,12 @@ class FastTextOptions(Closed):
         ge=1,
         description="hash buckets of n-grams; they take buckets * dimension floats of memory",
     )
-    limit_documents: int | None = Field(default=None, ge=1, description="of each corpus")
-    limit_bytes: int | None = Field(default=None, ge=1, description="of each corpus")
+    limit_documents: int | None = Field(
+        default=None, ge=1, description="use only this much of each corpus"
+    )
+    limit_bytes: int | None = Field(
+        default=None, ge=1, description="use only this much of each corpus"
+    )
 
 
 class AuxiliaryJob(FastTextOptions, Job):

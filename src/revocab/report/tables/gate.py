@@ -40,7 +40,7 @@ class GateTable(KindOptions):
     group: Id
     steps: list[Step] = Field(default=["last"])
     before: RunStep | None = Field(
-        default=None, description="the run that others are compared with; none: the group's base"
+        default=None, description="the run that others are compared with; default: the group's base"
     )
     tolerance: float = Field(
         default=0.0, ge=0, le=100, description="points by which a share may fall and still be kept"
