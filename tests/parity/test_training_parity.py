@@ -116,6 +116,23 @@ def test_what_a_run_leaves(finished):
     assert io.read_json(out / "timing.json")["tokens_per_second"] > 0
 
 
+def test_heldout_loss_at_its_own_interval_changes_nothing_else(inputs, finished, tmp_path):
+    """Between checkpoints nothing is exported, and training goes on to the last digit."""
+    manifest = train(run_of(inputs, tmp_path, heldout_every=3))
+    rows = table(tmp_path / "heldout.csv")
+    assert [int(row["step"]) for row in rows] == [0, 3, 4, 6]
+    assert [row for row in rows if row["step"] != "3"] == table(finished[0] / "heldout.csv")
+    assert (tmp_path / "losses.csv").read_bytes() == (finished[0] / "losses.csv").read_bytes()
+    settings = manifest.pop("settings")
+    assert settings.pop("heldout_every") == 3
+    assert {**manifest, "settings": settings} == finished[1]
+    for folder in ("step-000004", "step-000006"):
+        ours, theirs = (one / "checkpoints" / folder for one in (tmp_path, finished[0]))
+        names = sorted(path.name for path in theirs.iterdir() if path.name != CLAIM)
+        assert names == sorted(path.name for path in ours.iterdir() if path.name != CLAIM)
+        assert all((ours / one).read_bytes() == (theirs / one).read_bytes() for one in names)
+
+
 def test_decay_is_torch_adamws_on_every_parameter(inputs, tmp_path):
     """With gradients clipped to nothing and a huge epsilon only decay moves the weights."""
     from safetensors.torch import load_file

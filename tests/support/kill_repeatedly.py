@@ -19,7 +19,7 @@ import time
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-STEPS, BORDERS, EVERY = 60, (25, 45), 7
+STEPS, BORDERS, EVERY, HELDOUT_EVERY = 60, (25, 45), 7, 3
 LIBRARIES = ["torch", "transformers.trainer", "peft", "revocab.training.train", "training_pico"]
 
 
@@ -80,8 +80,8 @@ def train_one(folder: Path, name: str) -> None:
             warmup_steps=3,
         ),
     )
-    changes = {"steps": STEPS, "checkpoint_every": EVERY, "stages": stages}
-    train(run_of(folder / "inputs", folder / name, **changes))
+    every = {"checkpoint_every": EVERY, "heldout_every": HELDOUT_EVERY}
+    train(run_of(folder / "inputs", folder / name, steps=STEPS, stages=stages, **every))
 
 
 def kill_at(process: BaseProcess, out: Path, step: int, delay: float) -> None:

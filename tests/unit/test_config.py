@@ -109,6 +109,7 @@ def test_all_five_mistakes_are_named_at_once(demo):
         ),
         (("runs", "mistral", "methods", "magic"), {}, "runs.mistral.methods.magic: no method"),
         (("recipes", "adapt", "checkpoint_every"), 1000, "recipes.adapt.checkpoint_every: 1000"),
+        (("recipes", "adapt", "heldout_every"), 1000, "recipes.adapt.heldout_every: 1000 is more"),
         (("corpora", "world-it", "source"), {"path": "nowhere.jsonl"}, "corpora.world-it.source"),
         (
             ("corpora", "world-it", "source"),

@@ -179,13 +179,15 @@ def check_lengths(experiment: Experiment) -> Iterator[str]:
 
 
 def check_recipes(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every warm-up or checkpoint interval longer than what it is part of."""
+    """Yield a problem for every warm-up or interval longer than what it is part of."""
     for name, recipe in experiment.recipes.items():
-        if recipe.checkpoint_every > recipe.steps:
-            yield (
-                f"recipes.{name}.checkpoint_every: {recipe.checkpoint_every} is more than "
-                f"the {recipe.steps} steps; choose at most {recipe.steps}"
-            )
+        for key in ("checkpoint_every", "heldout_every"):
+            every = getattr(recipe, key)
+            if every is not None and every > recipe.steps:
+                yield (
+                    f"recipes.{name}.{key}: {every} is more than the {recipe.steps} steps; choose "
+                    f"at most {recipe.steps}"
+                )
         if recipe.warmup_steps >= recipe.steps:
             yield f"recipes.{name}.warmup_steps: {recipe.warmup_steps} must be below {recipe.steps}"
         for stage in recipe.stages or ():

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from itertools import accumulate
 from typing import Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_serializer, model_validator
 
 from revocab.closed import PLACES, Closed, Id, OneLine
 from revocab.training.lora import LORA, Lora
@@ -171,6 +172,11 @@ class TrainingOptions(Closed):
     weight_decay: float = Field(default=0.0, ge=0, description="weight decay, as in torch's AdamW")
     gradient_clip: float = Field(default=1.0, gt=0, description="maximum norm of the gradient")
     checkpoint_every: int = Field(ge=1, description="steps between checkpoints")
+    heldout_every: int | None = Field(
+        default=None,
+        ge=1,
+        description="steps between held-out losses, beside those of checkpoints; none: these alone",
+    )
     precision: Literal["float32", "bfloat16"] = Field(
         default="float32", description="precision of the forward pass; weights are float32"
     )
@@ -196,6 +202,12 @@ class TrainingOptions(Closed):
             raise ValueError(f"stages: {', '.join(taken)} names a checkpoint; rename the stage")
         return self
 
+    @model_serializer(mode="wrap")
+    def _without_unused(self, dump: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        """Leave out an interval that is not given: trainings made before there was one stay."""
+        unused = {"heldout_every"} if self.heldout_every is None else set()
+        return {key: value for key, value in dump(self).items() if key not in unused}
+
     @property
     def stage_ends(self) -> dict[str, int]:
         """Return the step that ends each stage, by the stage's name, in order."""
@@ -210,6 +222,15 @@ class TrainingOptions(Closed):
         """
         every = range(self.checkpoint_every, self.steps + 1, self.checkpoint_every)
         return sorted({*every, *self.stage_ends.values(), self.steps})
+
+    @property
+    def heldout_steps(self) -> list[int]:
+        """Return the steps at which held-out loss is measured, ascending: 0, every checkpoint and
+        every ``heldout_every``-th.
+        """
+        every = self.heldout_every
+        between = range(every, self.steps + 1, every) if every else ()
+        return sorted({0, *between, *self.checkpoint_steps})
 
 
 class Recipe(TrainingOptions, PackingOptions):

@@ -70,8 +70,10 @@ class Settings(TrainingOptions, Job):
         return self.plan.factor(step)
 
     def described(self) -> dict[str, Any]:
-        """Return the settings as plain data; stages only where there are some."""
+        """Return the settings as plain data; what need not be given, only where it is."""
         found = {name: getattr(self, name) for name in DESCRIBED}
+        if self.heldout_every is not None:
+            found["heldout_every"] = self.heldout_every
         return {**found, "stages": self.plan.described()} if self.stages else found
 
     def micro_batch(self, requested: int | None, processes: int) -> tuple[int, int]:

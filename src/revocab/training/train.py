@@ -145,7 +145,7 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
 
 
 class CheckpointWork:
-    """What is done at a checkpoint: held-out losses, then the weights are exported."""
+    """What is done between steps: held-out losses, and at a checkpoint the weights are exported."""
 
     def __init__(self, run: TrainingRun, inputs: TrainingInputs, tables: LossTables | None):
         self.run = run
@@ -169,13 +169,14 @@ class CheckpointWork:
         self.evaluation_seconds += time.perf_counter() - begin
 
     def __call__(self, trainer: RecipeTrainer, step: int) -> None:
-        """Do both for the checkpoint at ``step``; before the first step, evaluate alone.
+        """Evaluate after ``step``, 0 being the model before training; export a checkpoint.
 
         Nothing is exported of a model whose losses or weights are not finite.
         """
         self.evaluate(trainer, step)
         if step == 0:
             self.before_training = self.evaluation_seconds
+        if step not in self.run.settings.checkpoint_steps:
             return
         begin = time.perf_counter()
         self.export(trainer, step)

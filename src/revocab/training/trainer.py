@@ -110,9 +110,10 @@ class Clock:
 class RecipeTrainer(Trainer):
     """A Trainer that follows :class:`Settings` to the letter.
 
-    ``work(trainer, step)`` is called before the first step (0) and at every checkpoint, with the
-    loss rows up to ``step`` written and before the resume state is saved: it exports and evaluates.
-    ``tables`` is ``None`` in a process that does not write.
+    ``work(trainer, step)`` is called at each of ``settings.heldout_steps``: before the first step
+    (0), between steps, and at every checkpoint before its resume state is saved. It evaluates, and
+    exports a checkpoint; the loss rows up to ``step`` are written by then. ``tables`` is ``None``
+    in a process that does not write.
     """
 
     def __init__(
@@ -134,6 +135,7 @@ class RecipeTrainer(Trainer):
         self._losses: list[torch.Tensor] = []
         self._norm = torch.zeros(())
         self.plan = settings.plan
+        self.between = {*settings.heldout_steps} - {*settings.checkpoint_steps}
         self.adapters = Adapters(
             model,
             self.plan,
@@ -308,6 +310,12 @@ class RecipeTrainer(Trainer):
                 rate = self.clock.steps * per_step / self.clock.training
                 self.tables.scalar("train/tokens_per_second", rate, rows[-1][0])
 
+    def work_between(self, step: int) -> None:
+        """Do the work of a step that is no checkpoint, apart from the time of training."""
+        self.write_rows()
+        self.work(self, step)
+        self.clock.start()
+
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         """Export and evaluate, then save the resume state, unless the run is over."""
         step = self.state.global_step
@@ -369,6 +377,8 @@ class StepCallback(TrainerCallback):
         control.should_save |= state.global_step in self.trainer.plan.ends
         self.trainer.finish_step(state.global_step, self.rate)
         self.trainer.clock.step()
+        if state.global_step in self.trainer.between:
+            self.trainer.work_between(state.global_step)
         assert self.bar is not None  # on_train_begin was called
         self.bar.set_postfix_str(f"loss {self.trainer.last_loss:.3f}", refresh=False)
         self.bar.update()
