@@ -23,7 +23,7 @@ from revocab.report.palette import Palette
 from revocab.report.results import Results
 
 #: Where the files of docs/adding-a-table.md belong, in the page's order.
-PLACES = ("tables/runs.py", "figures/steps.py", "claims/trained.py")
+PLACES = ("tables/group_sizes.py", "figures/steps.py", "claims/trained.py")
 #: Run with a copy of the package that has three files more.
 SCRIPT = """
 import sys
@@ -37,7 +37,7 @@ from revocab.errors import RevocabError
 assert not {"matplotlib", "numpy", "pandas", "pyarrow", "torch"} & set(sys.modules)
 folder = Path(sys.argv[1])
 values = yaml.safe_load(Path("config/demo.yaml").read_text())
-tables = {"table01": {"kind": "runs", "title": "Runs", "groups": ["mistral", "llama"]}}
+tables = {"table01": {"kind": "group_sizes", "title": "Runs", "groups": ["mistral", "llama"]}}
 figures = {"figure01": {"kind": "steps", "title": "Steps"}}
 experiment = validate({**values, "tables": tables, "figures": figures})
 

@@ -21,7 +21,7 @@ PACK, PACK_STAGED = (
 FIRST, NEXT = "recipes.staged.stages.0", "recipes.staged.stages.1"
 TASKS, TEXT = "evaluation.multiple_choice.tasks", "evaluation.generation.tasks"
 PARALLEL = "fertility.parallel.source"
-CLAIMS = "tables.claims.claims"
+CLAIMS, COLUMNS = "tables.claims.claims", "tables.runs.columns"
 NO_HUB = {f"{PARALLEL}.hub": None}
 TRAINED = (
     "main-sava", "main-focus", "main-again", "second-mean", "second-clp", "second-clp-expanded",
@@ -387,8 +387,8 @@ LAYOUT: list[Case] = [
         one(f"tables.{table}.title", "Another", "make_tables")
         for table in (
             "parameters", "fertility", "tokenizers", "parity", "choices", "generation",
-            "similarity", "prompts", "significance", "efficiency", "claims",
-            "gate",
+            "similarity", "prompts", "significance", "efficiency", "claims", "heldout",
+            "runs", "categories", "composite", "languages", "gate",
         )
     ],
     *each(
@@ -430,10 +430,49 @@ LAYOUT: list[Case] = [
         group="second", runs=["sava"], over=["sava"], step=4, over_step=4,
     ),
     one(f"{CLAIMS}.5.product.factors", [3, 4], "make_tables"),
+    one("tables.runs.runs", ["main-focus"], "make_tables"),
+    one(f"{COLUMNS}.0.label", "Another", "make_tables"),
+    *each(f"{COLUMNS}.0.tokens", ["make_tables"], language="it"),
+    *each(f"{COLUMNS}.1.bytes", ["make_tables"], language="it"),
+    *each(f"{COLUMNS}.2.heldout", ["make_tables"], language="en", step=4),
+    one(f"{COLUMNS}.2.heldout.reference", "source", "pack_heldout:source--64", "make_tables"),
+    *each(f"{COLUMNS}.3.steps_to", ["make_tables"], language="en", loss=1.0, interpolate=False),
+    one(f"{COLUMNS}.4.first_step_loss.per", "byte", "make_tables"),
+    *each(f"{COLUMNS}.5.average", ["make_tables"], language="en", step=4, by_items=True),
+    one(f"{COLUMNS}.6.fertility.corpus", "en", "make_tables"),
+    *each(f"{COLUMNS}.7.average", ["make_tables"], named=["world"]),
+    one(f"{COLUMNS}.7.average.metrics.world", "bleu", "make_tables"),
+    *each("tables.categories", ["make_tables"], runs=["second-mean"], step=4, overall="All"),
+    one("tables.categories.categories.Good", ["world"], "make_tables"),
+    one("tables.categories.metrics.world", "bleu", "make_tables"),
+    *each("tables.composite", ["make_tables"], runs=["second-mean"], step=4),
+    one("tables.composite.columns.Good", ["world"], "make_tables"),
+    one("tables.composite.metrics.world", "bleu", "make_tables"),
+    *each(
+        "tables.languages", ["make_tables"],
+        columns=["sava"], step=4, into="en", out_of="en", heldout=True, change="percent",
+    ),
+    one("tables.languages.groups.main", ["en"], "make_tables"),
+    one("tables.languages.family", "hellaswag", "make_tables"),
+    one("tables.languages.metrics.world", "bleu", "make_tables"),
+    *each(
+        "tables.heldout", ["make_tables"],
+        runs=["main-focus"], languages=["en"], steps=[4], interpolate=False,
+    ),
+    one("tables.heldout.reference", "source", "pack_heldout:source--64", "make_tables"),
+    one("tables.heldout.reach.it", [2.0], "make_tables"),
+    *each(
+        "figures.heldout", ["make_figures"],
+        runs=["main-focus"], languages=["en"], over="bytes", scale="linear", against="main-sava",
+    ),
+    one("figures.heldout.reference", "source", "pack_heldout:source--64", "make_figures"),
+    *each("figures.losses", ["make_figures"], over="bytes", scale="log"),
     *each("figures.by_corpus", ["make_figures"], tokenizers=["hub"], corpora=["en"]),
     *[
         one(f"figures.{figure}.title", "Another", "make_figures")
-        for figure in ("fertility", "by_corpus", "counts", "scores", "losses", "similarity")
+        for figure in (
+            "fertility", "by_corpus", "counts", "scores", "losses", "similarity", "heldout",
+        )
     ],
     *each("figures.scores", ["make_figures"], group="second", language="en"),
     one("figures.losses.runs", ["main-focus"], "make_figures"),

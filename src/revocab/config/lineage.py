@@ -50,6 +50,14 @@ def run_ids(experiment: Experiment) -> list[str]:
     return [*scored_as_they_are(experiment), *method_runs(experiment)]
 
 
+def group_of(experiment: Experiment, run: str) -> str | None:
+    """Return the group of a run, None if there is no such run."""
+    for name, group in experiment.runs.items():
+        if run in {run_id(name, one) for one in (BASE, *group.references, *group.methods)}:
+            return name
+    return None
+
+
 def parents(entry: RunMethod) -> Iterator[tuple[str, RunStep]]:
     """Yield the other runs that a run reads, with the key that names each."""
     for key in PARENTS:

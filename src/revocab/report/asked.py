@@ -52,6 +52,19 @@ def choices_in(
     ]
 
 
+def of_runs(
+    experiment: Experiment, runs: Iterable[str], tasks: Iterable[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield each task beside the group of each run."""
+    from revocab.config.lineage import group_of  # stands on the schema, which needs kinds
+
+    groups = dict.fromkeys(group_of(experiment, run) for run in runs)
+    named = list(tasks)
+    for group in groups:
+        if group is not None:
+            yield from of_group(group, named)
+
+
 def of_group(group: str, tasks: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield each task beside its group: what :attr:`Kind.scores` gives."""
     return ((group, task) for task in tasks)

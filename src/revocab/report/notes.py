@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from revocab.evaluation.families import main_metric
@@ -97,6 +98,16 @@ def limited_queries(results: Results) -> str | None:
         return None
     amount = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
     return f"{amount} queries of {', '.join(limits)}"
+
+
+def limited_tasks(results: Results, tasks: Iterable[str]) -> str | None:
+    """Return how the scores of tasks of either kind are limited, None where they are not."""
+    evaluation, named = results.experiment.evaluation, set(tasks)
+    parts = [
+        limited_items(results) if named & set(evaluation.multiple_choice.tasks) else None,
+        limited_queries(results) if named & set(evaluation.generation.tasks) else None,
+    ]
+    return "; ".join(filter(None, parts)) or None
 
 
 def cut_prompts(results: Results, tasks: list[str]) -> list[str]:

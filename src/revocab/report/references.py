@@ -5,14 +5,14 @@ Every function yields problems and raises nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from revocab.closed import PLACES, Step, unknown
 from revocab.report.asked import group_tasks
 
 if TYPE_CHECKING:
-    from revocab.config.schema import Experiment
+    from revocab.config.schema import Experiment, RunGroup
     from revocab.report.kind import KindOptions
 
 
@@ -31,6 +31,43 @@ def unknown_runs(experiment: Experiment, key: str, runs: Iterable[str]) -> Itera
     for run in runs:
         if run not in known:
             yield unknown(f"{key}.runs", run, known, "run")
+
+
+def unscored_runs(
+    experiment: Experiment, key: str, runs: Sequence[str], tasks: Iterable[str], step: Step
+) -> Iterator[str]:
+    """Yield a problem for every run that is not scored at a step at which its tasks are shown.
+
+    Runs that are not scored at all have dashes; it is a problem if there are no others.
+    """
+    from revocab.config.lineage import method_runs, run_steps, selected
+
+    evaluation, made = experiment.evaluation, method_runs(experiment)
+    sections = [
+        name
+        for name in ("multiple_choice", "generation")
+        if set(tasks) & set(getattr(evaluation, name).tasks)
+    ]
+    silent = [run for run in runs if run in made and not is_scored(*made[run])]
+    if silent and len(silent) == len(list(runs)):
+        yield f"{key}: none of the runs is scored ({', '.join(silent)}: evaluate: false); name one"
+    # A base model or a reference is scored, whatever is wanted.
+    for run in dict.fromkeys(one for one in runs if one in made and one not in silent):
+        wanted = selected(*run_steps(experiment, run), [step])
+        if not wanted:
+            yield f"{key}.step: {step!r} is no checkpoint of run {run!r}"
+        for section in sections if wanted else ():
+            scored = getattr(evaluation, section).steps
+            if not {*wanted} <= {*selected(*run_steps(experiment, run), scored)}:
+                yield (
+                    f"{key}.step: run {run!r} is not scored at {step!r}; add it to "
+                    f"evaluation.{section}.steps (received {scored})"
+                )
+
+
+def is_scored(group: RunGroup, name: str) -> bool:
+    """Return whether a group's run is scored."""
+    return group.methods[name].evaluate
 
 
 def unknown_tasks(experiment: Experiment, key: str, tasks: Iterable[str]) -> Iterator[str]:

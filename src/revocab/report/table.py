@@ -113,13 +113,23 @@ def mark_best(rows: list[Row]) -> None:
     """
     width = max((len(row.cells) for row in rows), default=0)
     for column in range(1, width):
-        cells = [row.cells[column] for row in rows if row.cells[column].text is None]
-        shown = {value for c in cells if (value := c.shown()) is not None}
-        values = sorted(shown, reverse=True)
-        if len(values) < 2:
-            continue
-        for cell in cells:
-            if cell.shown() == values[0]:
-                cell.mark = "best"
-            elif cell.shown() == values[1]:
-                cell.mark = "second"
+        mark_column(rows, column)
+
+
+def mark_column(rows: list[Row], column: int, *, lowest: bool = False) -> None:
+    """Mark the best and the second-best value of one column, as :func:`mark_best` does."""
+    mark_cells([row.cells[column] for row in rows], lowest=lowest)
+
+
+def mark_cells(cells: list[Cell], *, lowest: bool = False) -> None:
+    """Mark the best and the second-best of some values; ``lowest``: the lowest is the best."""
+    numbers = [cell for cell in cells if cell.text is None]
+    shown = {value for c in numbers if (value := c.shown()) is not None}
+    values = sorted(shown, reverse=not lowest)
+    if len(values) < 2:
+        return
+    for cell in numbers:
+        if cell.shown() == values[0]:
+            cell.mark = "best"
+        elif cell.shown() == values[1]:
+            cell.mark = "second"

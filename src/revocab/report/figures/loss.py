@@ -1,4 +1,4 @@
-"""Figures 6, 7, 9 and 10: losses of chosen runs by training step."""
+"""Figures 6, 7, 9 and 10: losses of chosen runs by training step, or by bytes of text."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from revocab.closed import Id
 from revocab.languages import language_label
 from revocab.report.kind import FigureKind, KindOptions
+from revocab.report.loss_axes import LABELS, LossAxes, scale_axes, training_progress
 from revocab.report.names import method_label
 from revocab.report.palette import Palette
 from revocab.report.references import unknown_runs
@@ -22,12 +23,14 @@ if TYPE_CHECKING:
     from revocab.config.schema import Experiment
 
 LEGEND_COLUMNS = 4
+#: Where each step stands on the horizontal axis, by run.
+Places = dict[str, dict[int, float]]
 #: Width of smoothing (sigma) as a share of all steps.
 SMOOTHING = 0.02
 
 
-class LossFigure(KindOptions):
-    """Training loss of chosen runs by step."""
+class LossFigure(KindOptions, LossAxes):
+    """Training loss of chosen runs."""
 
     kind: Literal["loss"]
     runs: list[Id]
@@ -47,18 +50,20 @@ def draw(results: Results, options: LossFigure, palette: Palette) -> Figure:
         axes.set_axis_off()
     same = len({run.target for run in runs}) == 1
     title = "Training loss per token" + ("" if same else " (tokenizers differ)")
-    draw_losses(results, grid[0][0], runs, palette, "loss")
+    places = {run.id: training_progress(results, run, options.over) for run in runs}
+    draw_losses(results, grid[0][0], runs, palette, "loss", places)
     grid[0][0].set(title=title, ylabel="nats per token")
-    draw_losses(results, grid[0][1], runs, palette, "bits_per_byte")
+    draw_losses(results, grid[0][1], runs, palette, "bits_per_byte", places)
     grid[0][1].set(title="Training loss per byte of text", ylabel="bits per byte")
     for axes, language in zip(grid[1], languages, strict=False):
-        draw_heldout(results, axes, runs, palette, language)
+        draw_heldout(results, axes, runs, palette, language, places)
         axes.set(title=f"Held-out {language_label(language)} text", ylabel="bits per byte")
     for axes in grid[1][len(languages) :]:
         axes.set_axis_off()
     for axes in (*grid[0][:2], *grid[1][: len(languages)]):
-        axes.set_xlabel("training steps")
+        axes.set_xlabel(LABELS[options.over])
         axes.set_xlim(left=0)
+        scale_axes(axes, options.scale, measured_places(results, runs, places))
     legend(figure, runs, palette)
     return figure
 
@@ -79,28 +84,46 @@ def smooth(values: list[float], width: float = SMOOTHING) -> list[float]:
     return (np.convolve(padded, kernel, "valid") / weights).tolist()
 
 
+def measured_places(results: Results, runs: list[Run], places: Places) -> list[float]:
+    """Return where held-out loss was measured: the first of them begins a logarithmic axis."""
+    steps = {run.id: {row["step"] for row in results.heldout(run)[0]} for run in runs}
+    return [
+        place for run, one in places.items() for step, place in one.items() if step in steps[run]
+    ]
+
+
 def draw_losses(
-    results: Results, axes: Axes, runs: list[Run], palette: Palette, column: str
+    results: Results,
+    axes: Axes,
+    runs: list[Run],
+    palette: Palette,
+    column: str,
+    places: Places,
 ) -> None:
     """Draw one column of ``losses.csv``: every step faint, and smoothed."""
     for run in runs:
         rows = results.csv("runs", run.id, "losses.csv")
-        points = [(int(row["step"]), number(row[column])) for row in rows]
-        points = [(step, value) for step, value in points if value is not None]
+        points = [(places[run.id][int(row["step"])], number(row[column])) for row in rows]
+        points = [(place, value) for place, value in points if value is not None]
         if not points:
             continue
-        steps, values = zip(*points, strict=True)
+        at, values = zip(*points, strict=True)
         line = palette.line(run.name)
-        axes.plot(steps, values, color=line["color"], alpha=0.22, linewidth=0.8)
-        axes.plot(steps, smooth(list(values)), **line)
+        axes.plot(at, values, color=line["color"], alpha=0.22, linewidth=0.8)
+        axes.plot(at, smooth(list(values)), **line)
     if not axes.has_data():
         nothing_yet(axes)
 
 
 def draw_heldout(
-    results: Results, axes: Axes, runs: list[Run], palette: Palette, language: str
+    results: Results,
+    axes: Axes,
+    runs: list[Run],
+    palette: Palette,
+    language: str,
+    places: Places,
 ) -> None:
-    """Draw held-out bits per byte by checkpoint, step 0 included, and the base model's level."""
+    """Draw held-out bits per byte wherever measured, and the base model's level."""
     base = results.heldout_by_language(results.base(runs[0].group), language)
     if base and len({run.group for run in runs}) == 1:
         axes.axhline(base[0], linewidth=1.2, **palette.line("base"))
@@ -108,7 +131,7 @@ def draw_heldout(
         points = results.heldout_by_language(run, language)
         if points:
             axes.plot(
-                list(points),
+                [places[run.id][step] for step in points],
                 list(points.values()),
                 marker="o",
                 markersize=4,

@@ -1,0 +1,177 @@
+"""Curves of held-out loss, and their differences from one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from revocab.closed import Id, unknown
+from revocab.languages import language_label
+from revocab.report.figures.loss import LEGEND_COLUMNS, legend
+from revocab.report.heldout_losses import (
+    counted_files,
+    heldout_curve,
+    heldout_problems,
+    languages_shown,
+    unit,
+)
+from revocab.report.kind import FigureKind, KindOptions
+from revocab.report.loss_axes import LABELS, LossAxes, Scale, scale_axes, training_progress
+from revocab.report.names import method_label
+from revocab.report.palette import Palette
+from revocab.report.references import unknown_runs
+from revocab.report.results import Results
+from revocab.report.style import nothing_yet
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from revocab.config.expand import Run
+    from revocab.config.schema import Experiment
+    from revocab.plan import Plan
+
+#: Up to so many points of a curve have markers.
+MOST_MARKERS = 16
+#: Points of a curve by run: (place on the horizontal axis, loss), ascending.
+Curves = dict[str, list[tuple[float, float]]]
+
+
+class HeldoutFigure(KindOptions, LossAxes):
+    """Held-out losses of chosen runs."""
+
+    kind: Literal["heldout"]
+    runs: list[Id] = Field(min_length=1)
+    languages: list[Id] | None = Field(
+        default=None, min_length=1, description="none: those of all held-out text"
+    )
+    scale: Scale = "log"
+    reference: Id | None = Field(
+        default=None, description="tokenizer in whose tokens losses are; none: bits per byte"
+    )
+    against: Id | None = Field(
+        default=None, description="run from whose losses the differences are drawn below"
+    )
+
+
+def draw(results: Results, options: HeldoutFigure, palette: Palette) -> Figure:
+    """Return a column of panels per language: losses, and below them differences from one run."""
+    from matplotlib import pyplot
+
+    runs = [results.run(one) for one in options.runs]
+    languages = languages_shown(results, options.languages)
+    lines, columns = (1 if options.against is None else 2), len(languages)
+    figure, grid = pyplot.subplots(
+        lines, columns, figsize=(4.6 * columns + 0.4, 3.3 * lines + 0.5), squeeze=False
+    )
+    height = figure.get_figheight()
+    top = 1 - (0.65 if len(runs) < LEGEND_COLUMNS else 0.85) / height
+    figure.subplots_adjust(
+        left=0.1 if columns < 2 else 0.08, right=0.98, bottom=0.5 / height, top=top,
+        hspace=0.34, wspace=0.24,
+    )  # fmt: skip
+    for panels, language in zip(grid.T, languages, strict=True):
+        curves = curves_of(results, runs, language, options)
+        draw_curves(panels[0], curves, runs, palette)
+        draw_base(results, panels[0], runs, language, options, palette)
+        scale_axes(panels[0], options.scale, [place for one in curves.values() for place, _ in one])
+        title = f"Held-out {language_label(language)} text"
+        panels[0].set(title=title, ylabel=unit(options.reference))
+        if options.against is not None:
+            draw_differences(results, panels[1], curves, options.against, palette)
+            scale_differences(panels[1], options.scale, curves)
+            panels[1].set_xlim(panels[0].get_xlim())
+            named = method_label(results.run(options.against))
+            panels[1].set(title=f"Difference from {named}", ylabel=unit(options.reference))
+        for axes in panels:
+            axes.set_xlabel(LABELS[options.over])
+            if not axes.has_data():
+                nothing_yet(axes)
+    legend(figure, runs, palette)
+    return figure
+
+
+def curves_of(results: Results, runs: list[Run], language: str, options: HeldoutFigure) -> Curves:
+    """Return the curve of every trained run that has losses."""
+    found: Curves = {}
+    for run in runs:
+        places = training_progress(results, run, options.over)
+        losses = heldout_curve(results, run, language, options.reference)
+        points = [(places[step], loss) for step, loss in losses.items() if step in places]
+        if run.trains and points:
+            found[run.id] = points
+    return found
+
+
+def draw_curves(axes: Axes, curves: Curves, runs: list[Run], palette: Palette) -> None:
+    """Draw the curves, with markers where these can be told apart."""
+    for run in runs:
+        points = curves.get(run.id, [])
+        if points:
+            marker = "o" if len(points) <= MOST_MARKERS else None
+            axes.plot(*zip(*points, strict=True), marker=marker, markersize=3.5,
+                      **palette.line(run.name))  # fmt: skip
+
+
+def draw_base(
+    results: Results,
+    axes: Axes,
+    runs: list[Run],
+    language: str,
+    options: HeldoutFigure,
+    palette: Palette,
+) -> None:
+    """Draw the base model's level, where all runs are of one group."""
+    if len({run.group for run in runs}) == 1:
+        levels = heldout_curve(results, results.base(runs[0].group), language, options.reference)
+        for level in levels.values():
+            axes.axhline(level, linewidth=1.2, **palette.line("base"))
+
+
+def draw_differences(
+    results: Results, axes: Axes, curves: Curves, against: str, palette: Palette
+) -> None:
+    """Draw each curve less that of ``against``, interpolated where this one was not measured."""
+    import numpy as np
+
+    if against not in curves:
+        return
+    places, losses = (np.array(part) for part in zip(*curves[against], strict=True))
+    for name, points in curves.items():
+        shared = [(at, loss) for at, loss in points if places[0] <= at <= places[-1]]
+        if shared:
+            at, values = (np.array(part) for part in zip(*shared, strict=True))
+            line = palette.line(results.run(name).name)
+            axes.plot(at, values - np.interp(at, places, losses), **line)
+
+
+def scale_differences(axes: Axes, scale: Scale, curves: Curves) -> None:
+    """Give differences, which may be negative, the horizontal scale of the curves alone."""
+    places = [place for one in curves.values() for place, _ in one]
+    scale_axes(axes, scale, places, vertical=False)
+
+
+def problems(experiment: Experiment, key: str, options: HeldoutFigure) -> Iterator[str]:
+    """Yield a problem for runs, languages and a tokenizer that are not there."""
+    yield from unknown_runs(experiment, key, options.runs)
+    yield from heldout_problems(experiment, key, options.languages, options.reference)
+    if options.against is not None and options.against not in options.runs:
+        yield unknown(f"{key}.against", options.against, options.runs, "run of the figure")
+
+
+def needs(plan: Plan, options: HeldoutFigure) -> list[str]:
+    """Return the counts of the reference tokenizer."""
+    return counted_files(plan, options.runs, options.reference)
+
+
+FIGURE = FigureKind(
+    options=HeldoutFigure,
+    draw=draw,
+    problems=problems,
+    needs=needs,
+    caption="Loss on text held out from training, wherever it was measured; lower is better. "
+    "Dashed: the base model before any training. Below, where drawn: the difference to one run at "
+    "the same point of training.",
+)

@@ -1,0 +1,339 @@
+"""Numbers of a run that tables may show: what it was trained on, its losses, its scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from revocab.closed import Closed, Id, OneLine, Step, exactly_one, unknown
+from revocab.languages import language_label
+from revocab.report.asked import choices_in
+from revocab.report.heldout_losses import (
+    counted_files,
+    heldout_curve,
+    heldout_problems,
+    loss_at,
+    steps_to_reach,
+    unit,
+    unmeasured_steps,
+)
+from revocab.report.references import no_choices, unscored_runs
+from revocab.report.results import Results, number
+from revocab.report.run_rows import Better
+from revocab.report.table import MISSING, Cell, text
+from revocab.report.task_means import macro, mean_cell, metrics_note, micro, unknown_task_ids
+
+if TYPE_CHECKING:
+    from revocab.config.expand import Run
+    from revocab.config.schema import Experiment
+    from revocab.plan import Plan
+
+COUNTS = "Tokens and bytes of training text in millions; tokens are those of a run's own tokenizer."
+OWN_TOKENS = (
+    "Loss per token of the first step is in a run's own tokens: it compares runs of one tokenizer."
+)
+
+
+class RunValue(Closed):
+    """One number of a run; hooks say nothing where a value has nothing to say."""
+
+    #: Which value is the better one; None: neither.
+    better: ClassVar[Better | None] = None
+
+    def header(self) -> str:
+        """Return the header of its column."""
+        raise NotImplementedError
+
+    def cell(self, results: Results, run: Run) -> Cell:
+        """Return the number of a run, empty where it is not there; a dash where it cannot be."""
+        raise NotImplementedError
+
+    def notes(self, results: Results) -> Iterable[str]:
+        """Return sentences that stand under a table which shows it."""
+        return ()
+
+    def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterable[str]:
+        """Yield what the experiment lacks for it."""
+        return ()
+
+    def needs(self, plan: Plan, runs: Sequence[str]) -> Iterable[str]:
+        """Return the files that it reads beside the scores."""
+        return ()
+
+    def tasks(self, experiment: Experiment) -> Iterable[str]:
+        """Return the tasks whose scores it shows."""
+        return ()
+
+
+class TrainingText(RunValue):
+    """How much a run was trained on, in all or of one language."""
+
+    #: Key of the count in a run's manifest.
+    counted: ClassVar[str]
+
+    language: Id | None = Field(default=None, description="none: all of them")
+
+    def header(self) -> str:
+        """Return what is counted, and of which language."""
+        if self.language is None:
+            return f"{self.counted.capitalize()} (M)"
+        return f"{language_label(self.language)} {self.counted} (M)"
+
+    def cell(self, results: Results, run: Run) -> Cell:
+        """Return the count, in millions; a dash for a run that is not trained."""
+        if not run.trains:
+            return text(MISSING)
+        where = f"runs/{run.id}/manifest.json"
+        found = results.json(where) or {}
+        value = self._count(results, found)
+        return Cell(value, scale=1e-6, digits=3, provenance=where)
+
+    def _count(self, results: Results, manifest: dict[str, Any]) -> float | None:
+        """Return the count of a run's manifest; None where only a part of its rows was used."""
+        if self.language is None:
+            return manifest.get(self.counted)
+        corpora = manifest.get("corpora")
+        if corpora is None:
+            return None
+        named = results.experiment.corpora
+        return sum(
+            one[self.counted]
+            for corpus, one in corpora.items()
+            if corpus in named and named[corpus].language == self.language
+        )
+
+    def notes(self, results: Results) -> list[str]:
+        """Return the unit."""
+        return [COUNTS]
+
+    def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
+        """Yield a problem for a language that no corpus has."""
+        known = {one.language for one in experiment.corpora.values()}
+        if self.language is not None and self.language not in known:
+            yield unknown(f"{key}.language", self.language, known, "language of a corpus")
+
+
+class Tokens(TrainingText):
+    """Tokens that a run was trained on."""
+
+    counted: ClassVar[str] = "tokens"
+
+
+class Bytes(TrainingText):
+    """Bytes of the text that a run was trained on."""
+
+    counted: ClassVar[str] = "bytes"
+
+
+class HeldoutLoss(RunValue):
+    """Held-out loss in a language, in bits per byte or in a reference tokenizer's tokens."""
+
+    better: ClassVar[Better | None] = "lower"
+
+    language: Id
+    step: Step = "last"
+    reference: Id | None = None
+
+    def header(self) -> str:
+        """Return language and step, and the unit where it is no other column's."""
+        at = "" if self.step == "last" else f" at {self.step}"
+        return f"{language_label(self.language)} loss{at} ({unit(self.reference)})"
+
+    def cell(self, results: Results, run: Run) -> Cell:
+        """Return the loss."""
+        curve = heldout_curve(results, run, self.language, self.reference)
+        return Cell(loss_at(run, curve, self.step), digits=3, provenance=results.heldout(run)[1])
+
+    def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
+        """Yield a problem for a language, a tokenizer or a step that is not there."""
+        yield from heldout_problems(experiment, key, [self.language], self.reference)
+        yield from unmeasured_steps(experiment, f"{key}.step", runs, [self.step])
+
+    def needs(self, plan: Plan, runs: Sequence[str]) -> list[str]:
+        """Return the counts of the reference tokenizer."""
+        return counted_files(plan, runs, self.reference)
+
+
+class StepsTo(RunValue):
+    """Training steps until held-out loss in a language is at or below a loss in bits per byte."""
+
+    better: ClassVar[Better | None] = "lower"
+
+    language: Id
+    loss: float = Field(gt=0)
+    interpolate: bool = True
+
+    def header(self) -> str:
+        """Return language and loss."""
+        return f"Steps to {self.loss:g} bits per byte ({language_label(self.language)})"
+
+    def cell(self, results: Results, run: Run) -> Cell:
+        """Return the steps; "> 20" where 20 steps do not reach it."""
+        if not run.trains:
+            return text(MISSING)
+        curve = heldout_curve(results, run, self.language)
+        provenance = results.heldout(run)[1]
+        found = steps_to_reach(curve, self.loss, self.interpolate)
+        if found is None and curve:
+            return text(f"> {max(curve)}", provenance)
+        return Cell(found, digits=1 if self.interpolate else 0, provenance=provenance)
+
+    def notes(self, results: Results) -> list[str]:
+        """Return how steps are counted."""
+        how = (
+            "interpolated linearly between the steps at which it was measured"
+            if self.interpolate
+            else "the first measured step at or below it"
+        )
+        return [f'Steps to a loss: {how}; ">": not reached by the run\'s last step.']
+
+    def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterable[str]:
+        """Yield a problem for a language without held-out text."""
+        return heldout_problems(experiment, key, [self.language], None)
+
+
+class FirstStepLoss(RunValue):
+    """Training loss of a run's first step, before any update: what its new rows begin with."""
+
+    better: ClassVar[Better | None] = "lower"
+
+    per: Literal["token", "byte"] = "token"
+
+    def header(self) -> str:
+        """Return the unit."""
+        return f"First-step loss ({'bits per byte' if self.per == 'byte' else 'nats per token'})"
+
+    def cell(self, results: Results, run: Run) -> Cell:
+        """Return the loss; a dash for a run that is not trained."""
+        if not run.trains:
+            return text(MISSING)
+        where = f"runs/{run.id}/losses.csv"
+        column = "bits_per_byte" if self.per == "byte" else "loss"
+        first = next((row for row in results.csv(where) if row["step"] == "1"), {})
+        return Cell(number(first.get(column)), digits=3, provenance=where)
+
+    def notes(self, results: Results) -> list[str]:
+        """Return what it cannot be compared with."""
+        return [OWN_TOKENS] if self.per == "token" else []
+
+
+class Average(RunValue):
+    """Mean score on the multiple-choice tasks of a language, or on named tasks of any kind."""
+
+    better: ClassVar[Better | None] = "higher"
+
+    language: Id | None = None
+    named: list[Id] | None = Field(default=None, min_length=1)
+    step: Step = "last"
+    by_items: bool = Field(default=False, description="tasks count by their items")
+    metrics: dict[Id, OneLine] = Field(
+        default_factory=dict, description="of generative tasks, in place of their kind's first"
+    )
+
+    @model_validator(mode="after")
+    def _one_choice(self) -> Average:
+        return exactly_one(self, ("language", "named"))
+
+    def header(self) -> str:
+        """Return which tasks they are."""
+        of = language_label(self.language) if self.language else ", ".join(self.named or ())
+        return f"Average ({of})" if self.step == "last" else f"Average ({of}) at {self.step}"
+
+    def tasks(self, experiment: Experiment) -> list[str]:
+        """Return the tasks."""
+        if self.language is not None:
+            return choices_in(experiment, self.language)
+        return list(self.named or ())
+
+    def cell(self, results: Results, run: Run) -> Cell:
+        """Return the mean, 0 to 100, with its standard error over items."""
+        if not run.evaluate:
+            return text(MISSING)
+        named = self.tasks(results.experiment)
+        mean = micro if self.by_items else macro
+        return mean_cell(results, run, self.step, named, self.metrics, mean)
+
+    def notes(self, results: Results) -> list[str]:
+        """Return how tasks are averaged, and the metrics of generated text."""
+        how = "weighted by items" if self.by_items else "unweighted"
+        named = self.tasks(results.experiment)
+        said = f"Averages over tasks are {how}, 0 to 100, ± standard error over items."
+        return [said, *metrics_note(results, named, self.metrics)]
+
+    def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
+        """Yield a problem for tasks that are not there, and runs that are not scored on them."""
+        if self.language is not None:
+            yield from no_choices(experiment, key, self.language)
+        named = self.tasks(experiment)
+        yield from unknown_task_ids(experiment, key, named, self.metrics)
+        yield from unscored_runs(experiment, key, runs, named, self.step)
+
+
+class Fertility(RunValue):
+    """Tokens per word of a run's tokenizer on a corpus."""
+
+    better: ClassVar[Better | None] = "lower"
+
+    corpus: Id
+
+    def header(self) -> str:
+        """Return the corpus."""
+        return f"Fertility on {self.corpus}"
+
+    def cell(self, results: Results, run: Run) -> Cell:
+        """Return the fertility."""
+        where = "fertility/fertility.csv"
+        for row in results.csv(where):
+            if (row["tokenizer"], row["corpus"]) == (run.target, self.corpus):
+                return Cell(number(row["fertility"]), provenance=where)
+        return Cell()
+
+    def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
+        """Yield a problem for a corpus on which no tokenizer is measured."""
+        known = experiment.fertility.corpora
+        if self.corpus not in known:
+            yield unknown(f"{key}.corpus", self.corpus, known, "corpus under fertility.corpora")
+
+    def needs(self, plan: Plan, runs: Sequence[str]) -> list[str]:
+        """Return the report on tokenizers."""
+        return [f"{plan.paths.fertility}/manifest.json"]
+
+
+VALUES = (
+    "tokens",
+    "bytes",
+    "heldout",
+    "steps_to",
+    "first_step_loss",
+    "average",
+    "fertility",
+)
+
+
+class OneValue(Closed):
+    """Exactly one number of a run, and what readers see in place of its own header."""
+
+    label: OneLine | None = None
+    tokens: Tokens | None = None
+    bytes: Bytes | None = None
+    heldout: HeldoutLoss | None = None
+    steps_to: StepsTo | None = None
+    first_step_loss: FirstStepLoss | None = None
+    average: Average | None = None
+    fertility: Fertility | None = None
+
+    @model_validator(mode="after")
+    def _one_value(self) -> OneValue:
+        return exactly_one(self, VALUES)
+
+    @property
+    def value(self) -> RunValue:
+        """Return the one that is given."""
+        return next(one for name in VALUES if (one := getattr(self, name)) is not None)
+
+    @property
+    def header(self) -> str:
+        """Return the header of its column."""
+        return self.label or self.value.header()

@@ -1,0 +1,278 @@
+"""Scores or losses by language and run, over several groups, and their change against the base."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from revocab.closed import Id, OneLine, Step, unknown
+from revocab.languages import language_label
+from revocab.report import notes
+from revocab.report.asked import choices_in, of_group
+from revocab.report.empty_cells import empty_cells
+from revocab.report.heldout_losses import (
+    heldout_curve,
+    heldout_problems,
+    loss_at,
+    unit_note,
+    unmeasured_steps,
+)
+from revocab.report.kind import KindOptions, TableKind
+from revocab.report.names import method_label
+from revocab.report.references import unknown_groups, unscored_runs
+from revocab.report.results import Results
+from revocab.report.table import MISSING, Cell, Row, Table, mark_cells, text
+from revocab.report.task_means import macro, mean_cell, metrics_note, unknown_task_ids
+
+if TYPE_CHECKING:
+    from revocab.config.expand import Run
+    from revocab.config.schema import Experiment
+
+#: Kind of the generative tasks that translate.
+TRANSLATION = "translation"
+BASE = "base"
+
+
+class LanguagesTable(KindOptions):
+    """Languages by runs of the same names in several groups.
+
+    Shown is, of the four of them, what is given; else the mean of all multiple-choice tasks.
+    """
+
+    kind: Literal["languages"]
+    #: Languages that are shown of each group; a group has one tokenizer and so its languages.
+    groups: dict[Id, Annotated[list[Id], Field(min_length=1)]] = Field(min_length=1)
+    columns: list[Id] | None = Field(
+        default=None, min_length=1, description="names of runs; none: all that are scored"
+    )
+    step: Step = "last"
+    family: Id | None = Field(default=None, description="of multiple-choice tasks")
+    into: Id | None = Field(default=None, description="translation into this language")
+    out_of: Id | None = Field(default=None, description="translation out of this language")
+    heldout: Literal[True] | None = Field(default=None, description="held-out bits per byte")
+    metrics: dict[Id, OneLine] = Field(
+        default_factory=dict, description="of generative tasks, in place of their kind's first"
+    )
+    change: Literal["difference", "percent"] | None = Field(
+        default=None, description="columns with the change against the base model; none: no such"
+    )
+
+    @model_validator(mode="after")
+    def _one_score(self) -> LanguagesTable:
+        named = ("family", "into", "out_of", "heldout")
+        given = [name for name in named if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"{' and '.join(given)} are given; give one of {', '.join(named)}")
+        return self
+
+    def tasks(self, experiment: Experiment, language: str) -> list[str]:
+        """Return the tasks whose mean stands for a language."""
+        if self.heldout:
+            return []
+        if self.into is None and self.out_of is None:
+            return choices_in(experiment, language, [self.family] if self.family else None)
+        pair = [language, self.into] if self.into else [self.out_of, language]
+        return [
+            name
+            for name, task in experiment.evaluation.generation.tasks.items()
+            if task.kind == TRANSLATION and list(task.direction) == pair
+        ]
+
+
+def run_names(results: Results, options: LanguagesTable) -> list[str]:
+    """Return the names of the runs that are columns."""
+    if options.columns is not None:
+        return list(options.columns)
+    runs = [run for group in options.groups for run in results.group(group)]
+    return list(dict.fromkeys(run.name for run in runs))
+
+
+def value_cell(results: Results, run: Run | None, language: str, options: LanguagesTable) -> Cell:
+    """Return what a run has for a language; a dash for a run that its group does not have."""
+    if run is None or not (run.evaluate or options.heldout):
+        return text(MISSING)
+    if options.heldout:
+        curve = heldout_curve(results, run, language)
+        loss = loss_at(run, curve, options.step)
+        return Cell(loss, digits=3, provenance=results.heldout(run)[1])
+    tasks = options.tasks(results.experiment, language)
+    return mean_cell(results, run, options.step, tasks, options.metrics, macro)
+
+
+def change_cell(cell: Cell, base: Cell, options: LanguagesTable) -> Cell:
+    """Return the change from the base's value, in its unit or in per cent of it."""
+    if cell.text is not None:
+        return text(MISSING)
+    if cell.value is None or not base.value:
+        return Cell(provenance=cell.provenance)
+    change = cell.value - base.value
+    if options.change == "percent":
+        return Cell(100 * change / base.value, provenance=cell.provenance)
+    return Cell(change, digits=cell.digits, provenance=cell.provenance)
+
+
+def average_cells(rows: list[list[Cell]]) -> list[Cell]:
+    """Return the mean of every column; a dash where a language has no value."""
+    found = []
+    for column in zip(*rows, strict=True):
+        values = [cell.value for cell in column if cell.value is not None]
+        whole = len(values) == len(column)
+        mean = Cell(sum(values) / len(values), digits=column[0].digits) if whole else text(MISSING)
+        found.append(mean)
+    return found
+
+
+def build(results: Results, identifier: str, options: LanguagesTable) -> Table:
+    """Return a row per language of every group, and their means; the best of a row is marked."""
+    names = run_names(results, options)
+    values: list[list[Cell]] = []
+    rows: list[Row] = []
+    for group, languages in options.groups.items():
+        runs = {run.name: run for run in results.group(group, evaluated=not options.heldout)}
+        if len(options.groups) > 1:
+            rows.append(Row(section=results.experiment.runs[group].label))
+        for language in languages:
+            cells = [value_cell(results, runs.get(name), language, options) for name in names]
+            base = value_cell(results, results.base(group), language, options)
+            made = [name in runs and runs[name].made for name in names]
+            mark_cells(
+                [cell for cell, one in zip(cells, made, strict=True) if one],
+                lowest=bool(options.heldout),
+            )
+            values.append([*cells, base])
+            label = text(language_label(language))
+            rows.append(Row([label, *with_changes(cells, base, names, options)]))
+    if len(values) > 1:
+        *means, base = average_cells(values)
+        if len(options.groups) > 1:
+            rows.append(Row(section="All"))
+        rows.append(Row([text("Average"), *with_changes(means, base, names, options)]))
+    over, header = headers(results, names, options)
+    return Table(
+        identifier, options.kind, options.title, header, rows, said(results, options), over=over
+    )
+
+
+def with_changes(
+    cells: list[Cell], base: Cell, names: list[str], options: LanguagesTable
+) -> list[Cell]:
+    """Return the cells, each but the base's followed by its change where changes are shown."""
+    found = []
+    for name, cell in zip(names, cells, strict=True):
+        found.append(cell)
+        if options.change and name != BASE:
+            found.append(change_cell(cell, base, options))
+    return found
+
+
+def headers(
+    results: Results, names: list[str], options: LanguagesTable
+) -> tuple[list[str] | None, list[str]]:
+    """Return the upper headers, None where there are none, and the headers."""
+    runs = [run for group in options.groups for run in results.group(group, evaluated=False)]
+    labels = {run.name: method_label(run) for run in reversed(runs)}
+    if not options.change:
+        return None, ["Language", *[labels[name] for name in names]]
+    shown = "change (%)" if options.change == "percent" else "change"
+    what = "loss" if options.heldout else "score"
+    over, header = [""], ["Language"]
+    for name in names:
+        parts = [what] if name == BASE else [what, shown]
+        over += [labels[name]] * len(parts)
+        header += parts
+    return over, header
+
+
+def said(results: Results, options: LanguagesTable) -> list[str]:
+    """Return the notes under the table."""
+    languages = list(dict.fromkeys(one for part in options.groups.values() for one in part))
+    tasks = [task for one in languages for task in options.tasks(results.experiment, one)]
+    lines = (
+        [unit_note(languages, None)]
+        if options.heldout
+        else [
+            "Means over a language's tasks, 0 to 100, ± standard error over items.",
+            *metrics_note(results, tasks, options.metrics),
+        ]
+    )
+    if options.change:
+        unit = "per cent of it" if options.change == "percent" else "its unit"
+        lines.append(f"Change: from the base model of the group, in {unit}.")
+    best = "Best of a row in bold, second underlined; models that are shown as they are, are not"
+    return [*lines, f"{best} ranked.", *notes.synthetic(results)]
+
+
+def problems(experiment: Experiment, key: str, options: LanguagesTable) -> Iterator[str]:
+    """Yield a problem for groups, runs, languages and tasks that are not there."""
+    yield from unknown_groups(experiment, key, *options.groups)
+    groups = {one: experiment.runs[one] for one in options.groups if one in experiment.runs}
+    known = {BASE, *(n for one in groups.values() for n in (*one.references, *one.methods))}
+    for name in options.columns or ():
+        if groups and name not in known:
+            yield unknown(f"{key}.columns", name, known, "run of its groups")
+    for group, languages in options.groups.items():
+        where = f"{key}.groups.{group}"
+        if len(set(languages)) < len(languages):
+            yield f"{where}: {languages} repeats a language; name each once"
+        if options.heldout:
+            yield from heldout_problems(experiment, where, languages, None)
+            continue
+        for language in languages:
+            if not options.tasks(experiment, language):
+                yield f"{where}: language {language!r} has no {wanted(options)}; add one"
+    yield from unknown_task_ids(experiment, key, (), options.metrics)
+    yield from wrong_columns(experiment, key, options)
+
+
+def wanted(options: LanguagesTable) -> str:
+    """Return what tasks a language must have."""
+    if options.into:
+        return f"translation into {options.into!r}"
+    if options.out_of:
+        return f"translation out of {options.out_of!r}"
+    of = f" of family {options.family!r}" if options.family else ""
+    return f"multiple-choice task{of}"
+
+
+def wrong_columns(experiment: Experiment, key: str, options: LanguagesTable) -> Iterator[str]:
+    """Yield a problem for runs without scores or losses at the step."""
+    from revocab.config.lineage import run_id  # stands on the schema, which needs kinds
+
+    for group, languages in options.groups.items():
+        given = experiment.runs.get(group)
+        if given is None:
+            continue
+        names = [name for name in options.columns or given.methods if name in given.methods]
+        runs = [run_id(group, name) for name in names]
+        if options.heldout:
+            yield from unmeasured_steps(experiment, f"{key}.step", runs, [options.step])
+            continue
+        tasks = [task for one in languages for task in options.tasks(experiment, one)]
+        if runs:
+            yield from unscored_runs(experiment, key, runs, tasks, options.step)
+
+
+def scores(experiment: Experiment, options: LanguagesTable) -> Iterator[tuple[str, str]]:
+    """Yield the tasks of every group's languages."""
+    for group, languages in options.groups.items():
+        yield from of_group(
+            group, [task for one in languages for task in options.tasks(experiment, one)]
+        )
+
+
+def limited(results: Results, options: LanguagesTable) -> str | None:
+    """Return how scores are limited, where not all items were used."""
+    shown = [task for _, task in scores(results.experiment, options)]
+    return notes.limited_tasks(results, shown)
+
+
+TABLE = TableKind(
+    options=LanguagesTable,
+    build=build,
+    problems=problems,
+    scores=scores,
+    limited=limited,
+    check=empty_cells,
+)

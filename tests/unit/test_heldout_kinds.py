@@ -1,0 +1,268 @@
+"""Held-out losses compared: units and steps to a loss by hand, table and figures."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+
+import pytest
+import yaml
+from fake_results import change_experiment, fake_results, write_csv
+from hypothesis import given
+from hypothesis import strategies as st
+
+from revocab.config import validate
+from revocab.errors import RevocabError
+from revocab.io import write_json
+from revocab.plan import Plan
+from revocab.report.figures.heldout import curves_of
+from revocab.report.heldout_losses import heldout_curve, steps_to_reach
+from revocab.report.kind import table_kinds
+from revocab.report.loss_axes import doublings, training_progress
+from revocab.report.make_figures import make_figures
+from revocab.report.make_tables import build_table
+from revocab.report.render import to_csv
+from revocab.report.results import Results
+
+#: Bits per byte of the Italian text by step, as measured every second step.
+LOSSES = {
+    "mistral-random": {0: 3.0, 2: 2.0, 4: 1.6, 6: 1.2, 8: 1.0},
+    "mistral-sava": {0: 2.0, 2: 1.5, 4: 1.1, 6: 1.0, 8: 0.9},
+}
+RUNS = ["mistral-base", *LOSSES]
+TABLE = {"kind": "heldout", "title": "Held-out loss", "runs": RUNS}
+FIGURE = {"kind": "heldout", "title": "Held-out loss", "runs": list(LOSSES)}
+#: 100 bytes of Italian in two corpora; the reference tokenizer has a token for every 4 bytes.
+BYTES, TOKENS = {"world-it": 60, "more-it": 40}, {"world-it": 15, "more-it": 10}
+
+
+@pytest.fixture
+def root(tmp_path) -> Path:
+    folder = fake_results(tmp_path / "results" / "demo", tables={"t": TABLE}, figures={"f": FIGURE})
+    for run, losses in LOSSES.items():
+        rows = [
+            {"step": step, "corpus": corpus, "language": "it", "loss": 9.9, "tokens": 7,
+             # One corpus above and one below, so that their mean by bytes is the loss.
+             "bits_per_byte": loss + (0.4 if corpus == "world-it" else -0.6), "bytes": size}
+            for step, loss in losses.items() for corpus, size in BYTES.items()
+        ]  # fmt: skip
+        write_csv(folder / "runs" / run / "heldout.csv", rows)
+    corpora = {name: {"bytes": size, "tokens": TOKENS[name]} for name, size in BYTES.items()}
+    write_json(folder / "heldout" / "source--64" / "manifest.json", {"corpora": corpora})
+    return folder
+
+
+def numbers(root: Path, **options: object) -> list[list[str]]:
+    """Return the table's cells as shown, with other options."""
+    change_experiment(root, "tables", "t", value={**TABLE, "languages": ["it"], **options})
+    return [
+        [cell.text if cell.text is not None else cell.number() for cell in row.cells]
+        for row in build_table(Results(root), "t").data_rows()
+    ]
+
+
+def test_loss_in_tokens_of_another_tokenizer_by_hand(root):
+    """Two bits per byte of 100 bytes are 200 ln 2 nats, over 25 tokens."""
+    results = Results(root)
+    run = results.run("mistral-sava")
+    assert heldout_curve(results, run, "it") == pytest.approx(LOSSES["mistral-sava"])
+    in_tokens = heldout_curve(results, run, "it", "source")
+    assert in_tokens[0] == pytest.approx(2.0 * math.log(2) * 100 / 25)
+    assert heldout_curve(results, run, "it", "target") == {}  # not counted
+    assert heldout_curve(results, run, "en") == {}
+
+
+def test_counts_of_another_text_are_not_taken(root):
+    other = {"corpora": {"world-it": {"bytes": 61, "tokens": 15}}}
+    write_json(root / "heldout" / "source--64" / "manifest.json", other)
+    assert heldout_curve(Results(root), Results(root).run("mistral-sava"), "it", "source") == {}
+
+
+def test_the_correction_of_gosal_et_al_by_hand(root):
+    """A cuts a text into 50 tokens, B into 20, with 4.5 nats each: 1.8 in the unit of A."""
+    bits = 20 * 4.5 / math.log(2) / 100
+    row = {"step": 0, "corpus": "text", "language": "it", "loss": 4.5, "bits_per_byte": bits}
+    write_csv(root / "runs/mistral-sava/heldout.csv", [{**row, "tokens": 20, "bytes": 100}])
+    counted = {"corpora": {"text": {"bytes": 100, "tokens": 50}}}
+    write_json(root / "heldout" / "source--64" / "manifest.json", counted)
+    results = Results(root)
+    run = results.run("mistral-sava")
+    assert heldout_curve(results, run, "it", "source") == pytest.approx({0: 1.8})
+
+
+def test_steps_to_a_loss_by_hand():
+    curve = LOSSES["mistral-random"]
+    assert steps_to_reach(curve, 1.8) == pytest.approx(3.0)
+    assert steps_to_reach(curve, 1.8, interpolate=False) == 4
+    assert steps_to_reach(curve, 2.0) == steps_to_reach(curve, 2.0, interpolate=False) == 2
+    assert steps_to_reach(curve, 3.5) == 0
+    assert steps_to_reach(curve, 0.9) is None and steps_to_reach({}, 1.0) is None
+    assert steps_to_reach({0: 2.0, 4: 1.0, 8: 1.5, 12: 0.5}, 1.2) == pytest.approx(3.2)
+
+
+@given(st.dictionaries(st.integers(0, 50), st.floats(0.1, 5), min_size=1), st.floats(0.1, 5))
+def test_interpolation_never_comes_later_than_a_measured_step(curve, loss):
+    first, between = (steps_to_reach(curve, loss, one) for one in (False, True))
+    assert (first is None) == (between is None)
+    if first is not None and between is not None:
+        assert between <= first and curve[int(first)] <= loss
+
+
+def test_the_table_by_hand(root):
+    shown = numbers(root, steps=[0, 6], reach={"it": [1.8, 0.95]})
+    assert [row[0] for row in shown] == ["Mistral stand-in", "Random", "SAVA"]
+    assert shown[1][1:] == ["3.000", "1.200", "3.0", "> 8"]
+    assert shown[2][1:] == ["2.000", "1.000", "0.8", "7.0"]
+    assert shown[0][3:] == ["–", "–"]
+    table = build_table(Results(root), "t")
+    assert [cell.mark for cell in table.rows[1].cells[1:]] == ["second", "second", "second", None]
+    assert table.rows[0].cells[1].mark is None  # the base model is not ranked
+    assert table.rows[2].cells[1].provenance == "runs/mistral-sava/heldout.csv"
+    assert numbers(root, reach={"it": [1.8]}, interpolate=False)[1][-1] == "4"
+
+
+def test_a_reference_tokenizer_stands_beside_bits_per_byte(root):
+    row = numbers(root, steps=[0], reference="source")[2]
+    assert row[1:] == ["2.000", f"{2 * math.log(2) * 4:.3f}"]
+    table = build_table(Results(root), "t")
+    assert table.over == ["", "Italian, bits per byte", "Italian, nats per token of source"]
+    assert any("nats per token of the tokenizer source" in note for note in table.notes)
+
+
+def test_runs_of_several_groups_stand_under_headings(root):
+    numbers(root, runs=["mistral-sava", "llama-sava"])
+    sections = [row.section for row in build_table(Results(root), "t").rows if row.section]
+    assert sections == ["Mistral stand-in", "Llama stand-in"]
+
+
+def test_a_loss_that_is_not_there_is_named(root):
+    """Unless it is of a step at which other runs alone were measured."""
+    change_experiment(root, "tables", "t", "steps", value=[6, "first"])
+    lack = list(table_kinds()["heldout"].check(Path("t.csv"), build_table(Results(root), "t"), []))
+    assert "t.csv: SAVA: no Italian, bits per byte first checkpoint" in lack
+    assert not any("6 steps" in one for one in lack)
+
+
+@pytest.fixture
+def demo(repository, monkeypatch) -> dict:
+    monkeypatch.chdir(repository)
+    return yaml.safe_load(Path("config/demo.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("options", "start"),
+    [
+        ({"runs": ["mistral-sawa"]}, "tables.t.runs: no run 'mistral-sawa'"),
+        ({"runs": []}, "tables.t.runs: List should have at least 1 item"),
+        ({"languages": ["de"]}, "tables.t.languages: no language with held-out text 'de'"),
+        ({"languages": []}, "tables.t.languages: List should have at least 1 item"),
+        ({"steps": [1]}, "tables.t.steps: held-out loss is measured at no step 1 of these runs"),
+        ({"steps": ["middle"]}, "tables.t.steps: held-out loss is measured at no step 'middle'"),
+        ({"reference": "sourse"}, "tables.t.reference: no tokenizer 'sourse'"),
+        ({"reach": {"de": [1.0]}}, "tables.t.reach: no language of the table 'de'"),
+        ({"reach": {"it": [-1]}}, "tables.t.reach.it.0: Input should be greater than 0"),
+        ({"unit": "bits"}, "tables.t.unit: unknown key"),
+    ],
+)
+def test_every_wrong_option_of_the_table_is_one_line(demo, options, start):
+    with pytest.raises(RevocabError) as caught:
+        validate({**demo, "tables": {"t": {**TABLE, **options}}})
+    assert [one for one in caught.value.problems if one.startswith(start)], caught.value.problems
+
+
+@pytest.mark.parametrize(
+    ("options", "start"),
+    [
+        ({"against": "mistral-fvt"}, "figures.f.against: no run of the figure 'mistral-fvt'"),
+        ({"over": "epochs"}, "figures.f.over: Input should be 'steps' or 'bytes'"),
+        ({"scale": "root"}, "figures.f.scale: Input should be 'linear' or 'log'"),
+        ({"languages": ["de"]}, "figures.f.languages: no language with held-out text 'de'"),
+    ],
+)
+def test_every_wrong_option_of_the_figure_is_one_line(demo, options, start):
+    with pytest.raises(RevocabError) as caught:
+        validate({**demo, "figures": {"f": {**FIGURE, **options}}})
+    assert [one for one in caught.value.problems if one.startswith(start)], caught.value.problems
+
+
+def test_an_experiment_without_heldout_text_is_told(demo):
+    demo["evaluation"]["heldout"] = []
+    with pytest.raises(RevocabError) as caught:
+        validate({**demo, "tables": {"t": TABLE}})
+    line = "tables.t: shows held-out loss, and evaluation.heldout names no corpus; name one"
+    assert line in caught.value.problems
+
+
+def test_steps_between_checkpoints_are_known_to_the_file(demo):
+    demo["recipes"]["adapt"]["heldout_every"] = 16
+    experiment = validate({**demo, "tables": {"t": {**TABLE, "steps": [0, 16, "last"]}}})
+    assert experiment.recipes["adapt"].heldout_steps[:3] == [0, 16, 32]
+
+
+def test_the_reference_tokenizers_counts_are_made_first(demo):
+    tables = {"t": {**TABLE, "reference": "source"}}
+    plan = Plan(validate({**demo, "tables": tables, "figures": {}}))
+    length = demo["recipes"]["adapt"]["sequence_length"]
+    file = f"results/demo/heldout/source--{length}/manifest.json"
+    assert plan.step("make_tables").also == (file,)
+
+
+def test_bytes_seen_by_hand(root):
+    """100 tokens of 4 bytes each, then 100 of 2 bytes: a stage with another mixture."""
+    rows = [
+        {"step": step, "tokens": 100 * step, "loss": 2.0, "learning_rate": 0, "gradient_norm": 1,
+         "bits_per_byte": 2.0 / (size * math.log(2))}
+        for step, size in ((1, 4), (2, 2))
+    ]  # fmt: skip
+    write_csv(root / "runs/mistral-sava/losses.csv", rows)
+    results = Results(root)
+    run = results.run("mistral-sava")
+    assert training_progress(results, run, "bytes") == pytest.approx({0: 0, 1: 4e-4, 2: 6e-4})
+    assert training_progress(results, run, "steps") == {0: 0, 1: 1, 2: 2}
+
+
+def test_curves_hold_every_measured_step(root):
+    results = Results(root)
+    options = results.experiment.figures["f"]
+    found = curves_of(results, [results.run(one) for one in RUNS], "it", options)
+    assert list(found) == list(LOSSES)  # the base model is a level
+    assert dict(found["mistral-sava"]) == pytest.approx(LOSSES["mistral-sava"])
+
+
+def test_ticks_of_a_logarithmic_axis():
+    assert doublings(16, 200) == [16, 32, 64, 128]
+    assert doublings(1, 1024) == [1, 4, 16, 64, 256, 1024]
+    assert doublings(5, 5) == [5]
+
+
+def test_figures_are_drawn_in_every_way_and_without_results(root, tmp_path):
+    loss = {"kind": "loss", "title": "Loss", "runs": list(LOSSES), "over": "bytes", "scale": "log"}
+    figures = {
+        "plain": {**FIGURE, "scale": "linear"},
+        "all": {**FIGURE, "over": "bytes", "reference": "source", "against": "mistral-random"},
+        "loss": loss,
+    }
+    change_experiment(root, "figures", value=figures)
+    make_figures(root, root / "figures")
+    for name in figures:
+        assert (root / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert (root / "figures" / f"{name}.svg").stat().st_size > 20_000
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    (bare / "experiment.json").write_bytes((root / "experiment.json").read_bytes())
+    make_figures(bare, bare / "figures")
+    assert len(list((bare / "figures").glob("[!.]*"))) == 6
+
+
+def test_the_loss_figure_is_as_it_was_over_steps_on_linear_axes(root):
+    loss = {"kind": "loss", "title": "Loss", "runs": list(LOSSES)}
+    change_experiment(root, "figures", value={"loss": loss})
+    options = Results(root).experiment.figures["loss"]
+    assert (options.over, options.scale) == ("steps", "linear")
+
+
+def test_csv_names_every_column_once(root):
+    numbers(root, steps=[0, 6], reference="source", reach={"it": [1.8]})
+    header = next(csv.reader(to_csv(build_table(Results(root), "t")).splitlines()))
+    assert len(set(header)) == len(header)

@@ -1,0 +1,374 @@
+"""Kinds that compare runs by chosen numbers: runs, categories, composites, languages."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+import yaml
+from fake_results import change_experiment, fake_results, write_csv
+from hypothesis import given
+from hypothesis import strategies as st
+
+from revocab.config import validate
+from revocab.errors import RevocabError
+from revocab.io import read_json, write_json
+from revocab.plan import Plan
+from revocab.report.asked import asked_scores
+from revocab.report.kind import table_kinds
+from revocab.report.make_tables import build_table
+from revocab.report.render import to_csv, to_html, to_latex, to_markdown
+from revocab.report.results import Results
+from revocab.report.scores import collect_scores
+from revocab.report.table import Table
+from revocab.report.task_means import TaskScore, macro, micro
+
+RUNS = ["mistral-base", "mistral-fvt", "mistral-sava"]
+TABLES: dict[str, dict] = {
+    "runs": {
+        "kind": "runs",
+        "title": "Runs",
+        "runs": RUNS,
+        "columns": [
+            {"tokens": {}},
+            {"tokens": {"language": "it"}, "label": "Italian"},
+            {"bytes": {"language": "it"}},
+            {"heldout": {"language": "it"}},
+            {"steps_to": {"language": "it", "loss": 0.9, "interpolate": False}},
+            {"first_step_loss": {}},
+            {"first_step_loss": {"per": "byte"}},
+            {"average": {"language": "it"}},
+            {"average": {"named": ["mmlu_it", "squad_it"], "by_items": True}, "label": "Both"},
+            {"fertility": {"corpus": "world-it"}},
+        ],
+    },
+    "categories": {
+        "kind": "categories",
+        "title": "By category",
+        "runs": [*RUNS, "llama-base", "llama-sava"],
+        "categories": {"Knowledge": ["mmlu_it", "sciq_it"], "Reading": ["boolq_it"]},
+        "overall": "All",
+    },
+    "composite": {
+        "kind": "composite",
+        "title": "Micro-averages",
+        "runs": RUNS,
+        "columns": {"Core": ["mmlu_it", "boolq_it"]},
+    },
+    "languages": {
+        "kind": "languages",
+        "title": "By language",
+        "groups": {"mistral": ["it", "en"], "llama": ["it"]},
+        "columns": ["base", "sava", "sava-lstsq"],
+    },
+}
+#: Score, standard error and number of items by task.
+SCORES = {"mmlu_it": (0.5, 0.03, 300), "sciq_it": (0.7, 0.04, 100), "boolq_it": (0.9, 0.05, 100)}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Path:
+    root = fake_results(tmp_path_factory.mktemp("kinds") / "results" / "demo", tables=TABLES)
+    for file in sorted(root.glob("runs/*/multiple_choice.csv")):
+        write_csv(file, [with_scores(row) for row in Results(root).csv(str(file))])
+    corpora = {
+        "world-it": {"tokens": 250_000, "bytes": 1_000_000},
+        "world-en": {"tokens": 159_600, "bytes": 640_000},
+    }
+    for run in ("mistral-fvt", "mistral-sava"):
+        write_json(
+            root / "runs" / run / "manifest.json",
+            {"tokens": 409_600, "bytes": 1_640_000, "corpora": corpora},
+        )
+    collect_scores(root, root / "scores.parquet")
+    return root
+
+
+def with_scores(row: dict) -> dict:
+    """Return a row with the values above, those of SAVA a tenth higher."""
+    if row["task"] not in SCORES:
+        return row
+    value, stderr, items = SCORES[row["task"]]
+    value += 0.1 * ("sava" in row["run"])
+    return {**row, "value": value, "stderr": stderr, "items": items}
+
+
+@pytest.fixture
+def root(finished, tmp_path) -> Path:
+    """The same results, whose experiment may be changed."""
+    for path in finished.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    (tmp_path / "experiment.json").unlink()
+    (tmp_path / "experiment.json").write_bytes((finished / "experiment.json").read_bytes())
+    return tmp_path
+
+
+def table(root: Path, name: str, **options: object) -> Table:
+    change_experiment(root, "tables", name, value={**TABLES[name], **options})
+    return build_table(Results(root), name)
+
+
+def shown(root: Path, name: str, **options: object) -> dict[str, list[str]]:
+    """Return the cells as shown by the row's label, the last of that name."""
+    return {
+        row.cells[0].text or "": [
+            cell.text if cell.text is not None else cell.number() for cell in row.cells[1:]
+        ]
+        for row in table(root, name, **options).data_rows()
+    }
+
+
+# Means --------------------------------------------------------------------------------------------
+
+
+def test_means_by_hand():
+    scores = [TaskScore(50, 3, 300, None), TaskScore(90, 5, 100, None)]
+    assert macro(scores) == pytest.approx((70, math.sqrt(3**2 + 5**2) / 2))
+    assert micro(scores) == pytest.approx((60, math.sqrt((300 * 3) ** 2 + (100 * 5) ** 2) / 400))
+    assert micro([TaskScore(50, None, 300, None)]) == (50, None)
+    assert math.isnan(micro([*scores, TaskScore(50, 1, None, None)])[0])
+
+
+@given(st.lists(st.tuples(st.floats(0, 100), st.integers(1, 999)), min_size=1, max_size=6))
+def test_a_micro_average_is_that_of_all_items_in_one(pairs):
+    scores = [TaskScore(value, None, items, None) for value, items in pairs]
+    right = sum(value * items for value, items in pairs)
+    assert micro(scores)[0] == pytest.approx(right / sum(items for _, items in pairs))
+    lowest, highest = min(pairs)[0], max(pairs)[0]
+    assert all(lowest - 1e-9 <= mean(scores)[0] <= highest + 1e-9 for mean in (macro, micro))
+    alike = [TaskScore(value, None, 7, None) for value, _ in pairs]
+    assert micro(alike)[0] == pytest.approx(macro(alike)[0])
+
+
+# Runs ---------------------------------------------------------------------------------------------
+
+
+def test_chosen_numbers_of_runs(finished, root):
+    found = table(root, "runs")
+    assert found.header == [
+        "Model", "Tokens (M)", "Italian", "Italian bytes (M)", "Italian loss (bits per byte)",
+        "Steps to 0.9 bits per byte (Italian)", "First-step loss (nats per token)",
+        "First-step loss (bits per byte)", "Average (Italian)", "Both", "Fertility on world-it",
+    ]  # fmt: skip
+    rows = shown(root, "runs")
+    results = Results(root)
+    first = results.csv("runs/mistral-fvt/losses.csv")[0]
+    assert rows["FVT"][:3] == ["0.410", "0.250", "1.000"]
+    assert rows["FVT"][5:7] == [f"{float(first[one]):.3f}" for one in ("loss", "bits_per_byte")]
+    assert rows["Mistral stand-in"][:3] == ["–"] * 3 and rows["Mistral stand-in"][4:7] == ["–"] * 3
+    curve = results.heldout_by_language(results.run("mistral-fvt"), "it")
+    assert rows["FVT"][3] == f"{curve[100]:.3f}"
+    assert rows["FVT"][4] == str(next(step for step in curve if curve[step] <= 0.9))
+    average = results.scores.get("mistral-fvt", 100, "average_it", "average")
+    value, stderr = 100 * average["value"], 100 * average["stderr"]
+    assert rows["FVT"][7] == f"{value:.2f}±{stderr:.2f}"
+    written = results.scores.get("mistral-fvt", 100, "squad_it", "rougeL")["value"]
+    assert rows["FVT"][8] == f"{(50 * 300 + written * 40) / 340:.2f}"
+    assert "ROUGE-L of squad_it" in " ".join(found.notes)
+    assert found.rows[0].cells[4].mark is None
+
+
+def test_a_count_of_a_part_of_the_rows_is_not_known(root):
+    content = read_json(root / "runs/mistral-fvt/manifest.json")
+    (root / "runs").unlink()
+    for run in RUNS:
+        (root / "runs" / run).mkdir(parents=True)
+    write_json(root / "runs/mistral-fvt/manifest.json", {**content, "corpora": None})
+    assert shown(root, "runs")["FVT"][:2] == ["0.410", "–"]
+    assert table(root, "runs").rows[1].cells[2].text is None  # so that checks name it
+
+
+# Categories and composites ------------------------------------------------------------------------
+
+
+def test_categories_over_groups_by_hand(root):
+    rows = shown(root, "categories")
+    error = math.sqrt(3**2 + 4**2) / 2
+    assert rows["FVT"][:2] == [f"60.00±{error:.2f}", "90.00±5.00"]
+    assert rows["SAVA"][:2] == [f"70.00±{error:.2f}", "100.00±5.00"]
+    assert rows["FVT"][2] == f"70.00±{math.sqrt(3**2 + 4**2 + 5**2) / 3:.2f}"
+    sections = [row.section for row in table(root, "categories").rows if row.section]
+    assert sections == ["Mistral stand-in", "Llama stand-in"]
+    assert "Knowledge: mmlu_it, sciq_it; Reading: boolq_it." in table(root, "categories").notes
+
+
+def test_a_composite_weighs_tasks_by_their_items(root):
+    error = math.sqrt((300 * 3) ** 2 + (100 * 5) ** 2) / 400
+    assert shown(root, "composite")["FVT"] == [f"60.00±{error:.2f}"]
+
+
+def test_a_mean_without_one_of_its_scores_is_empty(root):
+    results = Results(root)
+    results.scores.rows[:] = [one for one in results.scores.rows if one["task"] != "boolq_it"]
+    results.scores._by_key = {
+        key: one for key, one in results.scores._by_key.items() if key[2] != "boolq_it"
+    }
+    cells = build_table(results, "composite").rows[1].cells
+    assert cells[1].value is None and cells[1].text is None
+
+
+# Languages ----------------------------------------------------------------------------------------
+
+
+def test_languages_by_runs_over_groups(root):
+    found = table(root, "languages", change="difference", family="mmlu")
+    assert found.over == ["", "Mistral stand-in", *["SAVA"] * 2, *["SAVA (lstsq)"] * 2]
+    assert found.header == ["Language", "score", "score", "change", "score", "change"]
+    assert [row.section for row in found.rows if row.section] == [
+        "Mistral stand-in", "Llama stand-in", "All"
+    ]  # fmt: skip
+    italian = found.rows[1].cells
+    assert [one.text or one.number() for one in italian[:4]] == [
+        "Italian", "50.00±3.00", "60.00±3.00", "10.00"
+    ]  # fmt: skip
+    assert italian[2].mark == italian[4].mark is None  # equal as shown
+    last = [one.text or one.number() for one in found.rows[-1].cells]
+    scores = Results(root).scores
+    english = [100 * scores.choice(f"mistral-{run}", step, "mmlu_en", "mmlu")["value"]
+               for run, step in (("base", 0), ("sava", 100))]  # fmt: skip
+    base, sava = (50 + english[0] + 50) / 3, (60 + english[1] + 60) / 3
+    assert last[1:4] == [f"{base:.2f}", f"{sava:.2f}", f"{sava - base:.2f}"]
+    assert last[4:] == ["–", "–"]  # the other group has no such run
+
+
+def test_a_change_in_per_cent(root):
+    cells = table(root, "languages", change="percent", family="mmlu").rows[1].cells
+    assert cells[3].value == pytest.approx(20)
+
+
+def test_translations_and_losses_by_language(root):
+    rows = shown(root, "languages", groups={"mistral": ["it"]}, into="en")
+    scores = Results(root).scores
+    value = scores.get("mistral-sava", 100, "flores_it_en", "chrf++")["value"]
+    assert rows["Italian"][1] == f"{value:.2f}"
+    rows = shown(root, "languages", groups={"mistral": ["it"]}, out_of="en",
+                 metrics={"flores_en_it": "bleu"})  # fmt: skip
+    value = scores.get("mistral-sava", 100, "flores_en_it", "bleu")["value"]
+    assert rows["Italian"][1] == f"{value:.2f}"
+    found = table(root, "languages", heldout=True, step=50)
+    results = Results(root)
+    loss = results.heldout_by_language(results.run("mistral-sava"), "it")[50]
+    assert found.rows[1].cells[2].number() == f"{loss:.3f}"
+    assert "bits per byte; lower is better" in found.notes[0]
+
+
+# Every kind ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_ending_and_no_results(root, name, tmp_path):
+    for options in ({}, {"change": "percent"}) if name == "languages" else ({},):
+        found = table(root, name, **options)
+        header = to_csv(found).splitlines()[0].split(",")
+        assert len(set(header)) == len(header)
+        for render in (to_markdown, to_latex, to_html):
+            assert "SAVA" in render(found)
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    (bare / "experiment.json").write_bytes((root / "experiment.json").read_bytes())
+    empty = build_table(Results(bare), name)
+    assert len(empty.rows) == len(found.rows)
+    assert all(cell.value is None for row in empty.data_rows() for cell in row.cells)
+
+
+def test_a_lack_is_named_for_headers_under_headers(root):
+    found = table(root, "languages", change="difference")
+    found.rows[1].cells[2].value = None
+    check = table_kinds()["languages"].check
+    assert list(check(Path("t.csv"), found, [])) == ["t.csv: Italian: no SAVA score"]
+
+
+@pytest.fixture
+def demo(repository, monkeypatch) -> dict:
+    monkeypatch.chdir(repository)
+    return yaml.safe_load(Path("config/demo.yaml").read_text(encoding="utf-8"))
+
+
+def test_what_is_shown_is_scored(demo):
+    tables = {"categories": TABLES["categories"]}
+    shown = asked_scores(validate({**demo, "tables": tables, "figures": {}}))
+    assert shown == {one: {"mmlu_it", "sciq_it", "boolq_it"} for one in ("mistral", "llama")}
+
+
+def test_files_are_made_first(demo):
+    columns = [{"fertility": {"corpus": "world-it"}},
+               {"heldout": {"language": "it", "reference": "source"}}]  # fmt: skip
+    tables = {"runs": {**TABLES["runs"], "columns": columns}}
+    plan = Plan(validate({**demo, "tables": tables, "figures": {}}))
+    length = demo["recipes"]["adapt"]["sequence_length"]
+    assert plan.step("make_tables").also == (
+        "results/demo/fertility/manifest.json",
+        f"results/demo/heldout/source--{length}/manifest.json",
+    )
+
+
+def column(**values: object) -> dict:
+    return {"columns": [values]}
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "start"),
+    [
+        ("runs", {"runs": ["mistral-sawa"]}, "tables.t.runs: no run 'mistral-sawa'"),
+        ("runs", {"runs": []}, "tables.t.runs: List should have at least 1 item"),
+        ("runs", {"columns": []}, "tables.t.columns: List should have at least 1 item"),
+        ("runs", column(), "tables.t.columns.0: exactly one of tokens, bytes, heldout"),
+        ("runs", column(tokens={"language": "de"}),
+         "tables.t.columns.0.language: no language of a corpus 'de'"),
+        ("runs", column(heldout={"language": "de"}),
+         "tables.t.columns.0.languages: no language with held-out text 'de'"),
+        ("runs", column(heldout={"language": "it", "step": 1}),
+         "tables.t.columns.0.step: held-out loss is measured at no step 1"),
+        ("runs", column(first_step_loss={"per": "word"}),
+         "tables.t.columns.0.first_step_loss.per: Input should be 'token' or 'byte'"),
+        ("runs", column(average={}), "tables.t.columns.0.average: exactly one of language, named"),
+        ("runs", column(average={"language": "de"}),
+         "tables.t.columns.0.language: no language with tasks 'de'"),
+        ("runs", column(average={"named": ["mmlu"]}), "tables.t.columns.0: no task 'mmlu'"),
+        ("runs", column(average={"language": "it", "step": 3}),
+         "tables.t.columns.0.step: 3 is no checkpoint of run 'mistral-fvt'"),
+        ("runs", column(fertility={"corpus": "web"}),
+         "tables.t.columns.0.corpus: no corpus under fertility.corpora 'web'"),
+        ("runs", {"columns": [{"tokens": {}}, {"tokens": {}}]},
+         "tables.t: columns: two are called 'Tokens (M)'"),
+        ("categories", {"categories": {}}, "tables.t.categories: Dictionary should have at least"),
+        ("categories", {"categories": {"K": []}}, "tables.t.categories.K: List should have at"),
+        ("categories", {"categories": {"K": ["mmul_it"]}}, "tables.t: K: no task 'mmul_it'"),
+        ("categories", {"categories": {"K": ["mmlu_it", "mmlu_it"]}},
+         "tables.t: K: task 'mmlu_it' is named 2 times"),
+        ("categories", {"overall": "Reading"}, "tables.t: overall: 'Reading' is a category"),
+        ("composite", {"columns": {}}, "tables.t.columns: Dictionary should have at least 1"),
+        ("composite", {"metrics": {"squad_it": "bleu"}},
+         "tables.t.metrics.squad_it: no metric of its kind 'bleu'"),
+        ("composite", {"metrics": {"mmlu_it": "acc"}},
+         "tables.t.metrics: no generation task 'mmlu_it'"),
+        ("languages", {"groups": {}}, "tables.t.groups: Dictionary should have at least 1 item"),
+        ("languages", {"groups": {"mistrall": ["it"]}}, "tables.t: no run group 'mistrall'"),
+        ("languages", {"groups": {"mistral": ["de"]}},
+         "tables.t.groups.mistral: language 'de' has no multiple-choice task; add one"),
+        ("languages", {"groups": {"mistral": ["it", "it"]}},
+         "tables.t.groups.mistral: ['it', 'it'] repeats a language"),
+        ("languages", {"columns": ["sawa"]}, "tables.t.columns: no run of its groups 'sawa'"),
+        ("languages", {"family": "xnli"},
+         "tables.t.groups.mistral: language 'it' has no multiple-choice task of family 'xnli'"),
+        ("languages", {"into": "de"},
+         "tables.t.groups.mistral: language 'it' has no translation into 'de'; add one"),
+        ("languages", {"into": "en", "heldout": True}, "tables.t: into and heldout are given"),
+        ("languages", {"step": 3}, "tables.t.step: 3 is no checkpoint of run 'mistral-sava'"),
+        ("languages", {"change": "ratio"}, "tables.t.change: Input should be 'difference' or"),
+    ],
+)  # fmt: skip
+def test_every_wrong_option_is_one_line(demo, name, options, start):
+    with pytest.raises(RevocabError) as caught:
+        validate({**demo, "tables": {"t": {**TABLES[name], **options}}})
+    found = [one for one in caught.value.problems if one.startswith(start)]
+    assert len(found) == 1, caught.value.problems
+
+
+def test_runs_that_are_not_scored_are_dashes_unless_there_are_no_others(demo):
+    demo["runs"]["mistral"]["methods"]["fvt"] = {"evaluate": False}
+    composite = {**TABLES["composite"], "runs": ["mistral-fvt", "mistral-sava"]}
+    validate({**demo, "tables": {"t": composite}, "figures": {}})
+    with pytest.raises(RevocabError, match=r"tables\.t: none of the runs is scored"):
+        validate({**demo, "tables": {"t": {**composite, "runs": ["mistral-fvt"]}}, "figures": {}})
