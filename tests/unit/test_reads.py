@@ -20,6 +20,14 @@ from revocab.report.results import Results
 from revocab.report.scores import collect_scores
 from revocab.report.sections import intersections
 
+#: Tables that compare runs, by kind.
+COMPARING: dict[str, dict] = {
+    "runs": {"runs": ["mistral-sava"], "columns": [{"average": {"language": "it"}}, {"tokens": {}}]},
+    "categories": {"runs": ["mistral-sava"], "categories": {"All": ["mmlu_it", "squad_it"]}},
+    "composite": {"runs": ["mistral-sava"], "columns": {"All": ["mmlu_it", "squad_it"]}},
+    "languages": {"groups": {"mistral": ["it"]}, "into": "en", "change": "percent"},
+}
+
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory, repository) -> Path:
@@ -28,6 +36,10 @@ def root(tmp_path_factory, repository) -> Path:
     fake_results(folder, paper_values=str(repository / "config" / "paper"))
     by_corpus = {"kind": "fertility_by_corpus", "tokenizers": ["source"], "corpora": ["world-it"]}
     change_experiment(folder, "figures", "by_corpus", value={**by_corpus, "title": "Italian"})
+    heldout = {"kind": "heldout", "title": "Loss", "runs": ["mistral-sava"], "reference": "source"}
+    change_experiment(folder, "figures", "heldout", value=heldout)
+    for name, options in {"heldout": heldout, **COMPARING}.items():
+        change_experiment(folder, "tables", name, value={"kind": name, "title": "Runs", **options})
     experiment = Experiment.model_validate(read_json(folder / "experiment.json")["experiment"])
     for part in READ:
         write_json(folder / "settings" / f"{part}.json", read_by(part, experiment))
