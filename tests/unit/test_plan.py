@@ -145,10 +145,12 @@ def test_what_is_not_shown_is_not_made(data):
     assert ("measure_similarity" in made) == ("similarity" in left)
     assert ("count_parameters" in made) == ("parameters" in left)
     assert ("compare_runs" in made) == bool({"significance", "answers"} & left)
-    assert ("generate_text" in made) == bool({"generation", "answers"} & left)
-    italian = bool({"choices_it", "significance", "average_score"} & left)
+    assert ("generate_text" in made) == bool({"generation", "answers", "examples"} & left)
+    both = {"categories", "composite", "languages"}
+    italian = {"choices_it", "significance", "average_score", "runs", *both}
     scored = less.choice_tasks(less.runs["mistral-sava"])
-    assert ("hellaswag_it" in scored, "arc_easy_en" in scored) == (italian, "choices_en" in left)
+    shows = (bool(italian & left), bool({"choices_en", *both} & left))
+    assert ("hellaswag_it" in scored, "arc_easy_en" in scored) == shows
 
 
 @pytest.mark.shared_data

@@ -20,12 +20,23 @@ from revocab.report.results import Results
 from revocab.report.scores import collect_scores
 from revocab.report.sections import intersections
 
+SWEEP = {
+    "group": "mistral",
+    "rows": "rate",
+    "columns": "mix",
+    "value": {"heldout": {"language": "it"}},
+}
 #: Tables that compare runs, by kind.
 COMPARING: dict[str, dict] = {
-    "runs": {"runs": ["mistral-sava"], "columns": [{"average": {"language": "it"}}, {"tokens": {}}]},
+    "runs": {
+        "runs": ["mistral-sava"],
+        "columns": [{"average": {"language": "it"}}, {"tokens": {}}],
+    },
     "categories": {"runs": ["mistral-sava"], "categories": {"All": ["mmlu_it", "squad_it"]}},
     "composite": {"runs": ["mistral-sava"], "columns": {"All": ["mmlu_it", "squad_it"]}},
     "languages": {"groups": {"mistral": ["it"]}, "into": "en", "change": "percent"},
+    "sweep": SWEEP,
+    "examples": {"runs": ["mistral-sava"], "task": "squad_it"},
 }
 
 
@@ -38,6 +49,11 @@ def root(tmp_path_factory, repository) -> Path:
     change_experiment(folder, "figures", "by_corpus", value={**by_corpus, "title": "Italian"})
     heldout = {"kind": "heldout", "title": "Loss", "runs": ["mistral-sava"], "reference": "source"}
     change_experiment(folder, "figures", "heldout", value=heldout)
+    place = {"rate": "low", "mix": "plain"}
+    change_experiment(folder, "runs", "mistral", "methods", "fvt", "axes", value=place)
+    change_experiment(
+        folder, "figures", "sweep", value={**SWEEP, "kind": "sweep", "title": "Rates"}
+    )
     for name, options in {"heldout": heldout, **COMPARING}.items():
         change_experiment(folder, "tables", name, value={"kind": name, "title": "Runs", **options})
     experiment = Experiment.model_validate(read_json(folder / "experiment.json")["experiment"])

@@ -388,7 +388,7 @@ LAYOUT: list[Case] = [
         for table in (
             "parameters", "fertility", "tokenizers", "parity", "choices", "generation",
             "similarity", "prompts", "significance", "efficiency", "claims", "heldout",
-            "runs", "categories", "composite", "languages", "gate",
+            "runs", "categories", "composite", "languages", "sweep", "examples", "gate",
         )
     ],
     *each(
@@ -466,12 +466,28 @@ LAYOUT: list[Case] = [
         runs=["main-focus"], languages=["en"], over="bytes", scale="linear", against="main-sava",
     ),
     one("figures.heldout.reference", "source", "pack_heldout:source--64", "make_figures"),
+    *[
+        case
+        for section, made in (("tables", "make_tables"), ("figures", "make_figures"))
+        for case in (
+            *each(
+                f"{section}.sweep", [made],
+                group="second", rows="depth", columns="depth", runs=["main-sava"],
+            ),
+            one(f"{section}.sweep.where.depth", "two", made),
+            one(f"{section}.sweep.value.heldout.language", "en", made),
+        )
+    ],
+    *each(
+        "tables.examples", ["make_tables"],
+        task="hub", runs=["main-focus"], step="first", number=1, characters=80,
+    ),
     *each("figures.losses", ["make_figures"], over="bytes", scale="log"),
     *each("figures.by_corpus", ["make_figures"], tokenizers=["hub"], corpora=["en"]),
     *[
         one(f"figures.{figure}.title", "Another", "make_figures")
         for figure in (
-            "fertility", "by_corpus", "counts", "scores", "losses", "similarity", "heldout",
+            "fertility", "by_corpus", "counts", "scores", "losses", "similarity", "heldout", "sweep",
         )
     ],
     *each("figures.scores", ["make_figures"], group="second", language="en"),
@@ -486,6 +502,27 @@ CASES = [
 
 #: Keys that are no case above, and why.
 WITHOUT_A_CASE = {
+    **{
+        f"{section}.*[sweep].value.{key}": "as a column of a table of kind runs"
+        for section in ("tables", "figures")
+        for key in (
+            "label",
+            "tokens.language",
+            "bytes.language",
+            "heldout.step",
+            "heldout.reference",
+            "steps_to.language",
+            "steps_to.loss",
+            "steps_to.interpolate",
+            "first_step_loss.per",
+            "average.language",
+            "average.named",
+            "average.step",
+            "average.by_items",
+            "average.metrics.*",
+            "fertility.corpus",
+        )
+    },
     "experiment": "another experiment: test_another_id_is_another_experiment",
     **{
         f"evaluation.multiple_choice.tasks.*.data.{key}": "refused: test_source"

@@ -8,6 +8,7 @@ from revocab.io import write_text
 from revocab.output import OutputFolder
 from revocab.report import notes
 from revocab.report.kind import TABLE_ENDINGS, table_kinds
+from revocab.report.published_table import add_published
 from revocab.report.render import to_csv, to_latex, to_markdown
 from revocab.report.results import Results
 from revocab.report.table import Table
@@ -16,10 +17,14 @@ RENDER = dict(zip(TABLE_ENDINGS, (to_csv, to_markdown, to_latex), strict=True))
 
 
 def build_table(results: Results, identifier: str) -> Table:
-    """Return one configured table; where results are missing, its cells show a dash."""
+    """Return one configured table; where results are missing, its cells show a dash.
+
+    Raises :class:`RevocabError` if published values of it have no place in it.
+    """
     options = results.experiment.tables[identifier]
     kind = table_kinds()[options.kind]
     table = kind.build(results, identifier, options)
+    add_published(table, results.paper.cells(identifier))
     table.limited = notes.limited_run(kind, results, options)
     return table
 

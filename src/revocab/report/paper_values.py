@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError
+from revocab.report.published_cells import HEADER as CELLS
+from revocab.report.published_cells import PublishedCell, read_cells
 
 #: Column headers by which a file of the folder is known, whatever its name.
 PARAMETERS = ("model", "vocabulary_size", "parameters")
@@ -44,6 +46,7 @@ class PaperValues:
         self._sizes: dict[tuple[str, str], str] = {}
         self._scores: dict[tuple[Any, ...], Published] = {}
         self._names: dict[tuple[str, str], str] = {}
+        self._cells: dict[str, list[PublishedCell]] = {}
         if folder is not None:
             self._read(Path(folder))
 
@@ -58,8 +61,15 @@ class PaperValues:
             with path.open(encoding="utf-8", newline="") as handle:
                 reader = csv.DictReader(handle)
                 header = tuple(reader.fieldnames or ())
+                if header == CELLS:
+                    self._add_cells(read_cells(path, list(reader)))
+                    continue
                 for row in reader:
                     self._add(path, header, row)
+
+    def _add_cells(self, cells: list[PublishedCell]) -> None:
+        for one in cells:
+            self._cells.setdefault(one.table, []).append(one)
 
     def _add(self, path: Path, header: tuple[str, ...], row: dict[str, Any]) -> None:
         if header == NAMES:
@@ -91,6 +101,10 @@ class PaperValues:
                 f"{path}: unknown columns {', '.join(header)}; the files in config/paper show "
                 "those that are known"
             )
+
+    def cells(self, table: str) -> list[PublishedCell]:
+        """Return the values of a table that are addressed by its rows and columns."""
+        return self._cells.get(table, [])
 
     def parameters(self, label: str) -> str | None:
         """Return the printed parameter count of a model, such as ``7.24B``."""

@@ -99,7 +99,7 @@ def row_of(cells: list[str]) -> str:
 
 def markdown_escape(content: str) -> str:
     """Return text that Markdown shows as it is, on one table row."""
-    for character in "\\`*_|<>":
+    for character in "\\`*_|<>[]&~$":
         content = content.replace(character, f"\\{character}")
     return content.replace("\n", "<br>")
 
@@ -133,7 +133,9 @@ def latex_escape(content: str) -> str:
 def latex_cell(cell: Cell) -> str:
     """Return a cell with its mark and its published value."""
     if cell.text is not None:
-        return latex_escape(cell.text)
+        content = latex_escape(cell.text)
+        # After the end of a row, a bracket would begin an option.
+        return f"{{}}{content}" if content.startswith("[") else content
     content = latex_escape(cell.number())
     if cell.mark == "best":
         content = rf"\textbf{{{content}}}"
@@ -148,11 +150,17 @@ def over_groups(table: Table) -> list[tuple[str, int]]:
     return [(name, len(list(same))) for name, same in itertools.groupby(table.over or [])]
 
 
+def column_spec(table: Table) -> str:
+    """Return how LaTeX sets the columns: those of texts break lines, and share the page alike."""
+    width = len(table.header)
+    if table.texts:
+        return table.latex_columns or rf"p{{{0.9 / width:.3f}\textwidth}}" * width
+    return "l" + "r" * (width - 1)
+
+
 def to_latex(table: Table) -> str:
     r"""Return the table as a LaTeX float for a document that loads ``booktabs``."""
     width = len(table.header)
-    long = r"lllp{0.45\textwidth}p{0.2\textwidth}"
-    spec = long if table.texts else "l" + "r" * (width - 1)
     rule = r"\midrule"
     lines = [
         r"% needs \usepackage{booktabs}",
@@ -160,7 +168,7 @@ def to_latex(table: Table) -> str:
         r"\centering",
         rf"\caption{{{latex_escape(table.shown_title())}}}",
         rf"\label{{tab:{table.identifier}}}",
-        rf"\begin{{tabular}}{{{spec}}}",
+        rf"\begin{{tabular}}{{{column_spec(table)}}}",
         r"\toprule",
     ]
     if table.over:

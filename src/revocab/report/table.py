@@ -76,6 +76,8 @@ class Table:
     notes: list[str] = field(default_factory=list)
     over: list[str] | None = None
     texts: bool = False
+    #: Columns of a table of texts in LaTeX, where these do not share the page alike.
+    latex_columns: str | None = None
     #: How the scores are limited; the title says so wherever it is shown.
     limited: str | None = None
 

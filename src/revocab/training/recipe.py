@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from itertools import accumulate
 from typing import Any, Literal
 
-from pydantic import Field, field_validator, model_serializer, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from revocab.closed import PLACES, Closed, Id, OneLine
 from revocab.training.lora import LORA, Lora
@@ -201,12 +200,6 @@ class TrainingOptions(Closed):
         if taken:
             raise ValueError(f"stages: {', '.join(taken)} names a checkpoint; rename the stage")
         return self
-
-    @model_serializer(mode="wrap")
-    def _without_unused(self, dump: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-        """Leave out an interval that is not given: trainings made before there was one stay."""
-        unused = {"heldout_every"} if self.heldout_every is None else set()
-        return {key: value for key, value in dump(self).items() if key not in unused}
 
     @property
     def stage_ends(self) -> dict[str, int]:

@@ -58,6 +58,7 @@ def build(results: Results, identifier: str, options: PromptsTable) -> Table:
             *notes.synthetic(results),
         ],
         texts=True,
+        latex_columns=r"lllp{0.45\textwidth}p{0.2\textwidth}",
     )
 
 

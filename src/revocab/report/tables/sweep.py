@@ -1,0 +1,73 @@
+"""One value of the runs of a sweep: an axis down, another across."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from revocab.report import notes
+from revocab.report.kind import TableKind
+from revocab.report.results import Results
+from revocab.report.sweep_grid import (
+    SweepOptions,
+    grid_of,
+    sweep_needs,
+    sweep_problems,
+    sweep_scores,
+    values_of,
+)
+from revocab.report.table import MISSING, Cell, Row, Table, mark_cells, text
+
+if TYPE_CHECKING:
+    from revocab.report.sweep_grid import Grid
+
+
+class SweepTable(SweepOptions):
+    """Two axes of a sweep as rows and columns."""
+
+    kind: Literal["sweep"]
+
+
+def build(results: Results, identifier: str, options: SweepTable) -> Table:
+    """Return a row per value of one axis and a column per value of the other."""
+    grid = grid_of(results.experiment, options)
+    value, (down, across) = options.value.value, values_of(grid)
+    rows = [
+        Row([text(one), *[cell_at(results, options, grid, one, other) for other in across]])
+        for one in down
+    ]
+    if value.better is not None:
+        mark_cells([cell for row in rows for cell in row.cells], lowest=value.better == "lower")
+    return Table(
+        identifier,
+        options.kind,
+        options.title,
+        [f"{options.rows} / {options.columns}", *across],
+        rows,
+        [
+            f"{options.value.header}; {options.rows} down, {options.columns} across"
+            + (". Best in bold, second underlined." if value.better else "."),
+            *value.notes(results),
+            *notes.synthetic(results),
+        ],
+    )
+
+
+def cell_at(results: Results, options: SweepOptions, grid: Grid, row: str, column: str) -> Cell:
+    """Return the value at one place; a dash where no run stands."""
+    run = grid.get((row, column))
+    return text(MISSING) if run is None else options.value.value.cell(results, results.run(run))
+
+
+def limited(results: Results, options: SweepTable) -> str | None:
+    """Return how scores are limited, where it shows some and not all items were used."""
+    return notes.limited_tasks(results, options.value.value.tasks(results.experiment))
+
+
+TABLE = TableKind(
+    options=SweepTable,
+    build=build,
+    problems=sweep_problems,
+    needs=sweep_needs,
+    scores=sweep_scores,
+    limited=limited,
+)

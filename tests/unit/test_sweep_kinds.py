@@ -1,0 +1,263 @@
+"""Sweeps in two dimensions, and examples of what runs answered."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from fake_results import change_experiment, fake_results
+from hypothesis import given
+from hypothesis import strategies as st
+
+from revocab.config import validate
+from revocab.errors import RevocabError
+from revocab.io import write_json, write_jsonl
+from revocab.report.kind import table_kinds
+from revocab.report.make_figures import make_figures
+from revocab.report.make_tables import build_table
+from revocab.report.render import to_csv, to_html, to_latex, to_markdown
+from revocab.report.results import Results
+from revocab.report.scores import collect_scores
+from revocab.report.sweep_grid import grid_of
+from revocab.report.tables.examples import shown
+
+SWEEP = {
+    "kind": "sweep",
+    "title": "Rates and mixtures",
+    "group": "mistral",
+    "rows": "rate",
+    "columns": "mix",
+    "value": {"heldout": {"language": "it"}},
+}
+EXAMPLES = {
+    "kind": "examples",
+    "title": "Answers",
+    "task": "squad_it",
+    "runs": ["mistral-base", "mistral-sava"],
+    "number": 2,
+}
+#: Runs of the sweep by where they stand; nobody stands at (high, mixed).
+PLACES = {
+    "low-plain": {"rate": "low", "mix": "plain"},
+    "low-mixed": {"rate": "low", "mix": "mixed"},
+    "high-plain": {"rate": "high", "mix": "plain"},
+}
+LOSSES = {"low-plain": 1.5, "low-mixed": 1.25, "high-plain": 2.0}
+
+
+def with_runs(values: dict, **more: dict) -> dict:
+    """Return an experiment whose first group has the runs of the sweep."""
+    runs = {name: {"method": "fvt", "axes": place} for name, place in {**PLACES, **more}.items()}
+    group = values["runs"]["mistral"]
+    return {**values, "runs": {**values["runs"], "mistral": {**group, "methods": runs}}}
+
+
+@pytest.fixture
+def demo(repository, monkeypatch) -> dict:
+    monkeypatch.chdir(repository)
+    return yaml.safe_load(Path("config/demo.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def root(demo, tmp_path) -> Path:
+    values = with_runs(demo)
+    folder = fake_results(
+        tmp_path / "results" / "demo",
+        runs=values["runs"],
+        tables={"t": SWEEP},
+        figures={"f": SWEEP},
+    )
+    for name, loss in LOSSES.items():
+        path = folder / "runs" / f"mistral-{name}" / "heldout.csv"
+        head = "step,corpus,language,loss,bits_per_byte,tokens,bytes"
+        path.write_text(f"{head}\n0,world-it,it,9,9,5,10\n100,world-it,it,3,{loss},5,10\n")
+    collect_scores(folder, folder / "scores.parquet")
+    return folder
+
+
+# Sweeps -------------------------------------------------------------------------------------------
+
+
+def test_a_sweep_as_a_grid(root):
+    table = build_table(Results(root), "t")
+    assert table.header == ["rate / mix", "plain", "mixed"]
+    cells = [[one.text or one.number() for one in row.cells] for row in table.rows]
+    assert cells == [["low", "1.500", "1.250"], ["high", "2.000", "–"]]
+    marks = [[one.mark for one in row.cells[1:]] for row in table.rows]
+    assert marks == [["second", "best"], [None, None]]
+    assert table.notes[0].startswith("Italian loss (bits per byte); rate down, mix across.")
+
+
+def test_a_sweep_is_drawn_with_and_without_results(root, tmp_path):
+    make_figures(root, root / "figures")
+    assert (root / "figures" / "f.svg").stat().st_size > 5000
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    (bare / "experiment.json").write_bytes((root / "experiment.json").read_bytes())
+    make_figures(bare, bare / "figures")
+    assert (bare / "figures" / "f.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("section", ["tables", "figures"])
+@pytest.mark.parametrize(
+    ("options", "start"),
+    [
+        ({"group": "mistrall"}, "no run group 'mistrall'"),
+        ({"rows": "speed"}, "rows: no axis of runs of group 'mistral' 'speed' (known: mix, rate)"),
+        ({"columns": "rate"}, "columns: 'rate' is the axis of the rows; name another"),
+        ({"where": {"mix": "none"}}, "where.mix: no value of this axis 'none'"),
+        ({"where": {"mix": "mixed", "rate": "high"}}, "no run stands on both axes and at 'where'"),
+        ({"runs": ["mistral-sawa"]}, "runs: no run 'mistral-sawa'"),
+        ({"runs": []}, "runs: List should have at least 1 item"),
+        ({"value": {}}, "value: exactly one of tokens, bytes"),
+        ({"value": {"heldout": {"language": "de"}}}, "value.languages: no language with held-out"),
+    ],
+)
+def test_every_wrong_option_of_a_sweep_is_one_line(demo, section, options, start):
+    values = {**with_runs(demo), "tables": {}, "figures": {}, section: {"t": {**SWEEP, **options}}}
+    with pytest.raises(RevocabError) as caught:
+        validate(values)
+    found = [one for one in caught.value.problems if one.startswith(f"{section}.t")]
+    assert len(found) == 1, caught.value.problems
+    assert found[0].removeprefix(f"{section}.t").lstrip(":. ").startswith(start)
+
+
+def test_two_runs_at_one_place_are_told_apart(demo):
+    again = {"again": {"rate": "low", "mix": "plain", "depth": "two"}}
+    values = {**with_runs(demo, **again), "tables": {"t": SWEEP}, "figures": {}}
+    with pytest.raises(RevocabError, match="'mistral-low-plain' and 'mistral-again' stand at the"):
+        validate(values)
+    chosen = {**SWEEP, "runs": ["mistral-again", "mistral-low-mixed"]}
+    validate({**values, "tables": {"t": chosen}})
+    validate({**values, "tables": {"t": {**SWEEP, "where": {"depth": "two"}}}})
+
+
+def test_axes_that_a_sweep_writes_out_are_read(demo):
+    group = demo["runs"]["mistral"]
+    axes = {
+        "rate": {"set": "recipe.learning_rate", "values": {"low": 1e-3, "high": 2e-3}},
+        "decay": {"set": "recipe.weight_decay", "values": {"none": 0.0, "some": 0.1}},
+    }
+    methods = {"fvt": {"sweep": {"axes": axes}, "evaluate": False}}
+    runs = {"mistral": {**group, "methods": methods}}
+    table = {**SWEEP, "rows": "rate", "columns": "decay"}
+    experiment = validate(
+        {**demo, "runs": runs, "tables": {"t": table}, "figures": {}, "scale": None}
+    )
+    grid = grid_of(experiment, experiment.tables["t"])
+    assert list(grid) == [("low", "none"), ("low", "some"), ("high", "none"), ("high", "some")]
+    assert len(set(grid.values())) == 4
+
+
+# Examples -----------------------------------------------------------------------------------------
+
+#: What breaks a table in one of the formats.
+HOSTILE = (
+    "<script>alert(1)</script> | a_b *c* `d` [x](javascript:0) ![i](http://x) &lt; $x^2$ ~e~\n"
+    "[second] \\input{/etc/passwd} 100% #1 {\x00\x1b[31m}\u202eback"
+)
+
+
+def put_answers(root: Path, first: str) -> None:
+    """Write prompts of two queries, and two runs' answers: the first of one run is given."""
+    kind = {"kind": "question_answering", "direction": ["it"], "shots": []}
+    query = {"context": "Ugo vive a Lodi.", "question": "Dove vive Ugo?", "answers": ["a Lodi"]}
+    prompts = [{"id": str(n), **kind, "query": {"id": str(n), **query}, "references": ["a Lodi"],
+                "prompt": "…"} for n in (1, 2, 3)]  # fmt: skip
+    write_jsonl(root / "prompts" / "squad_it.jsonl", prompts)
+    for run, step, outputs in (("base", 0, ("Roma", "a Lodi")), ("sava", 100, (first, ""))):
+        path = root / "runs" / f"mistral-{run}" / "generation" / f"step-{step:06d}"
+        rows = [{"id": str(n), "output": one} for n, one in enumerate(outputs, start=1)]
+        write_jsonl(path / "squad_it.jsonl", rows)
+
+
+@pytest.fixture
+def answered(tmp_path) -> Path:
+    folder = fake_results(tmp_path / "results" / "demo", tables={"t": EXAMPLES}, figures={})
+    put_answers(folder, HOSTILE)
+    return folder
+
+
+def test_answers_stand_side_by_side(answered):
+    table = build_table(Results(answered), "t")
+    assert table.header == [
+        "Query", "Prompt (no shots shown)", "Reference", "Mistral stand-in", "SAVA"
+    ]  # fmt: skip
+    rows = [[cell.text for cell in row.cells] for row in table.rows]
+    assert len(rows) == 2
+    assert rows[0][:1] + rows[0][2:4] == ["1", "a Lodi", "Roma"]
+    assert "Dove vive Ugo?" in rows[0][1]
+    assert rows[1][3:] == ["a Lodi", "(nothing)"]
+
+
+def test_hostile_answers_stay_text(answered):
+    table = build_table(Results(answered), "t")
+    page, plain, latex = to_html(table), to_markdown(table), to_latex(table)
+    assert "<script>" not in page and "&lt;script&gt;" in page and "&amp;lt;" in page
+    line = next(one for one in plain.splitlines() if "script" in one)
+    cells = re.split(r"(?<!\\)\|", line)
+    assert len(cells) == 5 + 2  # as in the header, and nothing before and after
+    assert not re.search(r"(?<!\\)[`*_<>\[\]&~$]", cells[5].replace("<br>", ""))
+    assert r"\textbackslash{}input\{" in latex and r"\input" not in latex
+    assert latex.count("{") - latex.count(r"\{") == latex.count("}") - latex.count(r"\}")
+    for content in (page, plain, latex, to_csv(table)):
+        assert not set(content) & set("\x00\x1b\u202e")
+        assert "␀" in content
+
+
+def test_a_first_cell_in_brackets_is_no_option_of_latex(answered):
+    table = build_table(Results(answered), "t")
+    table.rows[1].cells[0].text = "[2]"
+    assert "\n{}[2] & " in to_latex(table)
+
+
+@given(st.text())
+def test_what_is_shown_has_no_control_characters_and_keeps_the_rest(content):
+    options = table_kinds()["examples"].options(**EXAMPLES)
+    clean = shown(content, options)
+    assert not any(ord(one) < 32 and one not in "\t\n" for one in clean)
+    kept = [one for one in content if one.isalnum()]
+    assert [one for one in clean if one.isalnum()] == kept or clean == "(nothing)"
+
+
+def test_long_texts_are_cut_where_asked(answered):
+    change_experiment(answered, "tables", "t", "characters", value=8)
+    assert build_table(Results(answered), "t").rows[0].cells[4].text == "<script>…"
+
+
+def test_examples_without_results_and_missing_answers(answered, tmp_path):
+    results = Results(answered)
+    options = results.experiment.tables["t"]
+    assert list(table_kinds()["examples"].gaps(results, options)) == []
+    (answered / "runs/mistral-sava/generation/step-000100/squad_it.jsonl").unlink()
+    assert list(table_kinds()["examples"].gaps(results, options)) == [
+        "mistral-sava: no stored answers to squad_it at last; generate them"
+    ]
+    assert build_table(results, "t").rows[0].cells[4].text == "–"
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    write_json(bare / "experiment.json", {})
+    (bare / "experiment.json").write_bytes((answered / "experiment.json").read_bytes())
+    assert build_table(Results(bare), "t").rows == []
+
+
+@pytest.mark.parametrize(
+    ("options", "start"),
+    [
+        ({"task": "squad"}, "tables.t.tasks: no generation task 'squad'"),
+        ({"task": "mmlu_it"}, "tables.t.tasks: no generation task 'mmlu_it'"),
+        ({"runs": ["mistral-sawa"]}, "tables.t.runs: no run 'mistral-sawa'"),
+        ({"runs": []}, "tables.t.runs: List should have at least 1 item"),
+        ({"step": 1}, "tables.t.step: 1 is no checkpoint of run 'mistral-sava'"),
+        ({"number": 0}, "tables.t.number: Input should be greater than or equal to 1"),
+        ({"number": 100000}, "tables.t.number: 100000 queries, and squad_it is limited to"),
+        ({"characters": 0}, "tables.t.characters: Input should be greater than or equal to 1"),
+    ],
+)
+def test_every_wrong_option_of_examples_is_one_line(demo, options, start):
+    with pytest.raises(RevocabError) as caught:
+        validate({**demo, "tables": {"t": {**EXAMPLES, **options}}, "figures": {}})
+    found = [one for one in caught.value.problems if one.startswith(start)]
+    assert len(found) == 1, caught.value.problems
