@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import yaml
 from fake_results import change_experiment, fake_results, write_csv
 from hypothesis import given
 from hypothesis import strategies as st
+from scratch_package import blocks
+from snakemake.utils import update_config
 
 from revocab.config import validate
 from revocab.errors import RevocabError
@@ -301,6 +304,21 @@ def test_files_are_made_first(demo):
         "results/demo/fertility/manifest.json",
         f"results/demo/heldout/source--{length}/manifest.json",
     )
+
+
+def test_the_examples_of_the_docs_are_valid(demo):
+    places = {"fvt": {"rate": "low", "mix": "plain"}, "sava": {"rate": "high", "mix": "plain"}}
+    for name, place in places.items():
+        demo["runs"]["mistral"]["methods"][name] = {"axes": place}
+    found = [yaml.safe_load(block) for block in blocks("comparing-runs.md", "yaml")]
+    assert len(found) == 5
+    kinds = set()
+    for values in found:
+        merged = copy.deepcopy({**demo, "tables": {}, "figures": {}})
+        update_config(merged, values)
+        validate(merged)
+        kinds |= {one["kind"] for one in values.get("tables", {}).values()}
+    assert kinds == {*TABLES, "heldout", "sweep", "examples"}
 
 
 def column(**values: object) -> dict:

@@ -487,7 +487,8 @@ LAYOUT: list[Case] = [
     *[
         one(f"figures.{figure}.title", "Another", "make_figures")
         for figure in (
-            "fertility", "by_corpus", "counts", "scores", "losses", "similarity", "heldout", "sweep",
+            "fertility", "by_corpus", "counts", "scores", "losses", "similarity", "heldout",
+            "sweep",
         )
     ],
     *each("figures.scores", ["make_figures"], group="second", language="en"),
