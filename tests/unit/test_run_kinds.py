@@ -169,6 +169,8 @@ def test_chosen_numbers_of_runs(finished, root):
     written = results.scores.get("mistral-fvt", 100, "squad_it", "rougeL")["value"]
     assert rows["FVT"][8] == f"{(50 * 300 + written * 40) / 340:.2f}"
     assert "ROUGE-L of squad_it" in " ".join(found.notes)
+    assert "Both: every item counts alike; 0 to 100, ± standard error over items." in found.notes
+    assert found.limited == "limited run: 32 queries of squad_it"
     assert found.rows[0].cells[4].mark is None
 
 
@@ -306,6 +308,16 @@ def test_files_are_made_first(demo):
     )
 
 
+def test_tasks_in_other_languages_than_a_groups_are_told(demo):
+    demo["runs"]["llama"]["languages"] = ["en"]
+    tables = {name: TABLES[name] for name in ("categories", "languages")}
+    with pytest.raises(RevocabError) as caught:
+        validate({**demo, "tables": tables, "figures": {}})
+    told = [one for one in caught.value.problems if "in other languages than the group's" in one]
+    assert [one.split(":")[0] for one in told] == ["tables.categories", "tables.languages"]
+    assert "group 'llama' are not scored on boolq_it, mmlu_it, sciq_it, being" in told[0]
+
+
 def test_the_examples_of_the_docs_are_valid(demo):
     places = {"fvt": {"rate": "low", "mix": "plain"}, "sava": {"rate": "high", "mix": "plain"}}
     for name, place in places.items():
@@ -333,28 +345,30 @@ def column(**values: object) -> dict:
         ("runs", {"columns": []}, "tables.t.columns: List should have at least 1 item"),
         ("runs", column(), "tables.t.columns.0: exactly one of tokens, bytes, heldout"),
         ("runs", column(tokens={"language": "de"}),
-         "tables.t.columns.0.language: no language of a corpus 'de'"),
+         "tables.t.columns.0.tokens.language: no language of a corpus 'de'"),
         ("runs", column(heldout={"language": "de"}),
-         "tables.t.columns.0.languages: no language with held-out text 'de'"),
+         "tables.t.columns.0.heldout.language: no language with held-out text 'de'"),
         ("runs", column(heldout={"language": "it", "step": 1}),
-         "tables.t.columns.0.step: held-out loss is measured at no step 1"),
+         "tables.t.columns.0.heldout.step: held-out loss is measured at no step 1"),
         ("runs", column(first_step_loss={"per": "word"}),
          "tables.t.columns.0.first_step_loss.per: Input should be 'token' or 'byte'"),
         ("runs", column(average={}), "tables.t.columns.0.average: exactly one of language, named"),
         ("runs", column(average={"language": "de"}),
-         "tables.t.columns.0.language: no language with tasks 'de'"),
-        ("runs", column(average={"named": ["mmlu"]}), "tables.t.columns.0: no task 'mmlu'"),
+         "tables.t.columns.0.average.language: no language with tasks 'de'"),
+        ("runs", column(average={"named": ["mmlu"]}),
+         "tables.t.columns.0.average.named: no task 'mmlu'"),
         ("runs", column(average={"language": "it", "step": 3}),
-         "tables.t.columns.0.step: 3 is no checkpoint of run 'mistral-fvt'"),
+         "tables.t.columns.0.average.step: 3 is no checkpoint of run 'mistral-fvt'"),
         ("runs", column(fertility={"corpus": "web"}),
-         "tables.t.columns.0.corpus: no corpus under fertility.corpora 'web'"),
+         "tables.t.columns.0.fertility.corpus: no corpus under fertility.corpora 'web'"),
         ("runs", {"columns": [{"tokens": {}}, {"tokens": {}}]},
          "tables.t: columns: two are called 'Tokens (M)'"),
         ("categories", {"categories": {}}, "tables.t.categories: Dictionary should have at least"),
         ("categories", {"categories": {"K": []}}, "tables.t.categories.K: List should have at"),
-        ("categories", {"categories": {"K": ["mmul_it"]}}, "tables.t: K: no task 'mmul_it'"),
+        ("categories", {"categories": {"K": ["mmul_it"]}},
+         "tables.t.categories.K: no task 'mmul_it'"),
         ("categories", {"categories": {"K": ["mmlu_it", "mmlu_it"]}},
-         "tables.t: K: task 'mmlu_it' is named 2 times"),
+         "tables.t.categories.K: task 'mmlu_it' is named 2 times"),
         ("categories", {"overall": "Reading"}, "tables.t: overall: 'Reading' is a category"),
         ("composite", {"columns": {}}, "tables.t.columns: Dictionary should have at least 1"),
         ("composite", {"metrics": {"squad_it": "bleu"}},

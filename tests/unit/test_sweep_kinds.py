@@ -112,7 +112,7 @@ def test_a_sweep_is_drawn_with_and_without_results(root, tmp_path):
         ({"runs": ["mistral-sawa"]}, "runs: no run 'mistral-sawa'"),
         ({"runs": []}, "runs: List should have at least 1 item"),
         ({"value": {}}, "value: exactly one of tokens, bytes"),
-        ({"value": {"heldout": {"language": "de"}}}, "value.languages: no language with held-out"),
+        ({"value": {"heldout": {"language": "de"}}}, "value.heldout.language: no language with"),
     ],
 )
 def test_every_wrong_option_of_a_sweep_is_one_line(demo, section, options, start):

@@ -113,9 +113,17 @@ def counted_files(plan: Plan, runs: Iterable[str], reference: str | None) -> lis
 
 
 def heldout_problems(
-    experiment: Experiment, key: str, languages: Iterable[Id] | None, reference: str | None
+    experiment: Experiment,
+    key: str,
+    languages: Iterable[Id] | None,
+    reference: str | None,
+    *,
+    listed: str = "languages",
 ) -> Iterator[str]:
-    """Yield a problem for languages without held-out text, and for an unknown tokenizer."""
+    """Yield a problem for languages without held-out text, and for an unknown tokenizer.
+
+    ``listed``: the key that has the languages.
+    """
     if not experiment.evaluation.heldout:
         yield f"{key}: shows held-out loss, and evaluation.heldout names no corpus; name one"
         return
@@ -123,7 +131,7 @@ def heldout_problems(
     known = {corpora[one].language for one in experiment.evaluation.heldout if one in corpora}
     for language in languages or ():
         if language not in known:
-            yield unknown(f"{key}.languages", language, known, "language with held-out text")
+            yield unknown(f"{key}.{listed}", language, known, "language with held-out text")
     if reference is not None and reference not in experiment.tokenizers:
         yield unknown(f"{key}.reference", reference, experiment.tokenizers, "tokenizer")
 

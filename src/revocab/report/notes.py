@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from revocab.evaluation.families import main_metric
@@ -90,10 +90,14 @@ def limited_items(results: Results) -> str | None:
     return f"first {limit} items of each multiple-choice task" if limit else None
 
 
-def limited_queries(results: Results) -> str | None:
-    """Return how many queries of generative tasks were used, None where all were."""
+def limited_queries(results: Results, shown: Collection[str] | None = None) -> str | None:
+    """Return how many queries of generative tasks were used, None where all were.
+
+    ``shown`` (none: all) are the tasks that count.
+    """
     tasks = results.experiment.evaluation.generation.tasks
-    limits = {task: one.limit for task, one in tasks.items() if one.limit}
+    counted = {task: one for task, one in tasks.items() if shown is None or task in shown}
+    limits = {task: one.limit for task, one in counted.items() if one.limit}
     sizes = sorted(set(limits.values()))
     if not sizes:
         return None
@@ -106,7 +110,7 @@ def limited_tasks(results: Results, tasks: Iterable[str]) -> str | None:
     evaluation, named = results.experiment.evaluation, set(tasks)
     parts = [
         limited_items(results) if named & set(evaluation.multiple_choice.tasks) else None,
-        limited_queries(results) if named & set(evaluation.generation.tasks) else None,
+        limited_queries(results, named),
     ]
     return "; ".join(filter(None, parts)) or None
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from revocab.closed import PLACES, Step, unknown
-from revocab.report.asked import group_tasks
+from revocab.report.asked import group_tasks, task_languages
 
 if TYPE_CHECKING:
     from revocab.config.schema import Experiment, RunGroup
@@ -40,8 +40,11 @@ def unscored_runs(
 
     Runs that are not scored at all have dashes; it is a problem if there are no others.
     """
-    from revocab.config.lineage import method_runs, run_steps, selected
+    from revocab.config.lineage import group_of, method_runs, run_steps, selected
 
+    groups = dict.fromkeys(group_of(experiment, run) for run in runs)
+    for group in filter(None, groups):
+        yield from tasks_in_other_languages(experiment, key, group, tasks)
     evaluation, made = experiment.evaluation, method_runs(experiment)
     sections = [
         name
@@ -63,6 +66,19 @@ def unscored_runs(
                     f"{key}.step: run {run!r} is not scored at {step!r}; add it to "
                     f"evaluation.{section}.steps (received {scored})"
                 )
+
+
+def tasks_in_other_languages(
+    experiment: Experiment, key: str, group: str, tasks: Iterable[str]
+) -> Iterator[str]:
+    """Yield a problem if a group is not scored on some tasks, not being in its languages."""
+    left = sorted(set(tasks) & set(task_languages(experiment)) - group_tasks(experiment, group))
+    if left:
+        spoken = ", ".join(experiment.runs[group].languages or ())
+        yield (
+            f"{key}: runs of group {group!r} are not scored on {', '.join(left)}, being in other "
+            f"languages than the group's ({spoken}); name other tasks, or add the language there"
+        )
 
 
 def is_scored(group: RunGroup, name: str) -> bool:

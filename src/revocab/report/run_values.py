@@ -23,7 +23,14 @@ from revocab.report.references import no_choices, unscored_runs
 from revocab.report.results import Results, number
 from revocab.report.run_rows import Better
 from revocab.report.table import MISSING, Cell, text
-from revocab.report.task_means import macro, mean_cell, metrics_note, micro, unknown_task_ids
+from revocab.report.task_means import (
+    macro,
+    mean_cell,
+    metrics_note,
+    micro,
+    unknown_choices,
+    unknown_task_ids,
+)
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
@@ -50,8 +57,8 @@ class RunValue(Closed):
         """Return the number of a run, empty where it is not there; a dash where it cannot be."""
         raise NotImplementedError
 
-    def notes(self, results: Results) -> Iterable[str]:
-        """Return sentences that stand under a table which shows it."""
+    def notes(self, results: Results, header: str) -> Iterable[str]:
+        """Return sentences that stand under a table which shows it, under a header."""
         return ()
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterable[str]:
@@ -104,7 +111,7 @@ class TrainingText(RunValue):
             if corpus in named and named[corpus].language == self.language
         )
 
-    def notes(self, results: Results) -> list[str]:
+    def notes(self, results: Results, header: str) -> list[str]:
         """Return the unit."""
         return [COUNTS]
 
@@ -148,7 +155,9 @@ class HeldoutLoss(RunValue):
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
         """Yield a problem for a language, a tokenizer or a step that is not there."""
-        yield from heldout_problems(experiment, key, [self.language], self.reference)
+        yield from heldout_problems(
+            experiment, key, [self.language], self.reference, listed="language"
+        )
         yield from unmeasured_steps(experiment, f"{key}.step", runs, [self.step])
 
     def needs(self, plan: Plan, runs: Sequence[str]) -> list[str]:
@@ -180,18 +189,18 @@ class StepsTo(RunValue):
             return text(f"> {max(curve)}", provenance)
         return Cell(found, digits=1 if self.interpolate else 0, provenance=provenance)
 
-    def notes(self, results: Results) -> list[str]:
+    def notes(self, results: Results, header: str) -> list[str]:
         """Return how steps are counted."""
         how = (
             "interpolated linearly between the steps at which it was measured"
             if self.interpolate
             else "the first measured step at or below it"
         )
-        return [f'Steps to a loss: {how}; ">": not reached by the run\'s last step.']
+        return [f'{header}: {how}; ">": not reached by the run\'s last step.']
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterable[str]:
         """Yield a problem for a language without held-out text."""
-        return heldout_problems(experiment, key, [self.language], None)
+        return heldout_problems(experiment, key, [self.language], None, listed="language")
 
 
 class FirstStepLoss(RunValue):
@@ -214,7 +223,7 @@ class FirstStepLoss(RunValue):
         first = next((row for row in results.csv(where) if row["step"] == "1"), {})
         return Cell(number(first.get(column)), digits=3, provenance=where)
 
-    def notes(self, results: Results) -> list[str]:
+    def notes(self, results: Results, header: str) -> list[str]:
         """Return what it cannot be compared with."""
         return [OWN_TOKENS] if self.per == "token" else []
 
@@ -255,11 +264,11 @@ class Average(RunValue):
         mean = micro if self.by_items else macro
         return mean_cell(results, run, self.step, named, self.metrics, mean)
 
-    def notes(self, results: Results) -> list[str]:
+    def notes(self, results: Results, header: str) -> list[str]:
         """Return how tasks are averaged, and the metrics of generated text."""
-        how = "weighted by items" if self.by_items else "unweighted"
+        how = "every item" if self.by_items else "every task"
         named = self.tasks(results.experiment)
-        said = f"Averages over tasks are {how}, 0 to 100, ± standard error over items."
+        said = f"{header}: {how} counts alike; 0 to 100, ± standard error over items."
         return [said, *metrics_note(results, named, self.metrics)]
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
@@ -267,7 +276,8 @@ class Average(RunValue):
         if self.language is not None:
             yield from no_choices(experiment, key, self.language)
         named = self.tasks(experiment)
-        yield from unknown_task_ids(experiment, key, named, self.metrics)
+        yield from unknown_task_ids(experiment, f"{key}.named", named)
+        yield from unknown_choices(experiment, key, self.metrics)
         yield from unscored_runs(experiment, key, runs, named, self.step)
 
 
@@ -329,9 +339,14 @@ class OneValue(Closed):
         return exactly_one(self, VALUES)
 
     @property
+    def name(self) -> str:
+        """Return the key of the one that is given."""
+        return next(name for name in VALUES if getattr(self, name) is not None)
+
+    @property
     def value(self) -> RunValue:
         """Return the one that is given."""
-        return next(one for name in VALUES if (one := getattr(self, name)) is not None)
+        return getattr(self, self.name)
 
     @property
     def header(self) -> str:

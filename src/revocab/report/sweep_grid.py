@@ -106,7 +106,8 @@ def sweep_problems(experiment: Experiment, key: str, options: SweepOptions) -> I
                 f"{', '.join(place)})"
             )
         taken[pair] = run
-    yield from options.value.value.problems(experiment, f"{key}.value", list(chosen))
+    where = f"{key}.value.{options.value.name}"
+    yield from options.value.value.problems(experiment, where, list(chosen))
 
 
 def sweep_needs(plan: Plan, options: SweepOptions) -> list[str]:

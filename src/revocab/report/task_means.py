@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from revocab.closed import Step, unknown
 from revocab.evaluation.generation_kind import find_kind, metrics
-from revocab.evaluation.metric import COMET_METRICS, UNKNOWN
+from revocab.evaluation.metric import UNKNOWN
 from revocab.report.names import metric_label
 from revocab.report.table import Cell
+from revocab.report.tables.generation import wrong_metrics
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
@@ -107,25 +108,23 @@ def metrics_note(results: Results, tasks: Iterable[str], chosen: Metrics) -> lis
     return [f"Metrics of generated text, 0 to 100: {listed}."] if named else []
 
 
-def unknown_task_ids(
-    experiment: Experiment, key: str, tasks: Iterable[str], chosen: Metrics
-) -> Iterator[str]:
-    """Yield a problem for tasks that there are not, named twice, and metrics that they lack."""
+def unknown_task_ids(experiment: Experiment, key: str, tasks: Iterable[str]) -> Iterator[str]:
+    """Yield a problem for tasks of neither kind, and those that are named twice."""
     evaluation = experiment.evaluation
-    generated = evaluation.generation.tasks
-    known = [*evaluation.multiple_choice.tasks, *generated]
+    known = [*evaluation.multiple_choice.tasks, *evaluation.generation.tasks]
     named = list(tasks)
     for task in dict.fromkeys(named):
         if task not in known:
             yield unknown(key, task, known, "task")
         elif named.count(task) > 1:
             yield f"{key}: task {task!r} is named {named.count(task)} times; name it once"
+
+
+def unknown_choices(experiment: Experiment, key: str, chosen: Metrics) -> Iterator[str]:
+    """Yield a problem for metrics of tasks that are not generative, and metrics they lack."""
+    generated = experiment.evaluation.generation.tasks
     for task, metric in chosen.items():
-        if task not in generated:
+        if task in generated:
+            yield from wrong_metrics(experiment, f"{key}.metrics.{task}", task, [metric])
+        else:
             yield unknown(f"{key}.metrics", task, generated, "generation task")
-            continue
-        kind = find_kind(generated[task].kind)
-        allowed = [one.name for one in kind.metrics]
-        allowed += [one.name for one in COMET_METRICS.values()] if kind.comet_source else []
-        if metric not in allowed:
-            yield unknown(f"{key}.metrics.{task}", metric, allowed, "metric of its kind")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -15,7 +15,14 @@ from revocab.report.references import unknown_runs, unscored_runs
 from revocab.report.results import Results
 from revocab.report.run_rows import RANKED, run_rows
 from revocab.report.table import MISSING, Cell, Table, text
-from revocab.report.task_means import Mean, macro, mean_cell, metrics_note, unknown_task_ids
+from revocab.report.task_means import (
+    Mean,
+    macro,
+    mean_cell,
+    metrics_note,
+    unknown_choices,
+    unknown_task_ids,
+)
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
@@ -28,6 +35,9 @@ Tasks = Annotated[list[Id], Field(min_length=1)]
 class TaskLists(KindOptions):
     """What tables of means over lists of tasks have in common."""
 
+    #: The key that has the lists.
+    listed: ClassVar[str]
+
     runs: list[Id] = Field(min_length=1)
     step: Step = "last"
     metrics: dict[Id, OneLine] = Field(
@@ -36,7 +46,7 @@ class TaskLists(KindOptions):
 
     def named(self) -> dict[str, list[str]]:
         """Return the lists that the file names, by the headers of their columns."""
-        raise NotImplementedError
+        return dict(getattr(self, self.listed))
 
     def lists(self) -> dict[str, list[str]]:
         """Return the tasks of every column, by its header."""
@@ -45,6 +55,8 @@ class TaskLists(KindOptions):
 
 class CategoriesTable(TaskLists):
     """Averages by category, every task counting alike, and the mean over all their tasks."""
+
+    listed: ClassVar[str] = "categories"
 
     kind: Literal["categories"]
     categories: dict[OneLine, Tasks] = Field(min_length=1)
@@ -57,10 +69,6 @@ class CategoriesTable(TaskLists):
         if self.overall in self.categories:
             raise ValueError(f"overall: {self.overall!r} is a category, too; choose another header")
         return self
-
-    def named(self) -> dict[str, list[str]]:
-        """Return the categories."""
-        return dict(self.categories)
 
     def lists(self) -> dict[str, list[str]]:
         """Return the categories, and all their tasks, each once."""
@@ -111,9 +119,9 @@ def problems(experiment: Experiment, key: str, options: TaskLists) -> Iterator[s
     yield from unknown_runs(experiment, key, options.runs)
     tasks: set[str] = set()
     for name, one in options.named().items():
-        yield from unknown_task_ids(experiment, f"{key}: {name}", one, {})
+        yield from unknown_task_ids(experiment, f"{key}.{options.listed}.{name}", one)
         tasks |= set(one)
-    yield from unknown_task_ids(experiment, key, (), options.metrics)
+    yield from unknown_choices(experiment, key, options.metrics)
     yield from unscored_runs(experiment, key, options.runs, tasks, options.step)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
@@ -26,12 +26,10 @@ if TYPE_CHECKING:
 class CompositeTable(TaskLists):
     """Micro-averages of named lists of tasks."""
 
+    listed: ClassVar[str] = "columns"
+
     kind: Literal["composite"]
     columns: dict[OneLine, Tasks] = Field(min_length=1)
-
-    def named(self) -> dict[str, list[str]]:
-        """Return the columns."""
-        return dict(self.columns)
 
 
 def build(results: Results, identifier: str, options: CompositeTable) -> Table:

@@ -118,12 +118,19 @@ def unknown_metrics(experiment: Experiment, key: str, options: GenerationTable) 
     for task in tasks.keys() & metrics.keys():
         if task not in shown:
             yield unknown(f"{key}.{task}", task, tasks.keys() & shown, "task in its languages")
-        kind = find_kind(tasks[task].kind)
-        known = [one.name for one in kind.metrics]
-        known += [one.name for one in COMET_METRICS.values()] if kind.comet_source else []
-        for metric in metrics[task]:
-            if metric not in known:
-                yield unknown(f"{key}.{task}", metric, known, "metric of its kind")
+        yield from wrong_metrics(experiment, f"{key}.{task}", task, metrics[task])
+
+
+def wrong_metrics(
+    experiment: Experiment, key: str, task: str, metrics: Iterable[str]
+) -> Iterator[str]:
+    """Yield a problem for every metric that the kind of a generative task lacks."""
+    kind = find_kind(experiment.evaluation.generation.tasks[task].kind)
+    known = [one.name for one in kind.metrics]
+    known += [one.name for one in COMET_METRICS.values()] if kind.comet_source else []
+    for metric in metrics:
+        if metric not in known:
+            yield unknown(key, metric, known, "metric of its kind")
 
 
 def scores(experiment: Experiment, options: GenerationTable) -> Iterator[tuple[str, str]]:

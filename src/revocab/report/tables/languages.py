@@ -24,7 +24,7 @@ from revocab.report.names import method_label
 from revocab.report.references import unknown_groups, unscored_runs
 from revocab.report.results import Results
 from revocab.report.table import MISSING, Cell, Row, Table, mark_cells, text
-from revocab.report.task_means import macro, mean_cell, metrics_note, unknown_task_ids
+from revocab.report.task_means import macro, mean_cell, metrics_note, unknown_choices
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
@@ -222,7 +222,7 @@ def problems(experiment: Experiment, key: str, options: LanguagesTable) -> Itera
         for language in languages:
             if not options.tasks(experiment, language):
                 yield f"{where}: language {language!r} has no {wanted(options)}; add one"
-    yield from unknown_task_ids(experiment, key, (), options.metrics)
+    yield from unknown_choices(experiment, key, options.metrics)
     yield from wrong_columns(experiment, key, options)
 
 
@@ -245,13 +245,12 @@ def wrong_columns(experiment: Experiment, key: str, options: LanguagesTable) -> 
         if given is None:
             continue
         names = [name for name in options.columns or given.methods if name in given.methods]
-        runs = [run_id(group, name) for name in names]
+        runs = [run_id(group, name) for name in (BASE, *names)]
         if options.heldout:
             yield from unmeasured_steps(experiment, f"{key}.step", runs, [options.step])
             continue
         tasks = [task for one in languages for task in options.tasks(experiment, one)]
-        if runs:
-            yield from unscored_runs(experiment, key, runs, tasks, options.step)
+        yield from unscored_runs(experiment, key, runs, tasks, options.step)
 
 
 def scores(experiment: Experiment, options: LanguagesTable) -> Iterator[tuple[str, str]]:

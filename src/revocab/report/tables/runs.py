@@ -47,7 +47,7 @@ def build(results: Results, identifier: str, options: RunsTable) -> Table:
         lambda run: [column.value.cell(results, run) for column in columns],
         [column.value.better for column in columns],
     )
-    said = [note for column in columns for note in column.value.notes(results)]
+    said = [note for column in columns for note in column.value.notes(results, column.header)]
     return Table(
         identifier,
         options.kind,
@@ -62,7 +62,8 @@ def problems(experiment: Experiment, key: str, options: RunsTable) -> Iterator[s
     """Yield a problem for every run that is not there, and what each column lacks."""
     yield from unknown_runs(experiment, key, options.runs)
     for place, column in enumerate(options.columns):
-        yield from column.value.problems(experiment, f"{key}.columns.{place}", options.runs)
+        where = f"{key}.columns.{place}.{column.name}"
+        yield from column.value.problems(experiment, where, options.runs)
 
 
 def needs(plan: Plan, options: RunsTable) -> list[str]:

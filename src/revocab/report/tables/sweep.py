@@ -46,7 +46,7 @@ def build(results: Results, identifier: str, options: SweepTable) -> Table:
         [
             f"{options.value.header}; {options.rows} down, {options.columns} across"
             + (". Best in bold, second underlined." if value.better else "."),
-            *value.notes(results),
+            *value.notes(results, options.value.header),
             *notes.synthetic(results),
         ],
     )
