@@ -219,7 +219,7 @@ def test_a_model_without_a_template_is_refused_in_one_line(models, task):
 def test_what_a_template_refuses_is_said_with_what_to_do(models):
     chat = chat_of(models["mistral"])
     twice = [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]
-    with pytest.raises(RevocabError, match=r"refuses messages of user, user \(roles must altern"):
+    with pytest.raises(RevocabError, match=r"rejects messages of user, user \(roles must altern"):
         chat.text(twice)
 
 

@@ -112,7 +112,7 @@ def test_every_wrong_row_is_named(tmp_path):
     with pytest.raises(RevocabError) as caught:
         built(tmp_path, [*wrong, *ROWS])
     first, second = caught.value.problems
-    assert "row a: no messages with role and content that ask something" in first
+    assert "row a: no messages with role and content that ask anything" in first
     assert "row r1: checks: no check 'lnes'" in second
 
 
@@ -269,5 +269,5 @@ def test_what_an_experiment_lacks_for_a_gate_is_named(results):
     assert said() == []
     assert "no generation task of kind 'instructions'" in said(tasks={})[0]
     assert "no run 'mistral-saba'" in said(before={"run": "mistral-saba"})[0]
-    assert "writes nothing at 7 (at: " in said(before={"run": "mistral-sava", "step": 7})[0]
+    assert "has no outputs at 7 (at: " in said(before={"run": "mistral-sava", "step": 7})[0]
     assert said(before={"run": "mistral-sava", "step": "last"}) == []

@@ -65,7 +65,7 @@ def test_every_other_lock_stays(locks, dead, what):
     if what == "alive":
         here = psutil.Process()
         write(locks, replace(dead, process=here.pid, started=here.create_time()))
-        message = f"held by process {here.pid} of this host, which runs"
+        message = f"held by process {here.pid} of this host, which is still running"
     elif what == "elsewhere":
         write(locks, replace(dead, host="another"))
         message = "of host another"

@@ -195,7 +195,7 @@ def test_too_few_items_is_an_error():
 def test_a_number_that_is_no_whole_rounds():
     kind = probe_kinds()["next_word"]
     (found,) = kind.problems(ProbeOptions(kind="next_word", number=10), "en")
-    assert found.endswith("no multiple of 4, the items of a round of 'next_word'; choose 8")
+    assert found.endswith("not a multiple of 4, the items of a round of 'next_word'; choose 8")
     (found,) = kind.problems(ProbeOptions(kind="next_word", number=3), "en")
     assert found.endswith("choose 4")
 
@@ -281,8 +281,8 @@ def test_a_corpus_that_holds_out_nothing_or_another_language(repository, monkeyp
     values = small(repository, monkeypatch, corpora=["world-it", "world-en"])
     del values["corpora"]["world-it"]["heldout_bytes"]
     assert problems(values) == [
-        f"{KEY}.probe.corpora: 'world-it' holds out no text, and items are made of nothing else; "
-        "give corpora.world-it.heldout_bytes",
+        f"{KEY}.probe.corpora: 'world-it' holds out no text, and items are made only from that;"
+        " give corpora.world-it.heldout_bytes",
         f"{KEY}.probe.corpora: 'world-en' is in 'en', the task in 'it'; name corpora in its "
         "language",
     ]
@@ -293,7 +293,7 @@ def test_a_corpus_that_holds_out_nothing_or_another_language(repository, monkeyp
     [
         ({"corpora": ["world-ti"]}, "probe.corpora: no corpus 'world-ti' (known: world-en"),
         ({"kind": "next-word"}, "probe.kind: no kind of probe 'next-word' (known: agreement"),
-        ({"number": 21}, "probe.number: 21 is no multiple of 4"),
+        ({"number": 21}, "probe.number: 21 is not a multiple of 4"),
         ({"data": {"world": "boolq.it"}}, ": probe makes the rows of a template; leave out data"),
     ],
 )

@@ -209,7 +209,7 @@ def test_squad_answers_as_the_hub_has_them(files):
         ({"shots": 30}, "only 20 other"),
         (
             {"layout": {"labels": ["Text"]}},
-            r"layout\.labels: 1 given, 2 needed, in the place of 'Text', 'Translation'",
+            r"layout\.labels: 1 given, 2 needed, instead of 'Text', 'Translation'",
         ),
         (
             {"layout": {"instruction": "<<greet>>"}},
@@ -224,7 +224,7 @@ def test_bad_options_are_named(files, changes, message):
 
 def test_what_ends_an_answer_is_never_inside_one():
     """Texts are one line each."""
-    with pytest.raises(ValidationError, match="only a line break is in none of them"):
+    with pytest.raises(ValidationError, match="only a line break never occurs in them"):
         LayoutOptions(between_shots=" ## ")
 
 

@@ -110,9 +110,9 @@ def test_every_wrong_line_is_told(tmp_path):
         PaperValues(folder)
     file = folder / "any-name.csv"
     assert caught.value.problems == [
-        f"{file}, line 2: value: '4x' is no number; give one, or nothing",
+        f"{file}, line 2: value: '4x' is not a number; give one, or leave it empty",
         f"{file}, line 3: table is empty; every line names table, row, column",
-        f"{file}, line 4: stderr: 'inf' is no number; give one, or nothing",
+        f"{file}, line 4: stderr: 'inf' is not a number; give one, or leave it empty",
         f"{file}, line 4: value and note are empty; give a value, or a note that says why there "
         "is none",
     ]

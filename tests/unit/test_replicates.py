@@ -155,7 +155,7 @@ def test_ids_are_unique_and_stable(seeds, random):
 
 REPLICATE = {"method": "sava", "replicate_of": "same"}
 WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-    "twice": ({"sava": {"seeds": [1, 1]}}, {}, "runs.g.methods.sava.seeds: a seed stands twice"),
+    "twice": ({"sava": {"seeds": [1, 1]}}, {}, "runs.g.methods.sava.seeds: a seed is given twice"),
     "none": ({"sava": {"seeds": []}}, {}, "runs.g.methods.sava.seeds:"),
     "negative": ({"sava": {"seeds": [-1]}}, {}, "runs.g.methods.sava.seeds.0:"),
     "of a group": ({"sava": {}}, {"seeds": "all"}, "runs.g.seeds:"),
@@ -170,7 +170,7 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     ),
     "a seed as an axis": (
         {"sava": {"sweep": {"axes": {"n": {"set": "seed", "values": [1, 2]}}}}}, {},
-        "runs.g.methods.sava.sweep.axes.n.set: 'seed' is no axis; give 'seeds: [1, 2, 3]'",
+        "runs.g.methods.sava.sweep.axes.n.set: 'seed' cannot be an axis; give 'seeds: [1, 2, 3]'",
     ),
     "replicates that differ": (
         {"a": {**REPLICATE, "seed": 1}, "b": {**REPLICATE, "seed": 2, "anchors": 9}}, {},

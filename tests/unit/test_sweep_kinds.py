@@ -108,7 +108,7 @@ def test_a_sweep_is_drawn_with_and_without_results(root, tmp_path):
         ({"rows": "speed"}, "rows: no axis of runs of group 'mistral' 'speed' (known: mix, rate)"),
         ({"columns": "rate"}, "columns: 'rate' is the axis of the rows; name another"),
         ({"where": {"mix": "none"}}, "where.mix: no value of this axis 'none'"),
-        ({"where": {"mix": "mixed", "rate": "high"}}, "no run stands on both axes and at 'where'"),
+        ({"where": {"mix": "mixed", "rate": "high"}}, "no run is on both axes and at 'where'"),
         ({"runs": ["mistral-sawa"]}, "runs: no run 'mistral-sawa'"),
         ({"runs": []}, "runs: List should have at least 1 item"),
         ({"value": {}}, "value: exactly one of tokens, bytes"),

@@ -286,7 +286,7 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]] = {
     ),
     "unknown key": (
         axes(n=("anchor", [100])), {},
-        (f"{KEY}.axes.n.set: 'anchor' is nothing that a sweep sets", "did you mean 'anchors'?"),
+        (f"{KEY}.axes.n.set: 'anchor' cannot be set by a sweep", "did you mean 'anchors'?"),
     ),
     "unknown option of a recipe": (
         axes(rate=("recipe.learning_rat", RATES)), {},
@@ -325,7 +325,7 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]] = {
         (f"{KEY}.axes.rate.values: a list may hold ids and whole numbers", "{low: 1.0e-4"),
     ),
     "a value twice": (
-        axes(mix=("mixture", ["m9", "m9"])), {}, (f"{KEY}.axes.mix.values: a value stands twice",),
+        axes(mix=("mixture", ["m9", "m9"])), {}, (f"{KEY}.axes.mix.values: a value is given twice",),
     ),
     "no axes": ({"axes": {}}, {}, (f"{KEY}.axes:",)),
     "unknown key of a sweep": (
@@ -405,7 +405,7 @@ def test_a_made_recipe_has_no_name_of_another():
     with pytest.raises(RevocabError) as caught:
         validate(values)
     (line,) = caught.value.problems
-    assert line.startswith(f"{KEY}: recipes.gosal-low would be made of it")
+    assert line.startswith(f"{KEY}: recipes.gosal-low would be generated from it")
 
 
 @pytest.mark.parametrize("shape", [[], "all", {"g": []}, {"g": {"methods": [1]}}])

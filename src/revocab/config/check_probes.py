@@ -42,8 +42,8 @@ def corpus_problems(experiment: Experiment, key: str, language: str, probe: Prob
             continue
         if not corpus.heldout_bytes:
             yield (
-                f"{key}.corpora: {name!r} holds out no text, and items are made of nothing else; "
-                f"give corpora.{name}.heldout_bytes"
+                f"{key}.corpora: {name!r} holds out no text, and items are made only from that;"
+                f" give corpora.{name}.heldout_bytes"
             )
         if corpus.language != language:
             yield (

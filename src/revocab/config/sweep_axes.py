@@ -66,13 +66,13 @@ def axis_problems(run: RawRun, setting: Setting, method: Method | None) -> Itera
     elif inside and what == "mixture":
         return  # mixture_problems
     elif what == "seed":
-        yield f"{key}: 'seed' is no axis; give 'seeds: [1, 2, 3]' beside the sweep"
+        yield f"{key}: 'seed' cannot be an axis; give 'seeds: [1, 2, 3]' next to the sweep"
     elif inside or (method is not None and what not in {*RUN_KEYS, *method.options.model_fields}):
         options = sorted(method.options.model_fields) if method else []
         allowed = [*RUN_KEYS, *options, "recipe.<option>", "mixture.<corpus>"]
         given = f"{what}.{inside}".rstrip(".")
         yield (
-            f"{key}: {given!r} is nothing that a sweep sets (allowed: {', '.join(allowed)})"
+            f"{key}: {given!r} cannot be set by a sweep (allowed: {', '.join(allowed)})"
             f"{near(given, allowed)}"
         )
     elif what in run.entry:
@@ -85,7 +85,7 @@ def _option_problems(key: str, path: list[str]) -> Iterator[str]:
     known = {*(Stage if stage else Recipe).model_fields} - {STAGES, "name"}
     if len(path) != (3 if stage else 1):
         yield (
-            f"{key}: {'.'.join(path)!r} is no option of a recipe; give recipe.<option> or "
+            f"{key}: {'.'.join(path)!r} is not an option of a recipe; give recipe.<option> or "
             "recipe.stages.<name>.<option>"
         )
     elif path[-1] not in known:

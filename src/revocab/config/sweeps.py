@@ -160,8 +160,8 @@ class _Made:
         """Keep a mixture or recipe under a name; another one of that name is a problem."""
         if self.sections[section].setdefault(name, content) != content:
             self.problems.append(
-                f"{self.key}: {section}.{name} would be made of it, and is there "
-                "with other values; rename a value"
+                f"{self.key}: {section}.{name} would be generated from it, but exists with other"
+                " values; rename a value"
             )
         return name
 

@@ -39,8 +39,8 @@ def require_template(tokenizer: Any, folder: Path) -> None:
     """Raise :class:`RevocabError` if the tokenizer in ``folder`` has no chat template."""
     if not tokenizer.chat_template:
         raise RevocabError(
-            f"{folder}: its tokenizer has no chat template, and chat asks through one; leave chat "
-            "out of the run group (--chat.shots), or give a model that was tuned with a template"
+            f"{folder}: its tokenizer has no chat template, which chat needs; leave chat out of"
+            " the run group (--chat.shots), or give a model that was tuned with a template"
         )
 
 
@@ -73,7 +73,7 @@ class ChatFormat:
         except TemplateError as error:
             roles = ", ".join(one["role"] for one in messages)
             raise RevocabError(
-                f"{self.folder}: its chat template refuses messages of {roles} ({error}); ask "
+                f"{self.folder}: its chat template rejects messages of {roles} ({error}); ask "
                 "with shots: one_turn, which has no turns of examples, or with fewer shots"
             ) from error
 

@@ -52,7 +52,7 @@ class LayoutOptions(Closed):
     @classmethod
     def _never_in_a_text(cls, given: str | None) -> str | None:
         if given is not None and "\n" not in given:
-            raise ValueError("texts are one line each: only a line break is in none of them")
+            raise ValueError("each text is one line, so only a line break never occurs in them")
         return given
 
     def given(self) -> dict[str, Any]:
@@ -255,8 +255,8 @@ class GenerationKind:
         if len(labels) != len(self.layout.labels):
             wanted = ", ".join(map(repr, self.layout.labels))
             raise RevocabError(
-                f"layout.labels: {len(labels)} given, {len(self.layout.labels)} needed, in the "
-                f"place of {wanted}"
+                f"layout.labels: {len(labels)} given, {len(self.layout.labels)} needed, instead"
+                f" of {wanted}"
             )
         own = replace(self.layout, labels=labels, **given)
         return own.worded(language, self.aliases(languages))

@@ -63,8 +63,8 @@ class ProbeKind:
         whole = options.number - options.number % self.together
         if options.number % self.together:
             found.append(
-                f"number: {options.number} is no multiple of {self.together}, the items of a round "
-                f"of {self.name!r}; choose {max(whole, self.together)}"
+                f"number: {options.number} is not a multiple of {self.together}, the items of a"
+                f" round of {self.name!r}; choose {max(whole, self.together)}"
             )
         known = self.languages() if self.languages else [language]
         if language not in known:

@@ -75,7 +75,7 @@ def asked_in_chat(results: Results) -> list[str]:
     ways = {"turns": "examples as turns", "one_turn": "examples in one turn"}
     groups = results.experiment.runs.values()
     found = [f"{one.label} ({ways[one.chat.shots]})" for one in groups if one.chat]
-    return [f"Asked through the model's chat template: {', '.join(found)}."] if found else []
+    return [f"Prompted through the model's chat template: {', '.join(found)}."] if found else []
 
 
 def limited_run(kind: Kind, results: Results, options: KindOptions) -> str | None:

@@ -76,7 +76,7 @@ def line_problems(row: dict[str, str]) -> Iterator[str]:
             yield f"{name} is empty; every line names {', '.join(NEEDED)}"
     for name in ("value", "stderr"):
         if row[name] and not is_number(row[name]):
-            yield f"{name}: {row[name]!r} is no number; give one, or nothing"
+            yield f"{name}: {row[name]!r} is not a number; give one, or leave it empty"
     if not row["value"] and not row["note"]:
         yield "value and note are empty; give a value, or a note that says why there is none"
 

@@ -58,7 +58,7 @@ def unscored_runs(
     for run in dict.fromkeys(one for one in runs if one in made and one not in silent):
         wanted = selected(*run_steps(experiment, run), [step])
         if not wanted:
-            yield f"{key}.step: {step!r} is no checkpoint of run {run!r}"
+            yield f"{key}.step: {step!r} is not a checkpoint of run {run!r}"
         for section in sections if wanted else ():
             scored = getattr(evaluation, section).steps
             if not {*wanted} <= {*selected(*run_steps(experiment, run), scored)}:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: Which of two values is the better one.
 Better = Literal["higher", "lower"]
-RANKED = "Best in bold, second underlined; models that are shown as they are, are not ranked."
+RANKED = "Best in bold, second underlined; unadapted models are not ranked."
 
 
 def run_rows(

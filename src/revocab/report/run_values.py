@@ -80,7 +80,7 @@ class TrainingText(RunValue):
     #: Key of the count in a run's manifest.
     counted: ClassVar[str]
 
-    language: Id | None = Field(default=None, description="none: all of them")
+    language: Id | None = Field(default=None, description="default: all of them")
 
     def header(self) -> str:
         """Return what is counted, and of which language."""
@@ -238,7 +238,8 @@ class Average(RunValue):
     step: Step = "last"
     by_items: bool = Field(default=False, description="tasks count by their items")
     metrics: dict[Id, OneLine] = Field(
-        default_factory=dict, description="of generative tasks, in place of their kind's first"
+        default_factory=dict,
+        description="metrics of generation tasks, instead of their kind's first",
     )
 
     @model_validator(mode="after")

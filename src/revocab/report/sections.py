@@ -64,8 +64,8 @@ def sections(results: Results, resources: Path) -> list[Section]:
         Section(
             "blind-baselines",
             "Blind baselines",
-            "Accuracy in per cent, on items made here, of guesses that see only the length or "
-            "the position of choices: near chance.",
+            "Accuracy in per cent, on items made here, of guesses that see only the length or"
+            " the position of choices; expected near chance.",
             *blind_baselines.table(results.experiment, resources),
         ),
         Section(

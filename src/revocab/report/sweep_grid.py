@@ -29,7 +29,7 @@ class SweepOptions(KindOptions):
     columns: Id = Field(description="axis")
     value: OneValue
     runs: list[Id] | None = Field(
-        default=None, min_length=1, description="none: all of the group that are on both axes"
+        default=None, min_length=1, description="default: all of the group that are on both axes"
     )
     where: dict[Id, Id] = Field(
         default_factory=dict, description="values of other axes: runs that have others are left out"
@@ -95,7 +95,7 @@ def sweep_problems(experiment: Experiment, key: str, options: SweepOptions) -> I
         return
     chosen = chosen_places(experiment, options)
     if not chosen:
-        yield f"{key}: no run stands on both axes and at 'where'; change runs or where"
+        yield f"{key}: no run is on both axes and at 'where'; change runs or where"
     taken: dict[tuple[str, str], str] = {}
     for run, place in chosen.items():
         pair = place[options.rows], place[options.columns]

@@ -174,7 +174,7 @@ class TrainingOptions(Closed):
     heldout_every: int | None = Field(
         default=None,
         ge=1,
-        description="steps between held-out losses, beside those of checkpoints; none: these alone",
+        description="steps between held-out losses, besides checkpoints; default: none",
     )
     precision: Literal["float32", "bfloat16"] = Field(
         default="float32", description="precision of the forward pass; weights are float32"

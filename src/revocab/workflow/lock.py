@@ -124,18 +124,19 @@ def _problems(locks: Path, found: dict[str, int], holders: list[Holder]) -> Iter
     known = {(name, time) for one in holders for name, time in one.locks.items()}
     if unknown := sorted(name for name, time in found.items() if (name, time) not in known):
         yield (
-            f"{locks}: no record says which process holds {', '.join(unknown)}; see that no"
-            f" Snakemake runs in this folder, on any machine, then: {UNLOCK}"
+            f"{locks}: no record says which process holds {', '.join(unknown)}; make sure that"
+            f" no Snakemake runs in this folder on any machine, then: {UNLOCK}"
         )
     for one in holders:
         if not one.is_here:
             yield (
-                f"{locks}: held by process {one.process} of host {one.host}, which cannot be looked"
-                f" at from here; give the same command there, or, once it has ended: {UNLOCK}"
+                f"{locks}: held by process {one.process} of host {one.host}, which cannot be"
+                f" checked from here; run the same command there, or, once it has ended: {UNLOCK}"
             )
         elif one.is_alive:
             yield (
-                f"{locks}: held by process {one.process} of this host, which runs; wait until it"
+                f"{locks}: held by process {one.process} of this host, which is still running;"
+                " wait until it"
                 f" ends, or stop it: kill -INT {one.process}"
             )
         elif jobs := one.jobs():

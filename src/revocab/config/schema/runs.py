@@ -38,7 +38,7 @@ class Several(Layered):
     @classmethod
     def _differ(cls, seeds: list[int] | None) -> list[int] | None:
         if seeds and len(set(seeds)) < len(seeds):
-            raise ValueError("a seed stands twice; give each once")
+            raise ValueError("a seed is given twice; give each once")
         return seeds
 
 

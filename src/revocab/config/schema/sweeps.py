@@ -35,7 +35,7 @@ class Axis(Closed):
                 "names: {low: 1.0e-4, high: 3.0e-4}"
             ) from None
         if len(set(map(str, listed))) < len(listed):
-            raise ValueError("a value stands twice; give each once")
+            raise ValueError("a value is given twice; give each once")
         return {str(one): one for one in listed}
 
 

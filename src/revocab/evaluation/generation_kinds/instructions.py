@@ -61,7 +61,7 @@ def row_problems(row: Row, where: str) -> list[str]:
         for one in said
     )
     if not good or not questions(row):
-        return [f"{where}: no messages with role and content that ask something"]
+        return [f"{where}: no messages with role and content that ask anything"]
     return list(instruction_checks.problems(row.get("checks"), where))
 
 

@@ -45,11 +45,12 @@ class HeldoutFigure(KindOptions, LossAxes):
     kind: Literal["heldout"]
     runs: list[Id] = Field(min_length=1)
     languages: list[Id] | None = Field(
-        default=None, min_length=1, description="none: those of all held-out text"
+        default=None, min_length=1, description="default: those of all held-out text"
     )
     scale: Scale = "log"
     reference: Id | None = Field(
-        default=None, description="tokenizer in whose tokens losses are; none: bits per byte"
+        default=None,
+        description="tokenizer in whose tokens losses are given; default: bits per byte",
     )
     against: Id | None = Field(
         default=None, description="run from whose losses the differences are drawn below"

@@ -87,5 +87,5 @@ FIGURE = FigureKind(
     scores=sweep_scores,
     limited=limited,
     small=True,
-    caption="Runs of a sweep by two of its axes; the better, the darker.",
+    caption="Runs of a sweep by two of its axes; darker is better.",
 )

@@ -41,7 +41,8 @@ class TaskLists(KindOptions):
     runs: list[Id] = Field(min_length=1)
     step: Step = "last"
     metrics: dict[Id, OneLine] = Field(
-        default_factory=dict, description="of generative tasks, in place of their kind's first"
+        default_factory=dict,
+        description="metrics of generation tasks, instead of their kind's first",
     )
 
     def named(self) -> dict[str, list[str]]:
@@ -61,7 +62,7 @@ class CategoriesTable(TaskLists):
     kind: Literal["categories"]
     categories: dict[OneLine, Tasks] = Field(min_length=1)
     overall: OneLine | None = Field(
-        default=None, description="header of a column over all their tasks; none: no such column"
+        default=None, description="header of a column over all their tasks; default: no such column"
     )
 
     @model_validator(mode="after")

@@ -37,9 +37,11 @@ class ExamplesTable(KindOptions):
     task: Id
     runs: list[Id] = Field(min_length=1)
     step: Step = "last"
-    number: int = Field(default=3, ge=1, description="of queries, from the first")
+    number: int = Field(default=3, ge=1, description="number of queries, from the first")
     characters: int | None = Field(
-        default=None, ge=1, description="of a prompt or an answer; none: all of it"
+        default=None,
+        ge=1,
+        description="maximum characters of a prompt or an answer; default: all of it",
     )
 
 

@@ -198,7 +198,7 @@ def before_problems(experiment: Experiment, key: str, before: RunStep) -> Iterat
     scored = selected(*known, experiment.evaluation.generation.steps)
     if not chosen or not {*chosen} <= {*scored}:
         yield (
-            f"{key}.step: run {before.run!r} writes nothing at {before.step!r} (at: "
+            f"{key}.step: run {before.run!r} has no outputs at {before.step!r} (at: "
             f"{', '.join(map(str, scored))}); choose one of these, or add it to "
             "evaluation.generation.steps"
         )

@@ -44,11 +44,11 @@ class HeldoutTable(KindOptions):
     kind: Literal["heldout"]
     runs: list[Id] = Field(min_length=1)
     languages: list[Id] | None = Field(
-        default=None, min_length=1, description="none: those of all held-out text"
+        default=None, min_length=1, description="default: those of all held-out text"
     )
     steps: list[Step] = Field(default=["first", "last"], min_length=1)
     reference: Id | None = Field(
-        default=None, description="tokenizer in whose tokens losses stand beside bits per byte"
+        default=None, description="tokenizer in whose tokens losses are shown next to bits per byte"
     )
     reach: dict[Id, list[Annotated[float, Field(gt=0)]]] = Field(
         default_factory=dict, description="losses in bits per byte by language: steps to reach them"

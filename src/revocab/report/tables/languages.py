@@ -45,18 +45,19 @@ class LanguagesTable(KindOptions):
     #: Languages that are shown of each group; a group has one tokenizer and so its languages.
     groups: dict[Id, Annotated[list[Id], Field(min_length=1)]] = Field(min_length=1)
     columns: list[Id] | None = Field(
-        default=None, min_length=1, description="names of runs; none: all that are scored"
+        default=None, min_length=1, description="names of runs; default: all that are scored"
     )
     step: Step = "last"
-    family: Id | None = Field(default=None, description="of multiple-choice tasks")
+    family: Id | None = Field(default=None, description="family of multiple-choice tasks")
     into: Id | None = Field(default=None, description="translation into this language")
     out_of: Id | None = Field(default=None, description="translation out of this language")
     heldout: Literal[True] | None = Field(default=None, description="held-out bits per byte")
     metrics: dict[Id, OneLine] = Field(
-        default_factory=dict, description="of generative tasks, in place of their kind's first"
+        default_factory=dict,
+        description="metrics of generation tasks, instead of their kind's first",
     )
     change: Literal["difference", "percent"] | None = Field(
-        default=None, description="columns with the change against the base model; none: no such"
+        default=None, description="columns with the change against the base model; default: no such"
     )
 
     @model_validator(mode="after")
