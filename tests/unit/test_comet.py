@@ -116,7 +116,7 @@ def test_errors_say_what_to_do(tmp_path):
         Comet(str(tmp_path / "absent.ckpt")).checkpoint()
     with pytest.raises(RevocabError, match=r"expected one \*\.ckpt file below it, found none"):
         Comet(str(tmp_path)).checkpoint()
-    with pytest.raises(RevocabError, match="its items are not those of the prompts"):
+    with pytest.raises(RevocabError, match="its items do not match the prompts"):
         samples([{"id": "1"}], [{"id": "2"}], "x.jsonl")
 
 

@@ -84,7 +84,7 @@ def test_all_five_mistakes_are_named_at_once(demo):
         "mixtures.adaptation: no corpus 'world-fr'",
         "mixtures.adaptation: shares sum to 0.9",
         "runs.llama.methods.sava: method 'sava' needs a helper model",
-        "tables.table03.steps: step 33 is no checkpoint",
+        "tables.table03.steps: step 33 is not a checkpoint",
     ]
     for start in expected:
         assert any(line.startswith(start) for line in lines), (start, lines)
@@ -344,7 +344,7 @@ def test_extra_tables_are_checked(demo):
     assert "tables.table12.against: no scored run of the group 'savva'" in found
     assert "did you mean 'sava'" in found
     assert "tables.table12.language: no language with tasks 'fr'" in found
-    assert "tables.table12.step: step 7 is no checkpoint" in found
+    assert "tables.table12.step: step 7 is not a checkpoint" in found
     assert "tables.table13: needs evaluation.efficiency" in found
 
 

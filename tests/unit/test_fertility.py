@@ -191,7 +191,7 @@ def test_words_without_sentence_data_are_said_aloud(tokenizers, tmp_path, capsys
     folders = {"small": tmp_path / "tokenizer"}
     fertility_of_folders(folders, corpora, tmp_path / "out", FertilityJob())
     said = capsys.readouterr().err
-    assert "corpus it: NLTK's sentence data is not on this machine" in said
+    assert "corpus it: NLTK's sentence data is not installed" in said
     assert "python -m nltk.downloader punkt_tab" in said
     assert "corpus sw" not in said  # NLTK has none for it
     asked = FertilityJob(splitter="nltk_rules")

@@ -191,5 +191,5 @@ def test_what_a_statement_refers_to_is_checked(repository, claim, problem):
 def test_steps_that_no_run_has_are_refused(repository):
     values = yaml.safe_load((repository / "config/paper.yaml").read_text(encoding="utf-8"))
     values["runs"]["mistral"]["paper_steps"] = {300: 400}
-    with pytest.raises(RevocabError, match=r"runs.mistral.paper_steps: 300 is no checkpoint"):
+    with pytest.raises(RevocabError, match=r"runs.mistral.paper_steps: 300 is not a checkpoint"):
         validate(values)

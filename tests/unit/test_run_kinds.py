@@ -358,7 +358,7 @@ def column(**values: object) -> dict:
         ("runs", column(average={"named": ["mmlu"]}),
          "tables.t.columns.0.average.named: no task 'mmlu'"),
         ("runs", column(average={"language": "it", "step": 3}),
-         "tables.t.columns.0.average.step: 3 is no checkpoint of run 'mistral-fvt'"),
+         "tables.t.columns.0.average.step: 3 is not a checkpoint of run 'mistral-fvt'"),
         ("runs", column(fertility={"corpus": "web"}),
          "tables.t.columns.0.fertility.corpus: no corpus under fertility.corpora 'web'"),
         ("runs", {"columns": [{"tokens": {}}, {"tokens": {}}]},
@@ -387,7 +387,7 @@ def column(**values: object) -> dict:
         ("languages", {"into": "de"},
          "tables.t.groups.mistral: language 'it' has no translation into 'de'; add one"),
         ("languages", {"into": "en", "heldout": True}, "tables.t: into and heldout are given"),
-        ("languages", {"step": 3}, "tables.t.step: 3 is no checkpoint of run 'mistral-sava'"),
+        ("languages", {"step": 3}, "tables.t.step: 3 is not a checkpoint of run 'mistral-sava'"),
         ("languages", {"change": "ratio"}, "tables.t.change: Input should be 'difference' or"),
     ],
 )  # fmt: skip

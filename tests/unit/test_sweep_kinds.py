@@ -250,7 +250,7 @@ def test_examples_without_results_and_missing_answers(answered, tmp_path):
         ({"task": "mmlu_it"}, "tables.t.tasks: no generation task 'mmlu_it'"),
         ({"runs": ["mistral-sawa"]}, "tables.t.runs: no run 'mistral-sawa'"),
         ({"runs": []}, "tables.t.runs: List should have at least 1 item"),
-        ({"step": 1}, "tables.t.step: 1 is no checkpoint of run 'mistral-sava'"),
+        ({"step": 1}, "tables.t.step: 1 is not a checkpoint of run 'mistral-sava'"),
         ({"number": 0}, "tables.t.number: Input should be greater than or equal to 1"),
         ({"number": 100000}, "tables.t.number: 100000 queries, and squad_it is limited to"),
         ({"characters": 0}, "tables.t.characters: Input should be greater than or equal to 1"),

@@ -325,7 +325,7 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]] = {
         (f"{KEY}.axes.rate.values: a list may hold ids and whole numbers", "{low: 1.0e-4"),
     ),
     "a value twice": (
-        axes(mix=("mixture", ["m9", "m9"])), {}, (f"{KEY}.axes.mix.values: a value is given twice",),
+        axes(mix=("mixture", ["m9", "m9"])), {}, (f"{KEY}.axes.mix.values: a value is given",),
     ),
     "no axes": ({"axes": {}}, {}, (f"{KEY}.axes:",)),
     "unknown key of a sweep": (
