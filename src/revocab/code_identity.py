@@ -11,6 +11,7 @@ from revocab.imports import Modules, digest
 #: The command of a rule that has another name.
 COMMANDS = {
     "adapt_model": "train_model",
+    "pack_heldout_answers": "pack_heldout",
     "pretrain_stand_in": "train_model",
     "write_settings": "write_experiment",
 }

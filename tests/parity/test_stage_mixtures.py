@@ -12,7 +12,7 @@ from training_pico import run_of, table, write_inputs
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.training.heldout import pack_heldout_folder
+from revocab.training.heldout import HeldoutJob, pack_heldout_folder
 from revocab.training.packed_rows import open_packed
 from revocab.training.recipe import Stage
 from revocab.training.train import train
@@ -51,9 +51,8 @@ def root(tmp_path_factory, repository):
         io.write_jsonl(root / name / "train.jsonl.gz", rows[4:])
         io.write_jsonl(root / name / "heldout.jsonl.gz", rows[:4])
         io.write_json(root / name / "manifest.json", {"language": name})
-    pack_heldout_folder(
-        root / "tokenizer", {name: root / name for name in WORDS}, 16, root / "heldout"
-    )
+    corpora, job = {name: root / name for name in WORDS}, HeldoutJob(sequence_length=16)
+    pack_heldout_folder(root / "tokenizer", corpora, job, root / "heldout")
     arguments = [
         "--tokenizer", root / "tokenizer", "--sequence-length", "16", "--rows", "28",
         "--corpora", f"ar={root / 'ar'}", f"en={root / 'en'}",

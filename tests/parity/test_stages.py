@@ -105,17 +105,18 @@ def test_stages_equal_a_plain_loop_with_an_optimizer_for_each(inputs, finished):
     ]  # fmt: skip
 
 
-def test_five_kills_and_a_damaged_state_change_no_byte(tmp_path, repository):
+@pytest.mark.parametrize(("story", "kills"), [("stages", 5), ("answers", 2)])
+def test_kills_and_a_damaged_state_change_no_byte(tmp_path, repository, story, kills):
     script = repository / "tests/support/kill_repeatedly.py"
     done = subprocess.run(
-        [sys.executable, script, tmp_path, "5", "20261120"],
+        [sys.executable, script, tmp_path, str(kills), "20261120", story],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
-    assert len(json.loads(done.stdout.splitlines()[-1])) == 5
+    assert len(json.loads(done.stdout.splitlines()[-1])) == kills
     assert "unfinished or damaged; discarded" in done.stderr
-    assert done.stderr.count("resuming from step") >= 4
+    assert done.stderr.count("resuming from step") >= kills - 1
     reference, killed = tmp_path / "reference", tmp_path / "killed"
     files = sorted(p.relative_to(reference) for p in reference.rglob("*") if p.is_file())
     assert files == sorted(p.relative_to(killed) for p in killed.rglob("*") if p.is_file())

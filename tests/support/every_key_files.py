@@ -10,7 +10,7 @@ FILES = (
     "items/en.jsonl", "items/other.jsonl",
     "items/it.txt", "items/en.txt", "items/other.txt", "published/table.csv", "corrected/table.csv",
     "tokenizers/one/tokenizer.json", "tokenizers/two/tokenizer.json", "models/one/config.json",
-    "models/two/config.json",
+    "models/two/config.json", "chat/one.jinja", "chat/two.jinja",
 )  # fmt: skip
 
 

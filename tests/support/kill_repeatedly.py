@@ -1,6 +1,8 @@
-"""Train embeddings, an adapter, then all, undisturbed; then again, SIGKILL at seeded moments.
+"""Train a story undisturbed; then again, SIGKILL at seeded moments.
 
-    python kill_repeatedly.py FOLDER KILLS SEED
+    python kill_repeatedly.py FOLDER KILLS SEED STORY
+
+The story ``stages`` trains embeddings, an adapter, then all; ``answers`` those of conversations.
 
 Every start is a process of its own: what survives a kill is what stands on disk. They are forked
 from one that has imported the libraries and nothing more, which saves seconds for each. After the
@@ -29,34 +31,45 @@ def rows(out: Path) -> int:
     return max(0, file.read_bytes().count(b"\n") - 1) if file.exists() else 0
 
 
-def start(folder: Path, name: str) -> BaseProcess:
+def start(folder: Path, name: str, story: str) -> BaseProcess:
     """Train ``folder/name`` in a new process."""
-    process = multiprocessing.get_context("fork").Process(target=train_one, args=(folder, name))
+    context = multiprocessing.get_context("fork")
+    process = context.Process(target=train_one, args=(folder, name, story))
     process.start()
     return process
 
 
-def finish(folder: Path, name: str) -> None:
+def finish(folder: Path, name: str, story: str) -> None:
     """Train ``folder/name`` undisturbed to its end."""
-    process = start(folder, name)
+    process = start(folder, name, story)
     process.join()
     if process.exitcode:
         raise SystemExit(f"{name}: a start that nobody killed failed")
 
 
-def train_one(folder: Path, name: str) -> None:
+def train_one(folder: Path, name: str, story: str) -> None:
     """Train in this process; the inputs are written by the first run."""
+    import chat_toys
     import torch
+    import training_pico
 
     torch.set_num_threads(1)
-    from training_pico import run_of, write_inputs
-
-    from revocab.training.recipe import Stage
     from revocab.training.train import train
 
+    toys = chat_toys if story == "answers" else training_pico
     if name == "reference":
-        write_inputs(folder / "inputs")
-    stages = (
+        toys.write_inputs(folder / "inputs")
+    own = {"loss": "answers"} if story == "answers" else {"stages": stages()}
+    every = {"checkpoint_every": EVERY, "heldout_every": HELDOUT_EVERY}
+    changes = {"steps": STEPS, **every, **own}
+    train(training_pico.run_of(folder / "inputs", folder / name, **changes))
+
+
+def stages() -> tuple:
+    """Return the stages of the story of that name."""
+    from revocab.training.recipe import Stage
+
+    return (
         Stage(
             name="embeddings",
             steps=BORDERS[0],
@@ -80,8 +93,6 @@ def train_one(folder: Path, name: str) -> None:
             warmup_steps=3,
         ),
     )
-    every = {"checkpoint_every": EVERY, "heldout_every": HELDOUT_EVERY}
-    train(run_of(folder / "inputs", folder / name, steps=STEPS, stages=stages, **every))
 
 
 def kill_at(process: BaseProcess, out: Path, step: int, delay: float) -> None:
@@ -109,18 +120,19 @@ def damage_newest(out: Path) -> None:
 def main() -> None:
     """Run the story."""
     folder, kills, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    story = sys.argv[4]
     for library in LIBRARIES:
         importlib.import_module(library)
-    finish(folder, "reference")
+    finish(folder, "reference", story)
     out = folder / "killed"
     moments = random.Random(seed)
     steps = sorted(moments.sample(range(2, STEPS - 2), kills))
     steps[1] = max(steps[1], 2 * EVERY + 1)  # two states, one to damage
     for number, step in enumerate(sorted(steps)):
-        kill_at(start(folder, "killed"), out, step, moments.uniform(0, 0.02))
+        kill_at(start(folder, "killed", story), out, step, moments.uniform(0, 0.02))
         if number == 1:
             damage_newest(out)
-    finish(folder, "killed")
+    finish(folder, "killed", story)
     print(json.dumps(steps))
 
 

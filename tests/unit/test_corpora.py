@@ -206,3 +206,81 @@ def test_splitters_by_choice():
     assert choose_splitter("nltk", "sw") == RULES
     with pytest.raises(RevocabError, match="allowed are nltk, nltk_rules and unicode"):
         choose_splitter("spaces", "it")
+
+
+# Conversations ------------------------------------------------------------------------------------
+
+CHAT = CorpusJob(corpus="toy", language="it", messages_field="messages")
+
+
+def said(*contents: str, last: str = "assistant") -> list[dict]:
+    """Messages of a user and of an assistant in turn, with a key that nothing reads."""
+    roles = ["user", "assistant"] * len(contents)
+    messages = [
+        {"role": role, "content": content, "name": "x"}
+        for role, content in zip(roles, contents, strict=False)
+    ]
+    messages[-1]["role"] = last
+    return messages
+
+
+def test_conversations_keep_their_messages_beside_their_text(tmp_path):
+    given_rows = [
+        {"id": "a", "messages": said("Chi è?", "È Lora.")},
+        {"messages": said("Chi è?", "È Lora.")},
+        {"messages": said("Chi è?", "È Lora.", last="user")},
+        {"messages": said("Chi è?")[:1]},
+        {"messages": said("Chi è?", "  ")},
+        {"messages": []},
+        {"messages": None},
+        {"messages": said("Chi è?", "È Darla.", "Di dove?", "Di Pieve.")},
+    ]
+    given_rows[3]["messages"][0]["role"] = "user"
+    manifest = prepare_corpus(given_rows, SOURCE, CHAT, tmp_path)
+    assert manifest["skipped"] == {"empty": 2, "duplicate": 1, "unanswered": 3}
+    assert manifest["messages_field"] == "messages" and "text_field" not in manifest
+    found = list(documents(tmp_path))
+    assert [row["id"] for row in found] == ["a", "toy-8"]
+    assert found[0]["messages"] == [
+        {"role": "user", "content": "Chi è?"}, {"role": "assistant", "content": "È Lora."}
+    ]  # fmt: skip
+    assert list(texts(tmp_path)) == [
+        "Chi è?\n\nÈ Lora.", "Chi è?\n\nÈ Darla.\n\nDi dove?\n\nDi Pieve."
+    ]  # fmt: skip
+    assert manifest["train"]["bytes"] == sum(len(one.encode()) for one in texts(tmp_path))
+
+
+def test_what_is_said_in_another_role_is_another_conversation(tmp_path):
+    one, other = said("A", "B", "C", "D"), said("A", "B", "C", "D")
+    other[0]["role"] = "system"
+    prepare_corpus([{"messages": one}, {"messages": other}], SOURCE, CHAT, tmp_path)
+    assert len(list(documents(tmp_path))) == 2
+
+
+@pytest.mark.parametrize(
+    ("row", "said_of_it"),
+    [
+        ({"text": "a"}, r"row 2: no field 'messages'; fields found: text; .*--messages-field"),
+        ({"messages": "a"}, r"row 2, field 'messages': a str, expected a list of messages"),
+        ({"messages": ["a"]}, r"row 2, field 'messages', message 1: a str, expected an object"),
+        ({"messages": [{"from": "human", "value": "a"}]},
+         r"message 1: no role and no content; keys found: from, value; write messages as"),
+        ({"messages": [{"role": "user", "content": [{"type": "image"}]}]},
+         r"message 1: content is a list, expected text; .*leave them out"),
+    ],
+)  # fmt: skip
+def test_rows_that_are_no_conversations_are_named(tmp_path, row, said_of_it):
+    given_rows = [{"messages": said("A", "B")}, row]
+    with pytest.raises(RevocabError, match=said_of_it):
+        prepare_corpus(given_rows, SOURCE, CHAT, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_conversations_of_files_are_split_by_hash_of_what_is_said(tmp_path):
+    rows_ = [{"messages": said(f"Chi è {n}?", f"È {n}.")} for n in range(40)]
+    write_jsonl(tmp_path / "chat.jsonl.gz", rows_)
+    job = CorpusJob(corpus="toy", language="it", messages_field="messages", heldout_bytes=60)
+    prepare([tmp_path / "chat.jsonl.gz"], job, tmp_path / "out")
+    train, heldout = (list(documents(tmp_path / "out", part)) for part in ("train", "heldout"))
+    assert len(train) + len(heldout) == 40 and 0 < len(heldout) < 10
+    assert all(row["messages"] for row in heldout)

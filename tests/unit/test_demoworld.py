@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from revocab.demoworld.build import WorldOptions, write_world
 from revocab.demoworld.grammar import (
     Italian,
     articulated,
@@ -101,7 +102,8 @@ def test_test_people_are_nobody_else():
 
 
 def generate(folder: Path, repository: Path) -> Path:
-    sizes = ["--documents", "600", "--parallel", "80", "--questions", "80", "--items", str(ITEMS)]
+    sizes = ["--documents", "600", "--parallel", "80", "--questions", "80", "--items", str(ITEMS),
+             "--conversations", "160"]  # fmt: skip
     script = repository / "scripts/build_demoworld.py"
     command = [sys.executable, script, "--seed", "17", *sizes, "--out", folder]
     subprocess.run(command, check=True)
@@ -157,6 +159,77 @@ def test_parallel_sides_differ_and_parts_do_not_meet(world):
     train, test = rows(world, "parallel.train"), rows(world, "parallel.test")
     assert all(row["it"] != row["en"] for row in train + test)
     assert not {row["it"] for row in train} & {row["it"] for row in test}
+
+
+#: Words that one language has and the other has not.
+OWN_WORDS = {
+    "it": {
+        "il", "lo", "la", "i", "gli", "le", "l'", "un", "uno", "una", "di", "si", "è", "con", "al",
+        "allo", "alla", "del", "della", "nel", "nella",
+    },
+    "en": {"the", "of", "is", "an", "with", "to", "it", "one", "you", "are", "on", "at", "from"},
+}  # fmt: skip
+
+
+def fulfils(answer: str, checks: dict) -> bool:
+    """Check an answer by the rules that docs/world.md lists."""
+    words = {one.strip(".,").lower() for one in answer.replace("'", "' ").split()}
+    found = {
+        "contains": lambda text: text in answer,
+        "equals": lambda text: answer == text,
+        "language": lambda one: (
+            bool(words & OWN_WORDS[one])
+            and len(words & OWN_WORDS[one]) > len(words & OWN_WORDS["it" if one == "en" else "en"])
+        ),
+        "sentences": lambda count: answer.count(".") == count and answer.endswith("."),
+        "lines": lambda count: len(answer.splitlines()) == count,
+        "every_line_begins": lambda text: all(
+            line.startswith(text) for line in answer.splitlines()
+        ),
+    }
+    return all(found[key](value) for key, value in checks.items())
+
+
+@pytest.mark.parametrize("language", ["it", "en"])
+def test_conversations_fulfil_what_their_rules_check(world, language):
+    train, test = (rows(world, f"conversations.{language}.{part}") for part in ("train", "test"))
+    assert (len(train), len(test)) == (120, 40)
+    kinds = {row["kind"] for row in train}
+    assert len(kinds) == 7 and kinds == {row["kind"] for row in test}
+    for row in train + test:
+        roles = [one["role"] for one in row["messages"]]
+        assert roles == ["user", "assistant"] * (len(roles) // 2)
+        assert fulfils(row["messages"][-1]["content"], row["checks"]), row
+        assert not set("{}_|") & set("".join(one["content"] for one in row["messages"]))
+    assert {len(row["messages"]) for row in train} == {2, 4}
+    assert {len(row["messages"]) for row in test} == {2}
+
+
+@pytest.mark.parametrize("language", ["it", "en"])
+def test_an_answer_to_another_question_fails_its_rule(world, language):
+    """So that a model which says anything at all is told from one that does as it is asked."""
+    found = rows(world, f"conversations.{language}.test")
+    right = [
+        fulfils(other["messages"][-1]["content"], row["checks"])
+        for row in found
+        for other in found
+        if other["kind"] != row["kind"]
+    ]
+    assert sum(right) / len(right) < 0.15
+
+
+@pytest.mark.parametrize("language", ["it", "en"])
+def test_conversations_of_the_test_side_are_new(world, language):
+    train, test = (rows(world, f"conversations.{language}.{part}") for part in ("train", "test"))
+    asked = {row["messages"][0]["content"] for row in train}
+    own = [row for row in test if row["kind"] in ("question", "copy", "sentences", "refusal")]
+    assert own and not {row["messages"][0]["content"] for row in own} & asked
+
+
+def test_a_world_without_conversations_has_no_such_files(tmp_path):
+    options = WorldOptions(documents=10, parallel=20, questions=20, items=4)
+    write_world(tmp_path / "world", options)
+    assert not list((tmp_path / "world").glob("conversations*"))
 
 
 @pytest.mark.parametrize("language", ["it", "en"])

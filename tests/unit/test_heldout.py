@@ -10,10 +10,11 @@ import torch
 from revocab import io
 from revocab.errors import RevocabError
 from revocab.training.document_tokens import Document
-from revocab.training.heldout import pack_heldout_folder, windows_of
+from revocab.training.heldout import HeldoutJob, pack_heldout_folder, windows_of
 from revocab.training.heldout_loss import HeldoutCorpus, heldout_losses, heldout_rows, open_heldout
 
 VOCABULARY = 32
+JOB = HeldoutJob(sequence_length=5)
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +128,7 @@ def folders(tmp_path):
 
 def test_folder_round_trip_longest_first(folders):
     corpora = {"it": folders / "it"}
-    manifest = pack_heldout_folder(folders / "tokenizer", corpora, 5, folders / "out")
+    manifest = pack_heldout_folder(folders / "tokenizer", corpora, JOB, folders / "out")
     assert manifest == io.read_json(folders / "out" / "manifest.json")
     (corpus,), _ = open_heldout(folders / "out")
     assert (corpus.tokens, corpus.bytes, corpus.language) == (8, 14, "it")
@@ -136,7 +137,7 @@ def test_folder_round_trip_longest_first(folders):
 
 
 def test_a_damaged_file_is_an_error(folders):
-    pack_heldout_folder(folders / "tokenizer", {"it": folders / "it"}, 5, folders / "out")
+    pack_heldout_folder(folders / "tokenizer", {"it": folders / "it"}, JOB, folders / "out")
     with (folders / "out" / "it.safetensors").open("ab") as handle:
         handle.write(b"x")
     with pytest.raises(RevocabError, match="checksum"):
@@ -146,7 +147,7 @@ def test_a_damaged_file_is_an_error(folders):
 def test_a_corpus_without_heldout_text(folders):
     io.write_jsonl(folders / "it" / "heldout.jsonl.gz", [])
     with pytest.raises(RevocabError, match="no held-out text"):
-        pack_heldout_folder(folders / "tokenizer", {"it": folders / "it"}, 5, folders / "out")
+        pack_heldout_folder(folders / "tokenizer", {"it": folders / "it"}, JOB, folders / "out")
 
 
 @pytest.mark.parametrize("processes", [2, 3, 7])

@@ -42,6 +42,14 @@ def test_constant_stays_after_warmup():
     assert factors == [0.0, 0.5, 1.0, 1.0, 1.0, 1.0]
 
 
+def test_linear_falls_by_equal_steps():
+    factors = [
+        learning_rate_factor(s, schedule="linear", steps=6, warmup_steps=2, final_share=0.2)
+        for s in range(8)
+    ]
+    assert factors == pytest.approx([0.0, 0.5, 1.0, 0.8, 0.6, 0.4, 0.2, 0.2])
+
+
 def test_no_warmup_starts_at_the_peak():
     assert cosine(0, warmup=0) == 1.0
 

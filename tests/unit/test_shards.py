@@ -70,7 +70,8 @@ def test_any_shard_size_gives_the_same_rows(
     # Checksums of the whole do not depend on how it is cut.
     assert manifest["sha256"] == sha256_of(tokens)
     assert manifest["starts_sha256"] == sha256_of(bits_of(tokens))
-    found, starts = open_shards(folder, manifest, rows)
+    opened = open_shards(folder, manifest, rows)
+    found, starts = opened["tokens"], opened.get("starts")
     assert (found[np.arange(rows)] == tokens).all()
     assert (found[order] == tokens[order]).all()
     assert (starts[order.tolist()] == bits_of(tokens)[order]).all()
@@ -93,7 +94,7 @@ def test_training_batches_do_not_depend_on_shards(tmp_path):
 def test_few_shards_are_mapped_at_a_time(tmp_path):
     tokens = np.arange(400, dtype=np.uint16).reshape(100, 4)
     manifest = written(tmp_path, tokens, shard_bytes=8)
-    found, _ = open_shards(tmp_path, manifest, 100)
+    found = open_shards(tmp_path, manifest, 100)["tokens"]
     assert (found[np.arange(100)] == tokens).all()
     assert len(found.files) == 100
     assert found._map.cache_info().currsize == OPEN_SHARDS

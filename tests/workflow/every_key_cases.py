@@ -18,6 +18,7 @@ PACK, PACK_STAGED = (
     "pack_tokens:target--adaptation--adapt",
     "pack_tokens:target--adaptation--staged",
 )
+PACK_ANSWERS, HELDOUT_ANSWERS = "pack_tokens:hub--chat--answers", "pack_heldout_answers"
 FIRST, NEXT = "recipes.staged.stages.0", "recipes.staged.stages.1"
 TASKS, TEXT = "evaluation.multiple_choice.tasks", "evaluation.generation.tasks"
 PARALLEL = "fertility.parallel.source"
@@ -53,9 +54,11 @@ TOP: list[Case] = [
     one("data_root", "elsewhere", "prepare_corpus:en"),
     one(
         "seed", 18, "build_stand_in", "pack_tokens", "train_auxiliary", "init_embeddings:second-*",
-        "build_probe", "build_prompts", "measure_similarity", "measure_scale", "compare_runs",
+        "init_embeddings:tuned-*", "build_probe", "build_prompts", "measure_similarity",
+        "measure_scale", "compare_runs",
     ),
-    *each("world", ["build_demoworld"], seed=18, documents=90, parallel=44, questions=44, items=9),
+    *each("world", ["build_demoworld"], seed=18, documents=90, parallel=44, questions=44, items=9,
+          conversations=44),
 ]  # fmt: skip
 
 CORPORA: list[Case] = [
@@ -67,6 +70,7 @@ CORPORA: list[Case] = [
         "corpora.it.near_duplicates", ["prepare_corpus:it"],
         threshold=0.7, words=4, permutations=64,
     ),
+    one("corpora.chat.messages_field", "said", "prepare_corpus:chat"),
     one("corpora.it.source.world", "documents.en", "prepare_corpus:it"),
     one("corpora.en.source.path", "data/other.jsonl", "prepare_corpus:en"),
     *each(
@@ -147,6 +151,14 @@ RECIPES: list[Case] = [
         document_start=False, document_end=True, document_masking=True, repeat_corpora=True,
         shuffle_rows=True,
     ),
+    one("recipes.answers.one_per_row", True, PACK_ANSWERS),
+    *each(
+        "recipes.answers", [PACK_ANSWERS, HELDOUT_ANSWERS],
+        drop_too_long=True, chat_template="chat/two.jinja",
+    ),
+    ({"recipes.answers.loss": "all", "recipes.answers.chat_template": None,
+      "runs.tuned.mixture": "even"},
+     ["pack_tokens:hub--even--answers", "adapt_model:tuned-*"]),
     one("recipes.adapt.sequence_length", 128, PACK, "pack_heldout:target--128"),
     *each(FIRST, [PACK_STAGED, SECOND], name="earliest"),
     *each(
@@ -167,7 +179,8 @@ RECIPES: list[Case] = [
 MODELS: list[Case] = [
     *each("models.fetched", ["fetch_model:fetched"], hub="o/other", revision="v2"),
     one("models.fetched.tokenizer", "folder", "intersect_vocabularies:folder--target",
-        "init_embeddings:second-*", "pack_heldout:folder--64"),
+        "init_embeddings:second-*", "pack_heldout:folder--64",
+        "pack_tokens:folder--chat--answers", "pack_heldout_answers:folder--answers"),
     one("models.helper.path", "models/two", "fetch_model:helper"),
     one("models.helper.tokenizer", "folder", "intersect_vocabularies:folder--target",
         "init_embeddings:main-sava", "measure_similarity:main"),
@@ -276,7 +289,7 @@ RUNS: list[Case] = [
 ]  # fmt: skip
 
 EVALUATION: list[Case] = [
-    one("evaluation.heldout", ["it"], "pack_heldout", "pack_tokens"),
+    one("evaluation.heldout", ["it"], "pack_heldout", "pack_tokens", HELDOUT_ANSWERS),
     one(f"{TASKS}.world_it.family", "sciq", "collect_scores"),
     # No table shows another language: the task is scored no more.
     one(f"{TASKS}.world_it.language", "fr", "score_multiple_choice"),

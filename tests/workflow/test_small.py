@@ -16,7 +16,14 @@ from revocab.io import read_json
 EXPERIMENT = "tests/experiments/small.yaml"
 #: Rules that need a Hub or an environment of their own (test_hub_paper.py runs them), or have an
 #: experiment of their own (test_model_changes.py, test_building_runs.py, test_long_arguments.py).
-ELSEWHERE = {"change_model", "fetch_model", "measure_heldout", "score_comet", "write_argument"}
+ELSEWHERE = {
+    "change_model",
+    "fetch_model",
+    "measure_heldout",
+    "pack_heldout_answers",
+    "score_comet",
+    "write_argument",
+}
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,8 @@
 # Text: the demo's generated world, and corpora cleaned and split.
-from revocab.demoworld.file_names import WORLD_PARTS
+from revocab.demoworld.file_names import CONVERSATIONS, WORLD_PARTS
 from revocab.evaluation.blind import BASELINES
+
+WITHOUT = () if EXPERIMENT.world and EXPERIMENT.world.conversations else CONVERSATIONS
 
 
 rule build_demoworld:
@@ -9,7 +11,9 @@ rule build_demoworld:
     output:
         manifest=f"{PATHS.world}/manifest.json",
         baselines=f"{PATHS.world}/{BASELINES}",
-        parts=expand(f"{PATHS.world}/{{part}}.jsonl.gz", part=sorted(WORLD_PARTS)),
+        parts=expand(
+            f"{PATHS.world}/{{part}}.jsonl.gz", part=sorted(WORLD_PARTS.difference(WITHOUT))
+        ),
     log:
         f"{RESULTS}/logs/build_demoworld.log",
     conda:

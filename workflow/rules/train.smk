@@ -36,6 +36,20 @@ rule pack_heldout:
         "{params.python:q} scripts/pack_heldout.py {params.job:q} 2> {log:q}"
 
 
+# Held-out text and conversations, for recipes that learn answers alone.
+use rule pack_heldout as pack_heldout_answers with:
+    input:
+        unpack(needs("pack_heldout_answers")),
+    output:
+        f"{PATHS.heldout_answers('{tokenizer}', '{recipe}')}/manifest.json",
+    log:
+        f"{RESULTS}/logs/pack_heldout_answers/{{tokenizer}}--{{recipe}}.log",
+    params:
+        code=code("pack_heldout_answers"),
+        python=not_recorded(PYTHON),
+        job=job("pack_heldout_answers"),
+
+
 rule adapt_model:
     input:
         unpack(needs("adapt_model")),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pydantic import Field
 
+from revocab.chat.template import chat_template_field
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
 from revocab.models.hub_or_folder import tokenizer_field
@@ -18,6 +19,7 @@ class Inputs(Closed):
 
     tokenizer: Path = tokenizer_field("tokenizer folder")
     corpora: dict[Id, Path] = Field(min_length=1, description="prepared corpora, by id")
+    chat_template: Path | None = chat_template_field()
 
 
 def run(inputs: Inputs, job: HeldoutJob, machine: Nothing, out: Path) -> None:
@@ -27,7 +29,7 @@ def run(inputs: Inputs, job: HeldoutJob, machine: Nothing, out: Path) -> None:
     pretend_absent("torch", "datasets", "scipy")
     from revocab.training.heldout import pack_heldout_folder
 
-    pack_heldout_folder(inputs.tokenizer, inputs.corpora, job.sequence_length, out)
+    pack_heldout_folder(inputs.tokenizer, inputs.corpora, job, out, inputs.chat_template)
 
 
 COMMAND = Command(run, job=HeldoutJob, inputs=Inputs, shorthand=NamedRecipe)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pydantic import Field
 
+from revocab.chat.template import chat_template_field
 from revocab.closed import Closed, Id
 from revocab.command import Command
 from revocab.models.hub_or_folder import tokenizer_field
@@ -22,6 +23,7 @@ class Inputs(Closed):
         default_factory=list,
         description="corpora whose held-out documents are excluded from every corpus",
     )
+    chat_template: Path | None = chat_template_field()
 
 
 class Machine(Closed):
@@ -39,7 +41,15 @@ def run(inputs: Inputs, job: PackingJob, machine: Machine, out: Path) -> None:
     pretend_absent("torch", "datasets", "scipy")
     from revocab.training.packed_folder import pack_folder
 
-    pack_folder(inputs.tokenizer, inputs.corpora, job, out, inputs.heldout, machine.shard_bytes)
+    pack_folder(
+        inputs.tokenizer,
+        inputs.corpora,
+        job,
+        out,
+        inputs.heldout,
+        machine.shard_bytes,
+        inputs.chat_template,
+    )
 
 
 COMMAND = Command(run, job=PackingJob, inputs=Inputs, machine=Machine, shorthand=NamedRecipe)

@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from revocab.closed import problems_of, unknown
+from revocab.config.check_chat import check_chat, under_data_root
 from revocab.config.check_models import bodies, check_models, model_references
 from revocab.config.check_names import check_names
 from revocab.config.check_probes import check_probes, probe_references
@@ -286,6 +287,9 @@ def local_paths(experiment: Experiment) -> Iterator[tuple[str, str]]:
     for name, entry in experiment.tokenizers.items():
         if entry.substitute and entry.substitute.path:
             yield f"tokenizers.{name}.substitute.path", entry.substitute.path
+    for name, recipe in experiment.recipes.items():
+        if recipe.chat_template and under_data_root(recipe.chat_template):
+            yield f"recipes.{name}.chat_template", recipe.chat_template
     if experiment.paper_values:
         yield "paper_values", experiment.paper_values
     if experiment.evaluation.multiple_choice.templates:
@@ -300,12 +304,12 @@ def check_sources(experiment: Experiment) -> Iterator[str]:
     needs_root = False
     patterns = [(key, one.pattern) for key, one in sources(experiment) if one.pattern]
     for key, path in local_paths(experiment):
-        if "{data_root}" in path:
+        if under_data_root(path):
             needs_root = True
         elif not Path(path).exists():
             yield f"{key}: {path!r} does not exist; check the path or data_root"
     for key, pattern in patterns:
-        if "{data_root}" in pattern:
+        if under_data_root(pattern):
             needs_root = True
             continue
         try:
@@ -337,6 +341,7 @@ def all_problems(experiment: Experiment) -> list[str]:
         check_identities,
         check_runs,
         check_recipes,
+        check_chat,
         check_lengths,
         check_scored_steps,
         check_measured,

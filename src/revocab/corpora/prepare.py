@@ -1,5 +1,7 @@
 """Turn documents from a file or the Hub into a corpus: deduplicated, split by hash, counted.
 
+Conversations are documents that keep their messages beside their text.
+
 Memory holds one hash and one size per document, never the text, so a corpus of any size works.
 """
 
@@ -15,6 +17,7 @@ from typing import IO, Any
 
 from pydantic import Field
 
+from revocab.chat.messages import checked_messages, is_answered, text_of
 from revocab.closed import Closed, Id, Job, OneLine
 from revocab.corpora.formats import checksum, data_files
 from revocab.corpora.near_duplicates import NearDuplicates, Signatures
@@ -32,6 +35,11 @@ class CorpusOptions(Closed):
 
     language: Id = Field(description="ISO 639-1 code, such as it")
     text_field: OneLine = Field(default="text", description="field of a row that contains the text")
+    messages_field: OneLine | None = Field(
+        default=None,
+        description="field of a row that contains the messages of a conversation, each with role "
+        "and content; default: rows are text",
+    )
     limit_documents: int | None = Field(
         default=None, ge=1, description="use only the first N documents"
     )
@@ -64,24 +72,40 @@ class _Kept:
     skipped: dict[str, int] = field(default_factory=lambda: {"empty": 0, "duplicate": 0})
 
 
-def _text(row: Any, number: int, label: str, text_field: str) -> str:
-    """Return the text of a row; say exactly which row is wrong otherwise."""
+def _value(row: Any, key: str, where: str, option: str) -> Any:
+    """Return a field of a row; say which row has none, and which option names the field."""
     if not isinstance(row, dict):
-        raise RevocabError(f"{label}, row {number}: a {type(row).__name__}, expected an object")
-    if text_field not in row:
+        raise RevocabError(f"{where}: a {type(row).__name__}, expected an object")
+    if key not in row:
         found = ", ".join(sorted(map(str, row))) or "none"
         raise RevocabError(
-            f"{label}, row {number}: no field {text_field!r}; fields found: {found};"
-            " name the right one with --text-field (config: text_field)"
+            f"{where}: no field {key!r}; fields found: {found}; name the right one with "
+            f"--{option.replace('_', '-')} (config: {option})"
         )
-    text = row[text_field]
-    if text is None:
-        return ""
-    if not isinstance(text, str):
+    return row[key]
+
+
+def _document(row: Any, where: str, options: CorpusOptions) -> dict[str, Any]:
+    """Return what is kept of a row: ``text``, and ``messages`` of a conversation.
+
+    The text is empty where nothing is to be kept. Raises :class:`RevocabError` naming ``where``.
+    """
+    if options.messages_field is not None:
+        value = _value(row, options.messages_field, where, "messages_field")
+        messages = checked_messages(value, f"{where}, field {options.messages_field!r}")
+        return {"text": text_of(messages), "messages": messages}
+    text = _value(row, options.text_field, where, "text_field")
+    if text is not None and not isinstance(text, str):
         raise RevocabError(
-            f"{label}, row {number}: field {text_field!r} is a {type(text).__name__}, expected text"
+            f"{where}: field {options.text_field!r} is a {type(text).__name__}, expected text"
         )
-    return text
+    return {"text": text or ""}
+
+
+def _identity(document: dict[str, Any]) -> str:
+    """Return what tells a document from others: its text, or its messages with their roles."""
+    messages = document.get("messages")
+    return document["text"] if messages is None else json.dumps(messages, ensure_ascii=False)
 
 
 def _spool(rows: Iterable[Any], spool: IO[bytes], label: str, options: CorpusJob) -> _Kept:
@@ -90,25 +114,30 @@ def _spool(rows: Iterable[Any], spool: IO[bytes], label: str, options: CorpusJob
     signatures = Signatures(options.near_duplicates) if options.near_duplicates else None
     if signatures:
         kept.skipped["near_duplicate"] = 0
+    if options.messages_field is not None:
+        kept.skipped["unanswered"] = 0
     for number, row in enumerate(rows, 1):
         if options.limit_documents is not None and len(kept.sizes) >= options.limit_documents:
             break
-        text = _text(row, number, label, options.text_field)
-        if not text.strip():
+        document = _document(row, f"{label}, row {number}", options)
+        if not document["text"].strip():
             kept.skipped["empty"] += 1
             continue
+        if "messages" in document and not is_answered(document["messages"]):
+            kept.skipped["unanswered"] += 1
+            continue
         try:
-            data = text.encode()
+            data = document["text"].encode()
         except UnicodeEncodeError as error:
             raise RevocabError(
                 f"{label}, row {number}: a lone surrogate at character {error.start} is not text;"
                 " repair the source"
             ) from None
-        digest = hashlib.sha256(data).digest()[:16]
+        digest = hashlib.sha256(_identity(document).encode()).digest()[:16]
         if digest in seen:
             kept.skipped["duplicate"] += 1
             continue
-        if signatures and not signatures.add(text):
+        if signatures and not signatures.add(document["text"]):
             kept.skipped["near_duplicate"] += 1
             continue
         total += len(data)
@@ -120,7 +149,7 @@ def _spool(rows: Iterable[Any], spool: IO[bytes], label: str, options: CorpusJob
         own = row.get("id")
         known = isinstance(own, str | int) and str(own)
         identifier = str(own) if known else f"{options.corpus}-{number}"
-        spool.write(json.dumps({"id": identifier, "text": text}).encode() + b"\n")
+        spool.write(json.dumps({"id": identifier, **document}).encode() + b"\n")
     return kept
 
 
@@ -143,7 +172,7 @@ def _write_split(spool: IO[bytes], path: Path, indices: set[int], inside: bool) 
     """Write the spooled documents whose index is in ``indices`` (or not); return their counts."""
     counts = {"documents": 0, "bytes": 0, "characters": 0, "words": 0}
 
-    def chosen() -> Iterator[dict[str, str]]:
+    def chosen() -> Iterator[dict[str, Any]]:
         spool.seek(0)
         for index, line in enumerate(spool):
             if (index in indices) is inside:
@@ -168,7 +197,8 @@ def prepare_corpus(
 ) -> dict[str, Any]:
     """Write a corpus folder from ``rows`` and return its manifest.
 
-    Empty (or blank) and exactly repeated documents are skipped and counted. Words in the manifest
+    Empty (or blank) and exactly repeated documents are skipped and counted, and so are
+    conversations that nobody answers. Words in the manifest
     are whitespace-separated. ``source`` says where the rows come from and goes into the manifest;
     its ``label`` is used in messages; ``read`` are the files and folders that ``out`` must spare.
     Raises :class:`RevocabError` before anything is written.
@@ -196,7 +226,11 @@ def prepare_corpus(
                 "corpus": options.corpus,
                 "language": options.language,
                 "source": source,
-                "text_field": options.text_field,
+                **(
+                    {"text_field": options.text_field}
+                    if options.messages_field is None
+                    else {"messages_field": options.messages_field}
+                ),
                 "limit_documents": options.limit_documents,
                 "limit_bytes": options.limit_bytes,
                 "heldout_bytes": options.heldout_bytes,

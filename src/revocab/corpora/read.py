@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,8 +23,34 @@ def corpus_manifest(folder: str | Path) -> dict[str, Any]:
     return read_json(path)
 
 
+def check_content(folders: Mapping[str, str | Path], *, conversations: bool) -> None:
+    """Raise :class:`RevocabError` for every corpus that does not hold what is asked for:
+    conversations, or text.
+    """
+    wrong = [
+        name for name, folder in folders.items() if holds_conversations(folder) != conversations
+    ]
+    if wrong and conversations:
+        raise RevocabError(
+            f"corpus {name}: holds text, and loss: answers needs conversations; prepare it with "
+            "messages_field (--messages-field), or say loss: all"
+            for name in wrong
+        )
+    if wrong:
+        raise RevocabError(
+            f"corpus {name}: holds conversations, of which answers are learned; say loss: answers "
+            "(--loss answers), or prepare it without messages_field"
+            for name in wrong
+        )
+
+
+def holds_conversations(folder: str | Path) -> bool:
+    """Return whether a prepared corpus keeps the messages of conversations."""
+    return corpus_manifest(folder).get("messages_field") is not None
+
+
 def documents(folder: str | Path, split: Split = "train") -> Iterator[dict[str, Any]]:
-    """Yield ``{id, text}`` of one split, in the corpus's own order."""
+    """Yield ``{id, text}`` of one split, with ``messages`` where there are, in its own order."""
     corpus_manifest(folder)
     return read_jsonl(Path(folder) / f"{split}.jsonl.gz")
 

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import Field
 
 from revocab.closed import Closed, Job
+from revocab.demoworld.conversations import conversations
 from revocab.demoworld.items import FAMILIES, family_items, passages
 from revocab.demoworld.stories import World, build, description, portrait, story
 from revocab.demoworld.wordings import Text
@@ -138,6 +139,9 @@ class WorldOptions(Closed):
         ge=20, description="passages with questions, a quarter of them for testing"
     )
     items: int = Field(ge=4, description="test items per family and language")
+    conversations: int = Field(
+        default=0, ge=0, description="per language, a quarter of them test; none: no such files"
+    )
 
 
 class WorldJob(WorldOptions, Job):
@@ -145,7 +149,7 @@ class WorldJob(WorldOptions, Job):
 
 
 def write_world(out: Path, options: WorldOptions) -> None:
-    """Write the world's folder; a quarter of pairs and questions is the test side."""
+    """Write the world's folder; a quarter of pairs, questions, conversations is the test side."""
     seed, questions, items = options.seed, options.questions, options.items
     output = OutputFolder(out, "demo world")
     world = build(seed)
@@ -159,6 +163,10 @@ def write_world(out: Path, options: WorldOptions) -> None:
             for part, share in (("train", 0.75), ("test", 0.25)):
                 rows = question_rows(world, language, int(questions * share), seed, part == "test")
                 write_jsonl(folder / f"questions.{language}.{part}.jsonl.gz", rows)
+                if options.conversations:
+                    number = int(options.conversations * share)
+                    said = conversations(world, language, number, seed, test=part == "test")
+                    write_jsonl(folder / f"conversations.{language}.{part}.jsonl.gz", said)
             for family in FAMILIES:
                 rows = family_items(world, family, language, items, seed, test=True)
                 write_jsonl(folder / f"{family}.{language}.jsonl.gz", rows)

@@ -23,6 +23,8 @@ from revocab.io import read_json
 from revocab.plan.decisions import Decisions
 from revocab.plan.paths import MANIFEST
 from revocab.plan.plan import Plan
+from revocab.plan.training import packing
+from revocab.training.recipe import ANSWERS
 
 #: Rules whose outputs a training reads or is; the first output of each is a manifest.
 LASTING = frozenset(
@@ -38,6 +40,7 @@ LASTING = frozenset(
         "init_embeddings",
         "pack_tokens",
         "pack_heldout",
+        "pack_heldout_answers",
         "pretrain_stand_in",
         "adapt_model",
     }
@@ -117,7 +120,11 @@ def _wildcards(plan: Plan) -> Iterator[tuple[str, dict[str, str]]]:
         if model.pretrain:
             packed.add((model.tokenizer, model.pretrain.mixture, model.pretrain.recipe))
     lengths = {(run.target, str(plan.heldout_length(run))) for run in plan.measured}
-    lengths |= {(one[0], str(experiment.recipes[one[2]].sequence_length)) for one in packed}
+    answering = {one for one in packed if experiment.recipes[one[2]].loss == ANSWERS}
+    lengths |= {
+        (one[0], str(experiment.recipes[one[2]].sequence_length)) for one in packed - answering
+    }
+    answers = {(one[0], packing(plan, *one)[1]) for one in answering}
     auxiliary = {run.target for run in plan.runs.values() if run.auxiliary}
     if experiment.world:
         yield "build_demoworld", {}
@@ -131,6 +138,7 @@ def _wildcards(plan: Plan) -> Iterator[tuple[str, dict[str, str]]]:
     yield from _each("init_embeddings", ("run",), zip(plan.made))
     yield from _each("pack_tokens", ("tokenizer", "mixture", "recipe"), sorted(packed))
     yield from _each("pack_heldout", ("tokenizer", "length"), sorted(lengths))
+    yield from _each("pack_heldout_answers", ("tokenizer", "recipe"), sorted(answers))
     yield from _each("pretrain_stand_in", ("model",), zip(plan.stand_ins))
     yield from _each("adapt_model", ("run",), zip(plan.trained))
 

@@ -85,6 +85,10 @@ class Paths:
         """Return the folder of held-out windows."""
         return f"{self.results}/heldout/{tokenizer}--{length}"
 
+    def heldout_answers(self, tokenizer: str, recipe: str) -> str:
+        """Return the folder of held-out windows of recipes that learn answers."""
+        return f"{self.results}/heldout_answers/{tokenizer}--{recipe}"
+
     def probe(self, task: str) -> str:
         """Return the folder of a task's items that are made from held-out text."""
         return f"{self.resources}/probes/{task}"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from revocab.chat.template import find_template
 from revocab.closed import Job
+from revocab.config.corpora import holds_conversations, text_corpora
 from revocab.config.expand import stage_mixtures
+from revocab.plan.evaluation import near
 from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Given, Step
 from revocab.training.heldout import HeldoutJob
 from revocab.training.loss_tables import HELDOUT
 from revocab.training.packing import PackingJob
-from revocab.training.recipe import PackingOptions, TrainingOptions
+from revocab.training.recipe import ANSWERS, PackingOptions, Recipe, TrainingOptions
 from revocab.training.settings import Settings
 
 
@@ -34,10 +37,17 @@ def pack_tokens(plan: Plan, tokenizer: str, mixture: str, recipe: str) -> Step:
         shares={corpus: [one.get(corpus, 0) for one in mixtures] for corpus in corpora},
         stages={name: rows[name] for name in staged},
     )
+    # What a tuning holds out makes no text be packed again.
+    heldout = {
+        name: one
+        for name, one in plan.held_out.items()
+        if holds_conversations(experiment, name) == (given.loss == ANSWERS)
+    }
     inputs: dict[str, Given] = {
         "tokenizer": plan.tokenizer(tokenizer),
         "corpora": plan.corpora(corpora),
-        "heldout": list(plan.held_out.values()),
+        "heldout": list(heldout.values()),
+        "chat_template": _chat_template(given),
     }
     return Step("pack_tokens", plan.paths.packed(tokenizer, mixture, recipe), job, inputs)
 
@@ -63,10 +73,32 @@ def packing(plan: Plan, tokenizer: str, mixture: str, recipe: str) -> tuple[str,
 
 def pack_heldout(plan: Plan, tokenizer: str, length: str) -> Step:
     """Return the job that cuts the held-out text of a tokenizer into windows."""
-    corpora = plan.corpora(plan.experiment.evaluation.heldout, "heldout")
+    texts = text_corpora(plan.experiment, plan.experiment.evaluation.heldout)
+    corpora = plan.corpora(texts, "heldout")
     inputs: dict[str, Given] = {"tokenizer": plan.tokenizer(tokenizer), "corpora": corpora}
     job = HeldoutJob(sequence_length=int(length))
     return Step("pack_heldout", plan.paths.heldout(tokenizer, length), job, inputs)
+
+
+def pack_heldout_answers(plan: Plan, tokenizer: str, recipe: str) -> Step:
+    """Return the job that makes windows of held-out text and conversations, as a recipe that learns
+    answers has them.
+    """
+    given = plan.experiment.recipes[recipe]
+    inputs: dict[str, Given] = {
+        "tokenizer": plan.tokenizer(tokenizer),
+        "corpora": plan.corpora(plan.experiment.evaluation.heldout, "heldout"),
+        "chat_template": _chat_template(given),
+    }
+    job = HeldoutJob(sequence_length=given.sequence_length, drop_too_long=given.drop_too_long)
+    return Step("pack_heldout", plan.paths.heldout_answers(tokenizer, recipe), job, inputs)
+
+
+def _chat_template(recipe: Recipe) -> Artefact | None:
+    """Return the file of the template that a recipe names."""
+    if recipe.chat_template is None:
+        return None
+    return Artefact.file(near(find_template(recipe.chat_template)))
 
 
 def measure_heldout(plan: Plan, run: str) -> Step:
@@ -115,6 +147,10 @@ def _training(
     inputs: dict[str, Given] = {
         "model": model,
         "packed": plan.folder(plan.paths.packed(tokenizer, *rows)),
-        "heldout": plan.folder(plan.paths.heldout(tokenizer, str(given.sequence_length))),
+        "heldout": plan.folder(
+            plan.paths.heldout_answers(tokenizer, rows[1])
+            if given.loss == ANSWERS
+            else plan.paths.heldout(tokenizer, str(given.sequence_length))
+        ),
     }
     return Step("train_model", out, Settings(**options, seed=seed), inputs)

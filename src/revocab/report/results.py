@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from revocab.config.corpora import text_corpora
 from revocab.errors import RevocabError
 from revocab.evaluation.families import family_rank, main_metric
 from revocab.evaluation.metric import COMET
@@ -270,9 +271,15 @@ class Results:
         return rows, provenance
 
     def heldout_by_language(self, run: Run, language: str) -> dict[int, float]:
-        """Return bits per byte over all held-out corpora of a language, by step."""
+        """Return bits per byte over all held-out text of a language, by step.
+
+        The answers of conversations are no text of the language like any other.
+        """
+        texts = text_corpora(self.experiment, self.experiment.evaluation.heldout)
         totals: dict[int, list[float]] = {}
         for row in self.heldout(run)[0]:
+            if row["corpus"] not in texts:
+                continue
             if row["language"] == language and row["bits_per_byte"] is not None:
                 total = totals.setdefault(row["step"], [0.0, 0.0])
                 total[0] += row["bits_per_byte"] * row["bytes"]

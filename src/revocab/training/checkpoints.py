@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
+from revocab.io import write_text
 from revocab.models.finite_weights import tensor_problem
 from revocab.models.folder import ModelFolder
 from revocab.models.links import copy_present
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 #: What a checkpoint's folder claims to be.
 KIND = "checkpoint"
+#: Where transformers looks for a tokenizer's chat template before it looks anywhere else.
+CHAT_TEMPLATE = "chat_template.jinja"
 #: Files beside the weights that make a folder complete; copied as they are.
 COMPANIONS = (
     "config.json",
@@ -30,7 +33,7 @@ COMPANIONS = (
     "tokenizer.model",
     "vocab.json",
     "merges.txt",
-    "chat_template.jinja",
+    CHAT_TEMPLATE,
 )
 
 
@@ -103,18 +106,27 @@ def not_finite(folder: Path, which: str, dtype: torch.dtype, *, diverged: bool) 
     return RevocabError(f"{folder}: not exported; not finite: {which}; {reason}")
 
 
+def copy_companions(source: Path, target: Path, chat_template: str | None) -> None:
+    """Copy what is beside the weights; a ``chat_template`` takes the place of the source's own."""
+    copy_present(source, COMPANIONS, target)
+    if chat_template is not None:
+        write_text(target / CHAT_TEMPLATE, chat_template)
+
+
 def export(
     model: Any,
     state: dict[str, torch.Tensor],
     dtype: torch.dtype,
     source_folder: Path,
     target_folder: Path,
+    chat_template: str | None = None,
 ) -> None:
     """Write ``state``, the weights, cast to ``dtype``, with the companions of ``source_folder``.
 
     Tied matrices stay one tensor. Configuration and tokenizer are the source's own bytes: training
-    changes nothing but weights. Raises :class:`RevocabError`, and writes nothing, if a weight is
-    not finite, or is not once it is cast.
+    changes nothing but weights; a ``chat_template`` that they have learned stands in place of the
+    source's. Raises :class:`RevocabError`, and writes nothing, if a weight is not finite, or is not
+    once it is cast.
     """
     trained = state
     cast: dict[int, torch.Tensor] = {}
@@ -127,4 +139,4 @@ def export(
         raise not_finite(target_folder, problem, dtype, diverged=diverged)
     with OutputFolder(target_folder, KIND, [source_folder]).replaced(keeps_job=False) as temporary:
         model.save_pretrained(temporary, state_dict=state)
-        copy_present(source_folder, COMPANIONS, temporary)
+        copy_companions(source_folder, temporary, chat_template)

@@ -1,24 +1,32 @@
-"""Held-out text as padded windows in which each text token is predicted exactly once."""
+"""Held-out text as padded windows in which each text token is predicted exactly once.
+
+Conversations are a window each, in which the tokens of their answers are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
+from revocab.chat.template import find_template
 from revocab.closed import Job
+from revocab.corpora.read import holds_conversations
 from revocab.errors import RevocabError
 from revocab.output import OutputFolder
+from revocab.training.conversation_rows import too_long
+from revocab.training.conversations import ChatTokenizer, encoded, load_chat_tokenizer
 from revocab.training.document_tokens import Document, TextTokenizer, count_bytes, tokenise
+from revocab.training.recipe import ConversationOptions
 
 if TYPE_CHECKING:
     import numpy as np
 
 
-class HeldoutJob(Job):
+class HeldoutJob(ConversationOptions, Job):
     """What decides the windows beside their text."""
 
     sequence_length: int = Field(ge=2, description="tokens per window")
@@ -29,7 +37,9 @@ class Windows:
     """Windows of one corpus: ``input_ids`` int32 [windows, L] (padded with 0), ``lengths`` int32.
 
     Each window is bos plus up to L-1 text tokens of one document; ``tokens`` counts text tokens,
-    which are the predicted ones, and ``bytes`` their text in UTF-8.
+    which are the predicted ones, and ``bytes`` their text in UTF-8. A window of conversations is
+    one as its template writes it; predicted are the tokens at which ``answers`` [windows, L],
+    booleans, is true.
     """
 
     input_ids: np.ndarray
@@ -37,12 +47,31 @@ class Windows:
     documents: int
     bytes: int
     tokens: int
+    answers: np.ndarray | None = None
+    #: Conversations left out: longer than a window, or with the text of a special token.
+    skipped_too_long: int = 0
+    skipped_special: int = 0
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return what the file of a corpus holds."""
+        found = {"input_ids": self.input_ids, "lengths": self.lengths}
+        return found if self.answers is None else {**found, "answers": self.answers}
+
+    def described(self) -> dict[str, int]:
+        """Return the counts; what did not happen is left out."""
+        skipped = {key: getattr(self, key) for key in ("skipped_too_long", "skipped_special")}
+        return {
+            "documents": self.documents,
+            "bytes": self.bytes,
+            "tokens": self.tokens,
+            "windows": len(self.lengths),
+            **{key: value for key, value in skipped.items() if value},
+        }
 
 
 def windows_of(documents: Iterable[Document], start_id: int, length: int) -> Windows:
     """Cut documents into :class:`Windows`; a long one continues in the next, after a new bos."""
-    import numpy as np
-
     rows: list[list[int]] = []
     total_documents = total_bytes = 0
     for document in documents:
@@ -54,15 +83,60 @@ def windows_of(documents: Iterable[Document], start_id: int, length: int) -> Win
             [start_id, *document.ids[begin : begin + length - 1]]
             for begin in range(0, len(document.ids), length - 1)
         ]
+    input_ids, lengths = padded(rows, length)
+    return Windows(input_ids, lengths, total_documents, total_bytes, int(lengths.sum()) - len(rows))
+
+
+def padded(rows: Sequence[Sequence[int]], length: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return ids int32 [rows, length], padded with 0, and lengths int32 [rows]."""
+    import numpy as np
+
     lengths = np.array([len(row) for row in rows], dtype=np.int32)
     input_ids = np.zeros((len(rows), length), dtype=np.int32)
     for index, row in enumerate(rows):
         input_ids[index, : len(row)] = row
-    return Windows(input_ids, lengths, total_documents, total_bytes, int(lengths.sum()) - len(rows))
+    return input_ids, lengths
+
+
+def conversation_windows(
+    corpus: str,
+    rows: Iterable[dict[str, Any]],
+    tokenizer: ChatTokenizer,
+    length: int,
+    *,
+    drop_too_long: bool = False,
+) -> Windows:
+    """Return conversations as :class:`Windows`, one each.
+
+    Raises :class:`RevocabError` for one that is longer than a window and may not be left out.
+    """
+    import numpy as np
+
+    kept, skipped, special = [], 0, 0
+
+    def skip_special() -> None:
+        nonlocal special
+        special += 1
+
+    for one in encoded(tokenizer, rows, skip_special):
+        if len(one.ids) <= length:
+            kept.append(one)
+        elif drop_too_long:
+            skipped += 1
+        else:
+            raise RevocabError(too_long(corpus, one, length))
+    input_ids, lengths = padded([one.ids for one in kept], length)
+    answers = np.zeros((len(kept), length), dtype=bool)
+    for index, one in enumerate(kept):
+        answers[index, : len(one.ids)] = one.learned
+    size = sum(one.answer_bytes for one in kept)
+    return Windows(
+        input_ids, lengths, len(kept), size, int(answers.sum()), answers, skipped, special
+    )
 
 
 def start_id_of(tokenizer: TextTokenizer) -> int:
-    """Return the id that begins a window: bos, or eos for a tokenizer without bos."""
+    """Return the id that begins a window of text: bos, or eos for a tokenizer without bos."""
     start = tokenizer.start_id if tokenizer.start_id is not None else tokenizer.end_id
     return tokenizer.require(start, "bos or eos", "held-out windows need one to begin with")
 
@@ -70,46 +144,57 @@ def start_id_of(tokenizer: TextTokenizer) -> int:
 def pack_heldout_folder(
     tokenizer_folder: str | Path,
     corpora: Mapping[str, Path],
-    sequence_length: int,
+    job: HeldoutJob,
     out: str | Path,
+    chat_template: str | Path | None = None,
 ) -> dict[str, Any]:
     """Write ``out/<corpus>.safetensors`` from each ``heldout.jsonl.gz``; return the manifest.
 
-    Raises :class:`RevocabError` for a corpus without held-out text.
+    A corpus of conversations is made text of by ``chat_template``: a file, a name of the package's,
+    or None, the tokenizer's own. Raises :class:`RevocabError` for a corpus without held-out text,
+    and as :func:`conversation_windows` and
+    :func:`~revocab.training.conversations.load_chat_tokenizer` do.
     """
     from safetensors.numpy import save_file
 
     from revocab import io
     from revocab.training.document_tokens import load_tokenizer
 
-    if sequence_length < 2:
-        raise RevocabError(f"--sequence-length: {sequence_length}; give 2 or more")
-    output = OutputFolder(Path(out), "held-out tokens", [Path(tokenizer_folder), *corpora.values()])
-    tokenizer = load_tokenizer(tokenizer_folder)
+    named = [] if chat_template is None else [find_template(chat_template)]
+    inputs = [Path(tokenizer_folder), *corpora.values(), *named]
+    output = OutputFolder(Path(out), "held-out tokens", inputs)
+    tokenizer, length = load_tokenizer(tokenizer_folder), job.sequence_length
+    chat = (
+        load_chat_tokenizer(tokenizer_folder, chat_template)
+        if any(map(holds_conversations, corpora.values()))
+        else None
+    )
     with output.replaced() as packed:
         described: dict[str, Any] = {}
         for name, folder in corpora.items():
             file = folder / "heldout.jsonl.gz"
-            documents = tokenise(tokenizer, io.read_jsonl(file))
-            windows = windows_of(documents, start_id_of(tokenizer), sequence_length)
+            rows = io.read_jsonl(file)
+            if chat is not None and holds_conversations(folder):
+                windows = conversation_windows(
+                    name, rows, chat, length, drop_too_long=job.drop_too_long
+                )
+            else:
+                windows = windows_of(tokenise(tokenizer, rows), start_id_of(tokenizer), length)
             if not windows.documents:
                 raise RevocabError(f"{file}: no held-out text; set heldout_bytes of corpus {name}")
-            arrays = {"input_ids": windows.input_ids, "lengths": windows.lengths}
-            save_file(arrays, packed / f"{name}.safetensors")
+            save_file(windows.arrays, packed / f"{name}.safetensors")
             described[name] = {
                 "language": io.read_json(folder / "manifest.json")["language"],
-                "documents": windows.documents,
-                "bytes": windows.bytes,
-                "tokens": windows.tokens,
-                "windows": len(windows.lengths),
+                **windows.described(),
                 "sha256": io.sha256(packed / f"{name}.safetensors"),
                 "source_sha256": io.sha256(file),
             }
         manifest = {
             "corpora": described,
-            "sequence_length": sequence_length,
+            "sequence_length": length,
             "vocabulary_size": tokenizer.vocabulary_size,
             "tokenizer.json": io.sha256(Path(tokenizer_folder) / "tokenizer.json"),
+            **({"chat_template": chat.template.text} if chat else {}),
         }
         io.write_json(packed / "manifest.json", manifest)
     return manifest

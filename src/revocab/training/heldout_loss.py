@@ -25,7 +25,10 @@ GPU_BATCH_TOKENS = 65536
 
 @dataclass(frozen=True)
 class HeldoutCorpus:
-    """Windows of one corpus, longest first: ``input_ids`` [W, L], ``lengths`` [W], int32."""
+    """Windows of one corpus, longest first: ``input_ids`` [W, L], ``lengths`` [W], int32.
+
+    Of conversations also ``answers`` [W, L], booleans: the tokens that count.
+    """
 
     name: str
     language: str
@@ -33,6 +36,7 @@ class HeldoutCorpus:
     tokens: int
     input_ids: torch.Tensor
     lengths: torch.Tensor
+    answers: torch.Tensor | None = None
 
 
 def open_heldout(folder: str | Path) -> tuple[list[HeldoutCorpus], dict[str, Any]]:
@@ -61,6 +65,7 @@ def open_heldout(folder: str | Path) -> tuple[list[HeldoutCorpus], dict[str, Any
                 described["tokens"],
                 arrays["input_ids"][order],
                 arrays["lengths"][order],
+                arrays["answers"][order] if "answers" in arrays else None,
             )
         )
     return corpora, manifest
@@ -102,12 +107,14 @@ def heldout_losses(
     sums = torch.zeros(len(mine), dtype=torch.float64, device=device)
     for place, (_, corpus, batch) in enumerate(mine):
         lengths = corpus.lengths[batch].to(device)
-        ids = corpus.input_ids[batch, : int(corpus.lengths[batch.start])].to(device, torch.int64)
+        width = int(corpus.lengths[batch.start])
+        ids = corpus.input_ids[batch, :width].to(device, torch.int64)
+        learned = None if corpus.answers is None else corpus.answers[batch, :width].to(device)
         if through_forward:
             with torch.no_grad():
-                sums[place] = model(input_ids=ids, lengths=lengths)
+                sums[place] = model(input_ids=ids, lengths=lengths, learned=learned)
         else:
-            sums[place] = summed_loss(model, ids, lengths)
+            sums[place] = summed_loss(model, ids, lengths, learned)
     model.train(training)
     ordered = gathered(sums, processes)[: len(work)]
     totals = [0.0] * len(corpora)

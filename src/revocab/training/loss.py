@@ -110,16 +110,20 @@ def next_token_loss(
     input_ids: torch.Tensor,
     position_ids: torch.Tensor | None = None,
     predicted: torch.Tensor | None = None,
+    learned: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Return the mean loss over the ``B (L - 1)`` predicted tokens of [B, L] ids, no padding.
 
     With ``position_ids`` [B, L] that begin at 0 with each document, attention does not cross
     documents (transformers makes the block mask from them) and no document's first token is
-    predicted. With ``predicted`` [B], the tokens predicted in the whole step, the sum is divided by
-    that number, so that micro batches add up to the step's mean.
+    predicted; with ``learned`` [B, L], booleans, those tokens are predicted and no others, none of
+    which is a document's first. With ``predicted`` [B], the tokens predicted in the whole step, the
+    sum is divided by that number, so that micro batches add up to the step's mean.
     """
     labels_BL = input_ids[:, 1:]
     keep_BL = None if position_ids is None else position_ids[:, 1:] != 0
+    if learned is not None:
+        keep_BL = learned[:, 1:]
     labels_N = labels_BL.reshape(-1) if keep_BL is None else labels_BL[keep_BL]
     inputs = {"input_ids": input_ids, "use_cache": False}
     if position_ids is not None:
@@ -145,11 +149,12 @@ def loss_forward(
     position_ids: torch.Tensor | None = None,
     predicted: torch.Tensor | None = None,
     lengths: torch.Tensor | None = None,
+    learned: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Return :func:`next_token_loss`, or with ``lengths`` :func:`summed_loss`."""
     if lengths is not None:
-        return summed_loss(model, input_ids, lengths)
-    return next_token_loss(model, input_ids, position_ids, predicted)
+        return summed_loss(model, input_ids, lengths, learned)
+    return next_token_loss(model, input_ids, position_ids, predicted, learned)
 
 
 def forward_to_loss(model: nn.Module) -> None:
@@ -161,8 +166,14 @@ def forward_to_loss(model: nn.Module) -> None:
 
 
 @torch.no_grad()
-def summed_loss(model: Any, input_ids_BL: torch.Tensor, lengths_B: torch.Tensor) -> torch.Tensor:
-    """Return the summed loss (float64, nats) over positions 1 … length-1 of right-padded windows.
+def summed_loss(
+    model: Any,
+    input_ids_BL: torch.Tensor,
+    lengths_B: torch.Tensor,
+    learned_BL: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Return the summed loss (float64, nats) over positions 1 … length-1 of right-padded windows;
+    with ``learned_BL``, booleans, over those of them where it is true.
 
     No attention mask is needed: attention is causal and padding comes last. Works in the model's
     own dtype with float32 softmax.
@@ -170,6 +181,8 @@ def summed_loss(model: Any, input_ids_BL: torch.Tensor, lengths_B: torch.Tensor)
     input_ids_BL = input_ids_BL[:, : int(lengths_B.max())]
     positions_L = torch.arange(1, input_ids_BL.shape[1], device=input_ids_BL.device)
     valid_BL = positions_L < lengths_B[:, None]
+    if learned_BL is not None:
+        valid_BL &= learned_BL[:, 1 : input_ids_BL.shape[1]]
     labels_N = input_ids_BL[:, 1:][valid_BL]
     if has_plain_head(model):
         hidden_BLD = model.model(input_ids=input_ids_BL, use_cache=False).last_hidden_state

@@ -10,12 +10,17 @@ from typing import Any
 import numpy as np
 
 from revocab import io
+from revocab.chat.template import find_template
+from revocab.corpora.read import check_content
 from revocab.errors import RevocabError
 from revocab.output import OutputFolder
+from revocab.training.conversation_rows import pack_conversations
+from revocab.training.conversations import ChatTokenizer, load_chat_tokenizer
 from revocab.training.document_tokens import TextTokenizer, load_tokenizer
 from revocab.training.heldout_exclusion import heldout_keys, without_heldout
 from revocab.training.mixture import layout, shares_by_size
 from revocab.training.packing import Packed, PackingJob, pack
+from revocab.training.recipe import ANSWERS
 from revocab.training.shards import SHARD_BYTES, new_shards
 
 #: What is summed over the corpora of a language.
@@ -29,24 +34,34 @@ def pack_folder(
     out: str | Path,
     heldout: Iterable[Path] = (),
     shard_bytes: int | None = None,
+    chat_template: str | Path | None = None,
 ) -> dict[str, Any]:
     """Write shards of rows and a manifest to ``out`` from corpus folders; return the manifest.
 
     ``corpora`` maps ids to folders with ``train.jsonl.gz``. Tokens are uint16 for up to 65,536
     tokens of vocabulary, else uint32. With document masking ``starts-*.npy`` mark the first token
-    of each document. Documents that a folder of ``heldout`` holds out are left out of every corpus.
-    A shard has at most ``shard_bytes`` of tokens (None:
+    of each document. With ``loss: answers`` corpora hold conversations, which ``chat_template``
+    makes text of (a file, a name of the package's, or None: the tokenizer's own), and
+    ``answers-*.npy`` mark the tokens that are learned. Documents that a folder of ``heldout`` holds
+    out are left out of every corpus. A shard has at most ``shard_bytes`` of tokens (None:
     :data:`~revocab.training.shards.SHARD_BYTES`). Raises :class:`RevocabError` as its parts do, and
     ``OSError`` for a disk without room; both leave nothing.
     """
     heldout = list(heldout)
     output = OutputFolder(
-        Path(out), "packed tokens", [Path(tokenizer_folder), *corpora.values(), *heldout]
+        Path(out),
+        "packed tokens",
+        [Path(tokenizer_folder), *corpora.values(), *heldout, *template_files(chat_template)],
     )
+    check_content(corpora, conversations=options.loss == ANSWERS)
     described = {name: io.read_json(one / "manifest.json") for name, one in corpora.items()}
     shares, sizes = resolved_shares(described, options)
     layout(shares, options.parts, options.seed)  # its errors come before slow or lossy work
-    tokenizer = load_tokenizer(tokenizer_folder)
+    tokenizer = (
+        load_chat_tokenizer(tokenizer_folder, chat_template)
+        if options.loss == ANSWERS
+        else load_tokenizer(tokenizer_folder)
+    )
     dtype = np.uint16 if tokenizer.vocabulary_size <= 65536 else np.uint32
     files = {name: folder / "train.jsonl.gz" for name, folder in corpora.items()}
     keys = heldout_keys(heldout)
@@ -58,13 +73,22 @@ def pack_folder(
 
         return lambda: without_heldout(io.read_jsonl(files[name]), keys, skip)
 
-    length, masks = options.sequence_length, options.document_masking
+    length, chat = options.sequence_length, isinstance(tokenizer, ChatTokenizer)
     with output.replaced() as folder:
         with new_shards(
-            folder, options.rows, length, dtype, masks=masks, shard_bytes=shard_bytes or SHARD_BYTES
+            folder,
+            options.rows,
+            length,
+            dtype,
+            masks=options.document_masking or chat,
+            answers=chat,
+            shard_bytes=shard_bytes or SHARD_BYTES,
         ) as shards:
             readers = {name: (shares[name], reader(name)) for name in corpora}
-            packed = pack(shards.tokens, readers, tokenizer, options, shards.starts)
+            if isinstance(tokenizer, ChatTokenizer):
+                packed = pack_conversations(shards, readers, tokenizer, options)
+            else:
+                packed = pack(shards.tokens, readers, tokenizer, options, shards.starts)
         for name, count in packed.corpora.items():
             count.skipped_heldout = skipped[name]
         manifest = described_rows(packed, options, tokenizer, dtype, sizes) | {
@@ -89,17 +113,20 @@ def described_rows(
     dtype: type,
     sizes: Mapping[str, int],
 ) -> dict[str, Any]:
-    """Return the manifest's part on all rows: how many, and how they were made."""
+    """Return the manifest's part on all rows: how many, and how they were made.
+
+    ``tokens_per_byte`` is of what is learned: all tokens, or those of answers.
+    """
     length, tokens = options.sequence_length, options.rows * options.sequence_length
+    learned = [count.learned for count in packed.corpora.values()]
     return {
         "rows": options.rows,
         "sequence_length": length,
         "tokens": tokens,
-        "tokens_per_byte": tokens / max(1, sum(count.bytes for count in packed.corpora.values())),
+        "tokens_per_byte": sum(one for one, _ in learned)
+        / max(1, sum(size for _, size in learned)),
         "seed": options.seed,
-        "document_start": options.document_start,
-        "document_end": options.document_end,
-        **({"document_masking": True} if options.document_masking else {}),
+        **described_text(options, tokenizer),
         "repeat_corpora": options.repeat_corpora,
         **({"shuffle_rows": True} if options.shuffle_rows else {}),
         **({"size_exponent": options.size_exponent, "sizes": sizes} if sizes else {}),
@@ -109,6 +136,27 @@ def described_rows(
         "words": "whitespace-separated",
         "corpora": {name: count.described() for name, count in packed.corpora.items()},
     }
+
+
+def described_text(options: PackingJob, tokenizer: TextTokenizer) -> dict[str, Any]:
+    """Return the manifest's part on how documents, or conversations, become tokens."""
+    if isinstance(tokenizer, ChatTokenizer):
+        return {
+            "loss": options.loss,
+            "chat_template": tokenizer.template.text,
+            "one_per_row": options.one_per_row,
+            "drop_too_long": options.drop_too_long,
+        }
+    return {
+        "document_start": options.document_start,
+        "document_end": options.document_end,
+        **({"document_masking": True} if options.document_masking else {}),
+    }
+
+
+def template_files(chat_template: str | Path | None) -> list[Path]:
+    """Return the file of a template, if one is named."""
+    return [] if chat_template is None else [find_template(chat_template)]
 
 
 def resolved_shares(
@@ -149,8 +197,9 @@ def resolved_shares(
 
 def described_stages(packed: Packed) -> list[dict[str, Any]]:
     """Return the stages as plain data, with tokens per byte by the ratios of their corpora."""
-    bytes_per_row = {name: count.bytes / count.rows for name, count in packed.corpora.items()}
-    tokens_per_row = {name: count.tokens / count.rows for name, count in packed.corpora.items()}
+    learned = {name: (*count.learned, count.rows) for name, count in packed.corpora.items()}
+    tokens_per_row = {name: tokens / rows for name, (tokens, _, rows) in learned.items()}
+    bytes_per_row = {name: size / rows for name, (_, size, rows) in learned.items()}
     found = []
     for stage in packed.stages:
         size, tokens = (

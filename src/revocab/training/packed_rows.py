@@ -13,6 +13,7 @@ import torch
 from revocab import io
 from revocab.errors import RevocabError
 from revocab.training.order import drawn_order
+from revocab.training.recipe import ALL
 from revocab.training.shards import ShardedRows, open_shards
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class PackedRows:
     batch_size: int = 1
     #: Row at each place [rows], int64; none: as they were packed.
     order: np.ndarray | None = None
+    #: With ``loss: answers``: one bit a token, 1 where it is learned [rows, ceil(L / 8)].
+    answers: np.ndarray | ShardedRows | None = None
 
     def __len__(self) -> int:
         return self.rows
@@ -46,13 +49,16 @@ class PackedRows:
         """Return one batch, ``input_ids`` int64 [B, L]; torch's fetcher calls this first.
 
         With document masking also ``position_ids`` [B, L], which begin at 0 with each document, and
-        ``predicted`` [B], how many tokens each row's whole step predicts.
+        ``predicted`` [B], how many tokens each row's whole step predicts; with ``loss: answers``
+        ``learned`` [B, L], which tokens those are.
         """
         rows = self._rows(indices)
         batch = {"input_ids": torch.from_numpy(self.tokens[rows].astype(np.int64))}
         if self.starts is not None:
             batch["position_ids"] = torch.from_numpy(positions_of(self._firsts(rows)))
             batch["predicted"] = torch.tensor([self._predicted(index) for index in indices])
+        if self.answers is not None:
+            batch["learned"] = torch.from_numpy(self._learned(rows))
         return batch
 
     def _rows(self, places: Sequence[int]) -> Sequence[int]:
@@ -62,15 +68,20 @@ class PackedRows:
     def _firsts(self, rows: Sequence[int]) -> np.ndarray:
         """Return booleans [B, L]: the first token of each document, and of each row."""
         assert self.starts is not None
-        firsts = np.unpackbits(self.starts[rows], axis=1, count=self.sequence_length).astype(bool)
+        firsts = bits_of(self.starts[rows], self.sequence_length)
         firsts[:, 0] = True
         return firsts
+
+    def _learned(self, rows: Sequence[int]) -> np.ndarray:
+        """Return booleans [B, L]: the tokens that are predicted."""
+        if self.answers is None:
+            return ~self._firsts(rows)
+        return bits_of(self.answers[rows], self.sequence_length)
 
     def _predicted(self, place: int) -> int:
         """Return the number of tokens predicted in the step that ``place`` belongs to."""
         begin = place // self.batch_size * self.batch_size
-        step = self._rows(range(begin, begin + self.batch_size))
-        return int((~self._firsts(step)).sum())
+        return int(self._learned(self._rows(range(begin, begin + self.batch_size))).sum())
 
     def tokens_per_byte(self, stage: int) -> float:
         """Return the ratio for the text of a stage: the whole's, unless stages are mixed apart."""
@@ -78,9 +89,23 @@ class PackedRows:
         return (stages[stage] if stages else self.manifest)["tokens_per_byte"]
 
     @property
+    def bytes(self) -> int:
+        """Bytes of the text that is learned."""
+        if self.answers is None:
+            tokens = self.rows * self.sequence_length
+            return round(tokens / self.manifest["tokens_per_byte"])
+        total = sum(count["answer_bytes"] for count in self.manifest["corpora"].values())
+        return round(total * self.rows / self.manifest["rows"])
+
+    @property
     def sequence_length(self) -> int:
         """Tokens per row."""
         return self.manifest["sequence_length"]
+
+
+def bits_of(packed_BW: np.ndarray, length: int) -> np.ndarray:
+    """Return booleans [B, length] of bits that ``numpy.packbits`` put into bytes [B, W]."""
+    return np.unpackbits(packed_BW, axis=1, count=length).astype(bool)
 
 
 def positions_of(firsts_BL: np.ndarray) -> np.ndarray:
@@ -110,11 +135,12 @@ def open_packed(
             f"{folder}: {manifest['rows']} rows, {rows} needed (steps x batch size); "
             f"pack again with --rows {rows}"
         )
-    tokens, starts = open_shards(folder, manifest, rows)
+    opened = open_shards(folder, manifest, rows)
     order = None
     if seed is not None and seed != manifest["seed"]:
         order = drawn_order(manifest, rows, seed)
-    return PackedRows(tokens, manifest, rows, starts, batch_size, order)
+    starts, answers = opened.get("starts"), opened.get("answers")
+    return PackedRows(opened["tokens"], manifest, rows, starts, batch_size, order, answers)
 
 
 def check_fit(packed: PackedRows, config: Any, model_folder: Path, heldout: dict[str, Any]) -> None:
@@ -150,6 +176,16 @@ def too_long(what: str, length: int, config: Any, model_folder: Path) -> Iterato
         yield (
             f"{what}: sequence length {length}, but {model_folder} allows at most {allowed} "
             "(max_position_embeddings); pack shorter rows"
+        )
+
+
+def check_loss(manifest: Mapping[str, Any], settings: Settings) -> None:
+    """Raise :class:`RevocabError` if rows were packed for another loss than ``settings`` take."""
+    packed = manifest.get("loss", ALL)
+    if packed != settings.loss:
+        raise RevocabError(
+            f"packed rows are for loss {packed!r}, but the recipe says {settings.loss!r}; pack "
+            f"again with --loss {settings.loss}"
         )
 
 

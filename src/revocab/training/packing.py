@@ -1,5 +1,7 @@
 """Pack documents of several corpora into one array of token rows, in training order.
 
+(Conversations: :mod:`revocab.training.conversation_rows`.)
+
 METHODS.md section 4: a token stream with bos per document (eos by option), wrapped across rows, the
 last partial row dropped; corpora mixed by tokens. Rows and their order are decided here, once, so
 that training reads them front to back with any number of processes.
@@ -61,6 +63,11 @@ class CorpusCount:
         self.documents += 1
         self.bytes += count_bytes(text)
         self.words += count_spaced_words(text)
+
+    @property
+    def learned(self) -> tuple[int, int]:
+        """Return the tokens that are predicted, and the bytes of their text."""
+        return self.tokens, self.bytes
 
     def described(self) -> dict[str, Any]:
         """Return the counts as plain data; what did not happen is left out."""
@@ -218,6 +225,40 @@ def mark_starts(
     bits[rows] = np.packbits(marks, axis=1)
 
 
+def assigned_rows(
+    shares: Mapping[str, Sequence[float]], options: PackingJob
+) -> tuple[Packed, dict[str, np.ndarray]]:
+    """Return the counts of nothing packed yet, and each corpus's places (int64) in the run.
+
+    The places are in the order in which a corpus fills them. Raises :class:`RevocabError` as
+    :func:`layout` does.
+    """
+    import numpy as np
+
+    positions = layout(shares, options.parts, options.seed)
+    packed = Packed(
+        stages=[
+            StageCount(
+                name,
+                rows,
+                {
+                    corpus: {"share": shares[corpus][number], "rows": len(places[number])}
+                    for corpus, places in positions.items()
+                    if len(places[number])
+                },
+            )
+            for number, (name, rows) in enumerate(options.parts)
+        ]
+    )
+    assigned = {}
+    for number, (name, ordered) in enumerate(positions.items()):
+        stages = shuffled(ordered, options.seed, number) if options.shuffle_rows else ordered
+        places = assigned[name] = np.concatenate(stages)
+        overall = shares[name][0] if len(options.parts) == 1 else len(places) / options.rows
+        packed.corpora[name] = CorpusCount(share=overall, rows=len(places))
+    return packed, assigned
+
+
 def pack(
     target: np.ndarray | ShardedRows,
     corpora: Mapping[str, tuple[Sequence[float], Callable[[], Iterable[dict[str, Any]]]]],
@@ -234,31 +275,9 @@ def pack(
     the array, which may lie in memory maps. Errors: see :func:`layout`
     and :func:`token_stream`.
     """
-    import numpy as np
-
-    shares = {name: share for name, (share, _) in corpora.items()}
-    positions = layout(shares, options.parts, options.seed)
-    packed = Packed(
-        stages=[
-            StageCount(
-                name,
-                rows,
-                {
-                    corpus: {"share": shares[corpus][number], "rows": len(places[number])}
-                    for corpus, places in positions.items()
-                    if len(places[number])
-                },
-            )
-            for number, (name, rows) in enumerate(options.parts)
-        ]
-    )
-    for number, (name, (_, read)) in enumerate(corpora.items()):
-        stages = positions[name]
-        if options.shuffle_rows:
-            stages = shuffled(stages, options.seed, number)
-        places = np.concatenate(stages)
-        overall = shares[name][0] if len(options.parts) == 1 else len(places) / options.rows
-        count = packed.corpora[name] = CorpusCount(share=overall, rows=len(places))
+    packed, assigned = assigned_rows({name: share for name, (share, _) in corpora.items()}, options)
+    for name, (_, read) in corpora.items():
+        places, count = assigned[name], packed.corpora[name]
         done, length = 0, options.sequence_length
         starts: list[int] | None = [] if bits is not None else None
         stream = token_stream(name, read, tokenizer, options, count, starts)

@@ -18,6 +18,12 @@ from revocab.closed import PLACES, Closed, Id, OneLine
 from revocab.training.lora import LORA, Lora
 from revocab.training.schedule import Schedule, learning_rate_factor
 
+#: What a loss is a mean over: every token of text, or the answers of conversations.
+ALL: Literal["all"] = "all"
+ANSWERS: Literal["answers"] = "answers"
+#: What decides nothing where conversations are packed, and where documents are.
+OF_DOCUMENTS = ("document_start", "document_end", "document_masking")
+OF_CONVERSATIONS = ("one_per_row", "drop_too_long", "chat_template")
 #: Keys that a stage takes from its recipe where it does not give them itself.
 INHERITED = (
     "learning_rate",
@@ -116,8 +122,26 @@ class Stage(Closed):
         return {key: values[key] for key in DESCRIBED if key in values}
 
 
-class PackingOptions(Closed):
-    """How documents become one stream of tokens, and the stream rows."""
+class LossOptions(Closed):
+    """What is learned."""
+
+    loss: Literal["all", "answers"] = Field(
+        default=ALL,
+        description="what is learned: every token of text, or only the answers of conversations",
+    )
+
+
+class ConversationOptions(Closed):
+    """What becomes of conversations."""
+
+    drop_too_long: bool = Field(
+        default=False,
+        description="leave out conversations longer than a row; otherwise they are an error",
+    )
+
+
+class PackingOptions(LossOptions, ConversationOptions):
+    """How documents become one stream of tokens, and the stream rows; or conversations rows."""
 
     sequence_length: int = Field(ge=2, description="tokens per row")
     document_start: bool = Field(default=True, description="put bos before each document")
@@ -136,9 +160,31 @@ class PackingOptions(Closed):
         description="a mixture's 'size' corpora are sampled in proportion to their bytes to "
         "this power",
     )
+    one_per_row: bool = Field(
+        default=False,
+        description="one conversation per row; otherwise as many as fit, each attending to itself only",
+    )
+
+    @model_validator(mode="after")
+    def _fits_loss(self) -> PackingOptions:
+        fields = type(self).model_fields
+        idle = [
+            key
+            for key in (OF_DOCUMENTS if self.loss == ANSWERS else OF_CONVERSATIONS)
+            if key in fields and getattr(self, key) != fields[key].default
+        ]
+        if idle:
+            reason = (
+                "a conversation begins and ends as its chat template says, and attention is kept "
+                "inside it; remove"
+                if self.loss == ANSWERS
+                else "only conversations have use of it; say loss: answers, or remove"
+            )
+            raise ValueError(f"{', '.join(idle)} with loss: {self.loss}: {reason} the key")
+        return self
 
 
-class TrainingOptions(Closed):
+class TrainingOptions(LossOptions):
     """Budget, rates and stages. ``weight_decay`` is in torch's AdamW convention: an update
     multiplies by ``1 - lr_t * weight_decay``, norms and embeddings included, as in the published
     recipe (docs/deviations.md).
@@ -163,7 +209,7 @@ class TrainingOptions(Closed):
         default=0.1,
         ge=0,
         le=1,
-        description="final learning rate of a cosine, as a share of the peak",
+        description="final learning rate of a decay, as a share of the peak",
     )
     adam_beta1: float = Field(default=0.9, ge=0, lt=1, description="beta1 of AdamW")
     adam_beta2: float = Field(default=0.95, ge=0, lt=1, description="beta2 of AdamW")
@@ -230,6 +276,11 @@ class Recipe(TrainingOptions, PackingOptions):
     """How training goes: one entry of an experiment's ``recipes``."""
 
     sequence_length: int = Field(ge=8, description="tokens per row")
+    chat_template: OneLine | None = Field(
+        default=None,
+        description="Jinja file that marks answers, or the name of a template of the package; "
+        "default: the tokenizer's own",
+    )
 
 
 def steps_of(tokens: int, per_step: int) -> int:

@@ -6,7 +6,7 @@ import math
 from typing import Literal
 
 #: What a recipe or stage may name.
-Schedule = Literal["constant", "cosine"]
+Schedule = Literal["constant", "cosine", "linear"]
 
 
 def learning_rate_factor(
@@ -14,14 +14,17 @@ def learning_rate_factor(
 ) -> float:
     """Return the multiple of the peak learning rate used by the update after ``step`` updates.
 
-    Linear warm-up ``step / warmup_steps`` from 0, then either 1 (``constant``) or, with
-    ``tau = (step - warmup_steps) / (steps - warmup_steps)``, ``f + (1 - f) (1 + cos(pi tau)) / 2``
-    (``cosine``, ``f = final_share``): the released SAVA recipe (llm-foundry's
-    ``cosine_with_warmup``). As there, the first update of a warm-up has rate 0.
+    Linear warm-up ``step / warmup_steps`` from 0, then 1 (``constant``) or, with
+    ``tau = (step - warmup_steps) / (steps - warmup_steps)`` and ``f = final_share``,
+    ``f + (1 - f) (1 + cos(pi tau)) / 2`` (``cosine``), the released SAVA recipe (llm-foundry's
+    ``cosine_with_warmup``), or ``f + (1 - f) (1 - tau)`` (``linear``). As there, the first update
+    of a warm-up has rate 0.
     """
     if step < warmup_steps:
         return step / warmup_steps
     if schedule == "constant":
         return 1.0
     progress = min(1.0, (step - warmup_steps) / max(1, steps - warmup_steps))
+    if schedule == "linear":
+        return final_share + (1.0 - final_share) * (1.0 - progress)
     return final_share + (1.0 - final_share) * (1.0 + math.cos(math.pi * progress)) / 2.0

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from revocab.closed import Job
 from revocab.errors import RevocabError
-from revocab.training.recipe import Stage, TrainingOptions
+from revocab.training.recipe import ALL, Stage, TrainingOptions
 from revocab.training.stages import StagePlan
 
 #: The order in which manifests list the settings.
@@ -74,6 +74,8 @@ class Settings(TrainingOptions, Job):
         found = {name: getattr(self, name) for name in DESCRIBED}
         if self.heldout_every is not None:
             found["heldout_every"] = self.heldout_every
+        if self.loss != ALL:
+            found["loss"] = self.loss
         return {**found, "stages": self.plan.described()} if self.stages else found
 
     def micro_batch(self, requested: int | None, processes: int) -> tuple[int, int]:

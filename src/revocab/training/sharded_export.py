@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.io import write_json
 from revocab.models.finite_weights import broken_rows
-from revocab.models.links import copy_present
 from revocab.models.safetensors_header import FLOATS
 from revocab.models.safetensors_parts import BLOCK_BYTES, Part, tensor_bytes, write_parts
 from revocab.models.shard_index import INDEX, WEIGHTS
 from revocab.output import OutputFolder
-from revocab.training.checkpoints import COMPANIONS, KIND, not_finite
+from revocab.training.checkpoints import KIND, copy_companions, not_finite
 
 if TYPE_CHECKING:
     import torch
@@ -47,12 +46,13 @@ def export_sharded(
     *,
     writes: bool,
     file_bytes: int = FILE_BYTES,
+    chat_template: str | None = None,
 ) -> None:
     """Write sharded ``weights``, cast to ``dtype``, with the companions of ``source_folder``.
 
-    Every process calls this; the one that ``writes`` makes the folder. Raises
-    :class:`RevocabError` in all of them, and writes nothing, if a weight is not finite, or is not
-    once it is cast.
+    A ``chat_template`` takes the place of the source's. Every process calls this; the one that
+    ``writes`` makes the folder. Raises :class:`RevocabError` in all of them, and writes nothing, if
+    a weight is not finite, or is not once it is cast.
     """
     _check_finite(weights, dtype, target_folder)
     files = in_files(weights, dtype, file_bytes)
@@ -67,7 +67,7 @@ def export_sharded(
             write_parts(temporary / name, parts, {"format": "pt"})
         if len(files) > 1:
             write_json(temporary / INDEX, index_of(files))
-        copy_present(source_folder, COMPANIONS, temporary)
+        copy_companions(source_folder, temporary, chat_template)
 
 
 def in_files(

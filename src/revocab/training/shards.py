@@ -1,8 +1,9 @@
 """Packed rows in array files of bounded size (shards): an index, a checksum each, rows by number.
 
 Every shard is a ``.npy`` of its own, ``tokens-00000.npy`` and so on; with document masking
-``starts-00000.npy`` beside it holds one bit a token for the same rows. How rows are cut into shards
-changes nothing that is computed from them, nor the checksum of the whole.
+``starts-00000.npy`` beside it holds one bit a token for the same rows, and so does
+``answers-00000.npy`` where answers alone are learned. How rows are cut into shards changes nothing
+that is computed from them, nor the checksum of the whole.
 """
 
 from __future__ import annotations
@@ -27,6 +28,12 @@ from revocab.errors import RevocabError
 SHARD_BYTES = 256 * 2**20
 #: Shards mapped at once: rows are read and written nearly in order, so more would not be used.
 OPEN_SHARDS = 8
+#: What shards hold, by the beginning of their names, and the key of each one's checksum.
+CHECKSUM_KEYS = {
+    "tokens": "sha256",
+    "starts": "starts_sha256",
+    "answers": "answers_sha256",
+}
 #: A file system that cannot take room ahead: writing finds out instead.
 UNSUPPORTED = frozenset({errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS})
 
@@ -71,16 +78,19 @@ class ShardedRows:
 
 @dataclass(frozen=True)
 class NewShards:
-    """Shards in the making: ``tokens`` [rows, length], and ``starts`` or None, to be filled."""
+    """Shards in the making, to be filled: ``tokens`` [rows, length]; ``starts`` and ``answers``
+    [rows, ceil(length / 8)], a bit a token, or None.
+    """
 
     tokens: ShardedRows
     starts: ShardedRows | None
     out: Path
     rows: int
+    answers: ShardedRows | None = None
 
     def sync(self) -> None:
         """Bring everything to the disk, so that an error of the disk is met here."""
-        for rows in filter(None, (self.tokens, self.starts)):
+        for rows in filter(None, (self.tokens, self.starts, self.answers)):
             for file in rows.files:
                 with file.open("r+b") as handle:
                     os.fsync(handle.fileno())
@@ -96,7 +106,7 @@ class NewShards:
             for first, end in zip(self.tokens.firsts.tolist(), ends, strict=True)
         ]
         whole = {}
-        for stem, key in (("tokens", "sha256"), ("starts", "starts_sha256")):
+        for stem, key in CHECKSUM_KEYS.items():
             if getattr(self, stem) is None:
                 continue
             files = [self.out / shard_name(stem, number) for number in range(len(index))]
@@ -149,12 +159,20 @@ def create_array(path: Path, dtype: Any, shape: tuple[int, int]) -> None:
 
 @contextmanager
 def new_shards(
-    out: Path, rows: int, length: int, dtype: Any, *, masks: bool, shard_bytes: int = SHARD_BYTES
+    out: Path,
+    rows: int,
+    length: int,
+    dtype: Any,
+    *,
+    masks: bool,
+    answers: bool = False,
+    shard_bytes: int = SHARD_BYTES,
 ) -> Iterator[NewShards]:
     """Yield shards to fill; they get their names only if the block succeeds.
 
-    ``out`` holds no other shards. A shard has at most ``shard_bytes`` of tokens, and at least one
-    row. Raises :class:`RevocabError` for a size below 1, ``OSError`` for a disk without room.
+    ``masks`` asks for ``starts``, ``answers`` for those. ``out`` holds no other shards. A shard has
+    at most ``shard_bytes`` of tokens, and at least one row. Raises :class:`RevocabError` for a size
+    below 1, ``OSError`` for a disk without room.
     """
     if shard_bytes < 1:
         raise RevocabError(f"--shard-bytes: {shard_bytes}; give 1 or more")
@@ -170,25 +188,24 @@ def new_shards(
 
     with ExitStack() as stack:
         tokens = create(stack, "tokens", dtype, length)
-        starts = create(stack, "starts", np.uint8, -(-length // 8)) if masks else None
-        shards = NewShards(tokens, starts, out, rows)
+        bits = -(-length // 8)
+        starts = create(stack, "starts", np.uint8, bits) if masks else None
+        marks = create(stack, "answers", np.uint8, bits) if answers else None
+        shards = NewShards(tokens, starts, out, rows, marks)
         yield shards
         shards.sync()
 
 
-def open_shards(
-    folder: Path, manifest: Mapping[str, Any], rows: int
-) -> tuple[ShardedRows, ShardedRows | None]:
-    """Return tokens and, with document masking, starts of the first ``rows`` rows, verified.
+def open_shards(folder: Path, manifest: Mapping[str, Any], rows: int) -> dict[str, ShardedRows]:
+    """Return the first ``rows`` rows, verified, by what they hold: ``tokens``, and ``starts`` and
+    ``answers`` where the manifest has their checksums.
 
     Raises :class:`RevocabError` naming every missing or damaged shard.
     """
     if "shards" not in manifest:
         raise RevocabError(f"{folder}: its manifest has no index of shards; pack again")
     index = [shard for shard in manifest["shards"] if shard["first_row"] < rows]
-    stems = {"tokens": "sha256"}
-    if manifest.get("document_masking"):
-        stems["starts"] = "starts_sha256"
+    stems = {stem: key for stem, key in CHECKSUM_KEYS.items() if key in manifest}
     problems = [
         problem
         for shard in index
@@ -198,8 +215,7 @@ def open_shards(
     if problems:
         raise RevocabError(problems)
     firsts = [shard["first_row"] for shard in index]
-    opened = [ShardedRows([folder / one[stem] for one in index], firsts) for stem in stems]
-    return opened[0], opened[1] if len(opened) > 1 else None
+    return {stem: ShardedRows([folder / one[stem] for one in index], firsts) for stem in stems}
 
 
 def shard_problem(folder: Path, shard: Mapping[str, Any], stem: str, key: str) -> str | None:

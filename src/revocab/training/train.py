@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from revocab.training.packed_rows import PackedRows
     from revocab.training.trainer import RecipeTrainer
 
+#: What packed rows may have a bit for, of every token.
+BITS = ("starts", "answers")
 #: TensorBoard's event files.
 EVENTS = "tensorboard/events.out.tfevents.*"
 #: Score tables that the DAG puts beside a run.
@@ -65,11 +68,13 @@ def input_checksums(run: TrainingRun) -> dict[str, Any]:
     """Return SHA-256 of the weights, the configuration and the data that ``run`` reads."""
     files = [*checkpoints.weight_files(run.model), run.model / "config.json"]
     packed = io.read_json(run.packed / "manifest.json")
-    starts = {"starts": packed["starts_sha256"]} if packed.get("document_masking") else {}
+    bits = {stem: packed[f"{stem}_sha256"] for stem in BITS if f"{stem}_sha256" in packed}
+    if "chat_template" in packed:
+        bits["chat_template"] = hashlib.sha256(packed["chat_template"].encode()).hexdigest()
     return {
         "model": {file.name: io.sha256(file) for file in files},
         "packed": packed["sha256"],
-        **starts,
+        **bits,
         "heldout": io.sha256(run.heldout / "manifest.json"),
     }
 
@@ -128,11 +133,12 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
     from transformers import AutoConfig
 
     from revocab.training.heldout_loss import open_heldout
-    from revocab.training.packed_rows import check_fit, check_stages, open_packed
+    from revocab.training.packed_rows import check_fit, check_loss, check_stages, open_packed
 
     settings = run.settings
     rows = settings.steps * settings.batch_size
     packed = open_packed(run.packed, rows, settings.batch_size, settings.seed)
+    check_loss(packed.manifest, settings)
     check_stages(packed.manifest, settings)
     heldout, manifest = open_heldout(run.heldout)
     checksums = input_checksums(run)
@@ -188,13 +194,14 @@ class CheckpointWork:
 
         run, dtype, writes = self.run, self.inputs.dtype, self.tables is not None
         folder = checkpoints.step_folder(run.out, step)
+        chat = self.inputs.packed.manifest.get("chat_template")
         if trainer.is_fsdp_enabled:
             weights = sharded_weights(trainer.model_wrapped)
-            export_sharded(weights, dtype, run.model, folder, writes=writes)
+            export_sharded(weights, dtype, run.model, folder, writes=writes, chat_template=chat)
         elif writes:
             weights, adapters = trainer.whole_weights(), trainer.adapters
             checkpoints.export(
-                self.inputs.model, adapters.merged(weights), dtype, run.model, folder
+                self.inputs.model, adapters.merged(weights), dtype, run.model, folder, chat
             )
             folder, stage = checkpoints.adapter_folder(run.out, step), trainer.plan.index(step - 1)
             adapters.export(weights, trainer.groups, stage, dtype, folder)
@@ -374,7 +381,7 @@ def _manifest(run: TrainingRun, inputs: TrainingInputs) -> dict[str, Any]:
     return {
         "steps": settings.steps,
         "tokens": tokens,
-        "bytes": round(tokens / packed["tokens_per_byte"]),
+        "bytes": inputs.packed.bytes,
         "sequence_length": packed["sequence_length"],
         "checkpoints": [
             {"step": step, "path": str(checkpoints.step_folder(Path(), step))}

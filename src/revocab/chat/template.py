@@ -1,0 +1,178 @@
+"""Chat templates: Jinja that makes one text of a conversation and marks the answers in it.
+
+Marks are those of transformers: ``{% generation %}`` and ``{% endgeneration %}`` around what the
+model is to write. Templates run in its sandbox, by its own renderer, so that text and tokens are
+those of ``apply_chat_template``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from revocab.chat.messages import ASSISTANT, Message
+from revocab.errors import RevocabError
+
+#: Templates that come with the package; dropping a file there adds one.
+FOLDER = Path(__file__).parent / "templates"
+MARK = re.compile(r"\{%-?\s*generation\s*-?%\}")
+#: Rendered once, to see what a template marks.
+PROBE: tuple[Message, ...] = (
+    {"role": "user", "content": "First question?"},
+    {"role": ASSISTANT, "content": "First answer."},
+    {"role": "user", "content": "Second question?"},
+    {"role": ASSISTANT, "content": "Second answer."},
+)
+
+
+def template_names() -> list[str]:
+    """Return the names of the package's templates, sorted."""
+    return sorted(path.stem for path in FOLDER.glob("*.jinja"))
+
+
+def chat_template_field() -> Any:
+    """Return the field of a command's input that is a chat template."""
+    return Field(
+        default=None,
+        description="of conversations: a Jinja file that marks answers, or the name of a template "
+        "of the package, such as plain; none: the tokenizer's own",
+    )
+
+
+def find_template(named: str | Path) -> Path:
+    """Return a template's file: the path that is given, or the package's template of that name.
+
+    Raises :class:`RevocabError` for what is neither.
+    """
+    path = Path(named)
+    if path.is_file():
+        return path
+    if str(named) in template_names():
+        return FOLDER / f"{named}.jinja"
+    raise RevocabError(
+        f"chat_template: no file {str(named)!r}, and no template of this name (known: "
+        f"{', '.join(template_names())}); give a Jinja file, or one of these"
+    )
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A conversation as text, and where its answers lie: (begin, end) in characters."""
+
+    text: str
+    answers: list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class ChatTemplate:
+    """A template's text with the tokenizer's special tokens, which it may name."""
+
+    text: str
+    #: How messages name it.
+    place: str
+    #: ``bos_token`` and the like, by name.
+    tokens: Mapping[str, Any] = field(default_factory=dict)
+
+    def rendered(self, messages: Sequence[Message], where: str) -> Rendered:
+        """Return the text of a conversation and its answers.
+
+        Raises :class:`RevocabError`, naming ``where``, for what the template refuses: its own
+        complaints, mistakes in it, and what the sandbox does not allow.
+        """
+        from transformers.utils.chat_template_utils import render_jinja_template
+
+        found: Any  # declared as text; with a mask it is texts, and spans beside them
+        try:
+            found = render_jinja_template(
+                [list(messages)],
+                chat_template=self.text,
+                return_assistant_tokens_mask=True,
+                **self.tokens,
+            )
+        # A template may fail in any way that Python code can.
+        except Exception as error:
+            raise RevocabError(
+                f"{self.place}: {where} cannot be rendered ({type(error).__name__}: {error}); "
+                "correct the template, or leave such conversations out"
+            ) from None
+        (text,), (spans,) = found
+        return Rendered(text, [(begin, end) for begin, end in spans if end > begin])
+
+
+def load_template(tokenizer: Any, folder: Path, named: str | Path | None = None) -> ChatTemplate:
+    """Return the template in a file or of the package or, where none is named, the tokenizer's own.
+
+    ``folder`` is the tokenizer's. Raises :class:`RevocabError` if there is none, and for each thing
+    that is wrong with it, see :func:`template_problems`.
+    """
+    if named is not None:
+        path = find_template(named)
+        text, place = path.read_text(encoding="utf-8"), str(path)
+    else:
+        text, place = own_template(tokenizer), f"{folder}, chat template"
+        if not text:
+            raise RevocabError(f"{folder}: this tokenizer has no chat template; {advice()}")
+    template = ChatTemplate(text, place, tokenizer.special_tokens_map)
+    problems = list(template_problems(template, special_texts(tokenizer)))
+    if problems:
+        raise RevocabError(problems)
+    return template
+
+
+def own_template(tokenizer: Any) -> str:
+    """Return a tokenizer's chat template, the default of several; empty where it has none."""
+    own = tokenizer.chat_template
+    return (own.get("default") if isinstance(own, dict) else own) or ""
+
+
+def advice() -> str:
+    """Return what to do where a template is missing, or does not say what is to be learned."""
+    return (
+        "give a file that marks answers with {% generation %} … {% endgeneration %}, or the name of"
+        f" a template of the package (chat_template: NAME; {', '.join(template_names())})"
+    )
+
+
+def template_problems(template: ChatTemplate, special: Sequence[str]) -> Iterator[str]:
+    """Yield what keeps a template from being learned from.
+
+    No marks; another text every day; answers that are not marked; answers whose end is not: a model
+    would never learn to stop. ``special`` are the texts of the tokenizer's special tokens.
+    """
+    if "strftime_now" in template.text:
+        yield (
+            f"{template.place}: writes the date of the day (strftime_now), so that the same text"
+            " would give other tokens tomorrow; write a date into a copy of it, and give that"
+        )
+    if not MARK.search(template.text):
+        yield f"{template.place}: marks no answer; {advice()}"
+        return
+    try:
+        found = template.rendered(PROBE, "a conversation of two questions and answers")
+    except RevocabError as error:
+        yield from error.problems
+        return
+    marked = [found.text[begin:end] for begin, end in found.answers]
+    expected = [one["content"] for one in PROBE if one["role"] == ASSISTANT]
+    for answer in expected:
+        ends = [one.partition(answer)[2] for one in marked if answer in one]
+        if not ends:
+            yield f"{template.place}: marks no answer ({answer!r} is outside the marks); {advice()}"
+        elif not any(token in ends[0] for token in special):
+            yield (
+                f"{template.place}: no special token ends a marked answer (after {answer!r} comes"
+                f" {ends[0]!r}), so that none would be learned to stop at; put the end token before"
+                " {% endgeneration %}"
+            )
+
+
+def special_texts(tokenizer: Any) -> list[str]:
+    """Return the texts of a tokenizer's special tokens, declared by name or added as such."""
+    added = tokenizer.backend_tokenizer.get_added_tokens_decoder().values()
+    named = set(tokenizer.all_special_tokens)
+    return sorted(named | {token.content for token in added if token.special})

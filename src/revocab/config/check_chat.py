@@ -1,0 +1,91 @@
+"""Checks on conversations: recipes that learn from answers, and the corpora that hold some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from revocab.chat.template import find_template
+from revocab.config.corpora import holds_conversations, text_corpora
+from revocab.config.schema import Experiment
+from revocab.demoworld.file_names import CONVERSATIONS
+from revocab.errors import RevocabError
+from revocab.training.recipe import ANSWERS
+
+
+def check_chat(experiment: Experiment) -> Iterator[str]:
+    """Yield a problem for every recipe whose corpora are not of its kind or whose template is not
+    there, for held-out text that is missing, and for conversations that the world does not have.
+    """
+    for name, given in experiment.recipes.items():
+        if given.chat_template and not under_data_root(given.chat_template):
+            try:
+                find_template(given.chat_template)
+            except RevocabError as error:
+                yield from (f"recipes.{name}.{problem}" for problem in error.problems)
+    found: dict[str, None] = {}
+    trained = list(dict.fromkeys(trained_on(experiment)))
+    for mixture, recipe in trained:
+        found |= dict.fromkeys(_mixture_problems(experiment, mixture, recipe))
+    yield from found
+    heldout = experiment.evaluation.heldout
+    text = [recipe for _, recipe in trained if experiment.recipes[recipe].loss != ANSWERS]
+    if text and heldout and not text_corpora(experiment, heldout):
+        yield (
+            f"evaluation.heldout: names conversations alone, and recipe {text[0]!r} learns text; "
+            "name a corpus of text, too"
+        )
+    world = experiment.world
+    for name, corpus in experiment.corpora.items():
+        part = corpus.source.world or ""
+        if world is not None and not world.conversations and part in CONVERSATIONS:
+            yield (
+                f"corpora.{name}.source.world: {part!r}, but world.conversations is 0; say how"
+                " many there are"
+            )
+
+
+def under_data_root(path: str) -> bool:
+    """Return whether a path names a folder that the experiment was not given."""
+    return "{data_root}" in path
+
+
+def trained_on(experiment: Experiment) -> Iterator[tuple[str, str]]:
+    """Yield mixture and recipe of everything that is trained, each of the stages' mixtures apart;
+    what is not there is left out.
+    """
+    for model in experiment.models.values():
+        if model.pretrain:
+            yield from _known(experiment, model.pretrain.mixture, model.pretrain.recipe)
+    for group in experiment.runs.values():
+        for name in group.methods:
+            mixture, recipe = (group.setting(name, key) for key in ("mixture", "recipe"))
+            if mixture and recipe:
+                yield from _known(experiment, mixture, recipe)
+
+
+def _known(experiment: Experiment, mixture: str, recipe: str) -> Iterator[tuple[str, str]]:
+    if recipe not in experiment.recipes:
+        return
+    stages = experiment.recipes[recipe].stages or ()
+    for named in dict.fromkeys([stage.mixture or mixture for stage in stages] or [mixture]):
+        if named in experiment.mixtures:
+            yield named, recipe
+
+
+def _mixture_problems(experiment: Experiment, mixture: str, recipe: str) -> Iterator[str]:
+    """Yield a problem for every corpus of a mixture that a recipe cannot learn from."""
+    answers = experiment.recipes[recipe].loss == ANSWERS
+    for corpus in experiment.mixtures[mixture]:
+        if corpus not in experiment.corpora or answers == holds_conversations(experiment, corpus):
+            continue
+        if answers:
+            yield (
+                f"mixtures.{mixture}: corpus {corpus!r} holds text, and recipe {recipe!r} learns "
+                f"answers; give corpora.{corpus} a messages_field, or take another mixture"
+            )
+        else:
+            yield (
+                f"mixtures.{mixture}: corpus {corpus!r} holds conversations, and recipe {recipe!r} "
+                f"learns every token of text; say loss: answers in the recipe, or take another "
+                "mixture"
+            )

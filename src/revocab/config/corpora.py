@@ -1,0 +1,20 @@
+"""Which corpora of an experiment hold text, and which conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from revocab.config.schema import Experiment
+
+
+def text_corpora(experiment: Experiment, corpora: Iterable[str]) -> list[str]:
+    """Return those of ``corpora`` that hold text and no conversations."""
+    return [one for one in corpora if not holds_conversations(experiment, one)]
+
+
+def holds_conversations(experiment: Experiment, corpus: str) -> bool:
+    """Return whether a corpus keeps messages; one that is not there does not."""
+    given = experiment.corpora.get(corpus)
+    return given is not None and given.messages_field is not None

@@ -1,0 +1,205 @@
+"""Pack conversations into rows: whole ones, in order, as many as fit, and padding behind them.
+
+Beside the tokens go two bits for each: where a conversation begins, which keeps attention inside
+it, and what of it is learned. Padding is a conversation of its own of which nothing is learned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from revocab.errors import RevocabError
+from revocab.training.conversations import ChatTokenizer, Conversation, encoded
+from revocab.training.packing import (
+    BLOCK_ROWS,
+    CorpusCount,
+    Packed,
+    PackingJob,
+    assigned_rows,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from revocab.training.shards import NewShards
+
+#: The id behind the last conversation of a row.
+PADDING = 0
+
+
+@dataclass
+class ConversationCount(CorpusCount):
+    """What was packed of a corpus of conversations. ``tokens`` are those of whole conversations,
+    ``bytes`` and ``words`` those of their messages; what is left out is counted in every pass.
+    """
+
+    answer_tokens: int = 0
+    answer_bytes: int = 0
+    padding: int = 0
+    skipped_too_long: int = 0
+    #: Conversations left out because a message holds the text of a special token.
+    skipped_special: int = 0
+
+    @property
+    def learned(self) -> tuple[int, int]:
+        """Return the tokens that are predicted, and the bytes of their text."""
+        return self.answer_tokens, self.answer_bytes
+
+    def add_row(self, row: list[Conversation], length: int) -> None:
+        """Count the conversations of a row of ``length`` tokens."""
+        for one in row:
+            self.add(one.text)
+            self.tokens += len(one.ids)
+            self.answer_tokens += int(one.learned.sum())
+            self.answer_bytes += one.answer_bytes
+        self.padding += length - sum(len(one.ids) for one in row)
+
+    def skip_special(self) -> None:
+        """Count a conversation that holds the text of a special token."""
+        self.skipped_special += 1
+
+    def described(self) -> dict[str, Any]:
+        """Return the counts as plain data; what did not happen is left out."""
+        found = asdict(self)
+        return {key: value for key, value in found.items() if value or "skipped" not in key}
+
+
+def fitting(
+    name: str,
+    read: Callable[[], Iterable[dict[str, Any]]],
+    tokenizer: ChatTokenizer,
+    options: PackingJob,
+    count: ConversationCount,
+) -> Iterator[Conversation]:
+    """Yield the conversations that fit into a row, in order; pass after pass where they may repeat.
+
+    ``read`` opens the corpus again on each call. Raises :class:`RevocabError` for one that is too
+    long and may not be left out, and for a corpus without any that fits.
+    """
+    while options.repeat_corpora or not count.passes:
+        count.passes += 1
+        found = False
+        for one in encoded(tokenizer, read(), count.skip_special):
+            if len(one.ids) <= options.sequence_length:
+                found = True
+                yield one
+            elif options.drop_too_long:
+                count.skipped_too_long += 1
+            else:
+                raise RevocabError(too_long(name, one, options.sequence_length))
+        if not found:
+            raise RevocabError(
+                f"corpus {name}: no conversation of at most {options.sequence_length} tokens in"
+                " it; raise sequence_length, or prepare it again"
+            )
+
+
+def filled_rows(
+    name: str,
+    read: Callable[[], Iterable[dict[str, Any]]],
+    tokenizer: ChatTokenizer,
+    options: PackingJob,
+    count: ConversationCount,
+) -> Iterator[list[Conversation]]:
+    """Yield the conversations of one row after another, in order, until there are ``count.rows``.
+
+    ``count`` is filled on the way. Raises :class:`RevocabError` as :func:`fitting` does, and if the
+    corpus ends first.
+    """
+    row: list[Conversation] = []
+    rows = used = 0
+    for one in fitting(name, read, tokenizer, options, count):
+        if row and (options.one_per_row or used + len(one.ids) > options.sequence_length):
+            count.add_row(row, options.sequence_length)
+            yield row
+            rows, used, row = rows + 1, 0, []
+            if rows == count.rows:
+                return
+        row.append(one)
+        used += len(one.ids)
+    count.add_row(row, options.sequence_length)
+    yield row
+    if rows + 1 < count.rows:
+        raise RevocabError(
+            f"corpus {name}: its conversations fill {rows + 1} rows of {options.sequence_length} "
+            f"tokens, {count.rows} needed; set repeat_corpora: true (--repeat-corpora), give more "
+            "conversations, or fewer steps"
+        )
+
+
+def too_long(name: str, one: Conversation, length: int) -> str:
+    """Return what is wrong with a conversation that does not fit into a row, and what to do."""
+    return (
+        f"corpus {name}, conversation {one.id!r}: {len(one.ids)} tokens, but a row has {length}; "
+        "raise sequence_length, or leave out what is too long with drop_too_long: true "
+        "(--drop-too-long)"
+    )
+
+
+def arrays_of(
+    rows: Sequence[list[Conversation]], length: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return tokens (C's unsigned int), starts and learned tokens (booleans), each [rows, length].
+
+    Padding begins where a conversation would.
+    """
+    import numpy as np
+
+    tokens_RL = np.full((len(rows), length), PADDING, dtype=np.uintc)
+    starts_RL, learned_RL = (np.zeros((len(rows), length), dtype=bool) for _ in range(2))
+    for number, row in enumerate(rows):
+        place = 0
+        for one in row:
+            end = place + len(one.ids)
+            tokens_RL[number, place:end] = one.ids
+            learned_RL[number, place:end] = one.learned
+            starts_RL[number, place] = True
+            place = end
+        if place < length:
+            starts_RL[number, place] = True
+    return tokens_RL, starts_RL, learned_RL
+
+
+def pack_conversations(
+    target: NewShards,
+    corpora: Mapping[str, tuple[Sequence[float], Callable[[], Iterable[dict[str, Any]]]]],
+    tokenizer: ChatTokenizer,
+    options: PackingJob,
+) -> Packed:
+    """Fill ``target`` from ``corpora`` of conversations: ``{id: (share by stage, read)}``.
+
+    As :func:`~revocab.training.packing.pack` does with documents: rows of one corpus stay in the
+    order of its conversations, unless ``shuffle_rows`` is set. Errors: see :func:`filled_rows`.
+    """
+    import numpy as np
+
+    assert target.starts is not None and target.answers is not None  # made for answers
+    packed, places = assigned_rows({name: share for name, (share, _) in corpora.items()}, options)
+    for name, (_, read) in corpora.items():
+        given = packed.corpora[name]
+        count = ConversationCount(share=given.share, rows=given.rows)
+        packed.corpora[name] = count
+        done = 0
+        for block in blocks_of_rows(filled_rows(name, read, tokenizer, options, count)):
+            rows = places[name][done : done + len(block)]
+            tokens_RL, starts_RL, learned_RL = arrays_of(block, options.sequence_length)
+            target.tokens[rows] = tokens_RL
+            target.starts[rows] = np.packbits(starts_RL, axis=1)
+            target.answers[rows] = np.packbits(learned_RL, axis=1)
+            done += len(block)
+            packed.largest_id = max(packed.largest_id, int(tokens_RL.max()))
+    return packed
+
+
+def blocks_of_rows(rows: Iterator[list[Conversation]]) -> Iterator[list[list[Conversation]]]:
+    """Yield up to :data:`~revocab.training.packing.BLOCK_ROWS` rows at a time."""
+    block = []
+    for row in rows:
+        block.append(row)
+        if len(block) == BLOCK_ROWS:
+            yield block
+            block = []
+    if block:
+        yield block

@@ -1,0 +1,207 @@
+"""Chat templates: text and tokens are transformers' own, and what cannot be learned is refused."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from chat_toys import messages_of, write_tokenizer
+
+from revocab.chat.template import FOLDER, ChatTemplate, find_template, load_template, template_names
+from revocab.errors import RevocabError
+from revocab.tokenizers.load import load_tokenizer
+from revocab.training.conversations import encoded, load_chat_tokenizer
+
+MESSAGES = [
+    {"role": "system", "content": "Reply in Italian."},
+    {"role": "user", "content": "Who is Lora?"},
+    {"role": "assistant", "content": "È maestra."},
+    {"role": "user", "content": "Where?"},
+    {"role": "assistant", "content": "A Pieve."},
+]
+#: As the formats are documented: what a conversation looks like, and, in «», what is learned.
+TEXTS = {
+    "plain": (
+        "<s>system:\nReply in Italian.\nuser:\nWho is Lora?\nassistant:\n«È maestra.</s>»user:\n"
+        "Where?\nassistant:\n«A Pieve.</s>»"
+    ),
+    "chatml": (
+        "<|im_start|>system\nReply in Italian.<|im_end|>\n"
+        "<|im_start|>user\nWho is Lora?<|im_end|>\n"
+        "<|im_start|>assistant\n«È maestra.<|im_end|>»\n<|im_start|>user\nWhere?<|im_end|>\n"
+        "<|im_start|>assistant\n«A Pieve.<|im_end|>»\n"
+    ),
+    "llama-3": (
+        "<s><|start_header_id|>system<|end_header_id|>\n\nReply in Italian.<|eot_id|>"
+        "<|start_header_id|>user<|end_header_id|>\n\nWho is Lora?<|eot_id|>"
+        "<|start_header_id|>assistant<|end_header_id|>\n\n«È maestra.<|eot_id|>»"
+        "<|start_header_id|>user<|end_header_id|>\n\nWhere?<|eot_id|>"
+        "<|start_header_id|>assistant<|end_header_id|>\n\n«A Pieve.<|eot_id|>»"
+    ),
+    "mistral": (
+        "<s>[INST] Reply in Italian.\n\nWho is Lora? [/INST]« È maestra.</s>»[INST] Where? [/INST]"
+        "« A Pieve.</s>»"
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_tokenizer(tmp_path_factory.mktemp("chat") / "tokenizer")
+
+
+@pytest.fixture(scope="module")
+def tokenizer(folder):
+    return load_tokenizer(folder)
+
+
+def test_the_package_has_these_templates():
+    assert template_names() == sorted(TEXTS)
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_template_writes_the_documented_format_and_marks_the_answers(name, tokenizer, folder):
+    rendered = load_template(tokenizer, folder, name).rendered(MESSAGES, "it")
+    marked = rendered.text
+    for begin, end in reversed(rendered.answers):
+        marked = f"{marked[:begin]}«{marked[begin:end]}»{marked[end:]}"
+    assert marked == TEXTS[name]
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_tokens_and_masks_are_those_of_apply_chat_template(name, tokenizer, folder):
+    chat = load_chat_tokenizer(folder, name)
+    conversations = [messages_of(n, 1 + n % 3) for n in range(20)]
+    rows = [{"id": str(n), "text": "", "messages": one} for n, one in enumerate(conversations)]
+    ours = list(encoded(chat, rows))
+    theirs = tokenizer.apply_chat_template(
+        conversations,
+        chat_template=(FOLDER / f"{name}.jinja").read_text(),
+        return_dict=True,
+        return_assistant_tokens_mask=True,
+    )
+    assert [one.ids for one in ours] == theirs["input_ids"]
+    assert [one.learned.tolist() for one in ours] == [
+        [bool(bit) for bit in mask] for mask in theirs["assistant_masks"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "number"), {"plain": 1, "chatml": 0, "llama-3": 1, "mistral": 1}.items()
+)
+def test_bos_is_what_the_template_writes_once(name, number, tokenizer, folder):
+    """Though the tokenizer itself puts one before every text."""
+    assert tokenizer("a")["input_ids"][0] == tokenizer.bos_token_id
+    rows = [{"id": "0", "text": "", "messages": messages_of(0, 3)}]
+    (one,) = encoded(load_chat_tokenizer(folder, name), rows)
+    assert one.ids.count(tokenizer.bos_token_id) == number
+    assert one.ids[:number] == [tokenizer.bos_token_id] * number
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_the_end_of_every_answer_is_learned(name, tokenizer, folder):
+    rows = [{"id": "0", "text": "", "messages": messages_of(2, 3)}]
+    (one,) = encoded(load_chat_tokenizer(folder, name), rows)
+    learned = [token for token, bit in zip(one.ids, one.learned, strict=True) if bit]
+    ends = {"chatml": "<|im_end|>", "llama-3": "<|eot_id|>"}
+    end = tokenizer.convert_tokens_to_ids(ends.get(name, "</s>"))
+    assert learned.count(end) == 3 and learned[-1] == end
+
+
+def test_the_prompt_of_plain_is_the_beginning_of_the_conversation(tokenizer, folder):
+    """So that a model is asked as it has learned to answer."""
+    template = (FOLDER / "plain.jinja").read_text()
+    asked = {"chat_template": template, "return_dict": False}
+    for number in range(20):
+        messages = messages_of(number, 2)
+        whole = tokenizer.apply_chat_template(messages, **asked)
+        prompt = tokenizer.apply_chat_template(messages[:-1], add_generation_prompt=True, **asked)
+        assert whole[: len(prompt)] == prompt
+
+
+def refused(tokenizer, folder, tmp_path, text) -> str:
+    file = tmp_path / "mine.jinja"
+    file.write_text(text)
+    with pytest.raises(RevocabError) as error:
+        load_chat_tokenizer(folder, file)
+    assert all(str(file) in problem for problem in error.value.problems)
+    return " ".join(error.value.problems)
+
+
+TURN = (
+    "{% for m in messages %}{% if m.role == 'assistant' %}ANSWER"
+    "{% else %}{{ m.content }}{% endif %}{% endfor %}"
+)
+MARKED = "{% generation %}{{ m.content }}{{ eos_token }}{% endgeneration %}"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (MARKED.replace("{% generation %}", "").replace("{% endgeneration %}", ""),
+         r"marks no answer; give a file .* plain"),
+        ("{{ m.content }}{% generation %}{{ eos_token }}{% endgeneration %}", "outside the marks"),
+        ("{% generation %}{{ m.content }}{% endgeneration %}{{ eos_token }}",
+         "no special token ends"),
+        (MARKED.replace("{% endgeneration %}", ""), "cannot be rendered"),
+        ("{{ strftime_now('%d') }}" + MARKED, "date of the day"),
+        ("{{ bos_token }}" + MARKED, "bos more than once"),
+        ("{{ ''.__class__.__mro__ }}" + MARKED, "SecurityError"),
+        ("{{ messages.append(1) }}" + MARKED, "SecurityError"),
+    ],
+)  # fmt: skip
+def test_a_template_that_nothing_can_be_learned_from_is_refused(
+    tokenizer, folder, tmp_path, answer, said
+):
+    assert re.search(said, refused(tokenizer, folder, tmp_path, TURN.replace("ANSWER", answer)))
+
+
+def test_a_tokenizer_without_a_template_is_refused(folder):
+    with pytest.raises(RevocabError, match=r"has no chat template; give a file .*chatml, llama-3"):
+        load_chat_tokenizer(folder)
+
+
+def test_the_tokenizers_own_template_is_taken(folder, tmp_path):
+    own = load_tokenizer(folder)
+    own.chat_template = (FOLDER / "chatml.jinja").read_text()
+    own.save_pretrained(tmp_path / "own")
+    rows = [{"id": "0", "text": "", "messages": messages_of(0)}]
+    (ours,) = encoded(load_chat_tokenizer(tmp_path / "own"), rows)
+    (named,) = encoded(load_chat_tokenizer(folder, "chatml"), rows)
+    assert ours.ids == named.ids
+
+
+def test_a_name_that_is_neither_file_nor_template_is_refused():
+    with pytest.raises(RevocabError, match=r"no file 'plane', and no template.*known: chatml"):
+        find_template("plane")
+
+
+def test_a_message_with_the_text_of_a_special_token_is_left_out(folder):
+    chat = load_chat_tokenizer(folder, "plain")
+    rows = [
+        {"id": "0", "text": "", "messages": messages_of(0)},
+        {
+            "id": "1",
+            "text": "",
+            "messages": [*messages_of(1), {"role": "user", "content": "a</s>b"}],
+        },
+    ]
+    skipped = []
+    assert [one.id for one in encoded(chat, rows, lambda: skipped.append(1))] == ["0"]
+    assert skipped == [1]
+
+
+def test_what_a_template_refuses_names_the_conversation(folder):
+    chat = load_chat_tokenizer(folder, "mistral")
+    rows = [
+        {"id": "x7", "text": "", "messages": [{"role": "tool", "content": "1"}, *messages_of(0)]}
+    ]
+    with pytest.raises(RevocabError, match=r"mistral.jinja: conversation 'x7' .*received tool"):
+        list(encoded(chat, rows))
+
+
+def test_rendering_leaves_the_messages_alone():
+    messages = messages_of(0)
+    before = [dict(one) for one in messages]
+    ChatTemplate("{{ messages[0].content }}", "here").rendered(messages, "it")
+    assert messages == before

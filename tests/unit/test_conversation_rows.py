@@ -1,0 +1,267 @@
+"""Conversations in rows: whole, in order, marked; their loss is that of each by itself."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from chat_toys import text_of, write_chat, write_tokenizer
+from torch.nn import functional
+
+from revocab import io
+from revocab.errors import RevocabError
+from revocab.training.conversations import encoded, load_chat_tokenizer
+from revocab.training.heldout import HeldoutJob, pack_heldout_folder
+from revocab.training.heldout_loss import heldout_losses, open_heldout
+from revocab.training.loss import next_token_loss
+from revocab.training.packed_folder import pack_folder
+from revocab.training.packed_rows import bits_of, open_packed
+from revocab.training.packing import PackingJob
+
+LENGTH, ROWS = 144, 8
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    root = tmp_path_factory.mktemp("chat")
+    write_tokenizer(root / "tokenizer")
+    write_chat(root / "it")
+    write_chat(root / "en", count=30, language="en")
+    return root
+
+
+def packed(folders, out, corpora=("it",), template="plain", shard_bytes=None, **options):
+    values = {"sequence_length": LENGTH, "rows": ROWS, "seed": 3, "loss": "answers", **options}
+    shares = dict.fromkeys(corpora, 1 / len(corpora))
+    return pack_folder(
+        folders / "tokenizer",
+        {name: folders / name for name in corpora},
+        PackingJob(**values, shares=shares),
+        out,
+        shard_bytes=shard_bytes,
+        chat_template=template,
+    )
+
+
+def rows_of(folder, length=LENGTH):
+    """Return tokens, starts and learned tokens of a packed folder of one shard."""
+    tokens = np.load(folder / "tokens-00000.npy")
+    bits = [bits_of(np.load(folder / f"{one}-00000.npy"), length) for one in ("starts", "answers")]
+    return tokens, *bits
+
+
+def conversations(folders, corpus="it", split="train", template="plain"):
+    chat = load_chat_tokenizer(folders / "tokenizer", template)
+    return list(encoded(chat, io.read_jsonl(folders / corpus / f"{split}.jsonl.gz")))
+
+
+def test_rows_hold_whole_conversations_in_order(folders, tmp_path):
+    manifest = packed(folders, tmp_path / "out")
+    expected, number = conversations(folders), 0
+    for row, starts, learned in zip(*rows_of(tmp_path / "out"), strict=True):
+        place = 0
+        while number < len(expected) and place + len(expected[number].ids) <= LENGTH:
+            one = expected[number]
+            end = place + len(one.ids)
+            assert row[place:end].tolist() == one.ids
+            assert starts[place:end].tolist() == [True] + [False] * (len(one.ids) - 1)
+            assert learned[place:end].tolist() == one.learned.tolist()
+            place, number = end, number + 1
+        assert not row[place:].any() and not learned[place:].any()
+        assert starts[place:].sum() == (place < LENGTH)
+    count = manifest["corpora"]["it"]
+    assert count["documents"] == number > ROWS
+    assert count["tokens"] == sum(len(one.ids) for one in expected[:number])
+    assert count["tokens"] + count["padding"] == ROWS * LENGTH == manifest["tokens"]
+    assert count["answer_tokens"] == sum(int(one.learned.sum()) for one in expected[:number])
+    assert manifest["tokens_per_byte"] == count["answer_tokens"] / count["answer_bytes"]
+    assert "skipped_too_long" not in count
+
+
+def test_one_conversation_per_row(folders, tmp_path):
+    manifest = packed(folders, tmp_path / "out", one_per_row=True)
+    tokens, starts, _ = rows_of(tmp_path / "out")
+    assert manifest["corpora"]["it"]["documents"] == ROWS
+    for row, begun, one in zip(tokens, starts, conversations(folders), strict=False):
+        assert row[: len(one.ids)].tolist() == one.ids
+        assert np.flatnonzero(begun).tolist() == [0, len(one.ids)]
+
+
+def test_packing_is_deterministic_whatever_the_shards(folders, tmp_path):
+    whole = packed(folders, tmp_path / "a", corpora=("it", "en"), shuffle_rows=True)
+    again = packed(folders, tmp_path / "b", corpora=("it", "en"), shuffle_rows=True)
+    parts = packed(
+        folders, tmp_path / "c", corpora=("it", "en"), shuffle_rows=True, shard_bytes=300
+    )
+    assert whole == again and len(parts["shards"]) > 1
+    for key in ("sha256", "starts_sha256", "answers_sha256"):
+        assert whole[key] == parts[key]
+    one, many = (open_packed(tmp_path / name, ROWS, 4) for name in "ac")
+    for name, values in one.__getitems__([5, 1, 6]).items():
+        assert torch.equal(values, many.__getitems__([5, 1, 6])[name]), name
+
+
+def test_a_corpus_may_begin_again(folders, tmp_path):
+    with pytest.raises(RevocabError, match=r"corpus en: its conversations fill \d+ rows of 144 to"):
+        packed(folders, tmp_path / "out", corpora=("en",), rows=60)
+    manifest = packed(folders, tmp_path / "out", corpora=("en",), rows=60, repeat_corpora=True)
+    assert manifest["corpora"]["en"]["passes"] > 1
+
+
+def test_what_is_longer_than_a_row_is_refused_or_left_out(folders, tmp_path):
+    longest = max(conversations(folders)[:20], key=lambda one: len(one.ids))
+    length = len(longest.ids) - 1
+    with pytest.raises(RevocabError, match=rf"conversation '{longest.id}': {length + 1} tokens, b"):
+        packed(folders, tmp_path / "out", sequence_length=length, rows=16)
+    manifest = packed(
+        folders, tmp_path / "out", sequence_length=length, rows=16, drop_too_long=True
+    )
+    count = manifest["corpora"]["it"]
+    found = conversations(folders)[: count["documents"] + count["skipped_too_long"]]
+    assert count["skipped_too_long"] == sum(len(one.ids) > length for one in found) > 0
+    with pytest.raises(RevocabError, match=r"no conversation of at most 8 tokens"):
+        packed(folders, tmp_path / "out", sequence_length=8, rows=2, drop_too_long=True)
+
+
+def test_text_and_conversations_are_not_taken_for_one_another(folders, tmp_path):
+    with pytest.raises(RevocabError, match=r"corpus it: holds conversations, .* say loss: answers"):
+        packed(folders, tmp_path / "out", loss="all")
+    io.write_json(tmp_path / "text" / "manifest.json", {"language": "it", "train": {"bytes": 1}})
+    with pytest.raises(RevocabError, match=r"corpus it: holds text, and loss: answers needs conv"):
+        pack_folder(
+            folders / "tokenizer",
+            {"it": tmp_path / "text"},
+            PackingJob(sequence_length=16, rows=2, seed=1, loss="answers", shares={"it": [1.0]}),
+            tmp_path / "out",
+        )
+
+
+def test_the_template_is_no_output(folders, tmp_path):
+    file = tmp_path / "out" / "mine.jinja"
+    io.write_text(file, "{% generation %}")
+    with pytest.raises(RevocabError, match="out"):
+        packed(folders, tmp_path / "out", template=file)
+    assert file.read_text() == "{% generation %}"
+
+
+# The loss -----------------------------------------------------------------------------------------
+
+
+def model_of(family):
+    import transformers
+
+    torch.manual_seed(0)
+    config = getattr(transformers, f"{family}Config")(
+        vocab_size=320, hidden_size=16, intermediate_size=32, num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=160,
+    )  # fmt: skip
+    return getattr(transformers, f"{family}ForCausalLM")(config).eval()
+
+
+def plain_loop(model, found):
+    """Return the mean loss over the answers' tokens of conversations passed one by one."""
+    total, count = torch.zeros(()), 0
+    for one in found:
+        ids = torch.tensor(one.ids)
+        logits = model(input_ids=ids[None], use_cache=False).logits[0]
+        learned = torch.from_numpy(one.learned)[1:]
+        total = total + functional.cross_entropy(
+            logits[:-1][learned], ids[1:][learned], reduction="sum"
+        )
+        count += int(learned.sum())
+    return total / count, count
+
+
+@pytest.mark.parametrize("one_per_row", [False, True])
+@pytest.mark.parametrize("family", ["Mistral", "GPTNeoX"])
+def test_loss_and_gradients_are_those_of_a_plain_loop_for_any_micro_batch(
+    folders, tmp_path, family, one_per_row
+):
+    manifest = packed(folders, tmp_path / "out", rows=4, one_per_row=one_per_row)
+    rows = open_packed(tmp_path / "out", 4, batch_size=4)
+    model = model_of(family)
+    found = conversations(folders)[: manifest["corpora"]["it"]["documents"]]
+    expected, count = plain_loop(model, found)
+    expected.backward()
+    gradients = {name: p.grad.clone() for name, p in model.named_parameters()}
+    for parts in ([[0, 1, 2, 3]], [[0], [1, 2], [3]], [[0], [1], [2], [3]]):
+        model.zero_grad()
+        batches = [rows.__getitems__(part) for part in parts]
+        assert {int(n) for batch in batches for n in batch["predicted"]} == {count}
+        losses = [next_token_loss(model, **batch) for batch in batches]
+        for loss in losses:
+            loss.backward()
+        torch.testing.assert_close(sum(losses), expected.detach())
+        for name, parameter in model.named_parameters():
+            torch.testing.assert_close(
+                parameter.grad, gradients[name], rtol=1e-4, atol=1e-6, msg=name
+            )
+
+
+def test_labels_of_prompts_decide_nothing(folders, tmp_path):
+    """The hidden states are of the true text; what is compared with them is not."""
+    packed(folders, tmp_path / "out", rows=4)
+    batch = open_packed(tmp_path / "out", 4, batch_size=4).__getitems__([0, 1, 2, 3])
+    model = model_of("Mistral")
+    expected = next_token_loss(model, **batch)
+
+    def hidden(input_ids, **others):
+        return model.model(input_ids=batch["input_ids"], **others)
+
+    told = SimpleNamespace(config=model.config, lm_head=model.lm_head, model=hidden)
+    torch.manual_seed(1)
+    changed = torch.where(batch["learned"], batch["input_ids"], torch.randint(320, (4, LENGTH)))
+    given = {**batch, "input_ids": changed}
+    assert torch.equal(next_token_loss(told, **given), expected)
+    other = torch.where(batch["learned"], torch.randint(320, (4, LENGTH)), batch["input_ids"])
+    assert next_token_loss(told, **{**batch, "input_ids": other}) != expected
+
+
+# Held out -----------------------------------------------------------------------------------------
+
+
+def heldout(folders, out, length=128, template="plain", **options):
+    job = HeldoutJob(sequence_length=length, **options)
+    return pack_heldout_folder(
+        folders / "tokenizer", {"it": folders / "it"}, job, out, chat_template=template
+    )
+
+
+def test_heldout_loss_is_that_of_answers(folders, tmp_path):
+    manifest = heldout(folders, tmp_path / "out")
+    corpora, read = open_heldout(tmp_path / "out")
+    model = model_of("Mistral")
+    expected, count = plain_loop(model, conversations(folders, split="heldout"))
+    assert corpora[0].tokens == count and read == manifest
+    (nats,) = heldout_losses(model, corpora)
+    assert nats / count == pytest.approx(expected.item(), rel=1e-6)
+    answers = [
+        message["content"]
+        for row in io.read_jsonl(folders / "it" / "heldout.jsonl.gz")
+        for message in row["messages"]
+        if message["role"] == "assistant"
+    ]
+    assert corpora[0].bytes == sum(len(one.encode()) for one in answers)
+
+
+def test_heldout_conversations_that_are_too_long(folders, tmp_path):
+    with pytest.raises(RevocabError, match=r"corpus it, conversation .* but a row has 40"):
+        heldout(folders, tmp_path / "out", length=40)
+    manifest = heldout(folders, tmp_path / "out", length=40, drop_too_long=True)
+    found = manifest["corpora"]["it"]
+    assert found["documents"] + found["skipped_too_long"] == 6 and found["skipped_too_long"] > 0
+
+
+def test_heldout_text_beside_conversations_stays_text(folders, tmp_path):
+    text = tmp_path / "text"
+    io.write_jsonl(text / "heldout.jsonl.gz", [{"id": "0", "text": text_of(3)}])
+    io.write_json(text / "manifest.json", {"language": "it"})
+    job = HeldoutJob(sequence_length=128)
+    corpora = {"text": text, "chat": folders / "it"}
+    pack_heldout_folder(folders / "tokenizer", corpora, job, tmp_path / "both", "plain")
+    pack_heldout_folder(folders / "tokenizer", {"text": text}, job, tmp_path / "alone")
+    assert (tmp_path / "both/text.safetensors").read_bytes() == (
+        tmp_path / "alone/text.safetensors"
+    ).read_bytes()
