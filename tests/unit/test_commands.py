@@ -38,8 +38,9 @@ from revocab.initialise.fasttext import AuxiliaryJob, FastTextOptions
 from revocab.initialise.options import InitJob, ScaleJob, ScaleOptions
 from revocab.intersection.intersect import IntersectionJob
 from revocab.models.parameters import Architecture, StandInJob
+from revocab.training.heldout import HeldoutJob
 from revocab.training.packing import PackingJob
-from revocab.training.recipe import PackingOptions, Recipe, TrainingOptions
+from revocab.training.recipe import ConversationOptions, PackingOptions, Recipe, TrainingOptions
 from revocab.training.settings import Settings
 
 NAMES = sorted(path.stem for path in entry.COMMANDS.glob("*.py") if path.stem != "__init__")
@@ -64,6 +65,7 @@ OPTIONS = [
     (ScaleOptions, ScaleJob, runs.Scale),
     (PackingOptions, PackingJob, Recipe),
     (TrainingOptions, Settings, Recipe),
+    (ConversationOptions, HeldoutJob, Recipe),
 ]
 
 

@@ -127,3 +127,23 @@ def test_an_experiment_without_most_sections_runs(root, tmp_path):
         "experiment": "alone", "tables": 1, "figures": 0, "runs": 0, "scores": 0, "problems": 0
     }  # fmt: skip
     assert "Fertility" in (made / "report.html").read_text()
+
+
+def test_a_run_tuned_on_answers_ends_with_a_lower_loss_on_them_and_its_template(root):
+    folder = root / "runs/mistral-instruct"
+    first, last = (dict(heldout(root, "mistral-instruct", step)) for step in (0, 20))
+    assert first.keys() == {"world-it", "world-en", "chat"}
+    assert float(last["chat"]) < float(first["chat"])
+    packed = read_json(root / "packed/source--chat--answers/manifest.json")
+    assert packed["loss"] == "answers"
+    template = (folder / "checkpoints/step-000020/chat_template.jinja").read_text()
+    assert template == packed["chat_template"]
+
+
+def test_averages_of_held_out_text_leave_answers_out(root):
+    from revocab.report.results import Results
+
+    results = Results(root)
+    run = results.run("mistral-instruct")
+    found = {row["corpus"]: row for row in results.heldout(run)[0] if row["step"] == 20}
+    assert results.heldout_by_language(run, "en")[20] == found["world-en"]["bits_per_byte"]

@@ -162,7 +162,8 @@ class PackingOptions(LossOptions, ConversationOptions):
     )
     one_per_row: bool = Field(
         default=False,
-        description="one conversation per row; otherwise as many as fit, each attending to itself only",
+        description="one conversation per row; otherwise as many as fit, each attending only to "
+        "itself",
     )
 
     @model_validator(mode="after")
