@@ -133,7 +133,7 @@ def test_an_unknown_recipe_is_told_with_all_else_that_is_wrong(repository):
         validate(values)
     assert len(alone.value.problems) == 1, alone.value.problems
     assert (
-        "recipes.adapt.from: no recipe 'nope' (known: answers, gosal, " in alone.value.problems[0]
+        "recipes.adapt.from: no recipe 'nope' (known: answers, answers-lora, gosal, " in alone.value.problems[0]
     )
     unknown["wieght_decay"] = 0.1
     values["evaluation"]["heldout"] = ["nowhere"]
@@ -319,7 +319,7 @@ def test_flags_change_a_named_recipe():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("--recipe lepp", "--recipe: no recipe 'lepp' (known: answers, gosal, lep, "),
+        ("--recipe lepp", "--recipe: no recipe 'lepp' (known: answers, answers-lora, gosal, lep, "),
         ("--recipe lep --steps 5 --tokens 5", "--recipe lep: steps and tokens are both given"),
         ("--recipe lep --steps 5 --learning-rate 0", "--learning-rate: Input should be greater"),
     ],
