@@ -132,9 +132,8 @@ def test_an_unknown_recipe_is_told_with_all_else_that_is_wrong(repository):
     with pytest.raises(RevocabError) as alone:
         validate(values)
     assert len(alone.value.problems) == 1, alone.value.problems
-    assert (
-        "recipes.adapt.from: no recipe 'nope' (known: answers, answers-lora, gosal, " in alone.value.problems[0]
-    )
+    known = "(known: answers, answers-lora, gosal, "
+    assert f"recipes.adapt.from: no recipe 'nope' {known}" in alone.value.problems[0]
     unknown["wieght_decay"] = 0.1
     values["evaluation"]["heldout"] = ["nowhere"]
     with pytest.raises(RevocabError) as all_three:
