@@ -53,9 +53,21 @@ def run_ids(experiment: Experiment) -> list[str]:
 def group_of(experiment: Experiment, run: str) -> str | None:
     """Return the group of a run, None if there is no such run."""
     for name, group in experiment.runs.items():
-        if run in {run_id(name, one) for one in (BASE, *group.references, *group.methods)}:
+        names = (BASE, *group.references, *group.methods, *shown_names(group))
+        if run in {run_id(name, one) for one in names}:
             return name
     return None
+
+
+def shown_names(group: RunGroup) -> list[str]:
+    """Return the names of a group's runs as tables show them: of replicates, that of all."""
+    return list(dict.fromkeys(one.replicate_of or name for name, one in group.methods.items()))
+
+
+def shown_ids(experiment: Experiment) -> list[str]:
+    """Return the ids of all runs, and those under which replicates are shown as one."""
+    shown = [run_id(key, name) for key, one in experiment.runs.items() for name in shown_names(one)]
+    return list(dict.fromkeys([*run_ids(experiment), *shown]))
 
 
 def parents(entry: RunMethod) -> Iterator[tuple[str, RunStep]]:

@@ -118,6 +118,27 @@ def mean_of_tasks(tasks: Sequence[Items]) -> Items:
     return Items(counts_NK, weights_N, np.concatenate(parts), first_sum)
 
 
+def mean_of_seeds(items: Sequence[Items]) -> Items:
+    """Return the items whose score is the mean of the scores of several seeds' on the same items.
+
+    Raises ``ValueError`` if the items are not the same in number.
+    """
+    first = items[0]
+    if len(items) == 1:
+        return first
+    shapes = {one.counts_NK.shape for one in items}
+    if len(shapes) > 1:
+        raise ValueError(f"items of several seeds have the shapes {sorted(shapes)}")
+
+    def score(sums_RK: np.ndarray) -> np.ndarray:
+        """Return the mean over seeds, whose sums stand side by side."""
+        parts = np.split(sums_RK, len(items), axis=1)
+        return np.mean([one.score(part) for one, part in zip(items, parts, strict=True)], axis=0)
+
+    counts_NK = np.concatenate([one.counts_NK for one in items], axis=1)
+    return Items(counts_NK, first.weights_N, first.parts_N, score)
+
+
 def draws(parts_N: np.ndarray, resamples: int, seed: int) -> Iterable[np.ndarray]:
     """Return chunks [R, N] of how often each item is drawn, as many per part as it has items."""
     if resamples * len(parts_N) > REMEMBERED:

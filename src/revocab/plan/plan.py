@@ -34,6 +34,10 @@ class Plan:
         """Return every run by id, in the order of the file."""
         return {run.id: run for run in expand(self.experiment)}
 
+    def replicates(self, run: str) -> list[Run]:
+        """Return the run of an id, or those that are shown under it; none: there is no such run."""
+        return [one for one in self.runs.values() if run in (one.id, one.replicate_of)]
+
     def step(self, rule: str, **wildcards: str) -> Step:
         """Return the job of a rule for its wildcards.
 

@@ -107,7 +107,7 @@ def counted_files(plan: Plan, runs: Iterable[str], reference: str | None) -> lis
     """Return the file with the reference tokenizer's counts, none where there is none."""
     if reference is None:
         return []
-    lengths = (plan.heldout_length(plan.runs[run]) for run in runs)
+    lengths = (plan.heldout_length(one) for run in runs for one in plan.replicates(run))
     length = next((one for one in lengths if one), None)
     return [f"{plan.paths.heldout(reference, str(length))}/manifest.json"] if length else []
 

@@ -93,6 +93,8 @@ class FigureKind(Kind):
     caption: str
     #: A sentence more where published values are shown.
     caption_published: str = ""
+    #: A sentence more where runs have replicates.
+    caption_seeds: str = ""
     #: Shown no wider than half a page.
     small: bool = False
 

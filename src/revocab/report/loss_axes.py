@@ -38,7 +38,8 @@ def training_progress(results: Results, run: Run, over: Progress) -> dict[int, f
     per byte, which of each stage is its own ratio.
     """
     places, seen, before = {0: 0.0}, 0.0, 0
-    for row in results.csv("runs", run.id, "losses.csv"):
+    first = results.replicates(run)[0]  # all of them have the same rows
+    for row in results.csv("runs", first.id, "losses.csv"):
         step, tokens = int(row["step"]), int(row["tokens"])
         if over == "bytes":
             loss, bits = number(row["loss"]), number(row["bits_per_byte"])

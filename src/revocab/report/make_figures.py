@@ -23,7 +23,7 @@ MARK = "#8A5300"
 def make_figures(root: str | Path, out: str | Path, experiment: str | Path | None = None) -> None:
     """Draw every configured figure into ``out`` as SVG and PNG, the same bytes each time."""
     results = Results(root, experiment)
-    palette = Palette([run.name for run in results.runs])
+    palette = Palette([run.name for run in (*results.shown, *results.runs)])
     with OutputFolder(Path(out), "figures", around=[results.root]).replaced() as folder:
         for identifier, options in sorted(results.experiment.figures.items()):
             with style():
@@ -46,5 +46,6 @@ def caption(results: Results, options: KindOptions) -> str:
     kind = figure_kinds()[options.kind]
     published = [kind.caption_published] if results.paper and kind.caption_published else []
     limited = notes.limited_run(kind, results, options)
+    seeds = [kind.caption_seeds] if results.seeded and kind.caption_seeds else []
     marks = [f"{limited[0].upper()}{limited[1:]}."] if limited else []
-    return " ".join([kind.caption, *published, *marks, *notes.synthetic(results)])
+    return " ".join([kind.caption, *seeds, *published, *marks, *notes.synthetic(results)])

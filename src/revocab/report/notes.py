@@ -28,6 +28,23 @@ def synthetic(results: Results) -> list[str]:
     return [SYNTHETIC] if results.experiment.world else []
 
 
+def seeds(results: Results, *groups: str) -> list[str]:
+    """Return the note on scores over seeds, where runs of the groups have replicates."""
+    counts = {
+        len(found)
+        for group in groups
+        for run in results.group(group)
+        if len(found := results.replicates(run)) > 1
+    }
+    if not counts:
+        return []
+    listed = " or ".join(map(str, sorted(counts)))
+    return [
+        f"In square brackets: standard deviation over {listed} seeds; the value is their mean, and "
+        "an error after ± that over the items of one run."
+    ]
+
+
 def published(results: Results) -> list[str]:
     """Return the note on published values, where they are shown."""
     if not results.paper:

@@ -216,7 +216,9 @@ class Gain(Measure):
         """Yield a problem for a group or a run that is not there."""
         yield from unknown_groups(experiment, key, self.group)
         group = experiment.runs.get(self.group)
-        known = ["base", *group.references, *group.methods] if group else []
+        from revocab.config.lineage import shown_names  # stands on the schema, which needs kinds
+
+        known = ["base", *group.references, *shown_names(group)] if group else []
         for name in (*self.runs, *self.over) if group else ():
             if name not in known:
                 yield unknown(key, name, known, f"run of group {self.group!r}")
@@ -288,7 +290,7 @@ class SimilarityGain(Gain):
         return found.value if found else None
 
     def _measured(self, results: Results, run: Run, step: int) -> float | None:
-        for row in results.similarities:
+        for row in results.shown_similarities:
             if (row["kind"], row["run"], row["step"]) == ("helper", run.id, step):
                 return row["similarity"]
         return None

@@ -25,9 +25,9 @@ def unknown_groups(experiment: Experiment, key: str, *groups: str) -> Iterator[s
 
 def unknown_runs(experiment: Experiment, key: str, runs: Iterable[str]) -> Iterator[str]:
     """Yield a problem for every run that is not there."""
-    from revocab.config.lineage import run_ids
+    from revocab.config.lineage import shown_ids
 
-    known = run_ids(experiment)
+    known = shown_ids(experiment)
     for run in runs:
         if run not in known:
             yield unknown(f"{key}.runs", run, known, "run")

@@ -21,8 +21,9 @@ def columns(table: Table) -> list[str]:
 def to_csv(table: Table) -> str:
     """Return the table as CSV in the units shown, with full digits.
 
-    A number has up to five columns: itself, ``… stderr``, ``… low`` and ``… high`` (its 95 %
-    interval) and ``… published``. The column ``block`` names the heading above a row, ``limited``
+    A number has up to eight columns: itself, ``… stderr``, ``… low`` and ``… high`` (its 95 %
+    interval), ``… deviation``, ``… seeds low`` and ``… seeds high`` (over seeds), and
+    ``… published``. The column ``block`` names the heading above a row, ``limited``
     says how the scores are limited. Values that are not there are empty.
     """
     names = columns(table)
@@ -30,12 +31,16 @@ def to_csv(table: Table) -> str:
     errors = {i for i, _ in enumerate(names) for r in rows if r.cells[i].stderr is not None}
     ranged = {i for i, _ in enumerate(names) for r in rows if r.cells[i].interval is not None}
     tested = {i for i, _ in enumerate(names) for r in rows if r.cells[i].p_value is not None}
+    spread = {i for i, _ in enumerate(names) for r in rows if r.cells[i].deviation is not None}
+    seeded = {i for i, _ in enumerate(names) for r in rows if r.cells[i].seed_interval is not None}
     printed = {i for i, _ in enumerate(names) for r in rows if r.cells[i].published is not None}
     sections = any(row.section for row in table.rows)
     header = ["block"] if sections else []
     for i, name in enumerate(names):
         header += [name] + [f"{name} stderr"] * (i in errors)
         header += [f"{name} low", f"{name} high"] * (i in ranged) + [f"{name} p"] * (i in tested)
+        header += [f"{name} deviation"] * (i in spread)
+        header += [f"{name} seeds low", f"{name} seeds high"] * (i in seeded)
         header += [f"{name} published"] * (i in printed)
     header += ["limited"] if table.limited else []
     buffer = io.StringIO()
@@ -55,6 +60,10 @@ def to_csv(table: Table) -> str:
                 values += [scaled(one, cell) for one in cell.interval or (None, None)]
             if i in tested:
                 values.append("" if cell.p_value is None else repr(round(cell.p_value, 6)))
+            if i in spread:
+                values.append(scaled(cell.deviation, cell))
+            if i in seeded:
+                values += [scaled(one, cell) for one in cell.seed_interval or (None, None)]
             if i in printed:
                 values.append(scaled(cell.published.value if cell.published else None, cell))
         writer.writerow([*values, table.limited] if table.limited else values)

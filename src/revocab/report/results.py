@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,13 @@ from revocab.evaluation.families import family_rank, main_metric
 from revocab.evaluation.metric import COMET
 from revocab.io import read_json
 from revocab.report.paper_values import PaperValues
+from revocab.report.replicates import (
+    averaged,
+    pooled_scores,
+    pooled_similarities,
+    replicates_by_run,
+    shown_runs,
+)
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
@@ -135,17 +143,31 @@ class Results:
         """Return whether the folder has this file."""
         return self.root.joinpath(*parts).is_file()
 
+    @cached_property
+    def shown(self) -> list[Run]:
+        """Return the runs as tables and figures show them: replicates as one."""
+        return shown_runs(self.runs)
+
+    @property
+    def seeded(self) -> bool:
+        """Whether runs have replicates."""
+        return any(run.replicate_of for run in self.runs)
+
+    def replicates(self, run: Run) -> list[Run]:
+        """Return the runs that one stands for: itself, if it has no replicates."""
+        return replicates_by_run(self.runs).get(run.id, [run])
+
     def run(self, identifier: str) -> Run:
-        """Return a run by id."""
-        for run in self.runs:
+        """Return a run by id, also one that stands for its replicates."""
+        for run in (*self.runs, *self.shown):
             if run.id == identifier:
                 return run
         known = ", ".join(run.id for run in self.runs)
         raise RevocabError(f"{self.experiment_file}: no run {identifier!r} (known: {known})")
 
     def group(self, group: str, evaluated: bool = True) -> list[Run]:
-        """Return a group's runs in the order of the experiment file, base first."""
-        return [r for r in self.runs if r.group == group and (r.evaluate or not evaluated)]
+        """Return a group's runs in the order of the experiment, base first, replicates as one."""
+        return [r for r in self.shown if r.group == group and (r.evaluate or not evaluated)]
 
     def base(self, group: str) -> Run:
         """Return a group's base run."""
@@ -213,9 +235,10 @@ class Results:
 
     @cached_property
     def scores(self) -> Scores:
-        """Return ``scores.parquet``; empty if it is not there yet."""
+        """Return ``scores.parquet``; empty if it is not there yet. Replicates have means, too."""
         path = self.root / "scores.parquet"
-        return Scores.read(path) if path.is_file() else Scores([], {})
+        found = Scores.read(path) if path.is_file() else Scores([], {})
+        return Scores(found.rows, found.metrics, pooled_scores(found.rows, self.runs))
 
     @cached_property
     def similarities(self) -> list[Record]:
@@ -228,6 +251,11 @@ class Results:
             for row in read_csv(path)
         ]  # fmt: skip
 
+    @cached_property
+    def shown_similarities(self) -> list[Record]:
+        """Return the similarities of runs as they are shown."""
+        return pooled_similarities(self.similarities, self.runs)
+
     def heldout_languages(self) -> list[str]:
         """Return the languages of the held-out corpora, in the experiment's order."""
         corpora, used = self.experiment.corpora, self.experiment.evaluation.heldout
@@ -238,11 +266,13 @@ class Results:
 
         A base model has those of step 0 of a run in its group that keeps its vocabulary (the same
         weights and windows); else, if it was pretrained here, those at the end of pretraining;
-        else its own.
+        else its own. Replicates have the means of theirs.
         """
         if not run.base:
-            return self._heldout_rows("runs", run.scored_id)
-        for other in self.group(run.group, evaluated=False):
+            found = [self._heldout_rows("runs", one.scored_id) for one in self.replicates(run)]
+            means = averaged([one for one, _ in found], ("step", "corpus"), "loss", "bits_per_byte")
+            return means, found[0][1]
+        for other in [one for one in self.runs if one.group == run.group]:
             if other.trains and other.keeps_vocabulary and not other.start:
                 rows, provenance = self._heldout_rows("runs", other.id)
                 if rows:
@@ -290,10 +320,11 @@ class Results:
 class Scores:
     """The long table of scores, and which metric stands for each family in it."""
 
-    def __init__(self, rows: list[Record], metrics: dict[str, str]):
+    def __init__(self, rows: list[Record], metrics: dict[str, str], pooled: Iterable[Record] = ()):
+        """Hold ``rows``; those ``pooled`` over seeds are found by their key alone."""
         self.rows = rows
         self.metrics = metrics
-        self._by_key = {(r["run"], r["step"], r["task"], r["metric"]): r for r in rows}
+        self._by_key = {(r["run"], r["step"], r["task"], r["metric"]): r for r in (*rows, *pooled)}
 
     @classmethod
     def read(cls, path: Path) -> Scores:

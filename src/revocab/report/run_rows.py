@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
 from revocab.report.names import method_label
+from revocab.report.seed_cells import cells_over_seeds
 from revocab.report.table import Row, mark_column, text
 
 if TYPE_CHECKING:
@@ -35,7 +36,10 @@ def run_rows(
     rows: list[Row] = []
     ranked: list[Row] = []
     for _, members in groupby(found, key=lambda run: run.group):
-        block = [(run, Row([text(method_label(run)), *cells(run)])) for run in members]
+        block = [
+            (run, Row([text(method_label(run)), *cells_over_seeds(results, run, cells)]))
+            for run in members
+        ]
         if headed:
             rows.append(Row(section=results.model_label(block[0][0])))
         rows += [row for _, row in block]

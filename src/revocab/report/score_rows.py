@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from revocab.evaluation.over_seeds import deviation
 from revocab.report.names import method_label
 from revocab.report.table import Cell, Row, mark_best, text
 
@@ -68,4 +69,5 @@ def score_cell(score: Record | None, published: Published | None, scale: float =
         scale=scale,
         provenance=score["provenance"],
         interval=None if low is None or high is None else (low, high),
+        deviation=deviation(score.get("by_seed", ())),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +12,14 @@ import numpy as np
 
 from revocab.errors import RevocabError
 from revocab.evaluation.families import main_metric
+from revocab.evaluation.over_seeds import paired_interval
 from revocab.evaluation.resampling import (
     Items,
     bootstrap_scores,
     compare,
     holm,
     mean_items,
+    mean_of_seeds,
     mean_of_tasks,
 )
 from revocab.evaluation.task_scores import task_items
@@ -33,37 +35,90 @@ COLUMNS = (
     "group", "step", "task", "language", "metric", "run", "other", "difference", "low", "high",
     "p_value", "p_holm", "items", "resamples", "seed",
 )  # fmt: skip
+#: Columns more where runs have replicates: how many seeds a pair has, and the interval over these.
+SEED_COLUMNS = ("seeds", "seed_low", "seed_high")
+Key = tuple[str, str]
 #: Where a run's items of multiple-choice tasks and of COMET stand.
 CHOICE_ITEMS = "multiple_choice_items.jsonl.gz"
 COMET_ITEMS = "generation/comet_items.jsonl.gz"
 
 
 @dataclass
-class System:
-    """One run at one checkpoint, with its items by (task, metric)."""
+class Replicate:
+    """A run at one checkpoint, with its items by (task, metric) and their resampled scores."""
 
     run: Run
     step: int
-    items: dict[tuple[str, str], Items] = field(default_factory=dict)
-    scores: dict[tuple[str, str], np.ndarray | None] = field(default_factory=dict)
+    items: dict[Key, Items] = field(default_factory=dict)
+    scores: dict[Key, np.ndarray | None] = field(default_factory=dict)
+
+
+@dataclass
+class System:
+    """What is compared at one checkpoint: a run, or the mean of its replicates."""
+
+    run: Run
+    replicates: list[Replicate]
+
+    @property
+    def seeded(self) -> bool:
+        """Whether it has replicates."""
+        return self.replicates[0].run.replicate_of is not None
+
+    def has(self, key: Key) -> bool:
+        """Return whether all of it was scored."""
+        return all(key in one.items for one in self.replicates)
 
 
 def systems(results: Results, group: str, step: str | int) -> list[System]:
     """Return a group's base model and its scored runs at a step, in the experiment's order."""
-    found = [System(run, one) for run in results.group(group) for one in run.select([step])]
+    found = [
+        System(run, [Replicate(one, at) for one in results.replicates(run)])
+        for run in results.group(group)
+        for at in run.select([step])
+    ]
     for system in found:
-        system.items = {**choice_items(results, system), **generation_items(results, system)}
+        for one in system.replicates:
+            one.items = {**choice_items(results, one), **generation_items(results, one)}
     return found
 
 
-def stored_items(results: Results, system: System, name: str) -> Iterator[dict[str, Any]]:
+def pairs_of(first: System, second: System) -> list[tuple[Replicate, Replicate]]:
+    """Return which replicates of two systems are compared with each other.
+
+    Those of equal seeds; one without replicates is compared with each of the other's.
+    """
+    if first.seeded and second.seeded:
+        by_seed = {one.run.seed: one for one in second.replicates}
+        shared = [one for one in first.replicates if one.run.seed in by_seed]
+        return [(one, by_seed[one.run.seed]) for one in shared]
+    return list(product(first.replicates, second.replicates))
+
+
+def over_seeds(key: Key, first: System, second: System) -> dict[str, Any]:
+    """Return the number of seeds of a comparison and its interval over them.
+
+    Of a system that is trained with one seed alone, nothing is known of others.
+    """
+    if not (first.seeded or second.seeded):
+        return dict.fromkeys(SEED_COLUMNS)
+    pairs = pairs_of(first, second)
+    if any(one.run.trains and not one.seeded for one in (first, second)):
+        pairs = pairs[:1]
+    values = [[one.items[key].value() for one in of] for of in zip(*pairs, strict=True)]
+    found = paired_interval(*values) if values else None
+    low, high = (found.low, found.high) if found else (None, None)
+    return {"seeds": len(pairs), "seed_low": low, "seed_high": high}
+
+
+def stored_items(results: Results, system: Replicate, name: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of an item file that belong to a system's step; none without the file."""
     path = results.root / "runs" / system.run.scored_id / name
     if path.is_file():
         yield from (row for row in read_jsonl(path) if row["step"] == system.step)
 
 
-def choice_items(results: Results, system: System) -> dict[tuple[str, str], Items]:
+def choice_items(results: Results, system: Replicate) -> dict[tuple[str, str], Items]:
     """Return the items of every multiple-choice task in its family's metric, and the averages."""
     stored = {
         (row["task"], row["metric"]): mean_items(row["values"], row["parts"], row["by_part"])
@@ -85,7 +140,7 @@ def choice_items(results: Results, system: System) -> dict[tuple[str, str], Item
     return found
 
 
-def generation_items(results: Results, system: System) -> dict[tuple[str, str], Items]:
+def generation_items(results: Results, system: Replicate) -> dict[tuple[str, str], Items]:
     """Return the items of every generative task and metric, COMET's included."""
     found: dict[tuple[str, str], Items] = {}
     for task, entry in results.experiment.evaluation.generation.tasks.items():
@@ -100,6 +155,27 @@ def generation_items(results: Results, system: System) -> dict[tuple[str, str], 
             continue
         found[row["task"], row["metric"]] = mean_items(row["values"])
     return found
+
+
+def paired_generation_items(
+    results: Results, *sides: tuple[Run, int]
+) -> tuple[dict[Key, Items], dict[Key, Items]]:
+    """Return the items of every generative task and metric of two runs at a step, to be compared.
+
+    Of replicates they are means over the seeds that are paired.
+    """
+    first, second = (
+        System(run, [Replicate(one, step) for one in results.replicates(run)])
+        for run, step in sides
+    )
+    for one in (*first.replicates, *second.replicates):
+        one.items = generation_items(results, one)
+    found: list[dict[Key, Items]] = [{}, {}]
+    for items, side in zip(found, zip(*pairs_of(first, second), strict=True), strict=False):
+        for key in side[0].items:
+            if all(key in one.items for one in side):
+                items[key] = mean_of_seeds([one.items[key] for one in side])
+    return found[0], found[1]
 
 
 def language_of(results: Results, task: str) -> str:
@@ -121,14 +197,14 @@ def compare_group(
     :class:`RevocabError` where two systems were scored on different items.
     """
     compared = systems(results, group, step)
-    for system in compared:
-        system.scores = {
-            key: bootstrap_scores(items, resamples, seed) for key, items in system.items.items()
+    for one in [one for system in compared for one in system.replicates]:
+        one.scores = {
+            key: bootstrap_scores(items, resamples, seed) for key, items in one.items.items()
         }
     rows: list[dict[str, Any]] = []
-    keys = list(dict.fromkeys(key for system in compared for key in system.items))
-    for key in keys:
-        having = [system for system in compared if key in system.items]
+    every = [one for system in compared for one in system.replicates]
+    for key in dict.fromkeys(key for one in every for key in one.items):
+        having = [system for system in compared if system.has(key)]
         block: list[dict[str, Any]] = []
         for first, second in combinations(having, 2):
             found = pair(key, first, second, resamples, seed)
@@ -143,9 +219,10 @@ def compare_group(
                         "run": first.run.id,
                         "other": second.run.id,
                         **found,
-                        "items": len(first.items[key].weights_N),
+                        "items": len(first.replicates[0].items[key].weights_N),
                         "resamples": resamples,
                         "seed": seed,
+                        **over_seeds(key, first, second),
                     }
                 )
         adjusted = holm([row["p_value"] for row in block])
@@ -154,24 +231,35 @@ def compare_group(
 
 
 def pair(
-    key: tuple[str, str], first: System, second: System, resamples: int, seed: int
+    key: Key, first: System, second: System, resamples: int, seed: int
 ) -> dict[str, float] | None:
-    """Return the comparison of two systems on one task and metric, or None for one item."""
-    ours, theirs = first.scores[key], second.scores[key]
+    """Return the comparison of two systems on one task and metric, None for one item or no seed.
+
+    Of replicates, means over seeds are compared on the same resampled items.
+    """
+    sides = list(zip(*pairs_of(first, second), strict=True))
+    if not sides:
+        return None
     try:
-        found = compare(
-            first.items[key],
-            second.items[key],
-            resamples,
-            seed,
-            None if ours is None or theirs is None else (ours, theirs),
-        )
+        ours, theirs = (mean_of_seeds([one.items[key] for one in side]) for side in sides)
+        found = compare(ours, theirs, resamples, seed, resampled(key, *sides))
     except ValueError as error:
         raise RevocabError(
             f"{first.run.id} and {second.run.id} were scored on different items of {key[0]} "
             f"({error}); score both again"
         ) from None
     return vars(found) if found else None
+
+
+def resampled(key: Key, *sides: Sequence[Replicate]) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the mean resampled scores of both sides of a comparison; None for one item."""
+    means = []
+    for side in sides:
+        scores_SR = [scores for one in side if (scores := one.scores[key]) is not None]
+        if len(scores_SR) < len(side):
+            return None
+        means.append(scores_SR[0] if len(side) == 1 else np.mean(scores_SR, axis=0))
+    return means[0], means[1]
 
 
 def compare_runs(
@@ -191,4 +279,6 @@ def compare_runs(
     if not rows:
         named = ", ".join(map(str, steps))
         raise RevocabError(f"{results.root}: group {group!r} has no two scored runs at {named}")
-    write_csv(Path(out), COLUMNS, rows)
+    seeded = any(row["seeds"] is not None for row in rows)
+    columns = (*COLUMNS, *SEED_COLUMNS) if seeded else COLUMNS
+    write_csv(Path(out), columns, [{name: row[name] for name in columns} for row in rows])

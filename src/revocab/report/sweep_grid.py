@@ -44,7 +44,7 @@ def places_of(experiment: Experiment, group: str) -> dict[str, Mapping[str, str]
     from revocab.config.lineage import run_id  # stands on the schema, which needs kinds
 
     given = experiment.runs[group].methods
-    return {run_id(group, name): one.axes or {} for name, one in given.items()}
+    return {run_id(group, one.replicate_of or name): one.axes or {} for name, one in given.items()}
 
 
 def chosen_places(experiment: Experiment, options: SweepOptions) -> dict[str, Mapping[str, str]]:

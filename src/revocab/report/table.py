@@ -29,15 +29,22 @@ class Cell:
     #: 95 % bootstrap interval, in the unit of ``value``.
     interval: tuple[float, float] | None = None
     p_value: float | None = None
+    #: Standard deviation over seeds, of which ``value`` is the mean, in the unit of ``value``.
+    deviation: float | None = None
+    #: 95 % interval of a difference over seeds, and their number.
+    seed_interval: tuple[float, float] | None = None
+    seeds: int | None = None
 
     def number(self) -> str:
-        """Return our value as shown, with its error, or a dash."""
+        """Return our value as shown, with its error and its deviation over seeds, or a dash."""
         if self.value is None:
             return MISSING
         shown = decimal(self.value * self.scale, self.digits)
-        if self.stderr is None:
-            return shown
-        return f"{shown}±{self.stderr * self.scale:.{self.digits}f}"
+        if self.stderr is not None:
+            shown += f"±{self.stderr * self.scale:.{self.digits}f}"
+        if self.deviation is not None:
+            shown += f" [{self.deviation * self.scale:.{self.digits}f}]"
+        return shown
 
     def published_number(self) -> str | None:
         """Return the published value as shown (without its error), or None."""
@@ -89,13 +96,22 @@ class Table:
         """Return a cell's 95 % interval as shown, or None."""
         if cell.interval is None:
             return None
-        low, high = (decimal(one * cell.scale, cell.digits) for one in cell.interval)
-        told = f"95 % interval {low} to {high}"
-        return told if cell.p_value is None else f"{told}, p {cell.p_value:.3g}"
+        told = f"95 % interval {between(cell, cell.interval)}"
+        if cell.p_value is not None:
+            told += f", p {cell.p_value:.3g}"
+        if cell.seed_interval is not None:
+            told += f"; over {cell.seeds} seeds {between(cell, cell.seed_interval)}"
+        return told
 
     def data_rows(self) -> list[Row]:
         """Return the rows without headings."""
         return [row for row in self.rows if row.section is None]
+
+
+def between(cell: Cell, interval: tuple[float, float]) -> str:
+    """Return an interval as shown with a cell's scale and digits."""
+    low, high = (decimal(one * cell.scale, cell.digits) for one in interval)
+    return f"{low} to {high}"
 
 
 def decimal(value: float, digits: int) -> str:

@@ -11,6 +11,7 @@ from revocab.closed import Step, unknown
 from revocab.evaluation.generation_kind import find_kind, metrics
 from revocab.evaluation.metric import UNKNOWN
 from revocab.report.names import metric_label
+from revocab.report.seed_cells import pooled_cell
 from revocab.report.table import Cell
 from revocab.report.tables.generation import wrong_metrics
 
@@ -89,6 +90,11 @@ def mean_cell(
 
     A mean over fewer tasks could not be compared with the others.
     """
+    replicates = results.replicates(run)
+    if len(replicates) > 1:
+        return pooled_cell(
+            [mean_cell(results, one, step, tasks, chosen, mean) for one in replicates]
+        )
     at = run.select([step])
     found = [task_score(results, run, at[0], one, chosen) if at else None for one in tasks]
     scores = [one for one in found if one is not None]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from revocab.closed import Id
+from revocab.evaluation.over_seeds import deviation
 from revocab.languages import language_label
 from revocab.report import notes
 from revocab.report.asked import choices_in, of_group
@@ -15,6 +16,7 @@ from revocab.report.palette import Palette
 from revocab.report.references import no_choices, other_languages, unknown_groups
 from revocab.report.results import Results
 from revocab.report.scores import AVERAGE, average_task
+from revocab.report.seed_curves import draw_band
 from revocab.report.style import label_ends, nothing_yet
 
 if TYPE_CHECKING:
@@ -88,6 +90,13 @@ def draw_run(
             capsize=0,
             **line,
         )
+        draw_band(
+            axes,
+            [step + shift for step, _ in points],
+            [100 * row["value"] for _, row in points],
+            [deviation([100 * one for one in row.get("by_seed", ())]) for _, row in points],
+            line["color"],
+        )
     printed = draw_published(results, options, axes, run, line["color"])
     if points:
         return [(100 * points[-1][1]["value"], method_label(run), line["color"])]
@@ -153,5 +162,7 @@ FIGURE = FigureKind(
     scores=scores,
     caption="Unweighted mean over tasks at every checkpoint; bars are one standard error of the "
     "mean, items taken as independent. Dashed: the base model.",
+    caption_seeds="Runs with seeds: the mean over them; bars are the error over the items of one "
+    "run, the band is one standard deviation over seeds.",
     caption_published="Open diamonds: the paper's printed averages.",
 )

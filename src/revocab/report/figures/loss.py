@@ -12,7 +12,8 @@ from revocab.report.loss_axes import LABELS, LossAxes, scale_axes, training_prog
 from revocab.report.names import method_label
 from revocab.report.palette import Palette
 from revocab.report.references import unknown_runs
-from revocab.report.results import Results, number
+from revocab.report.results import Results
+from revocab.report.seed_curves import draw_band, heldout_curve, training_curve
 from revocab.report.style import nothing_yet
 
 if TYPE_CHECKING:
@@ -102,15 +103,14 @@ def draw_losses(
 ) -> None:
     """Draw one column of ``losses.csv``: every step faint, and smoothed."""
     for run in runs:
-        rows = results.csv("runs", run.id, "losses.csv")
-        points = [(places[run.id][int(row["step"])], number(row[column])) for row in rows]
-        points = [(place, value) for place, value in points if value is not None]
-        if not points:
+        curve = training_curve(results, run, column)
+        if not curve:
             continue
-        at, values = zip(*points, strict=True)
-        line = palette.line(run.name)
+        values, deviations = map(list, zip(*curve.values(), strict=True))
+        at, line = [places[run.id][step] for step in curve], palette.line(run.name)
         axes.plot(at, values, color=line["color"], alpha=0.22, linewidth=0.8)
-        axes.plot(at, smooth(list(values)), **line)
+        axes.plot(at, smooth(values), **line)
+        draw_band(axes, at, smooth(values), deviations, line["color"])
     if not axes.has_data():
         nothing_yet(axes)
 
@@ -128,16 +128,12 @@ def draw_heldout(
     if base and len({run.group for run in runs}) == 1:
         axes.axhline(base[0], linewidth=1.2, **palette.line("base"))
     for run in runs:
-        points = results.heldout_by_language(run, language)
-        if points:
-            axes.plot(
-                [places[run.id][step] for step in points],
-                list(points.values()),
-                marker="o",
-                markersize=4,
-                clip_on=False,
-                **palette.line(run.name),
-            )
+        curve = heldout_curve(results, run, language)
+        if curve:
+            values, deviations = map(list, zip(*curve.values(), strict=True))
+            at, line = [places[run.id][step] for step in curve], palette.line(run.name)
+            axes.plot(at, values, marker="o", markersize=4, clip_on=False, **line)
+            draw_band(axes, at, values, deviations, line["color"])
     if not axes.lines:
         nothing_yet(axes)
 
@@ -172,4 +168,5 @@ FIGURE = FigureKind(
     caption="Above: training loss at every step (faint) and smoothed. Loss per token cannot be "
     "compared between tokenizers; loss per byte can. Below: text held out from training, at "
     "initialisation and at every checkpoint. Dashed: the base model before any training.",
+    caption_seeds="Runs with seeds: the mean over them, and a band of one standard deviation.",
 )

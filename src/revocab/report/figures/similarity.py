@@ -35,7 +35,7 @@ def draw(results: Results, options: SimilarityFigure, palette: Palette) -> Figur
 
     values = {
         (row["run"], row["other"]): row["similarity"]
-        for row in results.similarities
+        for row in results.shown_similarities
         if row["kind"] == "between" and row["group"] == options.group
     }
     members = {run for pair in values for run in pair}

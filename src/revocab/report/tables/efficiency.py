@@ -41,13 +41,18 @@ class EfficiencyTable(KindOptions):
 
 
 def timed(runs: Sequence[Run], options: EfficiencyTable) -> list[Run]:
-    """Return the runs that the table shows, of all runs: the base model's first."""
+    """Return the runs that the table shows, of all runs: the base model's first.
+
+    Replicates are equally fast: the first stands for all.
+    """
     scored = [run for run in runs if run.group == options.group and run.evaluate]
     made = [run for run in scored if run.made]
     if options.runs is None:
         chosen = [run for run in made if not run.keeps_vocabulary][:1]
     else:
-        chosen = [run for run in made if run.id in options.runs]
+        first = {run.replicate_of: run.id for run in reversed(made)}
+        wanted = {first.get(one, one) for one in options.runs}
+        chosen = [run for run in made if run.id in wanted]
     return [run for run in scored if not run.made] + chosen
 
 

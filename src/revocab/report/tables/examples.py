@@ -81,11 +81,14 @@ def build(results: Results, identifier: str, options: ExamplesTable) -> Table:
 
 
 def answers_of(results: Results, run: Run, options: ExamplesTable) -> dict[str, dict[str, Any]]:
-    """Return a run's stored answers by the id of their query; none are there yet: nothing."""
+    """Return a run's stored answers by the id of their query; none are there yet: nothing.
+
+    Of replicates, those of the first.
+    """
     at = run.select([options.step])
     if not at:
         return {}
-    path = answer_path(run, at[0], options.task)
+    path = answer_path(results.replicates(run)[0], at[0], options.task)
     if not results.has(path):
         return {}
     return {row["id"]: row for row in read_jsonl(results.root / path)}

@@ -86,9 +86,9 @@ def run_rows(
     results: Results, options: GateTable, before: tuple[Run, int], after: tuple[Run, int]
 ) -> list[Row]:
     """Return the rows of one run at a step, under a heading."""
-    from revocab.report.significance import System, generation_items  # imports numpy
+    from revocab.report.significance import paired_generation_items  # imports numpy
 
-    first, second = (generation_items(results, System(*one)) for one in (before, after))
+    first, second = paired_generation_items(results, before, after)
     run, step = after
     rows = [Row(section=f"{method_label(run)}, step {step}")]
     tasks = instruction_tasks(results.experiment, options.group)
@@ -97,7 +97,7 @@ def run_rows(
         if (first or second) and key not in {*first, *second}:
             continue  # nothing of the task asks for it
         chance = second.get((task, CHANCE)) if metric == FOLLOWED else None
-        cells = [share_cell(one.get(key), place(of, task)) for one, of in (
+        cells = [share_cell(one.get(key), place(results, of, task)) for one, of in (
             (first, before), (second, after)
         )]  # fmt: skip
         change = comparison(second.get(key), first.get(key))
@@ -108,7 +108,7 @@ def run_rows(
                     text(task),
                     *cells,
                     change_cell(change),
-                    share_cell(chance, place(after, task)),
+                    share_cell(chance, place(results, after, task)),
                     text(verdict(change, options.tolerance)),
                 ]
             )
@@ -123,9 +123,10 @@ def shares() -> list[str]:
     return [one.name for one in find_kind(INSTRUCTIONS).metrics if one.name != CHANCE]
 
 
-def place(of: tuple[Run, int], task: str) -> str:
-    """Return the file of a run's outputs on a task."""
-    return f"runs/{of[0].scored_id}/generation/step-{of[1]:06d}/{task}.jsonl"
+def place(results: Results, of: tuple[Run, int], task: str) -> str:
+    """Return the file of a run's outputs on a task, of replicates the first's."""
+    run = results.replicates(of[0])[0]
+    return f"runs/{run.scored_id}/generation/step-{of[1]:06d}/{task}.jsonl"
 
 
 def share_cell(items: Items | None, provenance: str) -> Cell:
@@ -204,22 +205,10 @@ def before_problems(experiment: Experiment, key: str, before: RunStep) -> Iterat
         )
 
 
-def group_of(experiment: Experiment, run: str) -> str | None:
-    """Return the group of a run."""
-    from revocab.config.lineage import run_id
-
-    return next(
-        (
-            group
-            for group, one in experiment.runs.items()
-            if run in {run_id(group, name) for name in ("base", *one.references, *one.methods)}
-        ),
-        None,
-    )
-
-
 def scores(experiment: Experiment, options: GateTable) -> Iterator[tuple[str, str]]:
     """Yield the tasks of instructions, for the group and for that of the run before."""
+    from revocab.config.lineage import group_of  # stands on the schema, which needs kinds
+
     tasks = instruction_tasks(experiment, options.group)
     yield from of_group(options.group, tasks)
     other = group_of(experiment, options.before.run) if options.before else None
@@ -231,9 +220,8 @@ def needs(plan: Plan, options: GateTable) -> list[str]:
     """Return the manifests of the text that is compared."""
     from revocab.plan.paths import MANIFEST
 
-    runs = [run.id for run in plan.evaluated(options.group)]
-    before = [options.before.run] if options.before else []
-    scored = dict.fromkeys(plan.runs[run].scored_id for run in [*runs, *before])
+    before = plan.replicates(options.before.run) if options.before else []
+    scored = dict.fromkeys(run.scored_id for run in [*plan.evaluated(options.group), *before])
     return [f"{plan.paths.generation(run)}/{MANIFEST}" for run in scored]
 
 

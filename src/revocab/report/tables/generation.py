@@ -72,6 +72,7 @@ def build(results: Results, identifier: str, options: GenerationTable) -> Table:
             *notes.generation(results, options.group),
             *notes.captions(results),
             notes.MARKS,
+            *notes.seeds(results, options.group),
             *notes.published(results),
             *notes.synthetic(results),
         ],

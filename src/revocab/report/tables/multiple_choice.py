@@ -20,6 +20,7 @@ from revocab.report.references import (
     unscored_steps,
     wrong_steps,
 )
+from revocab.report.replicates import mean_by_seed
 from revocab.report.results import Results
 from revocab.report.score_rows import score_cell, score_rows
 from revocab.report.scores import mean_score
@@ -67,6 +68,7 @@ def build(results: Results, identifier: str, options: MultipleChoiceTable) -> Ta
         average = None
         if mean and found[0]:
             average = {**found[0], "value": mean[0], "stderr": None, "low": None}
+            average["by_seed"] = mean_by_seed(found)
         return [*row, score_cell(average, published("avg"), 100)]
 
     return Table(
@@ -78,6 +80,7 @@ def build(results: Results, identifier: str, options: MultipleChoiceTable) -> Ta
         [
             *notes.multiple_choice(results, tasks),
             notes.MARKS,
+            *notes.seeds(results, options.group),
             *notes.published(results),
             *notes.synthetic(results),
         ],

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from revocab.closed import Id, Step, unknown
 from revocab.evaluation.families import main_metric
+from revocab.evaluation.over_seeds import FEWEST_SEEDS, is_real
 from revocab.report import notes
 from revocab.report.asked import choices_in, of_group
 from revocab.report.kind import KindOptions, TableKind
@@ -99,10 +100,36 @@ def build(results: Results, identifier: str, options: SignificanceTable) -> Tabl
             "test, adjusted for the pairs of a column (Holm). The CSV has the 95 % interval of a "
             "paired bootstrap and the adjusted p."
             + (f" Resamples: {', '.join(map(str, sizes))}." if sizes else ""),
-            "Chance in the choice of items only: one training run per method.",
+            chance_note(compared),
             *notes.synthetic(results),
         ],
     )
+
+
+def chance_note(compared: Sequence[dict[str, str]]) -> str:
+    """Return which chance the comparisons know of."""
+    counts = sorted({int(row["seeds"]) for row in compared if row.get("seeds")})
+    if not counts:
+        return "Chance in the choice of items only: one training run per method."
+    listed = " or ".join(map(str, counts))
+    return (
+        f"Runs with seeds are compared by their means over {listed} seeds; their differences are "
+        f"bold only where there are at least {FEWEST_SEEDS} seeds and 0 lies outside both 95 % "
+        "intervals, that of the bootstrap over items and that of Student's t over the differences "
+        "seed by seed. All others: chance in the choice of items only."
+    )
+
+
+def is_marked(row: dict[str, str]) -> bool:
+    """Return whether a difference is more than chance, in items and, where there are any, seeds."""
+    if not row.get("seeds"):
+        return float(row["p_holm"]) < LEVEL
+    if not row["seed_low"]:
+        return False  # one seed
+    low, high, seed_low, seed_high = (
+        float(row[name]) for name in ("low", "high", "seed_low", "seed_high")
+    )
+    return is_real((low, high), (seed_low, seed_high), int(row["seeds"]))
 
 
 def difference_cell(row: dict[str, str] | None, sign: int, scale: float, provenance: str) -> Cell:
@@ -110,14 +137,16 @@ def difference_cell(row: dict[str, str] | None, sign: int, scale: float, provena
     if row is None:
         return Cell(scale=scale)
     low, high = sorted(sign * float(row[name]) for name in ("low", "high"))
-    p_value = float(row["p_holm"])
+    seeds = [sign * float(row[name]) for name in ("seed_low", "seed_high") if row.get(name)]
     return Cell(
         sign * float(row["difference"]) + 0.0,
         scale=scale,
-        mark="best" if p_value < LEVEL else None,
+        mark="best" if is_marked(row) else None,
         provenance=provenance,
         interval=(low, high),
-        p_value=p_value,
+        p_value=float(row["p_holm"]),
+        seed_interval=(min(seeds), max(seeds)) if seeds else None,
+        seeds=int(row["seeds"]) if seeds else None,
     )
 
 
@@ -128,7 +157,10 @@ def problems(experiment: Experiment, key: str, options: SignificanceTable) -> It
     group = experiment.runs.get(options.group)
     if group is None:
         return
-    names = ["base", *[name for name, entry in group.methods.items() if entry.evaluate]]
+    from revocab.config.lineage import shown_names  # stands on the schema, which needs kinds
+
+    silent = {one.replicate_of or name for name, one in group.methods.items() if not one.evaluate}
+    names = ["base", *[name for name in shown_names(group) if name not in silent]]
     if options.against and options.against not in names:
         yield unknown(f"{key}.against", options.against, names, "scored run of the group")
     languages = {task.language for task in experiment.evaluation.multiple_choice.tasks.values()}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from revocab.closed import Id
+from revocab.evaluation.over_seeds import deviation
 from revocab.report import notes
 from revocab.report.kind import KindOptions, TableKind
 from revocab.report.names import method_label
@@ -31,7 +32,7 @@ def build(results: Results, identifier: str, options: SimilarityTable) -> Table:
     """Return a row per name of a run, two columns (beginning and end) per group."""
     values = {
         (row["group"], row["run"], row["step"]): row
-        for row in results.similarities
+        for row in results.shown_similarities
         if row["kind"] == "helper"
     }
     by_name: dict[str, dict[str, Run]] = {}
@@ -63,6 +64,7 @@ def build(results: Results, identifier: str, options: SimilarityTable) -> Table:
             measured_note(results, options.groups),
             *shared_notes(results, options.groups),
             "Best in bold, second underlined.",
+            *notes.seeds(results, *options.groups),
             *notes.published(results),
             *notes.synthetic(results),
         ],
@@ -81,6 +83,7 @@ def cells_of(results: Results, run: Run, values: dict[tuple[str, str, int], Reco
                 published=results.paper.similarity(*results.published_place(run, step)),
                 scale=100,
                 provenance=found["provenance"] if found else None,
+                deviation=deviation(found.get("by_seed", ())) if found else None,
             )
         )
     return cells

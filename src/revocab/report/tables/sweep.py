@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from revocab.report import notes
 from revocab.report.kind import TableKind
 from revocab.report.results import Results
+from revocab.report.seed_cells import cells_over_seeds
 from revocab.report.sweep_grid import (
     SweepOptions,
     grid_of,
@@ -55,7 +56,10 @@ def build(results: Results, identifier: str, options: SweepTable) -> Table:
 def cell_at(results: Results, options: SweepOptions, grid: Grid, row: str, column: str) -> Cell:
     """Return the value at one place; a dash where no run stands."""
     run = grid.get((row, column))
-    return text(MISSING) if run is None else options.value.value.cell(results, results.run(run))
+    if run is None:
+        return text(MISSING)
+    value = options.value.value
+    return cells_over_seeds(results, results.run(run), lambda one: [value.cell(results, one)])[0]
 
 
 def limited(results: Results, options: SweepTable) -> str | None:

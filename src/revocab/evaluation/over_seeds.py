@@ -1,0 +1,87 @@
+"""What seeds say of scores: their spread, an interval of a difference, and when it is real.
+
+Two sources of chance are kept apart. Which items are in a task is resampled
+(:mod:`revocab.evaluation.resampling`); which seed a model was trained with is repeated here. A
+difference is real where it holds over both. Arrays ``values_S`` have one value per seed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+#: Fewer seeds than this say nothing of whether a difference is real.
+FEWEST_SEEDS = 3
+#: Of intervals.
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class SeedInterval:
+    """The mean of differences seed by seed, and its interval."""
+
+    difference: float
+    low: float
+    high: float
+    seeds: int
+
+
+def deviation(values_S: Sequence[float]) -> float | None:
+    """Return the standard deviation of one value per seed (n - 1); None for fewer than two."""
+    return stdev(values_S) if len(values_S) > 1 else None
+
+
+def within(t: float, freedom: int) -> float:
+    """Return the share of Student's t distribution between ``-t`` and ``t``.
+
+    The finite sums for whole degrees of freedom: Abramowitz and Stegun, 26.7.3 and 26.7.4.
+    """
+    angle = math.atan(t / math.sqrt(freedom))
+    term, total = (math.cos(angle), 0.0) if freedom % 2 else (1.0, 0.0)
+    for power in range(freedom % 2, freedom - 1, 2):
+        total += term
+        term *= (power + 1) / (power + 2) * math.cos(angle) ** 2
+    if freedom % 2:
+        return 2 / math.pi * (angle + math.sin(angle) * total)
+    return math.sin(angle) * total
+
+
+def t_quantile(freedom: int, level: float = LEVEL) -> float:
+    """Return the ``t`` within which a share ``level`` of Student's t distribution lies."""
+    low, high = 0.0, 1.0
+    while within(high, freedom) < level:
+        high *= 2
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if within(middle, freedom) < level else (low, middle)
+    return high
+
+
+def paired_interval(first_S: Sequence[float], second_S: Sequence[float]) -> SeedInterval | None:
+    """Return the t interval of the mean difference of scores with equal seeds, in the same order.
+
+    None for fewer than two seeds. Raises ``ValueError`` if the numbers of seeds differ.
+    """
+    if len(first_S) != len(second_S):
+        raise ValueError(f"{len(first_S)} seeds against {len(second_S)}")
+    differences_S = [one - other for one, other in zip(first_S, second_S, strict=True)]
+    spread = deviation(differences_S)
+    if spread is None:
+        return None
+    count, mean = len(differences_S), fmean(differences_S)
+    reach = t_quantile(count - 1) * spread / math.sqrt(count)
+    return SeedInterval(mean, mean - reach, mean + reach, count)
+
+
+def excludes_zero(low: float, high: float) -> bool:
+    """Return whether an interval lies on one side of zero."""
+    return low > 0 or high < 0
+
+
+def is_real(items: tuple[float, float], seeds: tuple[float, float], count: int) -> bool:
+    """Return whether a difference is real: 0 lies outside its intervals over items and over seeds,
+    and there are ``count`` seeds, at least :data:`FEWEST_SEEDS`.
+    """
+    return count >= FEWEST_SEEDS and excludes_zero(*items) and excludes_zero(*seeds)

@@ -1,0 +1,279 @@
+"""Runs with seeds in scores, tables, figures and comparisons, of results made up."""
+
+from __future__ import annotations
+
+import csv
+from statistics import fmean, stdev
+
+import pytest
+import yaml
+from fake_results import REPOSITORY, fake_results
+from test_significance import write_items
+
+from revocab.config import as_json, validate
+from revocab.config.replicates import with_replicates
+from revocab.errors import RevocabError
+from revocab.evaluation.over_seeds import paired_interval, t_quantile
+from revocab.io import read_jsonl, write_jsonl
+from revocab.report.checks import coverage_problems
+from revocab.report.make_figures import caption, make_figures
+from revocab.report.make_tables import build_table, make_tables
+from revocab.report.results import Results
+from revocab.report.score_rows import score_cell
+from revocab.report.scores import AVERAGE, average_task, collect_scores
+from revocab.report.seed_curves import heldout_curve, training_curve
+from revocab.report.significance import compare_runs
+
+SEEDED = {"random": [1, 2, 3], "sava": [1, 2, 3], "fvt": [1, 2]}
+DIFFERENCES = {"kind": "significance", "group": "mistral", "language": "it", "title": "All"}
+
+
+def demo() -> dict:
+    """Return the demo with seeds for some of its runs, those that it has replicates of."""
+    values = yaml.safe_load((REPOSITORY / "config/demo.yaml").read_text(encoding="utf-8"))
+    for name, seeds in SEEDED.items():
+        values["runs"]["mistral"]["methods"][name]["seeds"] = seeds
+    values["tables"] = {**values["tables"], "table12": DIFFERENCES}
+    return values
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("seeds") / "results" / "demo"
+    values, problems = with_replicates(demo())
+    assert not problems
+    fake_results(folder, runs=values["runs"], tables=values["tables"])
+    results = Results(folder)
+    for run in results.runs:
+        if run.evaluate:
+            write_items(folder, run, results.experiment)
+    # SAVA answers right where its seeds agree, Random wrong: nobody doubts this difference.
+    for run in results.runs:
+        path = folder / "runs" / run.id / "multiple_choice_items.jsonl.gz"
+        if run.replicate_of in ("mistral-sava", "mistral-random"):
+            right = 0.9 if run.method == "sava" else 0.2
+            rows = list(read_jsonl(path))
+            for row in rows:
+                row["values"] = [float((7 * n + run.seed) % 60 < 60 * right) for n in range(60)]
+            write_jsonl(path, rows)
+    collect_scores(folder, folder / "scores.parquet")
+    compare_runs(
+        folder, "mistral", ["last"], folder / "significance/mistral/significance.csv",
+        resamples=200, seed=17,
+    )  # fmt: skip
+    return folder
+
+
+@pytest.fixture
+def results(root) -> Results:
+    return Results(root)
+
+
+def rows_of(path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as handle:
+        return list(csv.DictReader(handle))
+
+
+# Scores -------------------------------------------------------------------------------------------
+
+
+def test_a_group_shows_replicates_as_one(results):
+    names = [run.name for run in results.group("mistral")]
+    assert names == ["base", "random", "fvt", "clp", "sava", "sava-lstsq", "lapt"]
+    sava = results.run("mistral-sava")
+    assert [run.id for run in results.replicates(sava)] == [
+        f"mistral-sava-seed{seed}" for seed in (1, 2, 3)
+    ]
+    assert results.replicates(results.run("mistral-clp")) == [results.run("mistral-clp")]
+
+
+def test_a_score_is_the_mean_over_seeds_with_their_deviation(results):
+    key = (100, "hellaswag_it", "acc_norm")
+    found = results.scores.get("mistral-sava", *key)
+    each = [results.scores.get(f"mistral-sava-seed{seed}", *key) for seed in (1, 2, 3)]
+    values = [row["value"] for row in each]
+    assert found["value"] == pytest.approx(fmean(values)) and found["by_seed"] == values
+    assert found["stderr"] == pytest.approx(fmean(row["stderr"] for row in each))
+    cell = score_cell(found, None, 100)
+    assert cell.deviation == pytest.approx(stdev(values))
+    shown = f"{100 * fmean(values):.2f}±{100 * found['stderr']:.2f} [{100 * stdev(values):.2f}]"
+    assert cell.number() == shown
+
+
+def test_the_record_of_scores_has_each_run_and_no_mean(results):
+    assert "mistral-sava" not in {row["run"] for row in results.scores.rows}
+    assert not any("by_seed" in row for row in results.scores.rows)
+
+
+def test_without_one_of_its_scores_a_run_has_none(results):
+    from revocab.report.replicates import pooled_scores
+
+    rows = [one for one in results.scores.rows if one["run"] != "mistral-sava-seed2"]
+    assert not [one for one in pooled_scores(rows, results.runs) if one["run"] == "mistral-sava"]
+
+
+def test_averages_have_the_deviation_of_averages(results):
+    """Not the mean of the tasks' deviations: seeds may be good at one and bad at another."""
+    table = build_table(results, "table03")
+    row = next(one for one in table.data_rows() if one.cells[0].text == "SAVA")
+    step = results.run("mistral-sava").select(["first"])[0]
+    each = [
+        results.scores.get(f"mistral-sava-seed{seed}", step, average_task("it"), AVERAGE)["value"]
+        for seed in (1, 2, 3)
+    ]
+    assert row.cells[-1].value == pytest.approx(fmean(each))
+    assert row.cells[-1].deviation == pytest.approx(stdev(each))
+
+
+def test_heldout_losses_are_means(results):
+    run = results.run("mistral-sava")
+    each = [results.heldout_by_language(one, "it")[50] for one in results.replicates(run)]
+    assert results.heldout_by_language(run, "it")[50] == pytest.approx(fmean(each))
+    assert heldout_curve(results, run, "it")[50] == pytest.approx((fmean(each), stdev(each)))
+    assert heldout_curve(results, results.run("mistral-clp"), "it")[50][1] is None
+
+
+def test_training_losses_are_means(results):
+    run = results.run("mistral-random")
+    each = [
+        float(results.csv("runs", one.id, "losses.csv")[9]["loss"])
+        for one in results.replicates(run)
+    ]
+    curve = training_curve(results, run, "loss")
+    assert curve[10] == pytest.approx((fmean(each), stdev(each))) and len(curve) == 100
+
+
+# Comparisons --------------------------------------------------------------------------------------
+
+
+def comparison(root, run: str, other: str) -> dict[str, str]:
+    rows = rows_of(root / "significance/mistral/significance.csv")
+    return next(
+        row
+        for row in rows
+        if (row["run"], row["other"]) == (f"mistral-{run}", f"mistral-{other}")
+        and row["task"] == "hellaswag_it"
+    )
+
+
+def test_a_comparison_of_seeds_by_hand(root):
+    row = comparison(root, "random", "sava")
+    scores = {}
+    for name in ("random", "sava"):
+        for seed in (1, 2, 3):
+            path = root / f"runs/mistral-{name}-seed{seed}/multiple_choice_items.jsonl.gz"
+            items = next(
+                one for one in read_jsonl(path)
+                if (one["step"], one["task"], one["metric"]) == (100, "hellaswag_it", "acc_norm")
+            )  # fmt: skip
+            scores[name, seed] = fmean(items["values"])
+    differences = [scores["random", seed] - scores["sava", seed] for seed in (1, 2, 3)]
+    assert float(row["difference"]) == pytest.approx(fmean(differences))
+    reach = t_quantile(2) * stdev(differences) / 3**0.5
+    low, high = float(row["seed_low"]), float(row["seed_high"])
+    assert (low, high) == pytest.approx(
+        (fmean(differences) - reach, fmean(differences) + reach), abs=1e-9
+    )
+    assert row["seeds"] == "3" and float(row["high"]) < 0 and high < 0
+
+
+def test_seeds_are_paired_and_others_repeated(root):
+    assert comparison(root, "random", "fvt")["seeds"] == "2"  # those that both have
+    assert comparison(root, "base", "sava")["seeds"] == "3"  # of a base model there is one
+    trained_once = comparison(root, "clp", "sava")
+    assert trained_once["seeds"] == "1" and trained_once["seed_low"] == ""
+    assert comparison(root, "base", "clp")["seeds"] == ""
+
+
+def test_only_what_holds_over_items_and_seeds_is_bold(results):
+    table = build_table(results, "table12")
+    column = table.header.index("AVG")
+    marks = {row.cells[0].text: row.cells[column] for row in table.data_rows()}
+    real = marks["Random − SAVA"]
+    assert real.mark == "best" and real.seeds == 3 and real.seed_interval[1] < 0
+    assert "over 3 seeds -" in table.interval_text(real)
+    assert marks["CLP − SAVA"].mark is None  # large, but of one seed
+    assert marks["FVT − SAVA"].mark is None  # large, but of two
+    assert any("at least 3 seeds" in note for note in table.notes)
+
+
+# Tables, figures, checks --------------------------------------------------------------------------
+
+
+def test_tables_say_what_the_brackets_are(root, results, tmp_path):
+    make_tables(root, tmp_path / "tables")
+    table = rows_of(tmp_path / "tables/table03.csv")
+    sava, clp = (next(one for one in table if one["Model"] == name) for name in ("SAVA", "CLP"))
+    assert float(sava["AVG deviation"]) > 0 and clp["AVG deviation"] == ""
+    assert "[" in (tmp_path / "tables/table03.md").read_text(encoding="utf-8")
+    (note,) = [one for one in build_table(results, "table03").notes if "square brackets" in one]
+    assert "over 2 or 3 seeds" in note
+
+
+def test_figures_draw_bands_and_say_so(root, results, tmp_path):
+    make_figures(root, tmp_path / "figures")
+    drawn = (tmp_path / "figures/figure06.svg").read_text(encoding="utf-8")
+    assert "FillBetween" in drawn
+    for figure in ("figure02", "figure06"):
+        assert "standard deviation" in caption(results, results.experiment.figures[figure])
+
+
+def test_similarities_are_means_over_replicates(results):
+    pooled = {
+        (row["run"], row["other"], row["step"]): row
+        for row in results.shown_similarities
+        if row["group"] == "mistral"
+    }
+    assert not any("seed" in run or "seed" in other for run, other, _ in pooled)
+    assert not any(run == other for run, other, _ in pooled)
+    helper = results.experiment.runs["mistral"].helper
+    values = [
+        row["similarity"]
+        for row in results.similarities
+        if row["run"].startswith("mistral-sava-seed") and row["other"] == helper
+        and row["step"] == 0
+    ]  # fmt: skip
+    assert pooled["mistral-sava", helper, 0]["similarity"] == pytest.approx(fmean(values))
+    assert len(values) == 3
+
+
+def test_checks_look_at_every_replicate(results):
+    assert list(coverage_problems(results)) == []
+
+
+def test_a_claim_on_the_start_is_decided_over_seeds(results):
+    from revocab.report.claims.better_start import find
+
+    claims = {one.statement.rpartition(", ")[2]: one for one in find(results)}
+    sava = claims["sava < random"]
+    each = {
+        name: [
+            results.heldout_by_language(results.run(f"mistral-{name}-seed{seed}"), "it")[25]
+            for seed in (1, 2, 3)
+        ]
+        for name in ("sava", "random")
+    }
+    over = paired_interval(each["sava"], each["random"])
+    assert sava.holds is (over.high < 0)
+    assert f"over 3 seeds {over.low:.4f} to {over.high:.4f}" in sava.numbers
+    assert "over 2 seeds" in claims["fvt < random"].numbers
+
+
+# Names in an experiment file ----------------------------------------------------------------------
+
+
+def test_tables_and_figures_name_a_run_without_its_seeds():
+    found = validate({**demo(), "paper_values": None})
+    assert [*found.runs["mistral"].methods][:3] == ["random-seed1", "random-seed2", "random-seed3"]
+    assert "mistral-random" in found.figures["figure06"].runs
+    assert "seeds" not in str(as_json(found))
+
+
+def test_a_run_that_there_is_not_is_one_clear_line():
+    values = demo()
+    values["tables"] = {"table12": {**DIFFERENCES, "against": "sav"}}
+    with pytest.raises(RevocabError) as caught:
+        validate(values)
+    (line,) = caught.value.problems
+    assert line.startswith("tables.table12.against: no scored run of the group 'sav'")
+    assert "did you mean 'sava'?" in line and "sava-seed1" not in line
