@@ -48,7 +48,8 @@ def fake_results(root: Path, config: str = "demo.yaml", **overrides) -> Path:
     draw = random.Random(7)
     for run in runs:
         if run.trains:
-            fake_training(root / "runs" / run.id, run, draw)
+            measured = experiment.recipes[run.recipe].heldout_steps
+            fake_training(root / "runs" / run.id, run, measured, draw)
             fake_initialisation(root / "runs" / run.id / "init", run)
         if run.evaluate:
             fake_scores(root / "runs" / run.id, run, experiment, draw)
@@ -85,8 +86,8 @@ def fake_initialisation(folder: Path, run: Run) -> None:
     write_json(folder / "diagnostics.json", described)
 
 
-def fake_training(folder: Path, run: Run, draw: random.Random) -> None:
-    skill = SKILL.get(run.name, 0.7)
+def fake_training(folder: Path, run: Run, measured: list[int], draw: random.Random) -> None:
+    skill = SKILL.get(run.name.partition("-seed")[0], 0.7)
     per_token = 1.6 if run.name == "lapt" else 2.2
     rows = []
     for step in range(1, run.steps[-1] + 1):
@@ -102,7 +103,7 @@ def fake_training(folder: Path, run: Run, draw: random.Random) -> None:
             }
         )
     write_csv(folder / "losses.csv", rows)
-    fake_heldout(folder, run.steps, lambda step: (1.2 - skill) * math.exp(-step / 20), draw)
+    fake_heldout(folder, measured, lambda step: (1.2 - skill) * math.exp(-step / 20), draw)
     timing = {"seconds": 61.0, "tokens_per_second": 6700.0, "peak_memory_bytes": 900_000_000}
     write_json(folder / "timing.json", {**timing, "startup_seconds": 3.2})
     write_json(folder / "manifest.json", {"steps": run.steps[-1], "tokens": 409600})
@@ -186,7 +187,8 @@ def fake_shared(root: Path, experiment: Experiment, runs: list[Run], draw: rando
                 close = 1.0 if other is run else 0.9 - 0.1 * abs(hash_free(run) - hash_free(other))
                 row = {"kind": "between", "group": group, "run": run.id, "other": other.id}
                 rows.append({**row, "step": run.steps[-1], "similarity": close})
-        write_csv(root / "similarity" / group / "similarity.csv", rows)
+        if rows:
+            write_csv(root / "similarity" / group / "similarity.csv", rows)
     for task, entry in experiment.evaluation.generation.tasks.items():
         write_jsonl(root / "prompts" / f"{task}.jsonl", [fake_prompt(task, entry)])
     pairs = sorted({(r.source_tokenizer, r.target) for r in runs if r.source_tokenizer != r.target})

@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
 
 def test_every_figure_in_both_endings(folder):
     names = sorted(path.name for path in (folder / "figures").glob("[!.]*"))
-    wanted = [*(f"figure{n:02d}" for n in range(1, 11)), "token_counts"]
+    wanted = [*(f"figure{n:02d}" for n in range(1, 11)), "heldout", "token_counts"]
     assert names == [f"{name}.{ending}" for name in wanted for ending in ("png", "svg")]
     for path in (folder / "figures").glob("*.png"):
         assert path.read_bytes().startswith(b"\x89PNG")

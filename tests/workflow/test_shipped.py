@@ -8,13 +8,13 @@ from run_snakemake import dry_run
 #: The number of jobs of some rules, by the files of one call.
 SHIPPED = {
     ("demo",): {
-        "pretrain_stand_in": 5, "init_embeddings": 13, "adapt_model": 13,
+        "pretrain_stand_in": 5, "init_embeddings": 13 + 9, "adapt_model": 13 + 9, "pack_tokens": 6,
         "score_multiple_choice": 11, "generate_text": 11, "build_task": 12, "build_prompts": 3,
         "make_tables": 1, "make_figures": 1,
     },
     ("demo", "evaluation-extra"): {"build_prompts": 4, "compare_runs": 1, "measure_efficiency": 2},
     ("demo", "constructions"): {"build_tokenizer": 8},
-    ("demo", "stage-mixtures"): {"adapt_model": 13},
+    ("demo", "stage-mixtures"): {"adapt_model": 13 + 9},
     ("paper",): {
         "fetch_model": 5, "pretrain_stand_in": 0, "adapt_model": 9 + 3,
         "score_multiple_choice": 6 + 4, "intersect_vocabularies": 2, "prepare_corpus": 4,
@@ -34,7 +34,9 @@ SHIPPED = {
     ("paper", "flores-200"): {"build_prompts": 3},
     ("paper", "tasks-vocadt"): {"build_task": 12 + 27},
     ("one-gpu",): {"fetch_model": 2, "adapt_model": 5, "intersect_vocabularies": 1},
-    ("local-data",): {"pretrain_stand_in": 2, "measure_scale": 1},
+    ("local-data",): {
+        "pretrain_stand_in": 2, "measure_scale": 1, "adapt_model": 8 + 9, "build_probe": 8,
+    },
     ("local-data", "tasks-local"): {"build_prompts": 3 + 4, "measure_scale": 1},
 }  # fmt: skip
 
