@@ -63,7 +63,9 @@ def possible_jobs(plan: Plan) -> Iterator[tuple[str, Wildcards]]:
         "score_comet": [{"run": one} for one in scored if comet_models(plan, plan.runs[one])],
         "measure_efficiency": [{"run": run.id} for run in timed_runs(plan)],
         "measure_similarity": [
-            {"group": one} for one, of in experiment.runs.items() if learns_new_rows(of)
+            {"group": one}
+            for one, of in experiment.runs.items()
+            if learns_new_rows(of) and any(method.evaluate for method in of.methods.values())
         ],
         "compare_runs": [{"group": one} for one in significance],
         "write_settings": [{"part": one} for one in READ],

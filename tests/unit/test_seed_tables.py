@@ -244,7 +244,8 @@ def test_checks_look_at_every_replicate(results):
 def test_a_claim_on_the_start_is_decided_over_seeds(results):
     from revocab.report.claims.better_start import find
 
-    claims = {one.statement.rpartition(", ")[2]: one for one in find(results)}
+    statements = [one for one in find(results) if one.statement.startswith("Mistral stand-in: ")]
+    claims = {one.statement.rpartition(", ")[2]: one for one in statements}
     sava = claims["sava < random"]
     each = {
         name: [
@@ -266,7 +267,7 @@ def test_tables_and_figures_name_a_run_without_its_seeds():
     found = validate({**demo(), "paper_values": None})
     assert [*found.runs["mistral"].methods][:3] == ["random-seed1", "random-seed2", "random-seed3"]
     assert "mistral-random" in found.figures["figure06"].runs
-    assert "seeds" not in str(as_json(found))
+    assert "'seeds':" not in str(as_json(found))
 
 
 def test_a_run_that_there_is_not_is_one_clear_line():

@@ -119,8 +119,9 @@ def _scored(plan: Plan) -> list[str]:
     similarities = {f"{plan.paths.similarity(group)}/{MANIFEST}" for group in groups}
     runs = [plan.checkpoint(run, run.steps[-1]).files for run in plan.runs.values()]
     runs += [(f"{plan.paths.run(run.id)}/{HELDOUT}",) for run in plan.measured]
-    return [
+    found = [
         *[file for file in _shown(plan) if file in similarities],
         *[file for files in runs for file in files],
         *[file for run in plan.evaluated() for file in scored_files(plan, run)],
     ]
+    return list(dict.fromkeys(found))  # groups may share a base model
