@@ -13,6 +13,13 @@ import pytest
 from revocab.io import read_json, read_jsonl
 
 WEB, BOOKS = "example/web", "example/books"
+CHAT = [
+    [
+        {"role": "user", "content": f"Chi è {number}?"},
+        {"role": "assistant", "content": f"È {number}."},
+    ]
+    for number in range(8)
+]
 #: Runs a script with fewer and quicker attempts than `datasets` makes by itself (20, 5 s apart).
 IMPATIENT = """
 import runpy, sys, time
@@ -56,6 +63,8 @@ def root(tmp_path_factory) -> Path:
         (main / f"long/{number}.jsonl.gz").write_bytes(gzip.compress(lines(part)))
     packed = pyarrow.compress(lines(books[:7]), codec="zstd", asbytes=True)
     (main / "short/0.jsonl.zst").write_bytes(packed)
+    chat = [{"id": f"c{number}", "messages": said} for number, said in enumerate(CHAT)]
+    hub_content.data_set(root / "datasets/example/chat/main", {"default": {"train": chat}})
     hub_content.data_set(
         root / "datasets/example/gated/main", {"default": {"train": rows("secret", 3)}}
     )
@@ -93,6 +102,15 @@ def test_parquet_shards_come_in_order_and_splits_stay_apart(prepare, hub):
     assert (source["name"], source["split"]) == ("pages", "validation")
     # Streamed: nothing of the data was kept in the cache.
     assert not list(out.parent.rglob("cache/**/blobs/*.parquet"))
+
+
+def test_conversations_keep_their_messages(prepare, hub):
+    done, out = prepare("--messages-field", "messages", data_set="example/chat")
+    assert done.returncode == 0, done.stderr
+    assert [row["messages"] for row in read_jsonl(out / "train.jsonl.gz")] == CHAT
+    assert read_json(out / "manifest.json")["messages_field"] == "messages"
+    done, out = prepare(data_set="example/chat")
+    assert "no field 'text'; fields found: id, messages" in done.stderr
 
 
 @pytest.mark.parametrize(("name", "count"), [("long", 40), ("short", 7)])

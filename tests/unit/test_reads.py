@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -133,3 +135,9 @@ def test_the_page_shows_no_intersection_that_the_experiment_no_longer_names(root
     write_json(folder / "intersections" / "source--elsewhere" / "report.json", read_json(one))
     assert intersections(Results(folder)) == before
     assert len(before[1]) == len(list(root.glob("intersections/*")))
+
+
+@pytest.mark.parametrize("module", ["revocab.report.scores", "revocab.report.results"])
+def test_results_can_be_the_first_thing_imported(module):
+    """As the scripts do: the schema finds kinds of tables, which read results."""
+    subprocess.run([sys.executable, "-c", f"import {module}"], check=True)

@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab.config.corpora import text_corpora
 from revocab.errors import RevocabError
 from revocab.evaluation.families import family_rank, main_metric
 from revocab.evaluation.metric import COMET
@@ -301,11 +300,11 @@ class Results:
         return rows, provenance
 
     def heldout_by_language(self, run: Run, language: str) -> dict[int, float]:
-        """Return bits per byte over all held-out text of a language, by step.
-
-        The answers of conversations are no text of the language like any other.
+        """Return bits per byte over all held-out text of a language, by step; answers in
+        conversations do not count.
         """
-        texts = text_corpora(self.experiment, self.experiment.evaluation.heldout)
+        corpora = self.experiment.corpora
+        texts = {name for name, one in corpora.items() if one.messages_field is None}
         totals: dict[int, list[float]] = {}
         for row in self.heldout(run)[0]:
             if row["corpus"] not in texts:
