@@ -55,7 +55,7 @@ class ScoringHardware(Hardware):
     )
     share_contexts: bool | None = Field(
         default=None,
-        description="compute the context that an item's choices share only once; default: "
+        description="compute the context shared by an item's choices once; default: "
         "only in float32, where no answer changes (in half precision one in "
         "thousands may)",
     )

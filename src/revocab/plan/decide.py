@@ -76,12 +76,13 @@ def unmade(decisions: Decisions, plan: Plan) -> list[Asked]:
 
 
 def accept(words: Sequence[str]) -> str:
-    """Take outputs of older code as made by today's; return what there was to take.
+    """Accept outputs of older code as made by the current code; return what was accepted.
 
     ``[RULE …] [--configfile FILE …] [--config KEY=VALUE …]``; without rules, all. Raises
-    :class:`RevocabError` for a rule that there is not.
+    :class:`RevocabError` for an unknown rule.
     """
-    parser = Parser(prog="revocab accept", description=accept.__doc__)
+    about = "Accept outputs of older code as made by the current code; nothing is computed."
+    parser = Parser(prog="revocab accept", description=about)
     parser.add_argument("rules", nargs="*", metavar="RULE", help="default: every rule")
     add_experiment(parser)
     given = parser.parse_args(words)
@@ -117,12 +118,13 @@ def accept(words: Sequence[str]) -> str:
 
 
 def rerun(words: Sequence[str]) -> str:
-    """Ask for outputs of older code to be made again; return what was asked for.
+    """Request that outputs of older code be made again; return what was requested.
 
     ``RUN …|--all [--configfile FILE …] [--config KEY=VALUE …]``. Raises :class:`RevocabError` for
-    names that there are not, and for what was made by the current code.
+    unknown names, and for what was made by the current code.
     """
-    parser = Parser(prog="revocab rerun", description=rerun.__doc__)
+    about = "Request that outputs of older code be made again, by the next snakemake."
+    parser = Parser(prog="revocab rerun", description=about)
     parser.add_argument("names", nargs="*", metavar="RUN", help="runs, or models pretrained here")
     parser.add_argument("--all", action="store_true", help="everything whose code has changed")
     add_experiment(parser)

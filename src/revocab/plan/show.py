@@ -1,4 +1,4 @@
-"""One job of an experiment as a command line that can be pasted."""
+"""Print one job of an experiment as a command line to paste into a shell."""
 
 from __future__ import annotations
 

@@ -15,8 +15,9 @@ from revocab.workflow.lock import LOCKS, remove_dead_locks
 NO_LOCK = frozenset({"-n", "--dry-run", "--dryrun", "--nolock", "--unlock"})
 USAGE = """usage: revocab run [--configfile FILE …] [--profile FOLDER] [--cores N] [FLAG …]
 
-Run Snakemake in this checkout; every word is passed on to it. If an earlier run was killed, its
-lock is removed first, but only if a process of this host held it that has ended, with its jobs."""
+Run Snakemake in this checkout; all arguments are passed on to it. If an earlier run was killed, its
+lock is removed first, but only if the process that held it ran on this host and has ended, along
+with its jobs."""
 
 
 def run(words: Sequence[str]) -> str:
