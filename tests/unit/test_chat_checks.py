@@ -34,28 +34,28 @@ def test_a_recipe_learns_from_corpora_of_its_kind_alone(values):
     found = problems(values)
     assert len(found) == 2
     assert any(
-        "mixtures.italian: corpus 'world-it' holds text, and recipe 'answers' learns answers; give "
-        "corpora.world-it a messages_field" in one
+        "mixtures.italian: corpus 'world-it' holds text, and recipe 'answers' trains on answers;"
+        " give corpora.world-it a messages_field" in one
         for one in found
     )
     assert any(
-        "mixtures.chat: corpus 'chat' holds conversations, and recipe 'two-stages' learns every "
-        "token of text; say loss: answers" in one
+        "mixtures.chat: corpus 'chat' holds conversations, and recipe 'two-stages' trains on every "
+        "token of text; set loss: answers" in one
         for one in found
     )
 
 
 def test_held_out_conversations_do_not_do_for_text(values):
     values["evaluation"]["heldout"] = ["chat"]
-    (found,) = [one for one in problems(values) if one.startswith("evaluation.heldout: names con")]
-    assert "learns text; name a corpus of text, too" in found
+    (found,) = [one for one in problems(values) if one.startswith("evaluation.heldout: names only con")]
+    assert "trains on text; name a corpus of text, too" in found
 
 
 def test_a_world_without_conversations_has_none_to_give(values):
     values["world"]["conversations"] = 0
     assert problems(values) == [
-        "corpora.chat.source.world: 'conversations.en.train', but world.conversations is 0; say how"
-        " many there are"
+        "corpora.chat.source.world: 'conversations.en.train', but world.conversations is 0; give"
+        " their number"
     ]
 
 
@@ -80,7 +80,7 @@ def test_a_template_must_be_there(values, template, said):
     [
         ({"document_end": True, "document_masking": True},
          "document_end, document_masking with loss: answers: a conversation begins and ends as"),
-        ({"loss": "all"}, "drop_too_long, chat_template with loss: all: only conversations have"),
+        ({"loss": "all"}, "drop_too_long, chat_template with loss: all: only conversations can"),
         ({"loss": "questions"}, "recipes.answers.loss: Input should be 'all' or 'answers'"),
     ],
 )  # fmt: skip

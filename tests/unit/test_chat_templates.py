@@ -144,7 +144,7 @@ MARKED = "{% generation %}{{ m.content }}{{ eos_token }}{% endgeneration %}"
         ("{% generation %}{{ m.content }}{% endgeneration %}{{ eos_token }}",
          "no special token ends"),
         (MARKED.replace("{% endgeneration %}", ""), "cannot be rendered"),
-        ("{{ strftime_now('%d') }}" + MARKED, "date of the day"),
+        ("{{ strftime_now('%d') }}" + MARKED, "today's date"),
         ("{{ bos_token }}" + MARKED, "bos more than once"),
         ("{{ ''.__class__.__mro__ }}" + MARKED, "SecurityError"),
         ("{{ messages.append(1) }}" + MARKED, "SecurityError"),

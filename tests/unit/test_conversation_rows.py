@@ -126,7 +126,7 @@ def test_what_is_longer_than_a_row_is_refused_or_left_out(folders, tmp_path):
 
 
 def test_text_and_conversations_are_not_taken_for_one_another(folders, tmp_path):
-    with pytest.raises(RevocabError, match=r"corpus it: holds conversations, .* say loss: answers"):
+    with pytest.raises(RevocabError, match=r"corpus it: holds conversations, .* set loss: answers"):
         packed(folders, tmp_path / "out", loss="all")
     io.write_json(tmp_path / "text" / "manifest.json", {"language": "it", "train": {"bytes": 1}})
     with pytest.raises(RevocabError, match=r"corpus it: holds text, and loss: answers needs conv"):

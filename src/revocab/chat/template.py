@@ -146,8 +146,8 @@ def template_problems(template: ChatTemplate, special: Sequence[str]) -> Iterato
     """
     if "strftime_now" in template.text:
         yield (
-            f"{template.place}: writes the date of the day (strftime_now), so that the same text"
-            " would give other tokens tomorrow; write a date into a copy of it, and give that"
+            f"{template.place}: writes today's date (strftime_now), so that the same text would"
+            " give different tokens tomorrow; write a date into a copy of it, and give that"
         )
     if not MARK.search(template.text):
         yield f"{template.place}: marks no answer; {advice()}"
@@ -166,7 +166,7 @@ def template_problems(template: ChatTemplate, special: Sequence[str]) -> Iterato
         elif not any(token in ends[0] for token in special):
             yield (
                 f"{template.place}: no special token ends a marked answer (after {answer!r} comes"
-                f" {ends[0]!r}), so that none would be learned to stop at; put the end token before"
+                f" {ends[0]!r}), so that no model would learn to stop; put the end token before"
                 " {% endgeneration %}"
             )
 

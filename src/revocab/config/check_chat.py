@@ -31,16 +31,16 @@ def check_chat(experiment: Experiment) -> Iterator[str]:
     text = [recipe for _, recipe in trained if experiment.recipes[recipe].loss != ANSWERS]
     if text and heldout and not text_corpora(experiment, heldout):
         yield (
-            f"evaluation.heldout: names conversations alone, and recipe {text[0]!r} learns text; "
-            "name a corpus of text, too"
+            f"evaluation.heldout: names only conversations, and recipe {text[0]!r} trains on"
+            " text; name a corpus of text, too"
         )
     world = experiment.world
     for name, corpus in experiment.corpora.items():
         part = corpus.source.world or ""
         if world is not None and not world.conversations and part in CONVERSATIONS:
             yield (
-                f"corpora.{name}.source.world: {part!r}, but world.conversations is 0; say how"
-                " many there are"
+                f"corpora.{name}.source.world: {part!r}, but world.conversations is 0; give"
+                " their number"
             )
 
 
@@ -80,12 +80,12 @@ def _mixture_problems(experiment: Experiment, mixture: str, recipe: str) -> Iter
             continue
         if answers:
             yield (
-                f"mixtures.{mixture}: corpus {corpus!r} holds text, and recipe {recipe!r} learns "
-                f"answers; give corpora.{corpus} a messages_field, or take another mixture"
+                f"mixtures.{mixture}: corpus {corpus!r} holds text, and recipe {recipe!r} trains"
+                f" on answers; give corpora.{corpus} a messages_field, or take another mixture"
             )
         else:
             yield (
                 f"mixtures.{mixture}: corpus {corpus!r} holds conversations, and recipe {recipe!r} "
-                f"learns every token of text; say loss: answers in the recipe, or take another "
+                f"trains on every token of text; set loss: answers in the recipe, or take another "
                 "mixture"
             )

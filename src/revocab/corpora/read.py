@@ -33,13 +33,13 @@ def check_content(folders: Mapping[str, str | Path], *, conversations: bool) -> 
     if wrong and conversations:
         raise RevocabError(
             f"corpus {name}: holds text, and loss: answers needs conversations; prepare it with "
-            "messages_field (--messages-field), or say loss: all"
+            "messages_field (--messages-field), or set loss: all"
             for name in wrong
         )
     if wrong:
         raise RevocabError(
-            f"corpus {name}: holds conversations, of which answers are learned; say loss: answers "
-            "(--loss answers), or prepare it without messages_field"
+            f"corpus {name}: holds conversations, whose answers are trained on; set loss:"
+            " answers (--loss answers), or prepare it without messages_field"
             for name in wrong
         )
 

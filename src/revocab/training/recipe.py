@@ -127,7 +127,7 @@ class LossOptions(Closed):
 
     loss: Literal["all", "answers"] = Field(
         default=ALL,
-        description="what is learned: every token of text, or only the answers of conversations",
+        description="what is trained on: every token of text, or only the answers of conversations",
     )
 
 
@@ -179,7 +179,7 @@ class PackingOptions(LossOptions, ConversationOptions):
                 "a conversation begins and ends as its chat template says, and attention is kept "
                 "inside it; remove"
                 if self.loss == ANSWERS
-                else "only conversations have use of it; say loss: answers, or remove"
+                else "only conversations can use it; set loss: answers, or remove"
             )
             raise ValueError(f"{', '.join(idle)} with loss: {self.loss}: {reason} the key")
         return self
