@@ -47,7 +47,9 @@ def test_a_recipe_learns_from_corpora_of_its_kind_alone(values):
 
 def test_held_out_conversations_do_not_do_for_text(values):
     values["evaluation"]["heldout"] = ["chat"]
-    (found,) = [one for one in problems(values) if one.startswith("evaluation.heldout: names only con")]
+    (found,) = [
+        one for one in problems(values) if one.startswith("evaluation.heldout: names only con")
+    ]
     assert "trains on text; name a corpus of text, too" in found
 
 
