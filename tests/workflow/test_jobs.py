@@ -86,3 +86,15 @@ def test_no_job_knows_the_machine(jobs, repository):
     for name, job in jobs.items():
         text = json.dumps(words_of(job)[1])
         assert str(repository) not in text and str(Path.home()) not in text, name
+
+
+def test_a_rule_that_uses_a_gpu_declares_it(jobs):
+    """So that ``--resources gpu=1`` runs them one at a time."""
+    for name, job in jobs.items():
+        script, _ = words_of(job)
+        machine = import_module(f"revocab.commands.{Path(script).stem}").COMMAND.machine
+        device = machine.model_fields.get("device")
+        uses = script.endswith(("train_model.py", "score_comet.py")) or (
+            device is not None and device.default == "auto"
+        )
+        assert job.resources.get("gpu", 0) == int(uses), name

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from run_snakemake import dry_run
+
+from revocab.config import read
+from revocab.plan import Plan
+from revocab.plan.jobs import needed_jobs
+from revocab.plan.show import pairs
 
 #: The number of jobs of some rules, by the files of one call.
 SHIPPED = {
@@ -58,6 +65,12 @@ def test_flores_from_its_archive(repository, tmp_path):
     assert jobs["build_prompts"] == 3
 
 
+def counted(repository, files, *keys):
+    """Return the numbers of jobs by rule that `revocab status` counts."""
+    made = Plan(read(*(repository / file for file in files), **pairs(keys)))
+    return Counter(job.rule for job in needed_jobs(made).values())
+
+
 def plan(repository, names, *more):
     first, *overlays = names
     files = [f"config/{first}.yaml", *(f"config/overlays/{name}.yaml" for name in overlays)]
@@ -65,6 +78,9 @@ def plan(repository, names, *more):
     expected = SHIPPED[names]
     assert {rule: jobs.get(rule, 0) for rule in expected} == expected
     assert jobs["build_report"] == 1
+    keys = more[more.index("--config") + 1 :] if "--config" in more else ()
+    alone = {rule: jobs[rule] for rule in jobs if rule not in ("all", "write_argument")}
+    assert counted(repository, files, *keys) == alone
 
 
 def named(local: bool):

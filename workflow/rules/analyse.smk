@@ -71,7 +71,8 @@ rule compare_runs:
         "{params.python:q} scripts/compare_runs.py {params.job:q} 2> {log:q}"
 
 
-# Nothing else runs beside it: it measures time.
+# Nothing else runs beside it: it measures time. On a cluster, which has no number of cores, the profile
+# sets its threads.
 rule measure_efficiency:
     input:
         unpack(needs("measure_efficiency")),
@@ -81,7 +82,9 @@ rule measure_efficiency:
         f"{RESULTS}/logs/measure_efficiency/{{run}}.log",
     conda:
         engine_environment("generation")
-    threads: workflow.cores or 1
+    threads: workflow.resource_settings.cores or 1
+    resources:
+        gpu=1,
     params:
         code=code("measure_efficiency"),
         python=not_recorded(GENERATION_PYTHON),

@@ -53,6 +53,8 @@ rule score_multiple_choice:
         f"{RESULTS}/logs/score_multiple_choice/{{run}}.log",
     conda:
         engine_environment("multiple_choice")
+    resources:
+        gpu=1,
     params:
         code=code("score_multiple_choice"),
         python=not_recorded(CHOICES_PYTHON),

@@ -31,6 +31,8 @@ rule generate_text:
         f"{RESULTS}/logs/generate_text/{{run}}.log",
     conda:
         engine_environment("generation")
+    resources:
+        gpu=1,
     params:
         code=code("generate_text"),
         python=not_recorded(GENERATION_PYTHON),
@@ -53,6 +55,8 @@ rule score_comet:
         f"{RESULTS}/logs/score_comet/{{run}}.log",
     conda:
         "../../envs/comet.yaml"
+    resources:
+        gpu=1,
     params:
         code=code("score_comet"),
         python=not_recorded(COMET_PYTHON),

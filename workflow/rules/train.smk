@@ -63,14 +63,17 @@ rule adapt_model:
     priority: 10
     conda:
         "../../envs/core.yaml"
+    resources:
+        gpu=1,
     params:
         code=code("adapt_model"),
         python=not_recorded(PYTHON),
         job=job("adapt_model"),
         launcher=launcher,
         machine=TRAINING_MACHINE,
+    # exec: a signal that Slurm sends before the time limit must not end a shell around the training.
     shell:
-        "{params.python:q} {params.launcher:q} scripts/train_model.py {params.job:q}"
+        "exec {params.python:q} {params.launcher:q} scripts/train_model.py {params.job:q}"
         " {params.machine:q} 2> {log:q}"
 
 
@@ -103,6 +106,8 @@ rule measure_heldout:
         run=one_of(run.id for run in PLAN.measured),
     conda:
         "../../envs/core.yaml"
+    resources:
+        gpu=1,
     params:
         code=code("measure_heldout"),
         python=not_recorded(PYTHON),

@@ -124,6 +124,7 @@ def _wildcards(plan: Plan) -> Iterator[tuple[str, dict[str, str]]]:
     lengths |= {
         (one[0], str(experiment.recipes[one[2]].sequence_length)) for one in packed - answering
     }
+    shared = {(one[0], *packing(plan, *one)) for one in packed}
     answers = {(one[0], packing(plan, *one)[1]) for one in answering}
     auxiliary = {run.target for run in plan.runs.values() if run.auxiliary}
     if experiment.world:
@@ -136,7 +137,7 @@ def _wildcards(plan: Plan) -> Iterator[tuple[str, dict[str, str]]]:
     yield from _each("change_model", ("model",), zip(plan.changed))
     yield from _each("train_auxiliary", ("target",), zip(sorted(auxiliary)))
     yield from _each("init_embeddings", ("run",), zip(plan.made))
-    yield from _each("pack_tokens", ("tokenizer", "mixture", "recipe"), sorted(packed))
+    yield from _each("pack_tokens", ("tokenizer", "mixture", "recipe"), sorted(shared))
     yield from _each("pack_heldout", ("tokenizer", "length"), sorted(lengths))
     yield from _each("pack_heldout_answers", ("tokenizer", "recipe"), sorted(answers))
     yield from _each("pretrain_stand_in", ("model",), zip(plan.stand_ins))

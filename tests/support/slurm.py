@@ -1,0 +1,133 @@
+"""A real Slurm of one node on this machine, without accounting, for the time of a ``with`` block.
+
+Needs Debian's ``slurm-wlm`` and ``munge``, and root, who may be any user of a job.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel", "scontrol")
+#: More than there is: what a profile asks for is granted (config_overrides).
+CONFIG = """
+ClusterName=test
+SlurmctldHost={host}(127.0.0.1)
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+SlurmctldPort={ports[0]}
+SlurmdPort={ports[1]}
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SlurmdParameters=config_overrides
+ReturnToService=2
+JobRequeue=0
+KillWait=2
+NodeName=node NodeHostname={host} NodeAddr=127.0.0.1 CPUs=64 RealMemory=1000000 State=UNKNOWN
+PartitionName=main Nodes=node Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+def why_not() -> str | None:
+    """Return why Slurm cannot be started here; None where it can."""
+    missing = [name for name in PROGRAMS if shutil.which(name) is None]
+    if missing:
+        return f"no {', '.join(missing)} (apt-get install slurm-wlm munge)"
+    return None if os.geteuid() == 0 else "only root can start a Slurm of its own"
+
+
+def free_ports(number: int) -> list[int]:
+    """Return ports that nobody listens on."""
+    sockets = [socket.socket() for _ in range(number)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    found = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return found
+
+
+@contextmanager
+def slurm(folder: Path) -> Iterator[dict[str, str]]:
+    """Yield the environment by which commands reach a Slurm that keeps its files in ``folder``."""
+    for name in ("state", "spool", "bin"):
+        (folder / name).mkdir(parents=True)
+    config = folder / "slurm.conf"
+    host = socket.gethostname().partition(".")[0]
+    config.write_text(CONFIG.format(folder=folder, host=host, ports=free_ports(2)))
+    key = folder / "munge.key"
+    key.write_bytes(os.urandom(1024))
+    key.chmod(0o600)
+    environment = {"SLURM_CONF": str(config), "PATH": f"{folder}/bin:{os.environ['PATH']}"}
+    # Snakemake's executor starts srun in the job without the variables of Slurm.
+    wrapper = folder / "bin/srun"
+    wrapper.write_text(f'#!/bin/sh\nSLURM_CONF={config} exec {shutil.which("srun")} "$@"\n')
+    wrapper.chmod(0o755)
+    places = {"key-file": "key", "socket": "socket", "pid-file": "pid", "log-file": "log"}
+    munged = ["munged", "--foreground", "--force", f"--seed-file={folder}/munge.seed"]
+    munged += [f"--{flag}={folder}/munge.{ending}" for flag, ending in places.items()]
+    running = []
+    with (folder / "output").open("w") as output:
+        try:
+            for command in (munged, ["slurmctld", "-D"], ["slurmd", "-D", "-N", "node"]):
+                running.append(
+                    subprocess.Popen(
+                        command, env={**os.environ, **environment}, stdout=output, stderr=output
+                    )
+                )
+                time.sleep(0.5)
+            wait_for_node(environment)
+            yield environment
+        finally:
+            call(environment, "scancel", "--user=root", "--signal=KILL", check=False)
+            for process in reversed(running):
+                process.terminate()
+                try:
+                    process.wait(10)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+
+
+def call(environment: dict[str, str], *words: str, check: bool = True) -> str:
+    """Return what a command of Slurm prints."""
+    done = subprocess.run(
+        words,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+    assert not check or done.returncode == 0, f"{words}: {done.stderr}"
+    return done.stdout
+
+
+def wait_for_node(environment: dict[str, str]) -> None:
+    """Wait until the node takes jobs."""
+    deadline = time.monotonic() + 30
+    state = ""
+    while time.monotonic() < deadline:
+        state = call(environment, "sinfo", "--noheader", "--format=%T", check=False).strip()
+        if state == "idle":
+            return
+        time.sleep(0.3)
+    raise AssertionError(f"the node takes no jobs: {state}")

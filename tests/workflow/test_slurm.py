@@ -1,0 +1,141 @@
+"""A real Slurm runs profiles/slurm: killed and timed-out trainings go on, to the same bytes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import yaml
+from compared_results import pair_up
+from run_snakemake import BIN, copy_checkout
+from slurm import call, slurm, why_not
+
+EXPERIMENT = "tests/experiments/small.yaml"
+RUNS = ("mistral-sava", "mistral-focus")
+#: Beyond the checkpoint at which a state is saved, before the last step.
+STEPS = range(11, 20)
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    if reason := why_not():
+        pytest.skip(reason)
+    with slurm(tmp_path / "slurm") as environment:
+        yield environment
+
+
+def profile_here(repository: Path, folder: Path) -> Path:
+    """Write profiles/slurm with the sizes of this machine; all else is as it is shipped."""
+    given = yaml.safe_load((repository / "profiles/slurm/config.yaml").read_text())
+    sizes = ("gpu", "micro_batch", "fsdp", "activation_checkpointing", "tensorboard")
+    for rule in ("score_multiple_choice", "generate_text", "measure_efficiency"):
+        given["set-resources"].setdefault(rule, {})["gpu"] = 0
+    for rule in ("adapt_model", "pretrain_stand_in"):
+        kept = {k: v for k, v in given["set-resources"][rule].items() if k not in sizes}
+        given["set-resources"][rule] = {**kept, "gpu": 0}
+    given["set-threads"] = dict.fromkeys(given["set-threads"], 1)
+    given |= {
+        "latency-wait": 10,
+        "seconds-between-status-checks": 2,
+        "slurm-no-account": True,
+        "slurm-status-command": "squeue",
+        "slurm-init-seconds-before-status-checks": 3,
+    }
+    folder.mkdir(parents=True)
+    (folder / "config.yaml").write_text(yaml.safe_dump(given))
+    return folder
+
+
+def copy_results(repository: Path, folder: Path) -> None:
+    """Copy the finished small experiment, with what Snakemake recorded of it."""
+    copy_checkout(repository, folder)
+    (folder / EXPERIMENT).parent.mkdir(parents=True)
+    shutil.copy2(repository / EXPERIMENT, folder / EXPERIMENT)
+    for name in ("results/small", "resources/small", ".snakemake/metadata"):
+        shutil.copytree(repository / name, folder / name)
+    results = folder / "results/small"
+    for name in ("scores.parquet", "scores.csv", "checks.json", "report.html"):
+        (results / name).unlink()  # else Snakemake misses nothing
+    for name in ("tables", "figures"):
+        shutil.rmtree(results / name)
+    for run in RUNS:
+        for name in ("manifest.json", "losses.csv", "heldout.csv", "timing.json"):
+            (results / "runs" / run / name).unlink()
+        shutil.rmtree(results / "runs" / run / "checkpoints")
+
+
+def steps_made(folder: Path, run: str) -> int:
+    losses = folder / "results/small/runs" / run / "losses.csv"
+    return max(0, losses.read_bytes().count(b"\n") - 1) if losses.exists() else 0
+
+
+def training_of(run: str, folder: Path) -> psutil.Process | None:
+    """Return the process that trains a run in ``folder``."""
+    for process in psutil.process_iter(["cmdline", "cwd", "name"]):
+        words = process.info["cmdline"] or []
+        here = process.info["cwd"] == str(folder) and process.info["name"].startswith("python")
+        if here and "scripts/train_model.py" in words and f"results/small/runs/{run}" in words:
+            return process
+    return None
+
+
+def stop(folder: Path, running: subprocess.Popen) -> dict[str, psutil.Process]:
+    """Stop each training between its first state and its end; return their processes."""
+    stopped: dict[str, psutil.Process] = {}
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and running.poll() is None and len(stopped) < len(RUNS):
+        for run in RUNS:
+            if run not in stopped and steps_made(folder, run) in STEPS:
+                stopped[run] = training_of(run, folder)
+                stopped[run].send_signal(signal.SIGSTOP)
+        time.sleep(0.005)
+    assert len(stopped) == len(RUNS), "no training to stop"
+    assert all(steps_made(folder, run) in STEPS for run in RUNS)
+    return stopped
+
+
+def job_of(process: psutil.Process) -> str:
+    return process.environ()["SLURM_JOB_ID"]
+
+
+def test_killed_and_timed_out_trainings_go_on_to_the_same_bytes(
+    small, repository, cluster, tmp_path
+):
+    folder = tmp_path / "checkout"
+    copy_results(repository, folder)
+    profile = profile_here(repository, tmp_path / "profile")
+    words = ["revocab", "run", "--profile", profile, "--configfile", EXPERIMENT]
+    environment: dict[str, Any] = {"PYTHONPATH": str(folder / "src"), **cluster}
+    with (tmp_path / "output").open("w") as output:
+        running = subprocess.Popen(
+            [BIN / "python", "-m", *words],
+            cwd=folder,
+            env={**os.environ, **environment},
+            stdout=output,
+            stderr=output,
+        )
+        try:
+            cancelled, late = map(job_of, stop(folder, running).values())
+            call(cluster, "scancel", cancelled)
+            call(cluster, "scontrol", "update", f"JobId={late}", "EndTime=now+5seconds")
+            running.wait(400)
+        finally:
+            running.kill()
+            running.wait()
+    said = (tmp_path / "output").read_text()
+    assert running.returncode == 0, said[-6000:]
+    assert all(f"status is: '{one}'" in said for one in ("CANCELLED", "TIMEOUT"))
+    for run in RUNS:
+        log = (folder / f"results/small/logs/adapt_model/{run}.log").read_text()
+        assert "going on from step 10" in log, log
+    mine = ("results/small/", "resources/small/")
+    pairs = [one for one in pair_up(repository, folder, {}) if one.name.startswith(mine)]
+    assert len(pairs) > 100
+    assert {one.name: one.state() for one in pairs if one.state() != "same"} == {}
