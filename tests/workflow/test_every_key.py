@@ -152,11 +152,14 @@ MACHINES = {
     "threads": {"overwrite_threads": {"adapt_model": 8, "build_tokenizer": 4}, "cores": 16},
     "training": {
         "default_resources": {
-            "micro_batch": 2, "gpu": 4, "fsdp": 1, "activation_checkpointing": 1, "compile": 1,
+            "micro_batch": 2, "fsdp": 1, "activation_checkpointing": 1, "compile": 1,
             "tensorboard": 1, "peak_flops": 10**15, "watts": 700, "carbon_intensity": 300,
-        }
+        },
+        "overwrite_resources": {"adapt_model": {"gpu": 4}, "pretrain_stand_in": {"gpu": 4}},
     },
-    "launcher": {"default_resources": {"accelerate": "fsdp-one-node", "gpu": 8}},
+    "launcher": {
+        "overwrite_resources": {"adapt_model": {"accelerate": "fsdp-one-node", "gpu": 8}}
+    },
     "shards": {"default_resources": {"shard_bytes": 1000}},
 }  # fmt: skip
 
