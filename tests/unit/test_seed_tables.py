@@ -15,25 +15,36 @@ from revocab.config.replicates import with_replicates
 from revocab.errors import RevocabError
 from revocab.evaluation.over_seeds import paired_interval, t_quantile
 from revocab.io import read_jsonl, write_jsonl
+from revocab.plan import Plan
 from revocab.report.checks import coverage_problems
 from revocab.report.make_figures import caption, make_figures
 from revocab.report.make_tables import build_table, make_tables
 from revocab.report.results import Results
 from revocab.report.score_rows import score_cell
 from revocab.report.scores import AVERAGE, average_task, collect_scores
+from revocab.report.seed_cells import pooled_cell
 from revocab.report.seed_curves import heldout_curve, training_curve
 from revocab.report.significance import compare_runs
+from revocab.report.sweep_grid import grid_of
+from revocab.report.table import MISSING, Cell, text
 
 SEEDED = {"random": [1, 2, 3], "sava": [1, 2, 3], "fvt": [1, 2]}
+HELDOUT = {
+    "kind": "heldout", "runs": ["mistral-sava", "mistral-clp"], "languages": ["it"],
+    "steps": ["first"], "title": "Losses",
+}  # fmt: skip
+CURVES = {"kind": "heldout", "runs": ["mistral-sava", "mistral-clp"], "title": "Curves"}
 DIFFERENCES = {"kind": "significance", "group": "mistral", "language": "it", "title": "All"}
 
 
 def demo() -> dict:
     """Return the demo with seeds for some of its runs, those that it has replicates of."""
     values = yaml.safe_load((REPOSITORY / "config/demo.yaml").read_text(encoding="utf-8"))
+    del values["runs"]["replicates"], values["tables"]["heldout"]  # seeds of the demo's own
     for name, seeds in SEEDED.items():
         values["runs"]["mistral"]["methods"][name]["seeds"] = seeds
-    values["tables"] = {**values["tables"], "table12": DIFFERENCES}
+    values["figures"]["heldout"] = CURVES
+    values["tables"] = {**values["tables"], "table12": DIFFERENCES, "table13": HELDOUT}
     return values
 
 
@@ -42,7 +53,8 @@ def root(tmp_path_factory):
     folder = tmp_path_factory.mktemp("seeds") / "results" / "demo"
     values, problems = with_replicates(demo())
     assert not problems
-    fake_results(folder, runs=values["runs"], tables=values["tables"])
+    changed = {key: values[key] for key in ("runs", "tables", "figures")}
+    fake_results(folder, **changed)
     results = Results(folder)
     for run in results.runs:
         if run.evaluate:
@@ -210,11 +222,50 @@ def test_tables_say_what_the_brackets_are(root, results, tmp_path):
     assert "over 2 or 3 seeds" in note
 
 
+def test_tables_of_named_runs_have_means_and_deviations(results):
+    sava, clp = (row.cells for row in build_table(results, "table13").data_rows())
+    each = [
+        results.heldout_by_language(one, "it")[25]
+        for one in results.replicates(results.run("mistral-sava"))
+    ]
+    assert sava[0].text == "SAVA"
+    assert (sava[1].value, sava[1].deviation) == pytest.approx((fmean(each), stdev(each)))
+    assert clp[1].value is not None and clp[1].deviation is None
+
+
+def test_cells_of_seeds_by_hand():
+    cells = [Cell(1.0, 0.1, interval=(0, 2)), Cell(3.0, 0.3, interval=(2, 4))]
+    found = pooled_cell(cells)
+    assert (found.value, found.stderr, found.interval) == (2.0, 0.2, None)
+    assert found.deviation == pytest.approx(2**0.5)
+    assert pooled_cell([Cell(1.0), Cell()]).value is None
+    assert pooled_cell([text("> 20"), text("> 20")]).text == "> 20"
+    assert pooled_cell([text("> 20"), Cell(12.0)]).text == MISSING
+
+
+def test_replicates_stand_at_one_place_of_a_sweep():
+    values = demo()
+    axes = {
+        "n": {"set": "anchors", "values": [100, 200]},
+        "rate": {"set": "recipe.learning_rate", "values": {"low": 1.0e-4, "high": 1.0e-3}},
+    }
+    swept = {"method": "sava", "sweep": {"axes": axes}, "seeds": [1, 2], "evaluate": False}
+    values["runs"]["mistral"]["methods"]["swept"] = swept
+    table = {"kind": "sweep", "group": "mistral", "rows": "n", "columns": "rate", "title": "Sweep"}
+    values["tables"] = {"grid": {**table, "value": {"heldout": {"language": "it"}}}}
+    values["figures"] = {}
+    found = validate(values)
+    grid = grid_of(found, found.tables["grid"])
+    assert grid["200", "low"] == "mistral-swept-200-low"
+    assert len(Plan(found).replicates(grid["200", "low"])) == 2
+
+
 def test_figures_draw_bands_and_say_so(root, results, tmp_path):
     make_figures(root, tmp_path / "figures")
     drawn = (tmp_path / "figures/figure06.svg").read_text(encoding="utf-8")
     assert "FillBetween" in drawn
-    for figure in ("figure02", "figure06"):
+    assert "FillBetween" in (tmp_path / "figures/heldout.svg").read_text(encoding="utf-8")
+    for figure in ("figure02", "figure06", "heldout"):
         assert "standard deviation" in caption(results, results.experiment.figures[figure])
 
 

@@ -23,6 +23,7 @@ from revocab.report.names import method_label
 from revocab.report.palette import Palette
 from revocab.report.references import unknown_runs
 from revocab.report.results import Results
+from revocab.report.seed_curves import draw_band, over_replicates
 from revocab.report.style import nothing_yet
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def draw(results: Results, options: HeldoutFigure, palette: Palette) -> Figure:
     for panels, language in zip(grid.T, languages, strict=True):
         curves = curves_of(results, runs, language, options)
         draw_curves(panels[0], curves, runs, palette)
+        draw_spread(results, panels[0], runs, language, options, palette)
         draw_base(results, panels[0], runs, language, options, palette)
         scale_axes(panels[0], options.scale, [place for one in curves.values() for place, _ in one])
         title = f"Held-out {language_label(language)} text"
@@ -114,6 +116,26 @@ def draw_curves(axes: Axes, curves: Curves, runs: list[Run], palette: Palette) -
             marker = "o" if len(points) <= MOST_MARKERS else None
             axes.plot(*zip(*points, strict=True), marker=marker, markersize=3.5,
                       **palette.line(run.name))  # fmt: skip
+
+
+def draw_spread(
+    results: Results,
+    axes: Axes,
+    runs: list[Run],
+    language: str,
+    options: HeldoutFigure,
+    palette: Palette,
+) -> None:
+    """Draw a band of one standard deviation over seeds around the curves that are their means."""
+    for run in runs:
+        places = training_progress(results, run, options.over)
+        spread = over_replicates(
+            results, run, lambda one: heldout_curve(results, one, language, options.reference)
+        )
+        known = [(places[step], *found) for step, found in spread.items() if step in places]
+        if known:
+            at, means, deviations = map(list, zip(*known, strict=True))
+            draw_band(axes, at, means, deviations, palette.line(run.name)["color"])
 
 
 def draw_base(
@@ -175,4 +197,5 @@ FIGURE = FigureKind(
     caption="Loss on text held out from training, wherever it was measured; lower is better. "
     "Dashed: the base model before any training. Below, where drawn: the difference to one run at "
     "the same point of training.",
+    caption_seeds="Runs with seeds: the mean over them, and a band of one standard deviation.",
 )
