@@ -70,6 +70,16 @@ def shown_ids(experiment: Experiment) -> list[str]:
     return list(dict.fromkeys([*run_ids(experiment), *shown]))
 
 
+def single_runs(experiment: Experiment, runs: Iterable[str]) -> list[str]:
+    """Return runs; in place of one that stands for its replicates, these."""
+    replicates: dict[str, list[str]] = {}
+    for key, group in experiment.runs.items():
+        for name, one in group.methods.items():
+            if one.replicate_of:
+                replicates.setdefault(run_id(key, one.replicate_of), []).append(run_id(key, name))
+    return [one for run in runs for one in replicates.get(run, [run])]
+
+
 def parents(entry: RunMethod) -> Iterator[tuple[str, RunStep]]:
     """Yield the other runs that a run reads, with the key that names each."""
     for key in PARENTS:

@@ -140,12 +140,12 @@ def unmeasured_steps(
     experiment: Experiment, key: str, runs: Iterable[str], steps: Iterable[Step]
 ) -> Iterator[str]:
     """Yield a problem for every step at which no trained run's held-out loss is measured."""
-    from revocab.config.lineage import method_runs, run_steps  # stands on the schema
+    from revocab.config.lineage import method_runs, run_steps, single_runs
 
     made = method_runs(experiment)
     numbers: set[int] = set()
     names: dict[str, None] = dict.fromkeys(PLACES)
-    for run in runs:
+    for run in single_runs(experiment, runs):
         group, name = made.get(run, (None, ""))
         recipe = experiment.recipes.get(group.setting(name, "recipe")) if group else None
         if recipe is not None:

@@ -30,12 +30,13 @@ def synthetic(results: Results) -> list[str]:
 
 def seeds(results: Results, *groups: str) -> list[str]:
     """Return the note on scores over seeds, where runs of the groups have replicates."""
-    counts = {
-        len(found)
-        for group in groups
-        for run in results.group(group)
-        if len(found := results.replicates(run)) > 1
-    }
+    return seeds_of(results, [run.id for group in groups for run in results.group(group)])
+
+
+def seeds_of(results: Results, runs: Iterable[str]) -> list[str]:
+    """Return the note on values over seeds, where some of the runs have replicates."""
+    replicates = [results.replicates(results.run(one)) for one in runs]
+    counts = {len(found) for found in replicates if len(found) > 1}
     if not counts:
         return []
     listed = " or ".join(map(str, sorted(counts)))

@@ -40,8 +40,9 @@ def unscored_runs(
 
     Runs that are not scored at all have dashes; it is a problem if there are no others.
     """
-    from revocab.config.lineage import group_of, method_runs, run_steps, selected
+    from revocab.config.lineage import group_of, method_runs, run_steps, selected, single_runs
 
+    runs = single_runs(experiment, runs)
     groups = dict.fromkeys(group_of(experiment, run) for run in runs)
     for group in filter(None, groups):
         yield from tasks_in_other_languages(experiment, key, group, tasks)
@@ -52,7 +53,7 @@ def unscored_runs(
         if set(tasks) & set(getattr(evaluation, name).tasks)
     ]
     silent = [run for run in runs if run in made and not is_scored(*made[run])]
-    if silent and len(silent) == len(list(runs)):
+    if silent and len(silent) == len(runs):
         yield f"{key}: none of the runs is scored ({', '.join(silent)}: evaluate: false); name one"
     # A base model or a reference is scored, whatever is wanted.
     for run in dict.fromkeys(one for one in runs if one in made and one not in silent):

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 #: Up to so many points of a curve have markers.
 MOST_MARKERS = 16
-#: Points of a curve by run: (place on the horizontal axis, loss), ascending.
-Curves = dict[str, list[tuple[float, float]]]
+#: Points of a curve by run, ascending: place on the horizontal axis, loss, deviation over seeds.
+Curves = dict[str, list[tuple[float, float, float | None]]]
 
 
 class HeldoutFigure(KindOptions, LossAxes):
@@ -79,7 +79,7 @@ def draw(results: Results, options: HeldoutFigure, palette: Palette) -> Figure:
         draw_curves(panels[0], curves, runs, palette)
         draw_spread(results, panels[0], runs, language, options, palette)
         draw_base(results, panels[0], runs, language, options, palette)
-        scale_axes(panels[0], options.scale, [place for one in curves.values() for place, _ in one])
+        scale_axes(panels[0], options.scale, places_in(curves))
         title = f"Held-out {language_label(language)} text"
         panels[0].set(title=title, ylabel=unit(options.reference))
         if options.against is not None:
@@ -101,8 +101,10 @@ def curves_of(results: Results, runs: list[Run], language: str, options: Heldout
     found: Curves = {}
     for run in runs:
         places = training_progress(results, run, options.over)
-        losses = heldout_curve(results, run, language, options.reference)
-        points = [(places[step], loss) for step, loss in losses.items() if step in places]
+        losses = over_replicates(
+            results, run, lambda one: heldout_curve(results, one, language, options.reference)
+        )
+        points = [(places[step], *loss) for step, loss in losses.items() if step in places]
         if run.trains and points:
             found[run.id] = points
     return found
@@ -114,8 +116,10 @@ def draw_curves(axes: Axes, curves: Curves, runs: list[Run], palette: Palette) -
         points = curves.get(run.id, [])
         if points:
             marker = "o" if len(points) <= MOST_MARKERS else None
-            axes.plot(*zip(*points, strict=True), marker=marker, markersize=3.5,
-                      **palette.line(run.name))  # fmt: skip
+            at, losses, deviations = map(list, zip(*points, strict=True))
+            line = palette.line(run.name)
+            axes.plot(at, losses, marker=marker, markersize=3.5, **line)
+            draw_band(axes, at, losses, deviations, line["color"])
 
 
 def draw_spread(
@@ -161,9 +165,9 @@ def draw_differences(
 
     if against not in curves:
         return
-    places, losses = (np.array(part) for part in zip(*curves[against], strict=True))
+    places, losses, _ = zip(*curves[against], strict=True)
     for name, points in curves.items():
-        shared = [(at, loss) for at, loss in points if places[0] <= at <= places[-1]]
+        shared = [(at, loss) for at, loss, _ in points if places[0] <= at <= places[-1]]
         if shared:
             at, values = (np.array(part) for part in zip(*shared, strict=True))
             line = palette.line(results.run(name).name)
@@ -172,8 +176,12 @@ def draw_differences(
 
 def scale_differences(axes: Axes, scale: Scale, curves: Curves) -> None:
     """Give differences, which may be negative, the horizontal scale of the curves alone."""
-    places = [place for one in curves.values() for place, _ in one]
-    scale_axes(axes, scale, places, vertical=False)
+    scale_axes(axes, scale, places_in(curves), vertical=False)
+
+
+def places_in(curves: Curves) -> list[float]:
+    """Return where the points of all curves stand on the horizontal axis."""
+    return [place for points in curves.values() for place, *_ in points]
 
 
 def problems(experiment: Experiment, key: str, options: HeldoutFigure) -> Iterator[str]:

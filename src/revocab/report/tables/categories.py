@@ -110,6 +110,7 @@ def table_of_means(
             f"{listed}.",
             *metrics_note(results, named, options.metrics),
             RANKED,
+            *notes.seeds_of(results, options.runs),
             *notes.synthetic(results),
         ],
     )

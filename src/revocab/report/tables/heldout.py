@@ -111,6 +111,7 @@ def build(results: Results, identifier: str, options: HeldoutTable) -> Table:
             *([unit_note(languages, options.reference)] if options.reference else []),
             *([reach_note(options)] if options.reach else []),
             RANKED,
+            *notes.seeds_of(results, options.runs),
             *notes.synthetic(results),
         ],
         over=["", *[column.over for column in columns]],

@@ -201,15 +201,18 @@ def said(results: Results, options: LanguagesTable) -> list[str]:
     if options.change:
         unit = "per cent of it" if options.change == "percent" else "its unit"
         lines.append(f"Change: from the base model of the group, in {unit}.")
+    shown = [one.id for group in options.groups for one in results.group(group, evaluated=False)]
     best = "Best of a row in bold, second underlined; models that are shown as they are, are not"
-    return [*lines, f"{best} ranked.", *notes.synthetic(results)]
+    return [*lines, f"{best} ranked.", *notes.seeds_of(results, shown), *notes.synthetic(results)]
 
 
 def problems(experiment: Experiment, key: str, options: LanguagesTable) -> Iterator[str]:
     """Yield a problem for groups, runs, languages and tasks that are not there."""
+    from revocab.config.lineage import shown_names  # stands on the schema, which needs kinds
+
     yield from unknown_groups(experiment, key, *options.groups)
     groups = {one: experiment.runs[one] for one in options.groups if one in experiment.runs}
-    known = {BASE, *(n for one in groups.values() for n in (*one.references, *one.methods))}
+    known = {BASE, *(n for one in groups.values() for n in (*one.references, *shown_names(one)))}
     for name in options.columns or ():
         if groups and name not in known:
             yield unknown(f"{key}.columns", name, known, "run of its groups")
@@ -239,13 +242,17 @@ def wanted(options: LanguagesTable) -> str:
 
 def wrong_columns(experiment: Experiment, key: str, options: LanguagesTable) -> Iterator[str]:
     """Yield a problem for runs without scores or losses at the step."""
-    from revocab.config.lineage import run_id  # stands on the schema, which needs kinds
+    from revocab.config.lineage import (
+        run_id,
+        shown_names,
+    )  # stands on the schema, which needs kinds
 
     for group, languages in options.groups.items():
         given = experiment.runs.get(group)
         if given is None:
             continue
-        names = [name for name in options.columns or given.methods if name in given.methods]
+        known = shown_names(given)
+        names = [name for name in options.columns or known if name in known]
         runs = [run_id(group, name) for name in (BASE, *names)]
         if options.heldout:
             yield from unmeasured_steps(experiment, f"{key}.step", runs, [options.step])

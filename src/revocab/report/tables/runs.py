@@ -54,7 +54,12 @@ def build(results: Results, identifier: str, options: RunsTable) -> Table:
         options.title,
         ["Model", *[column.header for column in columns]],
         rows,
-        [*dict.fromkeys(said), RANKED, *notes.synthetic(results)],
+        [
+            *dict.fromkeys(said),
+            RANKED,
+            *notes.seeds_of(results, options.runs),
+            *notes.synthetic(results),
+        ],
     )
 
 

@@ -48,6 +48,7 @@ def build(results: Results, identifier: str, options: SweepTable) -> Table:
             f"{options.value.header}; {options.rows} down, {options.columns} across"
             + (". Best in bold, second underlined." if value.better else "."),
             *value.notes(results, options.value.header),
+            *notes.seeds_of(results, grid.values()),
             *notes.synthetic(results),
         ],
     )

@@ -1,0 +1,146 @@
+"""Runs with seeds in the kinds that compare runs: means, deviations, and the problems of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import fmean, stdev
+
+import pytest
+import yaml
+from fake_results import REPOSITORY, fake_results, write_csv
+from test_run_kinds import TABLES
+from test_sweep_kinds import EXAMPLES
+
+from revocab.config import validate
+from revocab.config.replicates import with_replicates
+from revocab.errors import RevocabError
+from revocab.plan import Plan
+from revocab.report.figures.heldout import curves_of
+from revocab.report.make_figures import make_figures
+from revocab.report.make_tables import build_table
+from revocab.report.render import to_csv
+from revocab.report.results import Results
+from revocab.report.scores import collect_scores
+from revocab.report.table import Table
+
+SEEDS = (1, 2, 3)
+#: Italian bits per byte at steps 0 and 100, by seed.
+LOSSES = {1: (2.0, 1.0), 2: (2.0, 1.5), 3: (2.0, 0.5)}
+SHOWN = {
+    **TABLES,
+    "heldout": {
+        "kind": "heldout", "title": "Loss", "runs": ["mistral-fvt", "mistral-sava"],
+        "languages": ["it"], "steps": [0, "last"], "reach": {"it": [1.2]},
+    },
+    "sweep": {
+        "kind": "sweep", "title": "Sweep", "group": "mistral", "rows": "rate", "columns": "mix",
+        "value": {"heldout": {"language": "it"}},
+    },
+    "examples": EXAMPLES,
+}  # fmt: skip
+FIGURES = {"f": {"kind": "heldout", "title": "Loss", "runs": ["mistral-fvt", "mistral-sava"]}}
+
+
+def demo() -> dict:
+    """Return the demo with seeds of one run, which stands in a sweep."""
+    values = yaml.safe_load((REPOSITORY / "config/demo.yaml").read_text(encoding="utf-8"))
+    sava = {"seeds": [*SEEDS], "axes": {"rate": "low", "mix": "plain"}}
+    values["runs"]["mistral"]["methods"]["sava"] = sava
+    return {**values, "tables": SHOWN, "figures": FIGURES}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory) -> Results:
+    root = tmp_path_factory.mktemp("seeds") / "results" / "demo"
+    values, problems = with_replicates(demo())
+    assert not problems
+    fake_results(root, runs=values["runs"], tables=SHOWN, figures=FIGURES)
+    for seed, losses in LOSSES.items():
+        rows = [
+            {"step": step, "corpus": "world-it", "language": "it", "loss": 1.0, "tokens": 5,
+             "bits_per_byte": loss, "bytes": 10}
+            for step, loss in zip((0, 100), losses, strict=True)
+        ]  # fmt: skip
+        write_csv(root / f"runs/mistral-sava-seed{seed}/heldout.csv", rows)
+    collect_scores(root, root / "scores.parquet")
+    return Results(root)
+
+
+def row_of(table: Table, label: str) -> list:
+    return next(row.cells for row in table.data_rows() if row.cells[0].text == label)
+
+
+def test_losses_are_means_with_their_deviation(results):
+    table = build_table(results, "heldout")
+    first, last, steps = row_of(table, "SAVA")[1:]
+    assert (first.value, first.deviation) == (2.0, 0.0)
+    assert (last.value, last.deviation) == (1.0, stdev([1.0, 1.5, 0.5]))
+    assert last.number() == "1.000 [0.500]"
+    assert steps.text == "–"  # one seed never comes below 1.2
+    assert row_of(table, "FVT")[1].deviation is None
+    assert any("standard deviation over 3 seeds" in note for note in table.notes)
+    assert "last checkpoint deviation" in to_csv(table).splitlines()[0]
+
+
+def test_chosen_numbers_and_averages_are_means(results):
+    cells = dict(
+        zip(build_table(results, "runs").header, row_of(build_table(results, "runs"), "SAVA"),
+            strict=True)
+    )  # fmt: skip
+    firsts = [
+        float(results.csv(f"runs/mistral-sava-seed{seed}/losses.csv")[0]["loss"]) for seed in SEEDS
+    ]
+    loss = cells["First-step loss (nats per token)"]
+    assert (loss.value, loss.deviation) == (fmean(firsts), stdev(firsts))
+    scores = [
+        100 * results.scores.get(f"mistral-sava-seed{seed}", 100, "average_it", "average")["value"]
+        for seed in SEEDS
+    ]
+    average = cells["Average (Italian)"]
+    assert (average.value, average.deviation) == pytest.approx((fmean(scores), stdev(scores)))
+    assert average.stderr is not None
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_every_kind_shows_replicates_as_one(results, name):
+    table = build_table(results, name)
+    labels = [*table.header, *(table.over or ()), *(row.cells[0].text for row in table.data_rows())]
+    assert not any("seed" in label for label in labels if label)
+    if name != "examples":
+        cells = [cell for row in table.data_rows() for cell in row.cells]
+        assert any(cell.deviation is not None for cell in cells)
+
+
+def test_a_sweep_has_one_place_for_replicates(results):
+    cells = build_table(results, "sweep").rows[0].cells
+    assert [cell.text or cell.number() for cell in cells] == ["low", "1.000 [0.500]"]
+
+
+def test_curves_carry_the_deviation(results):
+    runs = [results.run(one) for one in FIGURES["f"]["runs"]]
+    curves = curves_of(results, runs, "it", results.experiment.figures["f"])
+    assert curves["mistral-sava"] == [(0, 2.0, 0.0), (100, 1.0, 0.5)]
+    assert all(deviation is None for _, _, deviation in curves["mistral-fvt"])
+
+
+def test_bands_are_drawn(results, tmp_path):
+    make_figures(results.root, tmp_path / "figures")
+    assert (tmp_path / "figures" / "f.svg").stat().st_size > 10_000
+
+
+def test_files_name_replicates_as_one_or_one_by_one(monkeypatch):
+    monkeypatch.chdir(REPOSITORY)
+    given = demo()
+    validate(given)
+    languages = {**SHOWN["languages"], "groups": {"mistral": ["it"]}}
+    validate({**given, "tables": {"t": {**languages, "columns": ["sava"]}}, "figures": {}})
+    table = {**SHOWN["heldout"], "runs": ["mistral-sava", "mistral-sava-seed2"]}
+    tables = {"t": {**table, "reference": "source"}}
+    plan = Plan(validate({**given, "tables": tables, "figures": {}}))
+    (file,) = plan.step("make_tables").also
+    assert Path(file).name == "manifest.json" and "heldout/source--" in file
+    with pytest.raises(RevocabError, match="measured at no step 1 of these runs"):
+        validate({**given, "tables": {"t": {**table, "steps": [1]}}, "figures": {}})
+    composite = {**SHOWN["composite"], "runs": ["mistral-sava"], "step": 3}
+    with pytest.raises(RevocabError, match="3 is not a checkpoint of run 'mistral-sava-seed1'"):
+        validate({**given, "tables": {"t": composite}, "figures": {}})
