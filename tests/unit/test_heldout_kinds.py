@@ -17,7 +17,7 @@ from revocab.errors import RevocabError
 from revocab.io import write_json
 from revocab.plan import Plan
 from revocab.report.figures.heldout import curves_of
-from revocab.report.heldout_losses import heldout_curve, steps_to_reach
+from revocab.report.heldout_losses import heldout_curve, languages_shown, steps_to_reach
 from revocab.report.kind import table_kinds
 from revocab.report.loss_axes import doublings, training_progress
 from revocab.report.make_figures import make_figures
@@ -71,6 +71,16 @@ def test_loss_in_tokens_of_another_tokenizer_by_hand(root):
     assert in_tokens[0] == pytest.approx(2.0 * math.log(2) * 100 / 25)
     assert heldout_curve(results, run, "it", "target") == {}  # not counted
     assert heldout_curve(results, run, "en") == {}
+
+
+def test_answers_in_conversations_are_not_text_of_a_language(root):
+    corpus = Results(root).experiment.corpora["world-it"].model_dump(mode="json")
+    chat = {**corpus, "messages_field": "messages"}
+    change_experiment(root, "corpora", "world-it", value=chat)
+    results = Results(root)
+    losses = heldout_curve(results, results.run("mistral-sava"), "it")
+    assert losses[0] == pytest.approx(LOSSES["mistral-sava"][0] - 0.6)  # of the other corpus
+    assert languages_shown(results, None) == ["en"]
 
 
 def test_counts_of_another_text_are_not_taken(root):

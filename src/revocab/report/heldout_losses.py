@@ -45,13 +45,16 @@ def heldout_curve(
 ) -> dict[int, float]:
     """Return the loss on all held-out text of a language by step, ascending.
 
-    In bits per byte; with ``reference``, in nats per token of that tokenizer on the same text. A
-    step at which a text has no loss, or no count of tokens, is left out.
+    Answers in conversations do not count. In bits per byte; with ``reference``, in nats per token
+    of that tokenizer on the same text. A step at which a text has no loss, or no count of tokens,
+    is left out.
     """
+    from revocab.config.corpora import holds_conversations  # stands on the schema
+
     counts = token_counts(results, reference) if reference else {}
     sums: dict[int, list[float]] = {}
     for row in results.heldout(run)[0]:
-        if row["language"] != language:
+        if row["language"] != language or holds_conversations(results.experiment, row["corpus"]):
             continue
         bits = math.nan if row["bits_per_byte"] is None else row["bits_per_byte"]
         size = counts.get((row["corpus"], row["bytes"]), math.nan) if reference else row["bytes"]
@@ -100,7 +103,16 @@ def unit(reference: str | None) -> str:
 
 def languages_shown(results: Results, languages: Sequence[Id] | None) -> list[str]:
     """Return the languages that are named, else those of all held-out text."""
-    return list(languages) if languages is not None else results.heldout_languages()
+    return list(languages) if languages is not None else text_languages(results.experiment)
+
+
+def text_languages(experiment: Experiment) -> list[str]:
+    """Return the languages of held-out text that is no conversation, in the file's order."""
+    from revocab.config.corpora import text_corpora  # stands on the schema
+
+    corpora = experiment.corpora
+    texts = text_corpora(experiment, experiment.evaluation.heldout)
+    return list(dict.fromkeys(corpora[one].language for one in texts if one in corpora))
 
 
 def counted_files(plan: Plan, runs: Iterable[str], reference: str | None) -> list[str]:
@@ -127,8 +139,7 @@ def heldout_problems(
     if not experiment.evaluation.heldout:
         yield f"{key}: shows held-out loss, and evaluation.heldout names no corpus; name one"
         return
-    corpora = experiment.corpora
-    known = {corpora[one].language for one in experiment.evaluation.heldout if one in corpora}
+    known = text_languages(experiment)
     for language in languages or ():
         if language not in known:
             yield unknown(f"{key}.{listed}", language, known, "language with held-out text")

@@ -19,6 +19,7 @@ from revocab.report.heldout_losses import (
     languages_shown,
     loss_at,
     steps_to_reach,
+    text_languages,
     unit,
     unit_note,
     unmeasured_steps,
@@ -151,10 +152,7 @@ def problems(experiment: Experiment, key: str, options: HeldoutTable) -> Iterato
     yield from unknown_runs(experiment, key, options.runs)
     yield from heldout_problems(experiment, key, options.languages, options.reference)
     yield from unmeasured_steps(experiment, f"{key}.steps", options.runs, options.steps)
-    shown = options.languages
-    if shown is None:
-        corpora = experiment.corpora
-        shown = [corpora[one].language for one in experiment.evaluation.heldout if one in corpora]
+    shown = options.languages or text_languages(experiment)
     for language in options.reach:
         if language not in shown:
             yield unknown(f"{key}.reach", language, set(shown), "language of the table")
