@@ -77,7 +77,6 @@ def draw(results: Results, options: HeldoutFigure, palette: Palette) -> Figure:
     for panels, language in zip(grid.T, languages, strict=True):
         curves = curves_of(results, runs, language, options)
         draw_curves(panels[0], curves, runs, palette)
-        draw_spread(results, panels[0], runs, language, options, palette)
         draw_base(results, panels[0], runs, language, options, palette)
         scale_axes(panels[0], options.scale, places_in(curves))
         title = f"Held-out {language_label(language)} text"
@@ -111,7 +110,7 @@ def curves_of(results: Results, runs: list[Run], language: str, options: Heldout
 
 
 def draw_curves(axes: Axes, curves: Curves, runs: list[Run], palette: Palette) -> None:
-    """Draw the curves, with markers where these can be told apart."""
+    """Draw the curves, with markers where these can be told apart, and bands over seeds."""
     for run in runs:
         points = curves.get(run.id, [])
         if points:
@@ -120,26 +119,6 @@ def draw_curves(axes: Axes, curves: Curves, runs: list[Run], palette: Palette) -
             line = palette.line(run.name)
             axes.plot(at, losses, marker=marker, markersize=3.5, **line)
             draw_band(axes, at, losses, deviations, line["color"])
-
-
-def draw_spread(
-    results: Results,
-    axes: Axes,
-    runs: list[Run],
-    language: str,
-    options: HeldoutFigure,
-    palette: Palette,
-) -> None:
-    """Draw a band of one standard deviation over seeds around the curves that are their means."""
-    for run in runs:
-        places = training_progress(results, run, options.over)
-        spread = over_replicates(
-            results, run, lambda one: heldout_curve(results, one, language, options.reference)
-        )
-        known = [(places[step], *found) for step, found in spread.items() if step in places]
-        if known:
-            at, means, deviations = map(list, zip(*known, strict=True))
-            draw_band(axes, at, means, deviations, palette.line(run.name)["color"])
 
 
 def draw_base(
