@@ -125,7 +125,7 @@ def test_killed_and_timed_out_trainings_go_on_to_the_same_bytes(
             cancelled, late = map(job_of, stop(folder, running).values())
             call(cluster, "scancel", cancelled)
             call(cluster, "scontrol", "update", f"JobId={late}", "EndTime=now+5seconds")
-            running.wait(400)
+            running.wait(600)
         finally:
             running.kill()
             running.wait()
