@@ -29,7 +29,7 @@ VERBS = {
 PLANNED = {
     "run": ("revocab.workflow.run.run", "run Snakemake, also after a run that was killed"),
     "job": ("revocab.plan.show.show_job", "print the command line of one job: RULE [NAME=VALUE …]"),
-    "status": ("revocab.workflow.status.status", "show jobs done and left, and how trainings go"),
+    "status": ("revocab.workflow.status.status", "show jobs done and left, and training progress"),
     "rerun": (
         "revocab.plan.decide.rerun",
         "request that results of older code be made again: RUN … | --all",
