@@ -23,7 +23,7 @@ def test_fasttext_vectors_are_trained_once_for_a_target(repository, tmp_path):
     (tmp_path / "fasttext.yaml").write_text(yaml.safe_dump(values))
     jobs = dry_run(repository, "--configfile", str(tmp_path / "fasttext.yaml"))
     assert jobs["train_auxiliary"] == 1
-    assert jobs["init_embeddings"] == 13 + 3
+    assert jobs["init_embeddings"] == 13 + 9 + 3
 
 
 def test_tokenizers_are_built_after_their_bases(repository):
