@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import csv
+from pathlib import Path
 
 import pytest
 import yaml
 from evaluation_toys import IT_ROWS, write_model, write_task
 
+from revocab.chat.template import find_template
 from revocab.config.expand import expand
 from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
 from revocab.evaluation import harness
-from revocab.evaluation.chat_prompts import ChatFormat, ChatOptions
+from revocab.evaluation.chat_prompts import ChatFormat, ChatOptions, template_text
 from revocab.evaluation.engine import choose_engine
 from revocab.evaluation.generate import asked, generate_checkpoints, load_generator
 from revocab.evaluation.generation_kind import Layout
@@ -59,8 +61,11 @@ def chat_of(folder, **options):
     return ChatFormat(load_tokenizer(folder), folder, ChatOptions(**options))
 
 
-def generator(folder, **options):
-    given = Generating(chat=ChatOptions(**options), context_length=512, max_new_tokens=64)
+def generator(folder, chat_template=None, **options):
+    given = Generating(
+        chat=ChatOptions(**options), chat_template=chat_template, context_length=512,
+        max_new_tokens=64,
+    )  # fmt: skip
     return load_generator(folder, choose_engine("transformers", "generation"), given), given
 
 
@@ -216,6 +221,28 @@ def test_a_model_without_a_template_is_refused_in_one_line(models, task):
         scorer.load(models["plain"])
 
 
+def test_a_template_may_be_given_for_all_models(models, task):
+    plain = find_template("plain").read_text(encoding="utf-8")
+    engine, _ = generator(models["llama"], chat_template=plain)
+    text, ids = asked(engine, ROW, 0)
+    assert text == "<s>user:\n" + messages(ROW, 0, turns=True)[0]["content"] + "\nassistant:\n"
+    assert ids.count(engine.tokenizer.bos_token_id) == 1
+    assert engine.tokenizer.convert_ids_to_tokens(engine.chat.ends) == ["</s>"]
+    scorer = Scorer([task], Scoring(limit=1, device="cpu", chat=ChatOptions(), chat_template=plain))
+    scorer.score(scorer.load(models["plain"]), "arc_easy_it")
+    (loaded,) = scorer.tasks["arc_easy_it"]["tasks"].values()
+    assert loaded.instances[0].args[0].startswith("<s>user:\n")
+
+
+def test_a_given_template_is_there_and_is_asked_for():
+    with pytest.raises(RevocabError, match=r"no file 'plane', and no template of this name"):
+        template_text(Path("plane"), ChatOptions())
+    with pytest.raises(RevocabError, match="--chat-template plain: models are asked as plain text"):
+        template_text(Path("plain"), None)
+    assert template_text(None, None) is None
+    assert template_text(Path("plain"), ChatOptions()) == find_template("plain").read_text()
+
+
 def test_what_a_template_refuses_is_said_with_what_to_do(models):
     chat = chat_of(models["mistral"])
     twice = [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]
@@ -228,11 +255,12 @@ def test_a_model_is_scored_once_for_each_way_of_asking(repository):
     values["runs"] = {
         name: {"label": name, "source": "fetched", **chat}
         for name, chat in {
-            "text": {}, "same": {}, "chat": {"chat": {}}, "also": {"chat": {"shots": "turns"}}
+            "text": {}, "same": {}, "chat": {"chat": {}}, "also": {"chat": {"shots": "turns"}},
+            "given": {"chat": {"template": "plain"}},
         }.items()
     }  # fmt: skip
     runs = {run.id: run.scored_id for run in expand(Experiment.model_validate(values))}
     assert runs == {
         "text-base": "text-base", "same-base": "text-base",
-        "chat-base": "chat-base", "also-base": "chat-base",
+        "chat-base": "chat-base", "also-base": "chat-base", "given-base": "given-base",
     }  # fmt: skip

@@ -112,7 +112,7 @@ def test_every_wrong_row_is_named(tmp_path):
     with pytest.raises(RevocabError) as caught:
         built(tmp_path, [*wrong, *ROWS])
     first, second = caught.value.problems
-    assert "row a: no messages with role and content that ask anything" in first
+    assert "row a: messages: nothing is asked" in first
     assert "row r1: checks: no check 'lnes'" in second
 
 

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id
 from revocab.command import Command
+from revocab.evaluation.chat_prompts import chat_template_input, template_text
 from revocab.evaluation.options import Generating, GenerationHardware, GenerationJob
 from revocab.models.hub_or_folder import model_field
 
@@ -19,13 +20,18 @@ class Inputs(Closed):
     prompts: dict[Id, Path] = Field(
         min_length=1, description="files written by build_prompts, by task"
     )
+    chat_template: Path | None = chat_template_input()
 
 
 def run(inputs: Inputs, job: GenerationJob, machine: GenerationHardware, out: Path) -> None:
     """Write outputs and scores."""
     from revocab.evaluation.generate import generate_checkpoints
 
-    options = Generating(**job.model_dump(exclude={"run"}), **machine.model_dump())
+    options = Generating(
+        **job.model_dump(exclude={"run"}),
+        **machine.model_dump(),
+        chat_template=template_text(inputs.chat_template, job.chat),
+    )
     generate_checkpoints(job.run, inputs.models, inputs.prompts, out, options)
 
 

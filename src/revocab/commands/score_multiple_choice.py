@@ -6,6 +6,7 @@ from pathlib import Path
 
 from revocab.closed import Closed
 from revocab.command import Command
+from revocab.evaluation.chat_prompts import chat_template_input, template_text
 from revocab.evaluation.named_tasks import tasks_field
 from revocab.evaluation.options import Scoring, ScoringHardware, ScoringJob
 from revocab.models.hub_or_folder import model_field
@@ -20,13 +21,18 @@ class Inputs(Closed):
         "such as itabench_boolq",
         min_length=1,
     )
+    chat_template: Path | None = chat_template_input()
 
 
 def run(inputs: Inputs, job: ScoringJob, machine: ScoringHardware, out: Path) -> None:
     """Write the table and the scores of items."""
     from revocab.evaluation.multiple_choice import score_checkpoints
 
-    options = Scoring(**job.model_dump(exclude={"run"}), **machine.model_dump())
+    options = Scoring(
+        **job.model_dump(exclude={"run"}),
+        **machine.model_dump(),
+        chat_template=template_text(inputs.chat_template, job.chat),
+    )
     score_checkpoints(job.run, inputs.models, inputs.tasks, out, options)
 
 

@@ -13,15 +13,19 @@ from revocab.training.recipe import ANSWERS
 
 
 def check_chat(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every recipe whose corpora are not of its kind or whose template is not
-    there, for held-out text that is missing, and for conversations that the world does not have.
+    """Yield a problem for every recipe whose corpora are not of its kind, for templates that are
+    not there, for held-out text that is missing, and for conversations that the world does not
+    have.
     """
-    for name, given in experiment.recipes.items():
-        if given.chat_template and not under_data_root(given.chat_template):
+    for key, named in chat_templates(experiment):
+        if not under_data_root(named):
             try:
-                find_template(given.chat_template)
+                find_template(named)
             except RevocabError as error:
-                yield from (f"recipes.{name}.{problem}" for problem in error.problems)
+                yield from (
+                    f"{key}: {problem.removeprefix('chat_template: ')}"
+                    for problem in error.problems
+                )
     found: dict[str, None] = {}
     trained = list(dict.fromkeys(trained_on(experiment)))
     for mixture, recipe in trained:
@@ -42,6 +46,16 @@ def check_chat(experiment: Experiment) -> Iterator[str]:
                 f"corpora.{name}.source.world: {part!r}, but world.conversations is 0; give"
                 " their number"
             )
+
+
+def chat_templates(experiment: Experiment) -> Iterator[tuple[str, str]]:
+    """Yield every chat template that recipes and run groups name, with its key."""
+    for name, recipe in experiment.recipes.items():
+        if recipe.chat_template:
+            yield f"recipes.{name}.chat_template", recipe.chat_template
+    for name, group in experiment.runs.items():
+        if group.chat and group.chat.template:
+            yield f"runs.{name}.chat.template", group.chat.template
 
 
 def under_data_root(path: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from revocab.closed import problems_of, unknown
-from revocab.config.check_chat import check_chat, under_data_root
+from revocab.config.check_chat import chat_templates, check_chat, under_data_root
 from revocab.config.check_models import bodies, check_models, model_references
 from revocab.config.check_names import check_names
 from revocab.config.check_probes import check_probes, probe_references
@@ -287,9 +287,7 @@ def local_paths(experiment: Experiment) -> Iterator[tuple[str, str]]:
     for name, entry in experiment.tokenizers.items():
         if entry.substitute and entry.substitute.path:
             yield f"tokenizers.{name}.substitute.path", entry.substitute.path
-    for name, recipe in experiment.recipes.items():
-        if recipe.chat_template and under_data_root(recipe.chat_template):
-            yield f"recipes.{name}.chat_template", recipe.chat_template
+    yield from (one for one in chat_templates(experiment) if under_data_root(one[1]))
     if experiment.paper_values:
         yield "paper_values", experiment.paper_values
     if experiment.evaluation.multiple_choice.templates:

@@ -15,7 +15,7 @@ from revocab.config.lineage import (
     tokenizer_before,
 )
 from revocab.config.schema import Experiment, Recipe, RunGroup, Step
-from revocab.evaluation.chat_prompts import ChatOptions
+from revocab.config.schema.runs import Chat
 
 #: Fields of a run that ``experiment.json`` leaves out where they say nothing.
 QUIET = (
@@ -192,7 +192,7 @@ def expand(experiment: Experiment) -> list[Run]:
     A model that several groups show as it is, is scored for the first of them that asks it so.
     """
     runs: list[Run] = []
-    first: dict[tuple[str, ChatOptions | None], str] = {}
+    first: dict[tuple[str, Chat | None], str] = {}
     for group_id, group in experiment.runs.items():
         for run in expand_group(experiment, group_id, group):
             same = run.id if run.made else first.setdefault((run.source, group.chat), run.id)

@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from revocab.chat.messages import ASSISTANT, Message
+from revocab.chat.template import find_template
 from revocab.closed import Closed
 from revocab.errors import RevocabError
 
-#: A message: who says it (``role``) and what (``content``).
-Message = dict[str, str]
 #: Stands for an answer where a template is asked what it writes after one.
 ANSWER = "0"
 
@@ -35,21 +35,51 @@ class ChatOptions(Closed):
     )
 
 
-def require_template(tokenizer: Any, folder: Path) -> None:
-    """Raise :class:`RevocabError` if the tokenizer in ``folder`` has no chat template."""
+def chat_template_input() -> Any:
+    """Return the field of a command's input that is a chat template."""
+    return Field(
+        default=None,
+        description="by which chat asks: a Jinja file, or the name of a template of the package; "
+        "none: each model's own",
+    )
+
+
+def template_text(named: Path | None, chat: ChatOptions | None) -> str | None:
+    """Return the text of a template that is given for all models; None: each has its own.
+
+    Raises :class:`RevocabError` for one that is not there, and for one without ``chat``.
+    """
+    if named is None:
+        return None
+    if chat is None:
+        raise RevocabError(
+            f"--chat-template {named}: models are asked as plain text; give --chat.shots, too"
+        )
+    return find_template(named).read_text(encoding="utf-8")
+
+
+def set_template(tokenizer: Any, folder: Path, text: str | None) -> None:
+    """Give the tokenizer in ``folder`` the template ``text``; None: it keeps its own.
+
+    Raises :class:`RevocabError` if it has none then.
+    """
+    if text is not None:
+        tokenizer.chat_template = text
     if not tokenizer.chat_template:
         raise RevocabError(
-            f"{folder}: its tokenizer has no chat template, which chat needs; leave chat out of"
-            " the run group (--chat.shots), or give a model that was tuned with a template"
+            f"{folder}: its tokenizer has no chat template, which chat needs; give one "
+            "(chat: {template: …}, --chat-template), or leave chat out of the run group"
         )
 
 
 class ChatFormat:
     """A tokenizer's chat template: text and token ids of messages, and what ends an answer."""
 
-    def __init__(self, tokenizer: Any, folder: Path, options: ChatOptions):
-        """Take the template of the tokenizer in ``folder``; see :func:`require_template`."""
-        require_template(tokenizer, folder)
+    def __init__(
+        self, tokenizer: Any, folder: Path, options: ChatOptions, template: str | None = None
+    ):
+        """Take ``template`` or that of the tokenizer in ``folder``; see :func:`set_template`."""
+        set_template(tokenizer, folder, template)
         self.tokenizer = tokenizer
         self.folder = folder
         self.turns = options.shots == TURNS
@@ -87,7 +117,7 @@ class ChatFormat:
         Models name it in ``generation_config.json`` or not: many list eos alone.
         """
         question = {"role": "user", "content": ANSWER}
-        text = self.text([question, {"role": "assistant", "content": ANSWER}], answered=True)
+        text = self.text([question, {"role": ASSISTANT, "content": ANSWER}], answered=True)
         after = self.encode(text.rpartition(ANSWER)[2])
         return [one for one in after if one in self.special][:1]
 

@@ -17,7 +17,7 @@ from revocab.evaluation.checkpoint import (
 from revocab.evaluation.decoding import Output, TextGenerator
 from revocab.evaluation.engine import Engine, choose_engine
 from revocab.evaluation.generation_kind import find_kind
-from revocab.evaluation.options import Generating
+from revocab.evaluation.options import AskingAll, Generating
 from revocab.evaluation.prompts import layout_of, messages, render
 from revocab.evaluation.records import code_hash, model_hash, module_hash, versions
 from revocab.evaluation.resampling import SCORE_COLUMNS
@@ -122,7 +122,9 @@ def load_generator(folder: Path, engine: Engine, options: Generating) -> TextGen
         checkpoint = Checkpoint(folder, device, dtype, options.batch_size)
         generator = engine.generation(checkpoint, options.context_length)
     if options.chat is not None:
-        generator.chat = ChatFormat(generator.tokenizer, folder, options.chat)
+        generator.chat = ChatFormat(
+            generator.tokenizer, folder, options.chat, options.chat_template
+        )
         generator.eos = sorted({*generator.eos, *generator.chat.ends})
     return generator
 
@@ -228,7 +230,7 @@ class Finished:
             "engine": engine.name,
             "max_new_tokens": options.max_new_tokens,
             "context_length": options.context_length,
-            "chat": options.chat.model_dump() if options.chat else None,
+            "chat": options.model_dump(include=set(AskingAll.model_fields)),
             "code": [code_hash(), module_hash(engine.module)],
             "libraries": versions(*engine.libraries),
         }

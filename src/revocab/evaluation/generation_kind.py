@@ -17,9 +17,9 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
+from revocab.chat.messages import ASSISTANT, Message
 from revocab.closed import Closed, Id, kind_of, unknown
 from revocab.errors import RevocabError
-from revocab.evaluation.chat_prompts import Message
 from revocab.evaluation.metric import CHOICE_METRICS, COMET_METRICS, OTHER_METRICS, Metric
 from revocab.languages import fill
 from revocab.registry import found_in
@@ -142,7 +142,7 @@ class Layout:
             question = f"{before}{self._block(texts, answered=False)}"
             found.append({"role": "user", "content": question})
             if number < len(shots):
-                found.append({"role": "assistant", "content": texts[-1]})
+                found.append({"role": ASSISTANT, "content": texts[-1]})
         return found
 
     def _block(self, texts: Sequence[str], *, answered: bool) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from revocab.evaluation.chat_prompts import require_template
+from revocab.evaluation.chat_prompts import set_template
 from revocab.evaluation.checkpoint import Checkpoint
 from revocab.evaluation.engine import ChoiceModel, choose_engine
 from revocab.models.folder import check_model_folder
@@ -23,12 +23,14 @@ def load_model(
     long_prompts: Literal["error", "cut"] = "cut",
     engine: str = "hf",
     chat: bool = False,
+    chat_template: str | None = None,
 ) -> ChoiceModel:
     """Return the harness's model for one checkpoint.
 
     ``token_cache`` holds the token ids of texts and may be passed on to further checkpoints with
     the same tokenizer. An engine may batch, share contexts and keep token ids by itself. With
-    ``chat`` texts are those of a chat template, and get no further special tokens. Raises
+    ``chat`` texts are those of a chat template (``chat_template``: its text; none: the tokenizer's
+    own), and get no further special tokens. Raises
     :class:`RevocabError` for a tokenizer without such a template, for an engine that there is not
     or that does not import here, and for what :func:`revocab.models.load.check_model` refuses.
     """
@@ -43,6 +45,6 @@ def load_model(
             long_prompts=long_prompts,
         )
     if chat:
-        require_template(model.tokenizer, Path(folder))
+        set_template(model.tokenizer, Path(folder), chat_template)
         model.add_bos_token = False
     return model

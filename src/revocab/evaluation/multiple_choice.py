@@ -21,7 +21,7 @@ from revocab.evaluation.checkpoint import (
 from revocab.evaluation.engine import ChoiceModel, engine_called
 from revocab.evaluation.harness_model import load_model
 from revocab.evaluation.metric import CHOICE_METRICS
-from revocab.evaluation.options import Asking, Scoring, ScoringOptions
+from revocab.evaluation.options import AskingAll, Scoring, ScoringOptions
 from revocab.evaluation.records import Records, code_hash, model_hash, module_hash, versions
 from revocab.evaluation.resampling import SCORE_COLUMNS, Items, bootstrap, mean_items
 from revocab.evaluation.tasks import read_yaml
@@ -154,6 +154,7 @@ class Scorer:
             long_prompts=options.long_prompts,
             engine=options.engine,
             chat=options.chat is not None,
+            chat_template=options.chat_template,
         )
 
     def score(self, model: ChoiceModel, name: str) -> list[dict[str, Any]]:
@@ -291,7 +292,7 @@ def config_hash(path: Path, loaded: TaskDict, options: Scoring) -> str:
         rows = harness.local_rows(config)
         parts = [{**config, "dataset_kwargs": sha256(rows)} if rows else config]
     shots = [task.get_config("num_fewshot") for _, task in sorted(loaded["tasks"].items())]
-    chat = [options.chat.model_dump()] if options.chat else []
+    chat = [options.model_dump(include=set(AskingAll.model_fields))] if options.chat else []
     known = [parts, shots, options.limit, options.long_prompts, harness.harness_version()]
     text = json.dumps([*known, *chat], sort_keys=True, default=lambda one: type(one).__name__)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -307,7 +308,7 @@ class Made:
         self.records = Records(out.with_name(f".{out.name}.records"))
         engine = engine_called(options.engine, "multiple_choice")
         self.shared = {
-            **options.model_dump(include={*ScoringOptions.model_fields, *Asking.model_fields}),
+            **options.model_dump(include={*ScoringOptions.model_fields, *AskingAll.model_fields}),
             "code": [code_hash(), module_hash(engine.module)],
             "libraries": versions(
                 "lm_eval", "datasets", "torch", "transformers", *engine.libraries

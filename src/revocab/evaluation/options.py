@@ -69,13 +69,19 @@ class Asking(Closed):
     )
 
 
+class AskingAll(Asking):
+    """The same, when it is known by which template."""
+
+    chat_template: str | None = Field(default=None, description="text; none: each model's own")
+
+
 class ScoringJob(ScoringOptions, Asking, Job):
     """Scores of one run's checkpoints."""
 
     run: Id = Field(description="name of the run in the table")
 
 
-class Scoring(ScoringOptions, Asking, ScoringHardware):
+class Scoring(ScoringOptions, AskingAll, ScoringHardware):
     """Both together: what scoring reads."""
 
 
@@ -110,7 +116,7 @@ class GenerationJob(GenerationOptions, Asking, Job):
     limit: int | None = Field(default=None, ge=1, description="only recorded in the table")
 
 
-class Generating(GenerationOptions, Asking, GenerationHardware):
+class Generating(GenerationOptions, AskingAll, GenerationHardware):
     """Both together: what generation reads."""
 
     limit: int | None = None

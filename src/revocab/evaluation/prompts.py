@@ -20,10 +20,10 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
+from revocab.chat.messages import Message
 from revocab.closed import Id, Job, problems_of
 from revocab.corpora.source import Form, origin, place, read_numbered
 from revocab.errors import RevocabError
-from revocab.evaluation.chat_prompts import Message
 from revocab.evaluation.generation_kind import (
     GenerationKind,
     Languages,

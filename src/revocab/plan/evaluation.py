@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from revocab.chat.template import find_template as find_chat_template
 from revocab.config.expand import Run
+from revocab.evaluation.chat_prompts import ChatOptions
 from revocab.evaluation.embedding_similarity import (
     EmbeddingSimilarityJob,
     EmbeddingSimilarityOptions,
@@ -69,18 +71,34 @@ def near(path: Path) -> str:
     return str(path.absolute().relative_to(Path.cwd()) if inside else path)
 
 
+def chat_template(named: str | None) -> Artefact | None:
+    """Return the file of a chat template that an experiment names, if it names one."""
+    return None if named is None else Artefact.file(near(find_chat_template(named)))
+
+
+def asking(plan: Plan, run: Run) -> tuple[ChatOptions | None, Artefact | None]:
+    """Return how a run's models are asked, and the chat template that all of them are given."""
+    chat = plan.experiment.runs[run.group].chat
+    if chat is None:
+        return None, None
+    options = chat.model_dump(include=set(ChatOptions.model_fields))
+    return ChatOptions(**options), chat_template(chat.template)
+
+
 def score_multiple_choice(plan: Plan, run: str) -> Step:
     """Return the job that scores a run's checkpoints on every task."""
     given, run_ = plan.experiment.evaluation.multiple_choice, plan.runs[run]
     options = given.model_dump(include=set(ScoringOptions.model_fields))
+    chat, template = asking(plan, run_)
     inputs: dict[str, Given] = {
         "models": plan.checkpoints(run_, run_.select(given.steps)),
+        "chat_template": template,
         "tasks": [Artefact.file(plan.paths.task(task)) for task in plan.choice_tasks(run_)],
     }
     return Step(
         "score_multiple_choice",
         f"{plan.paths.run(run)}/multiple_choice.csv",
-        ScoringJob(run=run, chat=plan.experiment.runs[run_.group].chat, **options),
+        ScoringJob(run=run, chat=chat, **options),
         inputs,
     )
 
@@ -114,15 +132,17 @@ def generate_text(plan: Plan, run: str) -> Step:
     given, run_ = plan.experiment.evaluation.generation, plan.runs[run]
     options = given.model_dump(include=set(GenerationOptions.model_fields))
     limits = {given.tasks[task].limit for task in plan.generation_tasks(run_)}
+    chat, template = asking(plan, run_)
     job = GenerationJob(
         run=run,
-        chat=plan.experiment.runs[run_.group].chat,
+        chat=chat,
         # What the score table records as the limit: one number where all tasks share it.
         limit=next(iter(limits)) if len(limits) == 1 else None,
         **options,
     )
     inputs: dict[str, Given] = {
         "models": plan.checkpoints(run_, run_.select(given.steps)),
+        "chat_template": template,
         "prompts": _prompts(plan, run_),
     }
     return Step("generate_text", plan.paths.generation(run), job, inputs)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from revocab.chat.template import find_template
 from revocab.closed import Job
 from revocab.config.corpora import holds_conversations, text_corpora
 from revocab.config.expand import stage_mixtures
-from revocab.plan.evaluation import near
+from revocab.plan.evaluation import chat_template
 from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Given, Step
 from revocab.training.heldout import HeldoutJob
 from revocab.training.loss_tables import HELDOUT
 from revocab.training.packing import PackingJob
-from revocab.training.recipe import ANSWERS, PackingOptions, Recipe, TrainingOptions
+from revocab.training.recipe import ANSWERS, PackingOptions, TrainingOptions
 from revocab.training.settings import Settings
 
 
@@ -47,7 +46,7 @@ def pack_tokens(plan: Plan, tokenizer: str, mixture: str, recipe: str) -> Step:
         "tokenizer": plan.tokenizer(tokenizer),
         "corpora": plan.corpora(corpora),
         "heldout": list(heldout.values()),
-        "chat_template": _chat_template(given),
+        "chat_template": chat_template(given.chat_template),
     }
     return Step("pack_tokens", plan.paths.packed(tokenizer, mixture, recipe), job, inputs)
 
@@ -88,17 +87,10 @@ def pack_heldout_answers(plan: Plan, tokenizer: str, recipe: str) -> Step:
     inputs: dict[str, Given] = {
         "tokenizer": plan.tokenizer(tokenizer),
         "corpora": plan.corpora(plan.experiment.evaluation.heldout, "heldout"),
-        "chat_template": _chat_template(given),
+        "chat_template": chat_template(given.chat_template),
     }
     job = HeldoutJob(sequence_length=given.sequence_length, drop_too_long=given.drop_too_long)
     return Step("pack_heldout", plan.paths.heldout_answers(tokenizer, recipe), job, inputs)
-
-
-def _chat_template(recipe: Recipe) -> Artefact | None:
-    """Return the file of the template that a recipe names."""
-    if recipe.chat_template is None:
-        return None
-    return Artefact.file(near(find_template(recipe.chat_template)))
 
 
 def measure_heldout(plan: Plan, run: str) -> Step:

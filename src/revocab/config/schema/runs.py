@@ -85,6 +85,16 @@ class Reference(Closed):
     paper_step: int = Field(default=0, ge=0)
 
 
+class Chat(ChatOptions):
+    """How a group's models are asked through a chat template."""
+
+    template: OneLine | None = Field(
+        default=None,
+        description="for all of them: a Jinja file, or a template of the package by its name; none:"
+        " each model's own",
+    )
+
+
 class RunGroup(Several):
     """Every method applied to one source model: a grid with ids ``<group>-<name>``.
 
@@ -101,7 +111,7 @@ class RunGroup(Several):
     #: On whose tasks the runs are scored; a task in two languages needs both. None: on every task.
     languages: list[Id] | None = Field(default=None, min_length=1)
     #: Ask the group's models through their chat templates; none: as plain text.
-    chat: ChatOptions | None = None
+    chat: Chat | None = None
     methods: dict[Id, RunMethod] = Field(default_factory=dict)
     references: dict[Id, Reference] = Field(default_factory=dict)
     #: Steps here, and for each the step of a longer training whose published values stand beside;

@@ -8,13 +8,13 @@ messages themselves; as plain text by a question and a label.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from revocab.chat.messages import ASSISTANT, Message, checked_messages
 from revocab.errors import RevocabError
 from revocab.evaluation import instruction_checks
-from revocab.evaluation.chat_prompts import Message
 from revocab.evaluation.generation_kind import (
     GenerationKind,
     Languages,
@@ -53,21 +53,18 @@ def checked_rows(rows: list[Row], options: Instructions, where: str) -> list[Row
 
 def row_problems(row: Row, where: str) -> list[str]:
     """Return what is wrong with a row."""
-    said = row.get("messages")
-    good = isinstance(said, list) and all(
-        isinstance(one, Mapping)
-        and isinstance(one.get("role"), str)
-        and isinstance(one.get("content"), str)
-        for one in said
-    )
-    if not good or not questions(row):
-        return [f"{where}: no messages with role and content that ask anything"]
+    try:
+        said = checked_messages(row.get("messages"), f"{where}: messages")
+    except RevocabError as error:
+        return list(error.problems)
+    if not questions({"messages": said}):
+        return [f"{where}: messages: nothing is asked; give a question of role user"]
     return list(instruction_checks.problems(row.get("checks"), where))
 
 
 def is_answered(row: Row) -> bool:
     """Return whether a conversation ends with an answer."""
-    return row["messages"][-1]["role"] == "assistant"
+    return row["messages"][-1]["role"] == ASSISTANT
 
 
 def questions(row: Row) -> list[Message]:
