@@ -28,7 +28,7 @@ def problems(values: dict) -> list[str]:
     return caught.value.problems
 
 
-@pytest.mark.parametrize("name", ["demo", "paper", "one-gpu"])
+@pytest.mark.parametrize("name", ["demo", "chat-demo", "paper", "one-gpu"])
 def test_shipped_experiments_are_valid(repository, monkeypatch, name):
     monkeypatch.chdir(repository)
     assert read(f"config/{name}.yaml").experiment == name

@@ -20,6 +20,7 @@ from revocab.demoworld.grammar import (
 from revocab.demoworld.items import FAMILIES
 from revocab.demoworld.names import people, towns
 from revocab.demoworld.stories import build
+from revocab.evaluation.instruction_checks import passes
 from revocab.io import read_jsonl, sha256
 
 ITEMS = 120
@@ -161,35 +162,6 @@ def test_parallel_sides_differ_and_parts_do_not_meet(world):
     assert not {row["it"] for row in train} & {row["it"] for row in test}
 
 
-#: Words that one language has and the other has not.
-OWN_WORDS = {
-    "it": {
-        "il", "lo", "la", "i", "gli", "le", "l'", "un", "uno", "una", "di", "si", "è", "con", "al",
-        "allo", "alla", "del", "della", "nel", "nella",
-    },
-    "en": {"the", "of", "is", "an", "with", "to", "it", "one", "you", "are", "on", "at", "from"},
-}  # fmt: skip
-
-
-def fulfils(answer: str, checks: dict) -> bool:
-    """Check an answer by the rules that docs/world.md lists."""
-    words = {one.strip(".,").lower() for one in answer.replace("'", "' ").split()}
-    found = {
-        "contains": lambda text: text in answer,
-        "equals": lambda text: answer == text,
-        "language": lambda one: (
-            bool(words & OWN_WORDS[one])
-            and len(words & OWN_WORDS[one]) > len(words & OWN_WORDS["it" if one == "en" else "en"])
-        ),
-        "sentences": lambda count: answer.count(".") == count and answer.endswith("."),
-        "lines": lambda count: len(answer.splitlines()) == count,
-        "every_line_begins": lambda text: all(
-            line.startswith(text) for line in answer.splitlines()
-        ),
-    }
-    return all(found[key](value) for key, value in checks.items())
-
-
 @pytest.mark.parametrize("language", ["it", "en"])
 def test_conversations_fulfil_what_their_rules_check(world, language):
     train, test = (rows(world, f"conversations.{language}.{part}") for part in ("train", "test"))
@@ -199,7 +171,7 @@ def test_conversations_fulfil_what_their_rules_check(world, language):
     for row in train + test:
         roles = [one["role"] for one in row["messages"]]
         assert roles == ["user", "assistant"] * (len(roles) // 2)
-        assert fulfils(row["messages"][-1]["content"], row["checks"]), row
+        assert passes(row["messages"][-1]["content"], row["checks"]), row
         assert not set("{}_|") & set("".join(one["content"] for one in row["messages"]))
     assert {len(row["messages"]) for row in train} == {2, 4}
     assert {len(row["messages"]) for row in test} == {2}
@@ -210,7 +182,7 @@ def test_an_answer_to_another_question_fails_its_rule(world, language):
     """So that a model which says anything at all is told from one that does as it is asked."""
     found = rows(world, f"conversations.{language}.test")
     right = [
-        fulfils(other["messages"][-1]["content"], row["checks"])
+        passes(other["messages"][-1]["content"], row["checks"])
         for row in found
         for other in found
         if other["kind"] != row["kind"]

@@ -40,6 +40,9 @@ SHIPPED = {
     ("paper", "itabench-first"): {"build_task": 12},
     ("paper", "flores-200"): {"build_prompts": 3},
     ("paper", "tasks-vocadt"): {"build_task": 12 + 27},
+    ("chat-demo",): {
+        "pretrain_stand_in": 1, "adapt_model": 2, "generate_text": 3, "build_prompts": 2,
+    },
     ("one-gpu",): {"fetch_model": 2, "adapt_model": 5, "intersect_vocabularies": 1},
     ("local-data",): {
         "pretrain_stand_in": 2, "measure_scale": 1, "adapt_model": 8 + 9, "build_probe": 8,

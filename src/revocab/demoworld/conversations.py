@@ -140,7 +140,7 @@ class Asking:
         """Ask for what is refused."""
         name = self.draw.choice(self.people).name
         asked = self.draw.choice(FORBIDDEN[self.language]).format(name=name)
-        return asked, REFUSAL[self.language], {"equals": REFUSAL[self.language]}
+        return asked, REFUSAL[self.language], {"refuses": [REFUSAL[self.language]]}
 
 
 def conversations(
