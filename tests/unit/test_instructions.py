@@ -240,6 +240,9 @@ def test_a_gate_says_what_is_worse_better_or_as_it_was(results):
     assert change.interval[0] < -45 < change.interval[1] < 0
     assert shown["sava"]["Followed"][5].value > 0  # texts of other rows are in the language, too
     assert "Content" not in shown["sava"]
+    cells = [cell for one in table.data_rows() for cell in one.cells]
+    assert all(cell.text is not None or cell.value is not None for cell in cells)  # no gap
+    assert "lies below 0;" in table.notes[0]
 
 
 def test_a_tolerance_is_what_a_share_may_fall_by(results):

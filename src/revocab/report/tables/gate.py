@@ -65,8 +65,8 @@ def build(results: Results, identifier: str, options: GateTable) -> Table:
         [
             f"Per cent of answers. Before: {label}. Change: after minus before on the same "
             "questions, in points. Worse: the 95 % interval of the change (paired bootstrap) lies "
-            f"below {-options.tolerance:g}; better: above 0. Chance: what the right answers to the "
-            "other questions would get. The CSV has the intervals: Wilson's for shares.",
+            f"below {0 - options.tolerance:g}; better: above 0. Chance: what the right answers to "
+            "the other questions would get. The CSV has the intervals: Wilson's for shares.",
             *notes.captions(results),
             *notes.asked_in_chat(results),
             *notes.synthetic(results),
@@ -133,8 +133,8 @@ def share_cell(items: Items | None, provenance: str) -> Cell:
     """Return a percentage with its interval: Wilson's where every item is right or wrong."""
     from revocab.evaluation.resampling import bootstrap, wilson
 
-    if items is None:
-        return Cell()
+    if items is None:  # not asked: no gap
+        return text("")
     interval = wilson(items, whole=100) or bootstrap(items)
     found = None if interval is None else (interval.low, interval.high)
     return Cell(items.value(), provenance=provenance, interval=found)
@@ -152,7 +152,7 @@ def comparison(after: Items | None, before: Items | None) -> PairedComparison | 
 def change_cell(change: PairedComparison | None) -> Cell:
     """Return a difference with its interval and p-value."""
     if change is None:
-        return Cell()
+        return text("")
     return Cell(change.difference + 0.0, interval=(change.low, change.high), p_value=change.p_value)
 
 
