@@ -12,6 +12,7 @@ from revocab.io import write_text
 from revocab.output import OutputFolder, check_files
 from revocab.report import html, notes, sections
 from revocab.report.claim import all_claims
+from revocab.report.final_accuracies import final_accuracies
 from revocab.report.make_figures import caption
 from revocab.report.make_tables import build_table
 from revocab.report.names import headed, in_order
@@ -48,7 +49,7 @@ def page(
     """
     lines = [f"# Results: {results.experiment.title}", ""]
     lines += [f"Date: {date}. Command:", "", "```sh", command, "```", ""]
-    lines += [f"> {note}\n" for note in notes.synthetic(results)]
+    lines += [f"> {note}\n" for note in (*notes.synthetic(results), *final_accuracies(results))]
     lines += ["This page is written by `scripts/export_results.py` from the results folder.", ""]
     lines += ["## What it shows", "", *claim_lines(results), ""]
     more = [

@@ -12,6 +12,7 @@ from revocab.io import write_text
 from revocab.output import check_files
 from revocab.report import notes
 from revocab.report.claim import all_claims
+from revocab.report.final_accuracies import final_accuracies
 from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS, figure_kinds
 from revocab.report.make_figures import caption
 from revocab.report.make_tables import build_table
@@ -134,7 +135,7 @@ def page(results: Results, resources: Path | None = None) -> str:
     )
     return environment.get_template("report.html.j2").render(
         experiment=results.experiment,
-        synthetic=notes.synthetic(results),
+        first=[*notes.synthetic(results), *final_accuracies(results)],
         has_paper=bool(results.paper),
         claims=all_claims(results),
         tables=table_parts(results),

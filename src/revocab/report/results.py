@@ -304,10 +304,10 @@ class Results:
         conversations do not count.
         """
         corpora = self.experiment.corpora
-        texts = {name for name, one in corpora.items() if one.messages_field is None}
+        conversations = {name for name, one in corpora.items() if one.messages_field is not None}
         totals: dict[int, list[float]] = {}
         for row in self.heldout(run)[0]:
-            if row["corpus"] not in texts:
+            if row["corpus"] in conversations:
                 continue
             if row["language"] == language and row["bits_per_byte"] is not None:
                 total = totals.setdefault(row["step"], [0.0, 0.0])

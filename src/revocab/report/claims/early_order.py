@@ -1,0 +1,79 @@
+"""With seeds: the order of methods in early held-out loss, each difference with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from revocab.evaluation.over_seeds import FEWEST_SEEDS, deviation, paired_interval
+from revocab.languages import language_label
+from revocab.report.claim import Claim, ClaimKind
+from revocab.report.names import method_label
+from revocab.report.results import Results
+
+if TYPE_CHECKING:
+    from revocab.config.expand import Run
+
+#: Names of runs, the one expected to be best first.
+ORDER = ("sava", "fvt", "random")
+
+
+def find(results: Results) -> Iterator[Claim]:
+    """Yield, for every group with replicates of runs of :data:`ORDER`, whether each has fewer bits
+    per byte than the next at the first step with a held-out loss, over seeds.
+    """
+    for group in results.experiment.runs:
+        named = {run.name: run for run in results.group(group, evaluated=False) if run.trains}
+        runs = [named[name] for name in ORDER if name in named]
+        language = results.adapted_language(group)
+        if language is None or any(len(results.replicates(run)) < FEWEST_SEEDS for run in runs):
+            continue
+        curves = [[results.heldout_by_language(one, language) for one in seeds_of(results, run)]
+                  for run in runs]  # fmt: skip
+        steps = {step for of in curves for curve in of for step in curve if step}
+        if len(runs) > 1 and steps:
+            yield claim(results, group, language, runs, curves, min(steps))
+
+
+def seeds_of(results: Results, run: Run) -> list[Run]:
+    """Return a run's replicates by ascending seed, so that those of two runs belong together."""
+    return sorted(results.replicates(run), key=lambda one: one.seed)
+
+
+def claim(
+    results: Results,
+    group: str,
+    language: str,
+    runs: list[Run],
+    curves: list[list[dict[int, float]]],
+    step: int,
+) -> Claim:
+    """Return the claim on one group at one step, with means, deviations and intervals."""
+    labels = [method_label(run) for run in runs]
+    where = f"{results.experiment.runs[group].label}: held-out {language_label(language)}"
+    statement = (
+        f"{where} bits per byte at step {step}, {' < '.join(labels)}, with the 95 % interval over "
+        "seeds of each difference above 0"
+    )
+    values = [[curve[step] for curve in of if step in curve] for of in curves]
+    if len({*map(len, values)}) > 1 or len(values[0]) < FEWEST_SEEDS:
+        return Claim(statement, "", None)
+    parts = [
+        f"{label} {fmean(of):.4f} ± {deviation(of):.4f}"
+        for label, of in zip(labels, values, strict=True)
+    ]
+    holds = True
+    for (label, of), (other, worse) in pairwise(zip(labels, values, strict=True)):
+        found = paired_interval(worse, of)
+        assert found is not None  # at least FEWEST_SEEDS
+        parts.append(
+            f"{other} − {label} {found.difference:.4f}, 95 % interval {found.low:.4f} to "
+            f"{found.high:.4f}"
+        )
+        holds &= found.low > 0
+    return Claim(statement, f"{len(values[0])} seeds: {'; '.join(parts)}", holds)
+
+
+CLAIMS = ClaimKind("early-order", place=4, find=find)
