@@ -299,17 +299,18 @@ class Results:
         ]
         return rows, provenance
 
-    def heldout_by_language(self, run: Run, language: str) -> dict[int, float]:
-        """Return bits per byte over all held-out text of a language, by step; answers in
-        conversations do not count.
-        """
+    def heldout_text(self, run: Run, language: str) -> list[Record]:
+        """Return the held-out losses of a run on text of a language, not on conversations."""
         corpora = self.experiment.corpora
         conversations = {name for name, one in corpora.items() if one.messages_field is not None}
+        rows = [row for row in self.heldout(run)[0] if row["language"] == language]
+        return [row for row in rows if row["corpus"] not in conversations]
+
+    def heldout_by_language(self, run: Run, language: str) -> dict[int, float]:
+        """Return bits per byte over all held-out text of a language, by step."""
         totals: dict[int, list[float]] = {}
-        for row in self.heldout(run)[0]:
-            if row["corpus"] in conversations:
-                continue
-            if row["language"] == language and row["bits_per_byte"] is not None:
+        for row in self.heldout_text(run, language):
+            if row["bits_per_byte"] is not None:
                 total = totals.setdefault(row["step"], [0.0, 0.0])
                 total[0] += row["bits_per_byte"] * row["bytes"]
                 total[1] += row["bytes"]
