@@ -49,13 +49,9 @@ def heldout_curve(
     of that tokenizer on the same text. A step at which a text has no loss, or no count of tokens,
     is left out.
     """
-    from revocab.config.corpora import holds_conversations  # stands on the schema
-
     counts = token_counts(results, reference) if reference else {}
     sums: dict[int, list[float]] = {}
-    for row in results.heldout(run)[0]:
-        if row["language"] != language or holds_conversations(results.experiment, row["corpus"]):
-            continue
+    for row in results.heldout_text(run, language):
         bits = math.nan if row["bits_per_byte"] is None else row["bits_per_byte"]
         size = counts.get((row["corpus"], row["bytes"]), math.nan) if reference else row["bytes"]
         total = sums.setdefault(row["step"], [0.0, 0.0])
