@@ -377,8 +377,12 @@ def clear_leftovers(parent: Path, name: str | None = None) -> None:
         if claim is None or name not in (None, match["name"]):
             continue
         if match["state"] == "part":
-            if match["process"] and claim.writer and (name is None or claim.abandoned):
+            if not match["process"]:
+                continue  # waits for the next call of the same job
+            if claim.writer and (name is None or claim.abandoned):
                 shutil.rmtree(one)
+            elif not claim.writer and (name is None or not may_be_written(match)):
+                remove_own(one)  # killed between the last claim and the new name
         elif not (parent / match["name"]).exists():
             one.rename(parent / match["name"])  # killed between two renames
         else:

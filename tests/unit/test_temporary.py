@@ -10,6 +10,8 @@ import sys
 import pytest
 
 from revocab import io
+from revocab.folder_claim import FolderClaim
+from revocab.output import OutputFolder
 from revocab.temporary import TEMPORARY, clear_files, host_mark, name_beside
 
 
@@ -65,3 +67,19 @@ def test_what_may_be_another_one_s_stays(tmp_path, ended, monkeypatch):
     assert {one.name for one in tmp_path.iterdir()} == {*kept, folder.name}
     clear_files(tmp_path / "[ab]")
     assert {one.name for one in tmp_path.iterdir()} == {*kept, folder.name} - {kept[4]}
+
+
+def test_a_folder_that_was_whole_and_not_yet_named_is_cleared(tmp_path, ended):
+    """Killed between its last claim and its new name; a file of the user's in it stays."""
+    for name in ("a", "b"):
+        left = tmp_path / f".{name}.{host_mark()}-{ended}.part"
+        left.mkdir()
+        (left / "own.txt").write_text("own")
+        FolderClaim("toy", {"own.txt": 3}).write(left)
+        if name == "b":
+            (left / "mine.txt").write_text("the user's")
+        with OutputFolder(tmp_path / name, "toy").replaced(keeps_job=False) as folder:
+            (folder / "new.txt").write_text("new")
+    assert not (tmp_path / f".a.{host_mark()}-{ended}.part").exists()
+    kept = tmp_path / f".b.{host_mark()}-{ended}.part"
+    assert [one.name for one in kept.iterdir()] == ["mine.txt"]
