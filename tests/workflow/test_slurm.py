@@ -131,10 +131,12 @@ def test_killed_and_timed_out_trainings_go_on_to_the_same_bytes(
             running.wait()
     said = (tmp_path / "output").read_text()
     assert running.returncode == 0, said[-6000:]
-    assert all(f"status is: '{one}'" in said for one in ("CANCELLED", "TIMEOUT"))
+    assert "status is: 'CANCELLED'" in said
+    # FAILED where the signal before the limit has ended it.
+    assert any(f"status is: '{one}'" in said for one in ("TIMEOUT", "FAILED"))
     for run in RUNS:
         log = (folder / f"results/small/logs/adapt_model/{run}.log").read_text()
-        assert "going on from step 10" in log, log
+        assert "from step 10" in log, log
     mine = ("results/small/", "resources/small/")
     pairs = [one for one in pair_up(repository, folder, {}) if one.name.startswith(mine)]
     assert len(pairs) > 100
