@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from revocab.closed import Id, unknown
+from revocab.report import notes
 from revocab.report.asked import of_group
 from revocab.report.kind import KindOptions
 from revocab.report.references import unknown_groups, unknown_runs
@@ -16,6 +17,7 @@ from revocab.report.run_values import OneValue
 if TYPE_CHECKING:
     from revocab.config.schema import Experiment
     from revocab.plan import Plan
+    from revocab.report.results import Results
 
 #: Id of a run by the values of the rows' and the columns' axis.
 Grid = dict[tuple[str, str], str]
@@ -119,3 +121,8 @@ def sweep_needs(plan: Plan, options: SweepOptions) -> list[str]:
 def sweep_scores(experiment: Experiment, options: SweepOptions) -> Iterator[tuple[str, str]]:
     """Yield the tasks that the value shows."""
     return of_group(options.group, options.value.value.tasks(experiment))
+
+
+def sweep_limited(results: Results, options: SweepOptions) -> str | None:
+    """Return how scores are limited, where it shows some and not all items were used."""
+    return notes.limited_tasks(results, options.value.value.tasks(results.experiment))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
-from revocab.report import notes
 from revocab.report.kind import FigureKind
 from revocab.report.palette import Palette
 from revocab.report.results import Results
@@ -13,6 +12,7 @@ from revocab.report.style import nothing_yet
 from revocab.report.sweep_grid import (
     SweepOptions,
     grid_of,
+    sweep_limited,
     sweep_needs,
     sweep_problems,
     sweep_scores,
@@ -74,18 +74,13 @@ def draw(results: Results, options: SweepFigure, palette: Palette) -> Figure:
     return figure
 
 
-def limited(results: Results, options: SweepFigure) -> str | None:
-    """Return how scores are limited, where it shows some and not all items were used."""
-    return notes.limited_tasks(results, options.value.value.tasks(results.experiment))
-
-
 FIGURE = FigureKind(
     options=SweepFigure,
     draw=draw,
     problems=sweep_problems,
     needs=sweep_needs,
     scores=sweep_scores,
-    limited=limited,
+    limited=sweep_limited,
     small=True,
     caption="Runs of a sweep by two of its axes; darker is better.",
 )

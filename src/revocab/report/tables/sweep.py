@@ -11,6 +11,7 @@ from revocab.report.seed_cells import cells_over_seeds
 from revocab.report.sweep_grid import (
     SweepOptions,
     grid_of,
+    sweep_limited,
     sweep_needs,
     sweep_problems,
     sweep_scores,
@@ -63,16 +64,11 @@ def cell_at(results: Results, options: SweepOptions, grid: Grid, row: str, colum
     return cells_over_seeds(results, results.run(run), lambda one: [value.cell(results, one)])[0]
 
 
-def limited(results: Results, options: SweepTable) -> str | None:
-    """Return how scores are limited, where it shows some and not all items were used."""
-    return notes.limited_tasks(results, options.value.value.tasks(results.experiment))
-
-
 TABLE = TableKind(
     options=SweepTable,
     build=build,
     problems=sweep_problems,
     needs=sweep_needs,
     scores=sweep_scores,
-    limited=limited,
+    limited=sweep_limited,
 )
