@@ -16,7 +16,9 @@ Wildcards = dict[str, str]
 def possible_jobs(plan: Plan) -> Iterator[tuple[str, Wildcards]]:
     """Yield every rule with the wildcards of its jobs, whether anything reads them or not."""
     experiment, evaluation = plan.experiment, plan.experiment.evaluation
-    once = ["measure_fertility", "count_parameters", "write_experiment", "collect_scores"]
+    once = ["write_experiment", "collect_scores"]
+    once += ["measure_fertility"] * bool(experiment.fertility.tokenizers)
+    once += ["count_parameters"] * bool(experiment.parameters)
     once += ["make_tables", "make_figures", "check_artefacts", "build_report"]
     once += ["build_demoworld"] * bool(experiment.world) + ["measure_scale"] * bool(
         experiment.scale

@@ -327,8 +327,10 @@ def test_command_lines_of_the_docs_are_read(repository):
         for line in command_lines((repository / page).read_text()):
             verb, *words = shlex.split(line, comments=True)
             words = [word for word in words if word != "…"]
+            if verb in entry.PLANNED:  # takes what Snakemake takes
+                continue
             name = entry.VERBS.get(verb, verb)
-            if "…" in line or "$" in line or verb == "job":
+            if "…" in line or "$" in line:
                 parts = [*command(name).parts.values(), command(name).shorthand]
                 known = {flag_of(key) for model in parts for key, _ in leaves(model)} | {"--out"}
                 assert {word for word in words if word.startswith("--")} <= known, f"{page}: {line}"

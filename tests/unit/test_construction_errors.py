@@ -204,14 +204,17 @@ def test_options(corpora, bases, out):
     refused("add: all needs a donor", "extend", base, text, out, add="all")
     refused("donor_top needs a donor", "replace", base, text, out, share=0.1, donor_top=5)
     refused("keep is a share below 1 or a whole number", "optimise", base, text, out, keep=1.5)
-    with pytest.raises(RevocabError, match="'extent': unknown; allowed are extend, optimise, rep"):
+    with pytest.raises(
+        RevocabError, match="'extent': unknown; allowed are adopt, extend, optimise, rep"
+    ):
         build_tokenizer("extent", {}, BuildInputs(), out)
     with pytest.raises(RevocabError, match="exactly one of path, hub"):
         build_tokenizer("substitute", {}, BuildInputs(), out)
 
 
 def test_every_construction_says_what_it_is():
-    assert list(constructions()) == ["extend", "optimise", "replace", "substitute", "train"]
+    known = ["adopt", "extend", "optimise", "replace", "substitute", "train"]
+    assert list(constructions()) == known
     for name, one in constructions().items():
         assert one.name == name and one.summary and one.citation
         assert one.options.model_config["extra"] == "forbid"

@@ -40,6 +40,7 @@ SHIPPED = [
         )
     ],
     ("config/one-gpu.yaml",),
+    ("config/chat-demo.yaml",),
     ("tests/experiments/small.yaml",),
     ("tests/experiments/small.yaml", "tests/experiments/helper.yaml"),
 ]  # fmt: skip

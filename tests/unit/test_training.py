@@ -90,7 +90,7 @@ def test_a_head_with_a_scale_takes_the_models_own_logits():
 
 
 def test_every_wrong_setting_is_named():
-    wrong = {"steps": 0, "schedule": "linear", "precision": "float16", "warmup_steps": 11}
+    wrong = {"steps": 0, "schedule": "quadratic", "precision": "float16", "warmup_steps": 11}
     with pytest.raises(RevocabError) as caught:
         checked(Settings, {**RECIPE, **wrong})
     text = "\n".join(caught.value.problems)

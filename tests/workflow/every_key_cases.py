@@ -64,8 +64,9 @@ TOP: list[Case] = [
 CORPORA: list[Case] = [
     *each(
         "corpora.it", ["prepare_corpus:it"],
-        language="fr", text_field="body", limit_documents=5, limit_bytes=500, heldout_bytes=900,
+        text_field="body", limit_documents=5, limit_bytes=500, heldout_bytes=900,
     ),
+    one("corpora.chat.language", "fr", "prepare_corpus:chat"),
     *each(
         "corpora.it.near_duplicates", ["prepare_corpus:it"],
         threshold=0.7, words=4, permutations=64,
@@ -292,8 +293,9 @@ RUNS: list[Case] = [
 EVALUATION: list[Case] = [
     one("evaluation.heldout", ["it"], "pack_heldout", "pack_tokens", HELDOUT_ANSWERS),
     one(f"{TASKS}.world_it.family", "sciq", "collect_scores"),
+    # Tables that name it show it in any language.
+    one(f"{TASKS}.world_it.language", "fr", "build_task:world_it", "score_multiple_choice"),
     # No table shows another language: the task is scored no more.
-    one(f"{TASKS}.world_it.language", "fr", "score_multiple_choice"),
     one(f"{TASKS}.harness_it.language", "fr", "score_multiple_choice"),
     *each(f"{TASKS}.world_it", ["build_task:world_it"], template="mmlu_it", shots=2),
     one(f"{TASKS}.world_it.data.world", "mmlu.it", "build_task:world_it"),
@@ -303,7 +305,8 @@ EVALUATION: list[Case] = [
         id="o/other", name="it", split="dev", revision="v2",
     ),
     *each(f"{TASKS}.probe_en.probe", ["build_probe:probe_en"], kind="word_order", number=8),
-    one(f"{TASKS}.probe_en.probe.corpora", ["en"], "build_probe:probe_en", "pack_tokens"),
+    one(f"{TASKS}.probe_en.probe.corpora", ["en"], "build_probe:probe_en", PACK_PRETRAINING, PACK,
+        PACK_STAGED, "pack_tokens:optimised--thirds--third-thirds"),
     *each(f"{TASKS}.hub_en.items", ["build_task:hub_en"], number=6, revision="v2"),
     *each(f"{TASKS}.harness_it", ["build_task:harness_it"], harness="arc_en", revision="v2"),
     *each(

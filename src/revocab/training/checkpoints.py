@@ -135,7 +135,7 @@ def export(
         for name, tensor in state.items()
     }
     if problem := tensor_problem(state):
-        diverged = tensor_problem(trained) is not None
+        diverged = bool(tensor_problem(trained))
         raise not_finite(target_folder, problem, dtype, diverged=diverged)
     with OutputFolder(target_folder, KIND, [source_folder]).replaced(keeps_job=False) as temporary:
         model.save_pretrained(temporary, state_dict=state)
