@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import weakref
 
 import pytest
@@ -89,7 +88,6 @@ class Shard:
         return self.tensor[:1]
 
     def full_tensor(self):
-        gc.collect()
         assert not [one for one in self.alive if one() is not None]
         whole = self.tensor.clone()
         self.alive.append(weakref.ref(whole))
