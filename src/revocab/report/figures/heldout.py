@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 MOST_MARKERS = 16
 #: Points of a curve by run, ascending: place on the horizontal axis, loss, deviation over seeds.
 Curves = dict[str, list[tuple[float, float, float | None]]]
+#: Least width, in inches: the legend stands above a single panel, too.
+NARROWEST = 6.2
 
 
 class HeldoutFigure(KindOptions, LossAxes):
@@ -66,7 +68,10 @@ def draw(results: Results, options: HeldoutFigure, palette: Palette) -> Figure:
     languages = languages_shown(results, options.languages)
     lines, columns = (1 if options.against is None else 2), len(languages)
     figure, grid = pyplot.subplots(
-        lines, columns, figsize=(4.6 * columns + 0.4, 3.3 * lines + 0.5), squeeze=False
+        lines,
+        columns,
+        figsize=(max(NARROWEST, 4.6 * columns + 0.4), 3.3 * lines + 0.5),
+        squeeze=False,
     )
     height = figure.get_figheight()
     top = 1 - (0.65 if len(runs) < LEGEND_COLUMNS else 0.85) / height
