@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -49,13 +50,13 @@ class RunValue(Closed):
     #: Which value is the better one; None: neither.
     better: ClassVar[Better | None] = None
 
+    @abstractmethod
     def header(self) -> str:
         """Return the header of its column."""
-        raise NotImplementedError
 
+    @abstractmethod
     def cell(self, results: Results, run: Run) -> Cell:
         """Return the number of a run, empty where it is not there; a dash where it cannot be."""
-        raise NotImplementedError
 
     def notes(self, results: Results, header: str) -> Iterable[str]:
         """Return sentences that stand under a table which shows it, under a header."""
