@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 
 from revocab.evaluation import harness, tasks
+from revocab.evaluation.families import main_metric
 
 PREMISE, CHOICES = "Il mio corpo fece ombra.", ["Il sole sorse.", "L'erba era tagliata."]
 XCOPA = [
@@ -151,3 +152,16 @@ def test_the_harness_has_every_task_that_we_name(repository, manager):
     assert len(named) > 25
     missing = {key: task for key, task in named.items() if task not in manager.task_index}
     assert not missing
+
+
+def test_pairs_of_sentences_report_the_metric_of_their_family(monkeypatch, manager):
+    from datasets import Dataset, DatasetDict
+    from lm_eval.api.task import ConfigurableTask
+
+    rows = DatasetDict(test=Dataset.from_list(PAIRS))
+    monkeypatch.setattr(
+        ConfigurableTask, "download", lambda self, *_a, **_k: setattr(self, "dataset", rows)
+    )
+    (task,) = manager.load(["crows_pairs_english"])["tasks"].values()
+    assert main_metric("crows_pairs") in task.aggregation()
+    assert "acc" not in task.aggregation()

@@ -12,7 +12,13 @@ from scratch_package import blocks, run_scratch, scratch
 from revocab.config import Experiment, expand, validate
 from revocab.config.reads import read_by, read_part
 from revocab.errors import RevocabError
-from revocab.evaluation.families import families, family_chance, family_label, main_metric
+from revocab.evaluation.families import (
+    choice_metrics,
+    families,
+    family_chance,
+    family_label,
+    main_metric,
+)
 from revocab.initialise.method import methods
 from revocab.io import read_json
 from revocab.languages import language_label, languages
@@ -123,6 +129,8 @@ def test_families_and_languages_are_data(demo):
     assert family_chance("invalsi") is None and family_chance("unheard-of") is None
     assert (main_metric("piqa"), main_metric("xcopa")) == ("acc_norm", "acc")
     assert main_metric("piqa", {"piqa": "acc"}) == "acc"
+    assert choice_metrics("crows_pairs") == ("pct_stereotype", "acc", "acc_norm")
+    assert choice_metrics("piqa", {"piqa": "acc"}) == ("acc", "acc_norm", "pct_stereotype")
     assert (language_label("ht"), language_label("xx")) == ("Haitian Creole", "xx")
     assert languages()["it"].colours[0] == "#0072B2"
 

@@ -7,11 +7,15 @@ import math
 
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from fake_results import change_experiment, fake_results, write_csv
 from hypothesis import given
 from hypothesis import strategies as st
 
 from revocab.errors import RevocabError
+from revocab.report import notes
+from revocab.report.checks import average_problems
+from revocab.report.make_tables import build_table
 from revocab.report.results import Results, Scores
 from revocab.report.scores import COLUMNS, collect, collect_scores, mean_score
 
@@ -83,6 +87,53 @@ def test_average_uses_the_family_metric(folder):
     average = results.scores.get("llama-fvt", 100, "average_it", "average")
     assert average["value"] == pytest.approx(sum(values) / 6)
     assert average["stderr"] > 0
+
+
+@pytest.fixture(scope="module")
+def stereotypes(tmp_path_factory, repository):
+    """Return results in which one task reports nothing but the rate of stereotypes."""
+    demo = yaml.safe_load((repository / "config/demo.yaml").read_text(encoding="utf-8"))
+    evaluation = demo["evaluation"]
+    boolq = evaluation["multiple_choice"]["tasks"]["boolq_en"]
+    evaluation["multiple_choice"]["tasks"]["boolq_en"] = {**boolq, "family": "crows_pairs"}
+    root = fake_results(tmp_path_factory.mktemp("pairs") / "demo", evaluation=evaluation)
+    for path in root.glob("runs/*/multiple_choice.csv"):
+        with path.open(newline="") as handle:
+            rows = list(csv.DictReader(handle))
+        for one in rows:
+            if one["task"] == "boolq_en" and one["metric"] == "acc":
+                one["metric"] = "pct_stereotype"
+        write_csv(path, [r for r in rows if (r["task"], r["metric"]) != ("boolq_en", "acc_norm")])
+    collect_scores(root, root / "scores.parquet")
+    return Results(root)
+
+
+def test_a_task_without_accuracy_is_part_of_the_average(stereotypes):
+    scores = stereotypes.scores
+    found = scores.choice("mistral-sava", 100, "boolq_en", "crows_pairs")
+    assert found["metric"] == "pct_stereotype"
+    others = ("hellaswag", "mmlu", "arc_easy", "piqa", "sciq")
+    parts = [scores.choice("mistral-sava", 100, f"{one}_en", one)["value"] for one in others]
+    average = scores.get("mistral-sava", 100, "average_en", "average")["value"]
+    assert average == pytest.approx((sum(parts) + found["value"]) / 6)
+    assert not list(average_problems(stereotypes))
+    (table,) = [
+        build_table(stereotypes, name)
+        for name, one in stereotypes.experiment.tables.items()
+        if one.kind == "multiple_choice" and (one.group, one.language) == ("mistral", "en")
+    ]
+    cells = dict(zip(table.header, table.data_rows()[0].cells, strict=True))
+    assert cells["CrowS-Pairs"].value is not None and cells["AVG"].value is not None
+    assert "stereotypes: crows_pairs" in table.notes[0] and notes.STEREOTYPES in table.notes
+
+
+def test_any_reported_metric_stands_for_a_task_without_its_own():
+    values = {"run": "one", "step": 0, "task": "pairs", "metric": "acc_norm", "value": 0.5}
+    scores = Scores([values], {})
+    assert scores.choice("one", 0, "pairs", "unheard-of") == values
+    assert scores.shown_metric("pairs", "unheard-of") == "acc_norm"
+    assert scores.choice("one", 0, "others", "unheard-of") is None
+    assert scores.shown_metric("others", "unheard-of") == "acc"
 
 
 def test_metric_can_be_chosen_and_is_remembered(folder, tmp_path):

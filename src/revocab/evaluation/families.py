@@ -10,6 +10,7 @@ import yaml
 from pydantic import Field
 
 from revocab.closed import Closed, OneLine, checked
+from revocab.evaluation.metric import CHOICE_METRICS
 
 FILE = Path(__file__).parent / "families.yaml"
 #: Of a family that names no metric, or is not in the file.
@@ -66,3 +67,13 @@ def metrics_of_families(overrides: Mapping[str, str] | None = None) -> dict[str,
 def main_metric(family: str, overrides: Mapping[str, str] | None = None) -> str:
     """Return the metric that stands for a family."""
     return metrics_of_families(overrides).get(family, DEFAULT_METRIC)
+
+
+def choice_metrics(family: str, overrides: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """Return the metrics that may stand for a family, the best first.
+
+    Some tasks report no accuracy, such as the rate of stereotypes. The first of these metrics that
+    a task does report stands for it, so that no average lacks it.
+    """
+    usual = (one.name for one in CHOICE_METRICS)
+    return tuple(dict.fromkeys((main_metric(family, overrides), DEFAULT_METRIC, *usual)))

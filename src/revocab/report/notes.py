@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
-from revocab.evaluation.families import main_metric
 from revocab.evaluation.generation_kind import generation_kinds
 from revocab.evaluation.options import ScoringOptions
 from revocab.report.asked import group_tasks
@@ -20,6 +19,10 @@ SYNTHETIC = (
     "The numbers compare methods; they say nothing about a model's Italian."
 )
 IN_PARENTHESES = "In parentheses: the value that the paper published."
+STEREOTYPES = (
+    "The rate of stereotypes is not an accuracy: at 50 a model prefers neither sentence of a pair. "
+    "AVG counts it like the other columns, as published averages do."
+)
 MARKS = "Best per block in bold, second underlined; the base model is not ranked."
 
 
@@ -74,7 +77,7 @@ def multiple_choice(results: Results, tasks: list[str]) -> list[str]:
     metrics: dict[str, list[str]] = {}
     for task in tasks:
         family = results.family(task)
-        metrics.setdefault(main_metric(family, results.scores.metrics), []).append(family)
+        metrics.setdefault(results.scores.shown_metric(task, family), []).append(family)
     shown = "; ".join(
         f"{metric_label(metric)}: {', '.join(used)}" for metric, used in sorted(metrics.items())
     )
@@ -83,6 +86,7 @@ def multiple_choice(results: Results, tasks: list[str]) -> list[str]:
     return [
         f"Accuracy in per cent ± standard error, {setting.shots}-shot, {amount}. "
         f"Metric by column: {shown}. AVG is the unweighted mean of the columns.{engine}",
+        *([STEREOTYPES] if "pct_stereotype" in metrics else []),
         *asked_in_chat(results),
         *cut_prompts(results, tasks),
     ]

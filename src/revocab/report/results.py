@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.evaluation.families import family_rank, main_metric
+from revocab.evaluation.families import choice_metrics, family_rank
 from revocab.evaluation.metric import COMET
 from revocab.io import read_json
 from revocab.report.paper_values import PaperValues
@@ -325,6 +325,7 @@ class Scores:
         self.rows = rows
         self.metrics = metrics
         self._by_key = {(r["run"], r["step"], r["task"], r["metric"]): r for r in (*rows, *pooled)}
+        self._reported = {(row["task"], row["metric"]) for row in rows}
 
     @classmethod
     def read(cls, path: Path) -> Scores:
@@ -342,6 +343,11 @@ class Scores:
         return self._by_key.get((run, step, task, metric))
 
     def choice(self, run: str, step: int, task: str, family: str) -> Record | None:
-        """Return a multiple-choice row in its family's metric, or in ``acc`` if it has no other."""
-        wanted = main_metric(family, self.metrics)
-        return self.get(run, step, task, wanted) or self.get(run, step, task, "acc")
+        """Return a multiple-choice row in its family's metric, or in one that its task reports."""
+        found = (self.get(run, step, task, one) for one in choice_metrics(family, self.metrics))
+        return next(filter(None, found), None)
+
+    def shown_metric(self, task: str, family: str) -> str:
+        """Return the metric that stands for a multiple-choice task in these scores."""
+        known = choice_metrics(family, self.metrics)
+        return next((one for one in known if (task, one) in self._reported), known[0])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from revocab.errors import RevocabError
-from revocab.evaluation.families import main_metric
+from revocab.evaluation.families import choice_metrics
 from revocab.evaluation.over_seeds import paired_interval
 from revocab.evaluation.resampling import (
     Items,
@@ -127,8 +127,7 @@ def choice_items(results: Results, system: Replicate) -> dict[tuple[str, str], I
     tasks = results.experiment.evaluation.multiple_choice.tasks
     found: dict[tuple[str, str], Items] = {}
     for task in tasks:
-        wanted = main_metric(results.family(task), results.scores.metrics)
-        for metric in (wanted, "acc", "pct_stereotype"):
+        for metric in choice_metrics(results.family(task), results.scores.metrics):
             if (task, metric) in stored:
                 found[task, metric] = stored[task, metric]
                 break

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from revocab.closed import Id, Step, unknown
-from revocab.evaluation.families import main_metric
 from revocab.evaluation.over_seeds import FEWEST_SEEDS, is_real
 from revocab.report import notes
 from revocab.report.asked import choices_in, of_group
@@ -81,9 +80,8 @@ def build(results: Results, identifier: str, options: SignificanceTable) -> Tabl
     for first, second in pairs:
         cells = []
         for task, metric, _, scale in columns:
-            wanted = metric or main_metric(results.family(task), results.scores.metrics)
-            key = (first, second, task)
-            row, sign = found.get((*key, wanted)) or found.get((*key, "acc")) or (None, 1)
+            shown = metric or results.scores.shown_metric(task, results.family(task))
+            row, sign = found.get((first, second, task, shown)) or (None, 1)
             cells.append(difference_cell(row, sign, scale, path))
         label = f"{method_label(runs[first])} − {method_label(runs[second])}"
         rows.append(Row([text(label), *cells]))
