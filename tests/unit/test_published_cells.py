@@ -88,6 +88,19 @@ def test_a_model_that_is_not_run_here_is_listed_and_no_error(tmp_path):
     )
 
 
+def test_a_column_that_is_not_shown_here_is_listed_once(tmp_path):
+    found = results(
+        tmp_path,
+        f"t,Mistral stand-in,SAVA,{LAST},0.75,,",
+        f"t,Mistral stand-in,ZeTT,{LAST},0.7,,",
+        *(f"t,{model} stand-in,SAVA,{task},1,," for model in ("Mistral", "Llama") for task in "AB"),
+    )
+    assert build_table(found, "t").notes[-1] == (
+        "Published, and without a place in this table: columns A, B; Mistral stand-in, ZeTT, "
+        "Italian, bits per byte last checkpoint."
+    )
+
+
 def test_a_dash_takes_no_value(tmp_path):
     found = results(tmp_path, f"t,Mistral stand-in,SAVA,{LAST},0.75,,")
     table = build_table(found, "t")

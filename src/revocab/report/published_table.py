@@ -47,9 +47,19 @@ def add_published(table: Table, cells: Sequence[PublishedCell]) -> None:
         if one.value is not None:
             stderr = None if one.stderr is None else one.stderr / cell.scale
             cell.published = Published(one.value / cell.scale, stderr)
-    others = [one.told() for one in cells if one not in fits]
     notes = [f"Published, {one.told()}: {one.note}" for one in cells if one.note]
+    others = without_place([one for one in cells if one not in fits], columns(table))
     if others:
         notes.append(f"Published, and without a place in this table: {'; '.join(others)}.")
     said = [] if IN_PARENTHESES in table.notes else [IN_PARENTHESES]
     table.notes[:] = [*table.notes, *said, *notes]
+
+
+def without_place(cells: Sequence[PublishedCell], known: Sequence[str]) -> list[str]:
+    """Return what readers are told of values without a place: a column that the table lacks, once,
+    and every other value by itself.
+    """
+    lacking = list(dict.fromkeys(one.column for one in cells if one.column not in known))
+    told = [f"column {', '.join(lacking)}"] if len(lacking) == 1 else []
+    told += [f"columns {', '.join(lacking)}"] if len(lacking) > 1 else []
+    return told + [one.told() for one in cells if one.column not in lacking]
