@@ -128,7 +128,7 @@ RECIPES: list[Case] = [
     *each(
         "recipes.adapt", [PACK],
         document_start=False, document_end=True, document_masking=True, repeat_corpora=True,
-        shuffle_rows=True,
+        shuffle_rows=True, rows_begin_at="paragraph",
     ),
     one("recipes.answers.one_per_row", True, PACK_ANSWERS),
     *each(

@@ -105,10 +105,12 @@ def _not_text(batch: list[dict[str, Any]]) -> str:
     return "a document could not be tokenised; prepare the corpus again"
 
 
-def text_before_token(tokenizer: TextTokenizer, text: str, count: int) -> str:
-    """Return the part of ``text`` that its first ``count`` tokens cover."""
-    offsets = tokenizer.backend.encode(text, add_special_tokens=False).offsets[:count]
-    return text[: max((end for _, end in offsets), default=0)]
+def token_spans(tokenizer: TextTokenizer, text: str) -> list[tuple[int, int]]:
+    """Return the characters of ``text`` that each of its tokens covers: first, and behind the last.
+
+    Tokens that are bytes of one character all cover it.
+    """
+    return tokenizer.backend.encode(text, add_special_tokens=False).offsets
 
 
 def count_bytes(text: str) -> int:

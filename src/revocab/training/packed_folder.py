@@ -20,7 +20,7 @@ from revocab.training.document_tokens import TextTokenizer, load_tokenizer
 from revocab.training.heldout_exclusion import heldout_keys, without_heldout
 from revocab.training.mixture import layout, shares_by_size
 from revocab.training.packing import Packed, PackingJob, pack
-from revocab.training.recipe import ANSWERS
+from revocab.training.recipe import ANSWERS, ANYWHERE
 from revocab.training.shards import SHARD_BYTES, new_shards
 
 #: What is summed over the corpora of a language.
@@ -151,6 +151,7 @@ def described_text(options: PackingJob, tokenizer: TextTokenizer) -> dict[str, A
         "document_start": options.document_start,
         "document_end": options.document_end,
         **({"document_masking": True} if options.document_masking else {}),
+        **({"rows_begin_at": options.rows_begin_at} if options.rows_begin_at != ANYWHERE else {}),
     }
 
 

@@ -19,22 +19,22 @@ from pydantic import BeforeValidator, Field, model_validator
 from revocab.closed import Id, Job
 from revocab.errors import RevocabError
 from revocab.training.document_tokens import (
-    Document,
     TextTokenizer,
     count_bytes,
     count_spaced_words,
-    text_before_token,
     tokenise,
 )
 from revocab.training.mixture import layout, shuffled
 from revocab.training.recipe import PackingOptions
+from revocab.training.row_beginnings import RowSpace
 
 if TYPE_CHECKING:
     import numpy as np
 
     from revocab.training.shards import ShardedRows
 
-HELDOUT_KEY = "skipped_heldout"
+#: Counts that a manifest has only where there is something to count.
+COUNTED_IF_ANY = ("skipped_heldout", "skipped_tokens")
 #: Rows written to the array at once.
 BLOCK_ROWS = 1024
 
@@ -57,12 +57,15 @@ class CorpusCount:
     skipped_empty: int = 0
     #: Documents left out because a held-out set has them.
     skipped_heldout: int = 0
+    #: Tokens in no row, because the row that should have them would begin within a document, or a
+    #: paragraph.
+    skipped_tokens: int = 0
 
-    def add(self, text: str) -> None:
-        """Count the text of one document."""
+    def add(self, *parts: str) -> None:
+        """Count the text of one document, in the parts that are used of it."""
         self.documents += 1
-        self.bytes += count_bytes(text)
-        self.words += count_spaced_words(text)
+        self.bytes += sum(map(count_bytes, parts))
+        self.words += sum(map(count_spaced_words, parts))
 
     @property
     def learned(self) -> tuple[int, int]:
@@ -71,7 +74,8 @@ class CorpusCount:
 
     def described(self) -> dict[str, Any]:
         """Return the counts as plain data; what did not happen is left out."""
-        return {key: value for key, value in asdict(self).items() if key != HELDOUT_KEY or value}
+        found = asdict(self)
+        return {key: one for key, one in found.items() if key not in COUNTED_IF_ANY or one}
 
 
 def _one_or_many(value: Any) -> Any:
@@ -139,11 +143,13 @@ def token_stream(
     """Yield the ids of one document after another until ``count.rows`` rows are full.
 
     ``read`` opens the corpus again on each call. ``count`` is filled on the way, and ``starts``
-    with the place in the stream where each document begins. The last document is cut at the budget.
-    Raises :class:`RevocabError` if the corpus ends first and may not repeat.
+    with the place in the stream where each document begins. The last document is cut at the budget,
+    and others as :class:`RowSpace` says. Raises :class:`RevocabError` if the corpus ends first and
+    may not repeat.
     """
     before, after = _specials(tokenizer, options)
     budget = count.rows * options.sequence_length
+    rows = RowSpace(options.sequence_length, budget, options.rows_begin_at)
     while count.tokens < budget:
         start = count.tokens
         count.passes += 1
@@ -151,23 +157,33 @@ def token_stream(
             if not document.ids:
                 count.skipped_empty += 1
                 continue
-            ids = [*before, *document.ids, *after]
-            room = budget - count.tokens
-            count.add(_text_within(tokenizer, document, room - len(before)))
+            parts = rows.parts(tokenizer, document, len(before), len(after), count.tokens)
+            count.add(*(part.text for part in parts))
             if starts is not None:
                 starts.append(count.tokens)
-            count.tokens += min(room, len(ids))
-            yield ids if len(ids) <= room else ids[:room]
-            if len(ids) >= room:
+            ids = [*before, *document.ids, *after]
+            for part in parts:
+                count.tokens += part.end - part.begin
+                yield ids[part.begin : part.end]
+            full = count.tokens == budget
+            reached = parts[-1].end if full else len(ids)
+            count.skipped_tokens += reached - sum(part.end - part.begin for part in parts)
+            if full:
                 return
         if count.tokens == start:
             raise RevocabError(f"corpus {name}: no text in it; prepare it again")
         if not options.repeat_corpora:
-            raise RevocabError(
-                f"corpus {name}: ends after {count.tokens} tokens, {budget} needed "
-                f"({count.rows} rows of {options.sequence_length}); set repeat_corpora: true "
-                "(--repeat-corpora), give more text, or fewer steps"
-            )
+            raise RevocabError(_ends_early(name, options, count, budget))
+
+
+def _ends_early(name: str, options: PackingJob, count: CorpusCount, budget: int) -> str:
+    """Return what is wrong with a corpus that has too little text, and what to do."""
+    lost = f"; {count.skipped_tokens} tokens are in no row (rows_begin_at: {options.rows_begin_at})"
+    return (
+        f"corpus {name}: ends after {count.tokens} tokens, {budget} needed "
+        f"({count.rows} rows of {options.sequence_length}){lost if count.skipped_tokens else ''}; "
+        "set repeat_corpora: true (--repeat-corpora), give more text, or fewer steps"
+    )
 
 
 def _specials(tokenizer: TextTokenizer, options: PackingJob) -> tuple[list[int], list[int]]:
@@ -179,13 +195,6 @@ def _specials(tokenizer: TextTokenizer, options: PackingJob) -> tuple[list[int],
     if options.document_end:
         after = [tokenizer.require(tokenizer.end_id, "eos", "set document_end: false")]
     return before, after
-
-
-def _text_within(tokenizer: TextTokenizer, document: Document, room: int) -> str:
-    """Return the text that fits into ``room`` tokens: nearly always the whole document."""
-    if len(document.ids) <= room:
-        return document.text
-    return text_before_token(tokenizer, document.text, max(room, 0))
 
 
 def blocks(stream: Iterator[list[int]], length: int) -> Iterator[np.ndarray]:

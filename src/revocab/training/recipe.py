@@ -22,7 +22,10 @@ from revocab.training.schedule import Schedule, learning_rate_factor
 ALL: Literal["all"] = "all"
 ANSWERS: Literal["answers"] = "answers"
 #: What decides nothing where conversations are packed, and where documents are.
-OF_DOCUMENTS = ("document_start", "document_end", "document_masking")
+OF_DOCUMENTS = ("document_start", "document_end", "document_masking", "rows_begin_at")
+#: Where rows of text may begin.
+RowsBeginAt = Literal["anywhere", "document", "paragraph"]
+ANYWHERE: RowsBeginAt = "anywhere"
 OF_CONVERSATIONS = ("one_per_row", "drop_too_long", "chat_template")
 #: Keys that a stage takes from its recipe where it does not give them itself.
 INHERITED = (
@@ -147,6 +150,14 @@ class PackingOptions(LossOptions, ConversationOptions):
     document_start: bool = Field(default=True, description="put bos before each document")
     document_end: bool = Field(default=False, description="put eos after each document")
     document_masking: bool = Field(default=False, description="mask attention across documents")
+    #: Left out of what is written at its default, so that rows packed before there was a choice
+    #: keep their job.
+    rows_begin_at: RowsBeginAt = Field(
+        default=ANYWHERE,
+        exclude_if=lambda given: given == ANYWHERE,
+        description="where rows may begin; the rest of a document or paragraph that the row before "
+        "it cuts is left out",
+    )
     repeat_corpora: bool = Field(default=False, description="start a corpus over when it ends")
     shuffle_rows: bool = Field(
         default=False,
