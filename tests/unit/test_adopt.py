@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from construction_toys import ENGLISH, FAMILIES, GREEK, ITALIAN, base_tokenizers
 from tokenizers import AddedToken
 
 from revocab.errors import RevocabError
 from revocab.io import read_json
-from revocab.tokenizer_building.build import build_tokenizer
-from revocab.tokenizer_building.construction import BuildInputs
+from revocab.tokenizer_building.build import (
+    build_from_folders,
+    build_tokenizer,
+    check_construction_options,
+)
+from revocab.tokenizer_building.construction import BuildInputs, TokenizerJob, find_construction
 from revocab.tokenizers.load import load_tokenizer
 
 TEMPLATE = (
@@ -95,6 +102,74 @@ def test_padding_comes_from_the_chat_tokenizer_where_it_has_some(bases, tmp_path
         made.pad_token == "<tool>" and made.bos_token == load_tokenizer(bases["unigram"]).bos_token
     )
     assert manifest["special_ids"]["pad"] == made.convert_tokens_to_ids("<tool>")
+
+
+def spoken(base, out, template="chatml", tokens=("<|im_start|>", "<|im_end|>")):
+    """Build from a template as the command does."""
+    job = TokenizerJob(construction="adopt", option={"tokens": [*tokens]})
+    manifest = build_from_folders(job, {}, {"base": base, "template": Path(template)}, out)
+    return load_tokenizer(out), manifest
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_template_brings_its_tokens_and_its_end(bases, tmp_path, family):
+    """As an instruct model's tokenizer is made of its base's: ids stay, the end is the chat's."""
+    base = load_tokenizer(bases[family])
+    made, manifest = spoken(bases[family], tmp_path / "out")
+    start, end = len(base), len(base) + 1
+    assert made.get_vocab() == {**base.get_vocab(), "<|im_start|>": start, "<|im_end|>": end}
+    assert (made.eos_token_id, made.bos_token_id) == (end, base.bos_token_id)
+    assert manifest["options"]["tokens"] == ["<|im_start|>", "<|im_end|>"]
+    assert str(tmp_path) not in str(manifest["options"])
+    ids = made.apply_chat_template(TALK, tokenize=True, return_dict=False)
+    assert (ids.count(start), ids.count(end)) == (2, 2)
+    for text in (*ENGLISH[:5], *ITALIAN[:5]):
+        assert made(text)["input_ids"] == base(text)["input_ids"]
+
+
+def test_an_adopted_vocabulary_takes_over_an_adopted_chat(bases, tmp_path):
+    """The way of LEP: base, its instruct version, a new vocabulary with that one's chat."""
+    chat, _ = spoken(bases["byte_fallback"], tmp_path / "chat")
+    made, _ = adopted(bases["unigram"], chat, tmp_path / "out")
+    assert made.eos_token == "<|im_end|>" and made.chat_template == chat.chat_template
+    written = [one.apply_chat_template(TALK, tokenize=False) for one in (made, chat)]
+    assert written[0] == written[1]
+
+
+def test_a_template_without_tokens_of_its_own_ends_as_the_base(bases, tmp_path):
+    base = load_tokenizer(bases["byte_fallback"])
+    made, manifest = spoken(bases["byte_fallback"], tmp_path / "out", "plain", ())
+    assert made.get_vocab() == base.get_vocab() and manifest["added"] == 0
+    assert made.eos_token == base.eos_token and made.chat_template
+
+
+@pytest.mark.parametrize(
+    ("template", "tokens", "told"),
+    [
+        ("chatml", ["<|im_start|>"], r"no special token ends a marked answer.*'tokens' names"),
+        ("chatml", ["<|im_start|>", "<|im_end|>", "<x>"], "it never writes <x>"),
+        ("chat-ml", ["<|im_end|>"], "no file 'chat-ml', and no template of this name"),
+        ("chatml", ["<|im_end|>"] * 2, "tokens name <|im_end|> more than once"),
+    ],
+)
+def test_a_template_and_tokens_that_do_not_belong_together(bases, tmp_path, template, tokens, told):
+    with pytest.raises(RevocabError) as caught:
+        spoken(bases["byte_level"], tmp_path / "out", template, tokens)
+    assert re.search(told.replace("|", r"\|"), caught.value.problems[0])
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, "exactly one of chat, template"),
+        ({"chat": "a", "template": "chatml"}, "exactly one of chat, template"),
+        ({"chat": "a", "tokens": ["<x>"]}, "tokens belong to template"),
+    ],
+)
+def test_one_origin_of_the_chat(given, told):
+    with pytest.raises(RevocabError, match=told):
+        check_construction_options(find_construction("adopt"), {"base": "base", **given})
 
 
 def test_a_tokenizer_without_conversations_is_refused(bases, tmp_path):

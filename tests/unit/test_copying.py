@@ -7,13 +7,22 @@ from evaluation_toys import write_model
 from hypothesis import given
 from hypothesis import strategies as st
 
+from revocab.corpora.copies import copying_task
+from revocab.corpora.prepare import CorpusJob, prepare_corpus
+from revocab.corpora.read import documents, holds_conversations
 from revocab.corpora.sentences import sentences
 from revocab.errors import RevocabError
 from revocab.evaluation.checkpoint import Checkpoint
 from revocab.evaluation.decoding import Output
 from revocab.evaluation.engines.transformers import TransformersGenerator
 from revocab.evaluation.generate import generate_task
-from revocab.evaluation.generation_kinds.copying import common_length, units
+from revocab.evaluation.generation_kinds.copying import (
+    KIND,
+    common_length,
+    copied_tokens,
+    copy_length,
+    units,
+)
 from revocab.evaluation.options import Generating
 from revocab.evaluation.prompts import PromptJob, build_prompts
 from revocab.evaluation.task_scores import task_scores
@@ -134,12 +143,59 @@ def test_a_perfect_copy_and_a_short_one(files, tmp_path):
     options = Generating(max_new_tokens=64, context_length=512)
     made = generate_task(engine, prompts(files), options)
     values = {one.metric: one.value for one in task_scores("copying", ["it"], made)}
-    assert values == {"copy_ratio": pytest.approx(100), "copied": pytest.approx(100)}
+    assert values == dict.fromkeys(
+        ("copy_ratio", "copied", "copy_length", "copied_tokens"), pytest.approx(100)
+    )
     engine.keep = 5
     made = generate_task(engine, prompts(files), options)
     assert all(row["copied_tokens"] <= 5 < row["reference_tokens"] for row in made)
     values = {one.metric: one.value for one in task_scores("copying", ["it"], made)}
     assert values["copied"] == 0 and values["copy_ratio"] > 100
+    shares = [100 * 5 / row["reference_tokens"] for row in made]
+    assert values["copy_length"] == pytest.approx(sum(shares) / len(shares))
+    assert values["copied_tokens"] <= values["copy_length"]  # a cut may end in half a character
+
+
+def test_lengths_count_either_way_and_nothing_counts_as_nothing():
+    """Twice too long is as far off as half; tokens that are not in order are not copied."""
+    rows = [
+        {
+            "reference_tokens": original, "output_tokens": written, "copied_tokens": same,
+            "finish_reason": "eos" if ended else "length",
+        }
+        for original, written, same, ended in (
+            (10, 6, 5, True), (10, 20, 10, False), (10, 1, 0, True), (4, 4, 1, False),
+        )
+    ]  # fmt: skip
+    assert copy_length(rows, ["it"]).value() == pytest.approx((50 + 50 + 0 + 100) / 4)
+    assert copied_tokens(rows, ["it"]).value() == pytest.approx((50 + 100 + 0 + 25) / 4)
+
+
+def test_a_copying_task_asks_as_the_kind_does_in_chat(tmp_path):
+    """What models are calibrated on is worded as what they are scored on."""
+    (said, copy) = copying_task("Il gatto dorme qui adesso.", "it")
+    layout = KIND.layout.worded("it", {})
+    texts = KIND.texts({"text": copy["content"]}, ["it"])
+    assert [said] == layout.messages([], texts, turns=True)
+    assert copy == {"role": "assistant", "content": "Il gatto dorme qui adesso."}
+
+
+def test_a_corpus_of_copying_tasks(tmp_path):
+    """One conversation for each sentence that fits, exact repetitions once."""
+    rows = [{"id": "a", "text": DOCUMENT}, {"text": "Troppo corta.\n\n" + DOCUMENT}]
+    job = CorpusJob(corpus="copies", language="it", copying="sentence", limit_documents=2)
+    manifest = prepare_corpus(rows, {"label": "rows"}, job, tmp_path / "out")
+    assert holds_conversations(tmp_path / "out") and manifest["copying"] == "sentence"
+    found = list(documents(tmp_path / "out"))
+    assert [row["id"] for row in found] == ["a.0", "a.1"]
+    assert found[0]["messages"] == copying_task(
+        "Il fornaio vende il pane nella città vecchia.", "it"
+    )
+    job = job.model_copy(update={"limit_documents": None})
+    manifest = prepare_corpus(rows, {"label": "rows"}, job, tmp_path / "all")
+    assert manifest["train"]["documents"] == 3 and manifest["skipped"]["duplicate"] == 5 + 3 + 5
+    with pytest.raises(ValueError, match="leave messages_field out"):
+        CorpusJob(corpus="c", language="it", copying="sentence", messages_field="messages")
 
 
 def test_no_prompt_fits(files, tmp_path):

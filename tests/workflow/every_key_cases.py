@@ -50,6 +50,8 @@ CORPORA: list[Case] = [
         threshold=0.7, words=4, permutations=64,
     ),
     one("corpora.chat.messages_field", "said", "prepare_corpus:chat"),
+    ({"corpora.chat.copying": "sentence", "corpora.chat.messages_field": None},
+     ["prepare_corpus:chat"]),
     one("corpora.it.source.world", "documents.en", "prepare_corpus:it"),
     one("corpora.en.source.path", "data/other.jsonl", "prepare_corpus:en"),
     *each(
@@ -107,6 +109,8 @@ TOKENIZERS: list[Case] = [
         ]
     ],
     *each("tokenizers.adopted.adopt", ["build_tokenizer:adopted"], base="target", chat="spare"),
+    *each("tokenizers.spoken.adopt", ["build_tokenizer:spoken"], template="chat/two.jinja",
+          tokens=["<two>"]),
     one("roles.source.<s>", "document", "intersect_vocabularies:source--*"),
 ]  # fmt: skip
 

@@ -171,6 +171,18 @@ def template_problems(template: ChatTemplate, special: Sequence[str]) -> Iterato
             )
 
 
+def end_of_answers(template: ChatTemplate, tokenizer: Any) -> str:
+    """Return the text of the special token that ends a template's answers.
+
+    The template is one that :func:`load_template` takes.
+    """
+    found = template.rendered(PROBE, "a conversation of two questions and answers")
+    begin, end = found.answers[-1]
+    after = found.text[begin:end].rpartition(PROBE[-1]["content"])[2]
+    named = [one for one in special_texts(tokenizer) if one in after]
+    return min(named, key=lambda one: (after.index(one), -len(one)))
+
+
 def special_texts(tokenizer: Any) -> list[str]:
     """Return the texts of a tokenizer's special tokens, declared by name or added as such."""
     added = tokenizer.backend_tokenizer.get_added_tokens_decoder().values()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pydantic import Field
 
+from revocab.chat.template import chat_template_field
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
 from revocab.models.hub_or_folder import tokenizer_field
@@ -26,6 +27,7 @@ class Inputs(Closed):
     chat: Path | None = tokenizer_field(
         "tokenizer folder of an instruction-tuned model, for its chat tokens", default=None
     )
+    template: Path | None = chat_template_field()
 
 
 def run(inputs: Inputs, job: TokenizerJob, machine: Nothing, out: Path) -> None:
@@ -33,11 +35,12 @@ def run(inputs: Inputs, job: TokenizerJob, machine: Nothing, out: Path) -> None:
     from revocab.tokenizer_building.build import build_from_folders
 
     mixtures = {"corpora": inputs.corpora, "count_corpora": inputs.count_corpora}
-    tokenizers = {name: getattr(inputs, name) for name in ("path", "base", "donor", "chat")}
+    others = ("path", "base", "donor", "chat", "template")
+    named = {name: getattr(inputs, name) for name in others}
     build_from_folders(
         job,
         {name: folders for name, folders in mixtures.items() if folders},
-        {name: folder for name, folder in tokenizers.items() if folder is not None},
+        {name: folder for name, folder in named.items() if folder is not None},
         out,
     )
 

@@ -49,7 +49,11 @@ def check_chat(experiment: Experiment) -> Iterator[str]:
 
 
 def chat_templates(experiment: Experiment) -> Iterator[tuple[str, str]]:
-    """Yield every chat template that recipes and run groups name, with its key."""
+    """Yield every chat template that tokenizers, recipes and run groups name, with its key."""
+    for name, tokenizer in experiment.tokenizers.items():
+        built, options = tokenizer.construction()
+        for option, template in options.given_templates():
+            yield f"tokenizers.{name}.{built}.{option}", template
     for name, recipe in experiment.recipes.items():
         if recipe.chat_template:
             yield f"recipes.{name}.chat_template", recipe.chat_template
@@ -95,7 +99,8 @@ def _mixture_problems(experiment: Experiment, mixture: str, recipe: str) -> Iter
         if answers:
             yield (
                 f"mixtures.{mixture}: corpus {corpus!r} holds text, and recipe {recipe!r} trains"
-                f" on answers; give corpora.{corpus} a messages_field, or take another mixture"
+                f" on answers; give corpora.{corpus} a messages_field or copying, or take another"
+                " mixture"
             )
         else:
             yield (

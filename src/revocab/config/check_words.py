@@ -6,14 +6,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from revocab.config.schema import Experiment
+from revocab.corpora.copies import COPY, INSTRUCTION, TEXT
 from revocab.errors import RevocabError
 from revocab.evaluation.generation_kind import find_kind
 from revocab.evaluation.tasks import fill_words, find_template, load_template
+from revocab.languages import missing_words
 
 
 def check_words(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every language that lacks words of a layout or template."""
+    """Yield a problem for every language that lacks words of a layout, a template or a copying
+    task.
+    """
     yield from layout_problems(experiment)
+    yield from copying_problems(experiment)
     yield from template_problems(experiment)
 
 
@@ -26,6 +31,14 @@ def layout_problems(experiment: Experiment) -> Iterator[str]:
         except RevocabError as error:
             key = f"evaluation.generation.tasks.{name}.direction"
             yield from (f"{key} {task.direction}: {one}" for one in error.problems)
+
+
+def copying_problems(experiment: Experiment) -> Iterator[str]:
+    """Yield a problem for every corpus of copying tasks whose language lacks their words."""
+    for name, corpus in experiment.corpora.items():
+        problem = missing_words((INSTRUCTION, TEXT, COPY), corpus.language)
+        if corpus.copying is not None and problem:
+            yield f"corpora.{name}.copying: {problem}"
 
 
 def template_problems(experiment: Experiment) -> Iterator[str]:

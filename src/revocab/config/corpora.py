@@ -17,4 +17,4 @@ def text_corpora(experiment: Experiment, corpora: Iterable[str]) -> list[str]:
 def holds_conversations(experiment: Experiment, corpus: str) -> bool:
     """Return whether a corpus keeps messages; one that is not there does not."""
     given = experiment.corpora.get(corpus)
-    return given is not None and given.messages_field is not None
+    return given is not None and given.holds_conversations

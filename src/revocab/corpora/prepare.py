@@ -15,10 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from revocab.chat.messages import checked_messages, is_answered, text_of
 from revocab.closed import Closed, Id, Job, OneLine
+from revocab.corpora.copies import Unit, copying_task, units
 from revocab.corpora.formats import checksum, data_files
 from revocab.corpora.near_duplicates import NearDuplicates, Signatures
 from revocab.corpora.source import Form, check_number, names_of, origin, read_rows
@@ -40,6 +41,11 @@ class CorpusOptions(Closed):
         description="field of a row that contains the messages of a conversation, each with role "
         "and content; default: rows are text",
     )
+    copying: Unit | None = Field(
+        default=None,
+        description="makes conversations of text: each asks for one sentence or paragraph of it, "
+        "and the answer is the same, word for word; not with messages_field",
+    )
     limit_documents: int | None = Field(
         default=None, ge=1, description="use only the first N documents"
     )
@@ -54,6 +60,17 @@ class CorpusOptions(Closed):
     near_duplicates: NearDuplicates | None = Field(
         default=None, description="leave out documents that nearly repeat one before (MinHash)"
     )
+
+    @model_validator(mode="after")
+    def _copies_of_text(self) -> CorpusOptions:
+        if self.copying is not None and self.messages_field is not None:
+            raise ValueError("copying makes conversations of text; leave messages_field out")
+        return self
+
+    @property
+    def holds_conversations(self) -> bool:
+        """Whether documents are conversations and not text."""
+        return self.messages_field is not None or self.copying is not None
 
 
 class CorpusJob(CorpusOptions, Job):
@@ -102,6 +119,27 @@ def _document(row: Any, where: str, options: CorpusOptions) -> dict[str, Any]:
     return {"text": text or ""}
 
 
+def _documents(
+    rows: Iterable[Any], label: str, options: CorpusJob
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield where each document stands, its id, and what is kept of it; see :func:`_document`.
+
+    With ``copying`` a row is as many documents as it has units.
+    """
+    for number, row in enumerate(rows, 1):
+        where = f"{label}, row {number}"
+        document = _document(row, where, options)
+        own = row.get("id")
+        known = isinstance(own, str | int) and str(own)
+        identifier = str(own) if known else f"{options.corpus}-{number}"
+        if options.copying is None:
+            yield where, identifier, document
+            continue
+        for part, text in units(document["text"], options.copying):
+            said = copying_task(text, options.language)
+            yield where, f"{identifier}.{part}", {"text": text_of(said), "messages": said}
+
+
 def _identity(document: dict[str, Any]) -> str:
     """Return what tells a document from others: its text, or its messages with their roles."""
     messages = document.get("messages")
@@ -116,10 +154,7 @@ def _spool(rows: Iterable[Any], spool: IO[bytes], label: str, options: CorpusJob
         kept.skipped["near_duplicate"] = 0
     if options.messages_field is not None:
         kept.skipped["unanswered"] = 0
-    for number, row in enumerate(rows, 1):
-        if options.limit_documents is not None and len(kept.sizes) >= options.limit_documents:
-            break
-        document = _document(row, f"{label}, row {number}", options)
+    for where, identifier, document in _documents(rows, label, options):
         if not document["text"].strip():
             kept.skipped["empty"] += 1
             continue
@@ -130,7 +165,7 @@ def _spool(rows: Iterable[Any], spool: IO[bytes], label: str, options: CorpusJob
             data = document["text"].encode()
         except UnicodeEncodeError as error:
             raise RevocabError(
-                f"{label}, row {number}: a lone surrogate at character {error.start} is not text;"
+                f"{where}: a lone surrogate at character {error.start} is not text;"
                 " repair the source"
             ) from None
         digest = hashlib.sha256(_identity(document).encode()).digest()[:16]
@@ -146,10 +181,9 @@ def _spool(rows: Iterable[Any], spool: IO[bytes], label: str, options: CorpusJob
         seen.add(digest)
         kept.hashes.append(digest)
         kept.sizes.append(len(data))
-        own = row.get("id")
-        known = isinstance(own, str | int) and str(own)
-        identifier = str(own) if known else f"{options.corpus}-{number}"
         spool.write(json.dumps({"id": identifier, **document}).encode() + b"\n")
+        if len(kept.sizes) == options.limit_documents:
+            break
     return kept
 
 
@@ -234,6 +268,7 @@ def prepare_corpus(
                 "limit_documents": options.limit_documents,
                 "limit_bytes": options.limit_bytes,
                 "heldout_bytes": options.heldout_bytes,
+                **({"copying": options.copying} if options.copying else {}),
                 **_given(options.near_duplicates),
                 "words": "separated by whitespace",
                 "train": train,

@@ -33,20 +33,21 @@ def check_content(folders: Mapping[str, str | Path], *, conversations: bool) -> 
     if wrong and conversations:
         raise RevocabError(
             f"corpus {name}: holds text, and loss: answers needs conversations; prepare it with "
-            "messages_field (--messages-field), or set loss: all"
+            "messages_field (--messages-field) or copying, or set loss: all"
             for name in wrong
         )
     if wrong:
         raise RevocabError(
             f"corpus {name}: holds conversations, whose answers are trained on; set loss:"
-            " answers (--loss answers), or prepare it without messages_field"
+            " answers (--loss answers), or prepare it without messages_field and copying"
             for name in wrong
         )
 
 
 def holds_conversations(folder: str | Path) -> bool:
     """Return whether a prepared corpus keeps the messages of conversations."""
-    return corpus_manifest(folder).get("messages_field") is not None
+    manifest = corpus_manifest(folder)
+    return any(manifest.get(key) is not None for key in ("messages_field", "copying"))
 
 
 def documents(folder: str | Path, split: Split = "train") -> Iterator[dict[str, Any]]:

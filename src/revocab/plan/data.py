@@ -7,6 +7,7 @@ from revocab.corpora.prepare import CorpusJob, CorpusOptions
 from revocab.demoworld.build import WorldJob
 from revocab.fertility.measure import FertilityJob, FertilityOptions
 from revocab.intersection.intersect import IntersectionJob
+from revocab.plan.evaluation import chat_template
 from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Given, Step
 from revocab.tokenizer_building.construction import TokenizerJob
@@ -38,6 +39,7 @@ def build_tokenizer(plan: Plan, tokenizer: str) -> Step:
     inputs |= {option: plan.tokenizer(other) for option, other in given.given_tokenizers()}
     # A folder may lie outside the workflow: nothing waits for it.
     inputs |= {option: Artefact(path, ()) for option, path in given.given_folders()}
+    inputs |= {option: chat_template(named) for option, named in given.given_templates()}
     job = TokenizerJob(construction=construction, option=given.given())
     return Step("build_tokenizer", plan.paths.tokenizer(tokenizer), job, inputs)
 

@@ -302,7 +302,7 @@ class Results:
     def heldout_text(self, run: Run, language: str) -> list[Record]:
         """Return the held-out losses of a run on text of a language, not on conversations."""
         corpora = self.experiment.corpora
-        conversations = {name for name, one in corpora.items() if one.messages_field is not None}
+        conversations = {name for name, one in corpora.items() if one.holds_conversations}
         rows = [row for row in self.heldout(run)[0] if row["language"] == language]
         return [row for row in rows if row["corpus"] not in conversations]
 

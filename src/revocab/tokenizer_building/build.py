@@ -134,11 +134,11 @@ def build_from_folders(
 ) -> dict[str, Any]:
     """Build a tokenizer from a job and the folders behind its options; return the manifest.
 
-    ``mixtures`` are corpora by id, by option; ``folders`` tokenizers, by option. Raises
-    :class:`RevocabError` naming every folder that the construction does not take or lacks.
+    ``mixtures`` are corpora by id, by option; ``folders`` tokenizers and chat templates, by option.
+    Raises :class:`RevocabError` naming every one that the construction does not take or lacks.
     """
     allowed = find_construction(job.construction).options
-    taken = (*allowed.mixtures, *allowed.tokenizers, *allowed.folders)
+    taken = (*allowed.mixtures, *allowed.tokenizers, *allowed.folders, *allowed.templates)
     problems = [
         f"construction {job.construction!r} takes no {name}"
         for name in (*mixtures, *folders)
@@ -160,7 +160,7 @@ def build_from_folders(
         ]
     if problems:
         raise RevocabError(problems)
-    for name in allowed.folders:
+    for name in (*allowed.folders, *allowed.templates):
         if name in folders:
             given[name] = str(folders[name])
     built_from = {name: folders[name] for name in allowed.tokenizers if name in folders}

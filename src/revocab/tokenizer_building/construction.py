@@ -28,13 +28,15 @@ class ConstructionOptions(Closed):
     """Base of a construction's options.
 
     ``mixtures`` names the options that hold corpora with their shares of bytes, ``tokenizers``
-    those that hold the id of another tokenizer, ``folders`` those that hold a path; all are inputs
-    of the build, None where not given.
+    those that hold the id of another tokenizer, ``folders`` those that hold a path, ``templates``
+    those that hold a chat template, a file or a name; all are inputs of the build, None where not
+    given.
     """
 
     mixtures: ClassVar[tuple[str, ...]] = ()
     tokenizers: ClassVar[tuple[str, ...]] = ()
     folders: ClassVar[tuple[str, ...]] = ()
+    templates: ClassVar[tuple[str, ...]] = ()
 
     def given_mixtures(self) -> Iterator[tuple[str, dict[str, float]]]:
         """Yield name and value of every option given that holds corpora with shares."""
@@ -54,9 +56,16 @@ class ConstructionOptions(Closed):
             if getattr(self, name) is not None:
                 yield name, getattr(self, name)
 
+    def given_templates(self) -> Iterator[tuple[str, str]]:
+        """Yield name and value of every option given that holds a chat template."""
+        for name in self.templates:
+            if getattr(self, name) is not None:
+                yield name, getattr(self, name)
+
     def given(self) -> dict[str, Any]:
-        """Return the options that are given, without paths: what a job holds."""
-        return self.model_dump(mode="json", exclude=set(self.folders), exclude_none=True)
+        """Return the options that are given, without files and folders: what a job holds."""
+        files = {*self.folders, *self.templates}
+        return self.model_dump(mode="json", exclude=files, exclude_none=True)
 
 
 class ChangeOptions(ConstructionOptions):

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from revocab.corpora.sentences import sentences
+from revocab.corpora.copies import COPY, INSTRUCTION, TEXT, WORDS, Unit
+from revocab.corpora.copies import units as units_of
 from revocab.errors import RevocabError
 from revocab.evaluation.generation_kind import (
     GenerationKind,
@@ -35,10 +36,6 @@ from revocab.evaluation.metric import Metric
 if TYPE_CHECKING:
     from revocab.evaluation.resampling import Items
 
-Unit = Literal["sentence", "paragraph"]
-
-#: Fewest and most words of a unit.
-WORDS: dict[str, tuple[int, int]] = {"sentence": (5, 50), "paragraph": (40, 200)}
 #: A copy is one from this share of the original's tokens on: the rest is room for spacing.
 COPIED = 0.99
 
@@ -56,14 +53,11 @@ def units(rows: Sequence[dict[str, Any]], unit: Unit, language: str) -> Iterator
 
     A row's text is its ``text`` or, in parallel text, the field of the language.
     """
-    low, high = WORDS[unit]
     seen: set[str] = set()
     for row in rows:
         text = str(row.get("text") or row.get(language) or "")
-        parts = sentences(text) if unit == "sentence" else text.split("\n")
-        for number, part in enumerate(parts):
-            line = " ".join(part.split())
-            if low <= len(line.split()) <= high and line not in seen:
+        for number, line in units_of(text, unit):
+            if line not in seen:
                 seen.add(line)
                 yield {"id": f"{row['id']}.{number}", "text": line}
 
@@ -126,6 +120,31 @@ def copy_ratio(rows: Sequence[Row], languages: Languages) -> Items:
     return Items(np.array(counted, dtype=np.float64), np.ones(number), np.zeros(number, int), ratio)
 
 
+def copy_length(rows: Sequence[Row], languages: Languages) -> Items:
+    """Return items whose score is the percentage that the shorter of original and copy is of the
+    longer, in tokens without the end token; 0 where nothing was written. Mean over texts.
+    """
+    from revocab.evaluation.resampling import mean_items
+
+    pairs = [
+        (row["reference_tokens"], row["output_tokens"] - (row["finish_reason"] == "eos"))
+        for row in rows
+    ]
+    return mean_items([100.0 * min(pair) / max(1, *pair) for pair in pairs])
+
+
+def copied_tokens(rows: Sequence[Row], languages: Languages) -> Items:
+    """Return items whose score is the percentage of an original's tokens that came back in order.
+
+    Mean over texts.
+    """
+    from revocab.evaluation.resampling import mean_items
+
+    return mean_items(
+        [100.0 * row["copied_tokens"] / max(1, row["reference_tokens"]) for row in rows]
+    )
+
+
 def copied(rows: Sequence[Row], languages: Languages) -> Items:
     """Return items whose score is the percentage of texts reproduced."""
     from revocab.evaluation.resampling import mean_items
@@ -137,7 +156,7 @@ def copied(rows: Sequence[Row], languages: Languages) -> Items:
 
 KIND = GenerationKind(
     options=Copying,
-    layout=Layout(instruction="<<copy>>", labels=("<<text>>", "<<copied>>")),
+    layout=Layout(instruction=INSTRUCTION, labels=(TEXT, COPY)),
     rows=originals,
     fields=lambda languages: ("text",),
     texts=texts,
@@ -145,7 +164,10 @@ KIND = GenerationKind(
     metrics=(
         Metric("copy_ratio", "Copy ratio", 0, math.inf, copy_ratio),
         Metric("copied", "Copied", 0, 100, copied),
+        Metric("copy_length", "Copy length", 0, 100, copy_length),
+        Metric("copied_tokens", "Copied tokens", 0, 100, copied_tokens),
     ),
+    shown=("copy_ratio", "copied"),
     caption="Copy ratio: 100 × the tokens of the originals over those generated; above 100, text "
     f"is missing. Copied: per cent of texts of which more than {COPIED:.0%} of the tokens come "
     "back.",

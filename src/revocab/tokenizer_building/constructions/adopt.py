@@ -1,10 +1,17 @@
-"""Adopt: the base with the chat tokens, chat template and end token of another tokenizer."""
+"""Adopt: the base with the chat tokens, chat template and end token of another tokenizer.
+
+Or with a chat template that is given, and the tokens that it writes.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from pydantic import Field, model_validator
+
+from revocab.chat.template import end_of_answers, find_template, load_template
+from revocab.closed import OneLine
 from revocab.errors import RevocabError
 from revocab.tokenizer_building.construction import (
     BuildInputs,
@@ -20,47 +27,118 @@ if TYPE_CHECKING:
 
 
 class AdoptOptions(ConstructionOptions):
-    """The tokenizer that is kept, and the one whose conversations it learns to write."""
+    """The tokenizer that is kept, and what it learns to write conversations with: exactly one of
+    ``chat`` and ``template``.
+    """
 
     tokenizers: ClassVar[tuple[str, ...]] = ("base", "chat")
+    templates: ClassVar[tuple[str, ...]] = ("template",)
 
     base: str
     #: The tokenizer of an instruction-tuned model.
-    chat: str
+    chat: str | None = None
+    #: A chat template: a Jinja file that marks answers, or the name of one of the package.
+    template: OneLine | None = None
+    #: The special tokens that the template writes, in the order of their new ids.
+    tokens: list[OneLine] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> AdoptOptions:
+        if (self.chat is None) == (self.template is None):
+            raise ValueError("exactly one of chat, template must be given")
+        if self.chat is not None and self.tokens:
+            raise ValueError("tokens belong to template; those of chat are its own")
+        repeated = sorted({one for one in self.tokens if self.tokens.count(one) > 1})
+        if repeated:
+            raise ValueError(f"tokens name {', '.join(repeated)} more than once")
+        return self
+
+
+@dataclass(frozen=True)
+class Adopted:
+    """What the base is given: entries of ``added_tokens`` in ``tokenizer.json``, and the rest."""
+
+    tokens: list[dict[str, Any]]
+    template: str
+    #: The base's own where None.
+    eos: str | None
+    pad: str | None = None
 
 
 def build(inputs: BuildInputs, options: Any) -> Built:
-    """Return the base, its ids unchanged, with the chat tokenizer's added tokens at the end.
+    """Return the base, its ids unchanged, with the chat tokens at the end.
 
-    They come in the order of their ids, as special or plain and cut out of the text in the same way
-    as there; one that the base has already keeps its id. The chat tokenizer's template and end
-    token replace the base's, and so does its padding token where it has one; the base's beginning
-    token stays, since the base puts it before every text. Raises :class:`RevocabError` for a chat
-    tokenizer without a template or an end token.
+    Those of a chat tokenizer come in the order of their ids, as special or plain and cut out of the
+    text in the same way as there; one that the base has already keeps its id. The chat template and
+    end token replace the base's, and so does the chat tokenizer's padding token where it has one;
+    the base's beginning token stays, since the base puts it before every text. The end token of a
+    template is the special token that ends its answers. Raises :class:`RevocabError` for a chat
+    tokenizer without a template or an end token, and for a template that cannot be learned from.
     """
     from revocab.tokenizer_building.editable import EditableVocabulary
     from revocab.tokenizers.load import tokenizer_style
 
-    chat = inputs.tokenizers["chat"]
-    _check_chat(chat)
     base = EditableVocabulary.read(inputs.tokenizers["base"])
-    grown = with_added_tokens(base, _added_tokens(chat))
+    adopted = _of_template(options) if options.template else _of_chat(inputs.tokenizers["chat"])
+    grown = with_added_tokens(base, adopted.tokens)
     tokenizer = grown.tokenizer()
-    tokenizer.chat_template = chat.chat_template
-    tokenizer.eos_token = chat.eos_token
-    if chat.pad_token is not None:
-        tokenizer.pad_token = chat.pad_token
+    tokenizer.chat_template = adopted.template
+    if adopted.eos is not None:
+        tokenizer.eos_token = adopted.eos
+    if adopted.pad is not None:
+        tokenizer.pad_token = adopted.pad
+    if options.template:
+        _end_as_the_template(tokenizer, options)
     added = [token for token in grown.ids if token not in base.ids]
     facts = {
         "alphabet": tokenizer_style(tokenizer),
-        "options": options.model_dump(mode="json"),
+        "options": options.given(),
         "base_size": len(base),
         "added": len(added),
         "ids_kept": True,
-        "eos": chat.eos_token,
+        "eos": tokenizer.eos_token,
     }
     listed = [{"id": grown.ids[token], "token": token} for token in added]
     return Built(tokenizer, facts, {"added": listed, "dropped": []})
+
+
+def _of_chat(chat: PreTrainedTokenizerFast) -> Adopted:
+    """Return what a chat tokenizer gives; raise :class:`RevocabError` if it is none."""
+    _check_chat(chat)
+    return Adopted(_added_tokens(chat), chat.chat_template, chat.eos_token, chat.pad_token)
+
+
+def _of_template(options: AdoptOptions) -> Adopted:
+    """Return what a template and its tokens give; the end token is found once it has them."""
+    plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    tokens = [{"id": 0, "content": one, **plain, "special": True} for one in options.tokens]
+    assert options.template is not None  # the caller looked
+    text = find_template(options.template).read_text(encoding="utf-8")
+    return Adopted(tokens, text, None)
+
+
+def _end_as_the_template(tokenizer: PreTrainedTokenizerFast, options: AdoptOptions) -> None:
+    """Make the token that ends the template's answers the tokenizer's end token.
+
+    Raises :class:`RevocabError` for a template that no model can learn from with these tokens, and
+    for tokens that it never writes.
+    """
+    assert options.template is not None  # the caller looked
+    where = f"construction 'adopt', option template = {options.template}"
+    try:
+        template = load_template(tokenizer, find_template(options.template), options.template)
+    except RevocabError as error:
+        raise RevocabError(
+            f"{where}: {problem}; 'tokens' names the special tokens that a template writes "
+            f"(received: {', '.join(options.tokens) or 'none'})"
+            for problem in error.problems
+        ) from None
+    unused = [one for one in options.tokens if one not in template.text]
+    if unused:
+        raise RevocabError(
+            f"{where}: it never writes {', '.join(unused)}; leave that out of 'tokens'"
+        )
+    tokenizer.eos_token = end_of_answers(template, tokenizer)
 
 
 def with_added_tokens(

@@ -1,0 +1,45 @@
+"""Copying: sentences or paragraphs of any text, and the question that asks for one word for word.
+
+After Tikhomirov and Chernyshev 2024, "Facilitating large language model Russian adaptation with
+Learned Embedding Propagation": models are scored on it (section DaruCopy) and calibrated on it
+(section Case study: Self-calibration), on texts that must differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from revocab.chat.messages import ASSISTANT, Message
+from revocab.corpora.sentences import sentences
+from revocab.languages import fill
+
+Unit = Literal["sentence", "paragraph"]
+
+#: Fewest and most words of a unit.
+WORDS: dict[str, tuple[int, int]] = {"sentence": (5, 50), "paragraph": (40, 200)}
+#: What is asked, in the words of a language: the instruction, and what text and copy are called.
+INSTRUCTION, TEXT, COPY = "<<copy>>", "<<text>>", "<<copied>>"
+
+
+def units(text: str, unit: Unit) -> Iterator[tuple[int, str]]:
+    """Yield the sentences or paragraphs that are neither too short nor too long, each as one line,
+    with its number among all of the text.
+    """
+    low, high = WORDS[unit]
+    parts = sentences(text) if unit == "sentence" else text.split("\n")
+    for number, part in enumerate(parts):
+        words = part.split()
+        if low <= len(words) <= high:
+            yield number, " ".join(words)
+
+
+def copying_task(text: str, language: str) -> list[Message]:
+    """Return a conversation: a text to copy, and the copy.
+
+    It asks as generation tasks of kind ``copying`` do through a chat template. Raises
+    :class:`RevocabError` for a language that lacks the words.
+    """
+    instruction, given, copied = fill((INSTRUCTION, TEXT, COPY), language)
+    question = f"{instruction}\n{given}: {text}\n{copied}:"
+    return [{"role": "user", "content": question}, {"role": ASSISTANT, "content": text}]
