@@ -65,14 +65,14 @@ def main() -> None:
             given = options(seed)
             if given.get("anchors") == -2:
                 given["anchors"] = shared // 2
-            _, described = initialise_matrices(
+            described = initialise_matrices(
                 source,
                 vocabularies,
                 method,
                 check_options(method, given),
                 helper=helper if method.needs_helper else None,
                 seed=seed,
-            )
+            ).described
             found.append(described["input"])
         cells = [cell([column(one) for one in found]) for column in COLUMNS.values()]
         print(f"| {name} | {' | '.join(cells)} |", flush=True)

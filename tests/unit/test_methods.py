@@ -20,7 +20,7 @@ from revocab.initialise.options import check_options, find_method
 from revocab.initialise.target_matrix import fill
 from revocab.initialise.weighted_means import sparsemax
 
-NEEDS_NO_OVERLAP = ["fvt", "fvt-released", "lep", "mean", "random", "random-all"]
+NEEDS_NO_OVERLAP = ["fvt", "fvt-released", "lep", "mean", "random", "random-all", "vocadt"]
 CHANGING = [name for name, one in methods().items() if not one.keeps_vocabulary]
 
 

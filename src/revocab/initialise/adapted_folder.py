@@ -10,6 +10,7 @@ from revocab.io import write_json
 from revocab.models.folder import (
     TOKENIZER_FILES,
     ModelFolder,
+    Which,
     copy_documents,
     copy_tokenizer,
     read_settings,
@@ -57,7 +58,7 @@ def _write_index(source: ModelFolder, out: Path, replace: dict[str, torch.Tensor
 
 def write_adapted(
     source: ModelFolder,
-    matrices: dict[str, torch.Tensor],
+    matrices: dict[Which, torch.Tensor],
     tokenizer: Path,
     counterparts: Counterparts,
     out: Path,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from revocab.errors import RevocabError
 from revocab.initialise import diagnostics, diagnostics_figure
@@ -15,11 +15,12 @@ from revocab.initialise.helper import Helper
 from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions
 from revocab.initialise.model_card import model_card
 from revocab.initialise.options import check_given, check_options, find_method
+from revocab.initialise.source_weights import SourceWeights, with_shared, write_source_weights
 from revocab.initialise.target_matrix import fill
 from revocab.initialise.vocabularies import Vocabularies
 from revocab.io import sha256, write_json, write_text
 from revocab.models import provenance
-from revocab.models.folder import ModelFolder, check_tokenizer_folder
+from revocab.models.folder import ModelFolder, Which, check_tokenizer_folder
 from revocab.models.load import check_model
 from revocab.models.origin import name_of
 from revocab.models.per_token_tensors import check_other_tables
@@ -52,7 +53,7 @@ def make_inputs(
     """
     import torch
 
-    pairs = vocabularies.intersection
+    pairs, spelling = vocabularies.intersection, vocabularies.missing_pieces()
 
     def ids(values: Any) -> torch.Tensor:
         return torch.as_tensor(values.copy(), dtype=torch.int64, device=device)
@@ -64,8 +65,9 @@ def make_inputs(
         overlap_source_N=ids(pairs.source_ids),
         missing_N=ids(pairs.missing),
         seed=seed,
-        pieces=vocabularies.pieces(released=False),
-        pieces_released=vocabularies.pieces(released=True),
+        pieces=spelling.pieces,
+        pieces_released=spelling.released,
+        spelt=spelling.spelt,
         helper_VD=None if helper_VD is None else helper_VD.to(device=device, dtype=torch.float32),
         helper_known_V=None if helper_known_V is None else helper_known_V.to(device),
         auxiliary=auxiliary,
@@ -74,6 +76,16 @@ def make_inputs(
         matrix=which,
         shared={} if shared is None else shared,
     )
+
+
+class NewMatrices(NamedTuple):
+    """The matrices of a new vocabulary: ``input``, and ``output`` if untied."""
+
+    matrices: dict[Which, torch.Tensor]
+    #: Diagnostics of each.
+    described: dict[Which, Any]
+    #: Which source rows make up their rows, where the method says so.
+    source_weights: dict[Which, SourceWeights]
 
 
 def _auxiliary(
@@ -111,12 +123,11 @@ def initialise_matrices(
     seed: int,
     device: str = "cpu",
     say: Say = silent,
-) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
-    """Return the new matrices (``input``, and ``output`` if untied) and their diagnostics."""
+) -> NewMatrices:
+    """Return the new matrices, and what is known of them."""
     import torch
 
-    matrices: dict[str, torch.Tensor] = {}
-    described: dict[str, Any] = {}
+    made = NewMatrices({}, {}, {})
     # A tied helper has one matrix for both: what a method takes from it alone is computed once.
     shared: dict[str, Any] = {}
     tokens = len(vocabularies.source_tokenizer)
@@ -138,17 +149,19 @@ def initialise_matrices(
             device=device,
             shared=shared if helper is not None and helper.model.tied else None,
         )
-        matrices[which] = fill(source_VD, inputs, method, options)
+        made.matrices[which] = fill(source_VD, inputs, method, options)
+        if method.source_weights is not None:
+            made.source_weights[which] = with_shared(method.source_weights(inputs, options), inputs)
         say(f"{name}: diagnostics")
         new_N, copied_N = inputs.missing_N.cpu(), inputs.overlap_target_N.cpu()
         if not method.copies_overlap:
             new_N, copied_N = torch.arange(rows), copied_N[:0]
-        found = diagnostics.describe(source_VD, matrices[which], copied_N, new_N)
+        found = diagnostics.describe(source_VD, made.matrices[which], copied_N, new_N)
         for example in found["near_duplicates"]["examples"]:
             ids = [example["token"], example["other"]]
             example["texts"] = vocabularies.target_tokenizer.convert_ids_to_tokens(ids)
-        described[which] = {**found, "method": inputs.notes}
-    return matrices, described
+        made.described[which] = {**found, "method": inputs.notes}
+    return made
 
 
 def initialise_model(  # noqa: PLR0915  (one statement per thing that is told or written)
@@ -178,10 +191,10 @@ def initialise_model(  # noqa: PLR0915  (one statement per thing that is told or
     intersection of the helper's tokenizer, which is in its folder, and the target's, as ``pairs``
     is of the source's; without them, both are computed here. ``adapted`` and ``base`` are a model
     with the target's tokens and the one it was adapted from, for lep. Writes, beside the model,
-    ``provenance.json``, ``diagnostics.json`` with its figure, a model card and, last,
-    ``manifest.json``; all at once, at the end. ``languages`` (ISO 639 codes) go into the card;
-    ``say`` is told what is being done. Raises :class:`RevocabError` for what
-    :func:`revocab.models.load.check_model` refuses, in source or
+    ``source_weights.npz`` where the method says them, ``provenance.json``, ``diagnostics.json``
+    with its figure, a model card and, last, ``manifest.json``; all at once, at the end.
+    ``languages`` (ISO 639 codes) go into the card; ``say`` is told what is being done. Raises
+    :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses, in source or
     helper, and for options and folders that do not fit.
     """
     read = [source, source_tokenizer, target_tokenizer, pairs, helper, helper_pairs, auxiliary]
@@ -230,7 +243,7 @@ def initialise_model(  # noqa: PLR0915  (one statement per thing that is told or
         assert adapted is not None and base is not None
         donor = Donor.open(adapted, base, model, vocabularies)
         note_models(made_of, {"adapted": adapted, "base": base})
-    matrices, described = initialise_matrices(
+    matrices, described, source_weights = initialise_matrices(
         model,
         vocabularies,
         chosen,
@@ -285,6 +298,8 @@ def initialise_model(  # noqa: PLR0915  (one statement per thing that is told or
             folder,
             progress=say is not silent,
         )
+        if source_weights:
+            write_source_weights(folder, source_weights)
         card = model_card(model, made_of, report, chosen.citation, languages)
         write_text(folder / "README.md", card)
         if figure:

@@ -17,6 +17,8 @@ from revocab.registry import found_in
 if TYPE_CHECKING:
     import torch
 
+    from revocab.initialise.source_weights import SourceWeights
+
 
 class MethodOptions(Closed):
     """Base of a method's options."""
@@ -65,6 +67,9 @@ class MethodInputs:
     pieces: Callable[[int], list[int]]
     #: The same, as the released FVT code tokenises (a literal marker character).
     pieces_released: Callable[[int], list[int]]
+    #: Whether these pieces spell the given target token, or are its counterpart or stand-in as a
+    #: special token; else they stand in for a text that the source cannot spell.
+    spelt: Callable[[int], bool] = lambda _: True
     #: The helper's rows by target id, whatever its own tokenizer; zeros where it lacks the token.
     helper_VD: torch.Tensor | None = None
     #: Target tokens that the helper has (bool); none: all. Methods see no others, unless they fill
@@ -104,7 +109,9 @@ class Method:
 
     ``initialise(inputs, options)`` returns float32 rows: one per ``missing_N`` when
     ``copies_overlap``, else one per target id. A method that ``keeps_vocabulary`` (lapt, base)
-    changes no matrix at all.
+    changes no matrix at all. One whose new rows are weighted sums of source rows may give the
+    weights as ``source_weights(inputs, options)``, a row per ``missing_N``: vocabulary adapters
+    start from them (``docs/vocadt.md``). It has ``copies_overlap``.
     """
 
     name: str
@@ -114,6 +121,7 @@ class Method:
     citation: str
     options: type[MethodOptions] = MethodOptions
     initialise: Callable[[MethodInputs, Any], torch.Tensor] | None = None
+    source_weights: Callable[[MethodInputs, Any], SourceWeights] | None = None
     needs_helper: bool = False
     #: What new tokens get that a helper of another tokenizer lacks. pieces: the mean of their
     #: source pieces; the method sees only tokens that the helper has. own: what the method itself

@@ -40,15 +40,20 @@ class SourceSpelling:
         self.longest = max(map(len, self.by_data), default=0)
         stand_ins = [self.by_role[role] for role in STAND_INS if role in self.by_role]
         self.stand_in: int | None = stand_ins[0] if stand_ins else None
+        #: What is taken for a text that cannot be spelt.
+        self.unspelt = [self.stand_in or 0]
 
-    def pieces(self, token: CanonicalToken) -> list[int]:
-        """Return source ids for a token: its role, or the ids that spell its bytes; never []."""
+    def own_pieces(self, token: CanonicalToken) -> list[int]:
+        """Return source ids for a token: its role, or the ids that spell its bytes, [] if none do.
+
+        A special token whose role the source does not have is its stand-in.
+        """
         if token.kind == "special":
             if token.role in self.by_role:
                 return [self.by_role[token.role]]
             if self.stand_in is not None:
                 return [self.stand_in]
-        return self.spell(token.data) or [self.stand_in or 0]
+        return self.spell(token.data)
 
     def spell(self, data: bytes) -> list[int]:
         """Return source ids whose bytes concatenate to ``data`` exactly; [] if there are none."""
@@ -108,7 +113,7 @@ def source_pieces(
     is empty.
     """
     spelling = SourceSpelling(source, roles)
-    return [spelling.pieces(token) for token in target_tokens]
+    return [spelling.own_pieces(token) or spelling.unspelt for token in target_tokens]
 
 
 def source_pieces_released(

@@ -6,7 +6,6 @@ hand, or are computed here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +18,9 @@ from revocab.models.counterparts import Counterparts
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
+    from revocab.initialise.source_pieces import SourceSpelling
     from revocab.intersection.intersect import Intersection
+    from revocab.tokenizers.canonical import CanonicalToken
 
 NO_ROLES: dict[str, dict[str, str]] = {"source": {}, "target": {}}
 
@@ -116,32 +117,62 @@ class Vocabularies:
     @property
     def counterparts(self) -> Counterparts:
         """Return how special tokens are found again, with the roles of the intersection."""
-        roles = self._roles
+        roles = self.roles
         return Counterparts(
             self.source_tokenizer, self.target_tokenizer, roles["source"], roles["target"]
         )
 
     @property
-    def _roles(self) -> dict[str, dict[str, str]]:
+    def roles(self) -> dict[str, dict[str, str]]:
         """Return the roles that the intersection declares for each side, by spelling."""
         return self.intersection.report.get("roles", NO_ROLES)
 
-    def pieces(self, released: bool) -> Callable[[int], list[int]]:
-        """Return the function from a missing target id to source ids; computed at first use."""
-        from revocab.initialise.source_pieces import source_pieces, source_pieces_released
+    def missing_pieces(self) -> MissingPieces:
+        """Return how the source spells the tokens that it lacks; computed at first use."""
+        return MissingPieces(self)
+
+
+@dataclass(frozen=True)
+class MissingPieces:
+    """How the source spells the target's tokens that it lacks, by target id."""
+
+    vocabularies: Vocabularies
+
+    @cached_property
+    def _missing(self) -> dict[int, CanonicalToken]:
         from revocab.tokenizers.canonical import canonical_vocabulary
 
-        cut = source_pieces_released if released else source_pieces
-        known: dict[int, list[int]] = {}
+        both = self.vocabularies
+        tokens = canonical_vocabulary(both.target_tokenizer, both.roles["target"])
+        return {one: tokens[one] for one in both.intersection.missing.tolist()}
 
-        def lookup(token: int) -> list[int]:
-            if not known:
-                missing = self.intersection.missing.tolist()
-                roles = self._roles
-                canonical = canonical_vocabulary(self.target_tokenizer, roles["target"])
-                tokens = [canonical[one] for one in missing]
-                lists = cut(self.source_tokenizer, tokens, roles["source"])
-                known.update(zip(missing, lists, strict=True))
-            return known[token]
+    @cached_property
+    def _spelling(self) -> SourceSpelling:
+        from revocab.initialise.source_pieces import SourceSpelling
 
-        return lookup
+        both = self.vocabularies
+        return SourceSpelling(both.source_tokenizer, both.roles["source"])
+
+    @cached_property
+    def _own(self) -> dict[int, list[int]]:
+        return {one: self._spelling.own_pieces(token) for one, token in self._missing.items()}
+
+    @cached_property
+    def _released(self) -> dict[int, list[int]]:
+        from revocab.initialise.source_pieces import source_pieces_released
+
+        both, tokens = self.vocabularies, list(self._missing.values())
+        lists = source_pieces_released(both.source_tokenizer, tokens, both.roles["source"])
+        return dict(zip(self._missing, lists, strict=True))
+
+    def pieces(self, token: int) -> list[int]:
+        """Return the source ids whose text is a token's, or a stand-in's; never []."""
+        return self._own[token] or self._spelling.unspelt
+
+    def released(self, token: int) -> list[int]:
+        """Return a token's source ids as the released FVT code finds them."""
+        return self._released[token]
+
+    def spelt(self, token: int) -> bool:
+        """Return whether a token's pieces are its own, not those of a stand-in for its text."""
+        return bool(self._own[token])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
 from revocab.initialise.piece_means import piece_means
+from revocab.initialise.source_weights import SourceWeights, piece_weights
 
 if TYPE_CHECKING:
     import torch
@@ -16,6 +17,11 @@ def initialise(inputs: MethodInputs, options: MethodOptions) -> torch.Tensor:
     return piece_means(inputs, inputs.pieces)
 
 
+def source_weights(inputs: MethodInputs, options: MethodOptions) -> SourceWeights:
+    """Return the weights of these means."""
+    return piece_weights(inputs, inputs.pieces)
+
+
 METHOD = Method(
     name="fvt",
     label="FVT",
@@ -23,4 +29,5 @@ METHOD = Method(
     summary="shared rows copied; a new row is the mean of its source pieces",
     citation="Gee et al. 2022, Fast Vocabulary Transfer for Language Model Compression",
     initialise=initialise,
+    source_weights=source_weights,
 )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
 from revocab.initialise.piece_means import piece_means
+from revocab.initialise.source_weights import SourceWeights, piece_weights
 
 if TYPE_CHECKING:
     import torch
@@ -16,10 +17,16 @@ def initialise(inputs: MethodInputs, options: MethodOptions) -> torch.Tensor:
     return piece_means(inputs, inputs.pieces_released)
 
 
+def source_weights(inputs: MethodInputs, options: MethodOptions) -> SourceWeights:
+    """Return the weights of these means."""
+    return piece_weights(inputs, inputs.pieces_released)
+
+
 METHOD = Method(
     name="fvt-released",
     label="FVT (released)",
     summary="fvt with the released code's tokenisation, for comparison with published numbers",
     citation="Moroni et al. 2025 (SAVA), released code",
     initialise=initialise,
+    source_weights=source_weights,
 )
