@@ -2,7 +2,8 @@
 
     python kill_repeatedly.py FOLDER KILLS SEED STORY
 
-The story ``stages`` trains embeddings, an adapter, then all; ``answers`` those of conversations.
+The story ``stages`` trains embeddings, an adapter, then all; ``answers`` calibrates on those of
+conversations: embeddings and head, and an adapter in the first and the last layer.
 
 Every start is a process of its own: what survives a kill is what stands on disk. They are forked
 from one that has imported the libraries and nothing more, which saves seconds for each. After the
@@ -20,6 +21,10 @@ import sys
 import time
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from revocab.training.recipe import Stage
 
 STEPS, BORDERS, EVERY, HELDOUT_EVERY = 60, (25, 45), 7, 3
 LIBRARIES = ["torch", "transformers.trainer", "peft", "revocab.training.train", "training_pico"]
@@ -59,10 +64,24 @@ def train_one(folder: Path, name: str, story: str) -> None:
     toys = chat_toys if story == "answers" else training_pico
     if name == "reference":
         toys.write_inputs(folder / "inputs")
-    own = {"loss": "answers"} if story == "answers" else {"stages": stages()}
+    own = {"loss": "answers", "stages": (calibration(),)}
+    own = own if story == "answers" else {"stages": stages()}
     every = {"checkpoint_every": EVERY, "heldout_every": HELDOUT_EVERY}
     changes = {"steps": STEPS, **every, **own}
     train(training_pico.run_of(folder / "inputs", folder / name, **changes))
+
+
+def calibration() -> Stage:
+    """Return the one stage of the story of answers."""
+    from revocab.training.recipe import Stage
+
+    return Stage(
+        name="answers",
+        steps=STEPS,
+        learning_rate=5e-3,
+        train=("lora", "embeddings"),
+        lora={"rank": 2, "alpha": 4, "layers": [0, -1]},
+    )
 
 
 def stages() -> tuple:

@@ -224,7 +224,10 @@ def initialise_model(  # noqa: PLR0915  (one statement per thing that is told or
 
     assert target_tokenizer is not None  # check_given
     check_tokenizer_folder(target_tokenizer)
-    vocabularies = Vocabularies(source_tokenizer, target_tokenizer, identity, pairs)
+    # Relatives of one base: their special tokens have the same names, whatever roles they play.
+    vocabularies = Vocabularies(
+        source_tokenizer, target_tokenizer, identity, pairs, spelled_alike=chosen.needs_donor
+    )
     check_other_tables(model, len(vocabularies.source_tokenizer))
     check_model(source)
     found = vocabularies.intersection

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from revocab.errors import RevocabError
 from revocab.initialise.helper import Helper
 from revocab.initialise.method import DonorRows
+from revocab.initialise.vocabularies import apart
 from revocab.models.folder import ModelFolder
 from revocab.models.load import check_model
 
@@ -26,6 +27,9 @@ class Donor:
     adapted: Helper
     #: By source id.
     base: Helper
+    #: Source ids of special and added tokens: what they are in the base tells nothing of the
+    #: source, where they may play another role and are trained as no other token.
+    apart: frozenset[int] = frozenset()
 
     @classmethod
     def open(
@@ -42,6 +46,7 @@ class Donor:
         donor = cls(
             Helper.open(adapted, vocabularies.target_tokenizer, identity=identity),
             Helper.open(base, vocabularies.source_tokenizer, identity=identity),
+            frozenset(apart(vocabularies.source_tokenizer)),
         )
         problems = []
         for name, one in (("adapted", donor.adapted.model), ("base", donor.base.model)):
@@ -61,12 +66,14 @@ class Donor:
         return donor
 
     def rows(self, which: Literal["input", "output"]) -> DonorRows:
-        """Return one matrix of both, as stored."""
+        """Return one matrix of both, as stored; the base's without special and added tokens."""
+        import torch
+
+        known_V = self.base.known_V
+        known_V = torch.ones(self.base.target_tokens).bool() if known_V is None else known_V.clone()
+        known_V[sorted(self.apart)] = False
         return DonorRows(
-            self.adapted.matrix(which),
-            self.adapted.known_V,
-            self.base.matrix(which),
-            self.base.known_V,
+            self.adapted.matrix(which), self.adapted.known_V, self.base.matrix(which), known_V
         )
 
 
@@ -82,8 +89,3 @@ def kept_tokens(vocabularies: Vocabularies) -> torch.Tensor:
     source, target = map(apart, (vocabularies.source_tokenizer, vocabularies.target_tokenizer))
     pairs = zip(found.source_ids.tolist(), found.target_ids.tolist(), strict=True)
     return torch.tensor(sorted(t for s, t in pairs if s in source and t in target)).long()
-
-
-def apart(tokenizer: Any) -> set[int]:
-    """Return the ids of a tokenizer's special and added tokens."""
-    return {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder}

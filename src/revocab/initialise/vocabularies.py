@@ -6,7 +6,7 @@ hand, or are computed here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,6 +83,36 @@ def check_pairs(
         )
 
 
+def apart(tokenizer: Any) -> set[int]:
+    """Return the ids of a tokenizer's special and added tokens."""
+    return {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder}
+
+
+def with_spelled_alike(
+    found: Intersection, first: PreTrainedTokenizerFast, target: PreTrainedTokenizerFast
+) -> Intersection:
+    """Return what is shared, and the special and added tokens that no role matches and that are
+    spelled alike: the old end of text of a model whose turns end otherwise, for one.
+    """
+    import numpy as np
+
+    own = {first.convert_ids_to_tokens(number): number for number in apart(first)}
+    missing = apart(target) & {*found.missing.tolist()}
+    spelled = {number: target.convert_ids_to_tokens(number) for number in missing}
+    more = {number: own[text] for number, text in spelled.items() if text in own}
+    target_ids = np.append(found.target_ids, np.array([*more], dtype=np.int64))
+    order_N = np.argsort(target_ids)
+    kinds = [*found.kinds, *("special" for _ in more)]
+    return replace(
+        found,
+        target_ids=target_ids[order_N],
+        source_ids=np.append(found.source_ids, [*more.values()]).astype(np.int64)[order_N],
+        kinds=[kinds[place] for place in order_N],
+        candidates=np.append(found.candidates, np.ones(len(more), dtype=np.int64))[order_N],
+        missing=found.missing[~np.isin(found.missing, [*more])],
+    )
+
+
 @dataclass(frozen=True)
 class Vocabularies:
     """Source and target tokenizer folders and what they share."""
@@ -92,6 +122,8 @@ class Vocabularies:
     identity: Identity = "bytes"
     #: A folder written by intersect_vocabularies; none: computed here.
     pairs: Path | None = None
+    #: Whether special tokens without a common role are shared where they are spelled alike.
+    spelled_alike: bool = False
 
     @cached_property
     def source_tokenizer(self) -> Any:
@@ -110,9 +142,9 @@ class Vocabularies:
     @cached_property
     def intersection(self) -> Intersection:
         """Return the shared tokens; a stored intersection must be of these two vocabularies."""
-        return shared_tokens(
-            self.source_tokenizer, self.target_tokenizer, identity=self.identity, pairs=self.pairs
-        )
+        both = self.source_tokenizer, self.target_tokenizer
+        found = shared_tokens(*both, identity=self.identity, pairs=self.pairs)
+        return with_spelled_alike(found, *both) if self.spelled_alike else found
 
     @property
     def counterparts(self) -> Counterparts:
