@@ -112,6 +112,20 @@ def test_values_out_of_range_are_named(broken):
     assert any("no value" in one for one in found)
 
 
+@pytest.mark.parametrize(
+    ("value", "problem"), [("301.08", None), ("inf", "inf is not finite"), ("-1", "-1.0 is not in 0")]
+)
+def test_a_loss_may_be_great_but_not_infinite_or_below_0(broken, value, problem):
+    def change(rows):
+        return [{**rows[0], "loss": value}, *rows[1:]]
+
+    edit(broken / "runs/mistral-fvt/heldout.csv", change)
+    collect_scores(broken, broken / "scores.parquet")
+    found = [one for one in problems_of(broken) if " loss: " in one]
+    assert len(found) == (problem is not None)
+    assert problem is None or problem in found[0]
+
+
 def test_stale_table_is_noticed(broken):
     edit(broken / "tables/table03.csv", lambda rows: [{**r, "AVG": "99.0"} for r in rows])
     assert any("AVG 99.0 is not the mean" in one for one in problems_of(broken))

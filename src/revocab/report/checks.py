@@ -59,7 +59,9 @@ def value_problems(results: Results) -> Iterator[str]:
                 yield f"{where}: no value (see {row['provenance']})"
             continue
         metric = metrics().get(row["metric"], UNKNOWN)
-        if not metric.low - CLOSE <= value <= metric.high + CLOSE:
+        if math.isinf(value):
+            yield f"{where}: {value} is not finite (see {row['provenance']})"
+        elif not metric.low - CLOSE <= value <= metric.high + CLOSE:
             allowed = f"{metric.low} to {metric.high}"
             yield f"{where}: {value} is not in {allowed} (see {row['provenance']})"
         if stderr is not None and not 0 <= stderr <= metric.high:
