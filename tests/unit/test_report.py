@@ -113,7 +113,8 @@ def test_values_out_of_range_are_named(broken):
 
 
 @pytest.mark.parametrize(
-    ("value", "problem"), [("301.08", None), ("inf", "inf is not finite"), ("-1", "-1.0 is not in 0")]
+    ("value", "problem"),
+    [("301.08", None), ("inf", "inf is not finite"), ("-1", "-1.0 is not in 0")],
 )
 def test_a_loss_may_be_great_but_not_infinite_or_below_0(broken, value, problem):
     def change(rows):

@@ -42,7 +42,7 @@ COMET_METRICS = {
     "xcomet_model": Metric("xcomet", "xCOMET", -100, 200),
 }
 COMET = COMET_METRICS["comet_model"].name
-#: Of one language's multiple-choice tasks, of text, and of embeddings. Losses have no bound above: a
+#: Of one language's multiple-choice tasks, of text, and of embeddings. A loss has no upper bound: a
 #: method whose rows have exploded starts training at hundreds of bits per byte.
 OTHER_METRICS = (
     Metric("average", "AVG", 0, 1),
