@@ -47,9 +47,9 @@ def adapt_model(
     """Write the folder ``out``: the model ``source`` with the target tokenizer; return its path.
 
     As ``revocab init`` does: ``options`` are the method's; ``helper`` (a model, best with the
-    target tokenizer), ``auxiliary`` (a folder of ``revocab train_auxiliary``), ``adapted`` and
-    ``base`` (a model with the target's tokens, and what it was adapted from) are for methods that
-    need them;
+    target tokenizer), ``auxiliary`` (a folder of ``revocab train_auxiliary``, or a file of vectors
+    by token text), ``adapted`` and ``base`` (a model with the target's tokens, and what it was
+    adapted from) are for methods that need them;
     ``languages`` are ISO 639 codes for the model's card; ``say`` is told what is being done.
     Matrices are read one at a time, and all other weights are copied, or linked where they can be.
     """

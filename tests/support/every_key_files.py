@@ -11,6 +11,7 @@ FILES = (
     "items/it.txt", "items/en.txt", "items/other.txt", "published/table.csv", "corrected/table.csv",
     "tokenizers/one/tokenizer.json", "tokenizers/two/tokenizer.json", "models/one/config.json",
     "models/two/config.json", "chat/one.jinja", "chat/two.jinja",
+    "vectors/one.txt", "vectors/two.txt",
 )  # fmt: skip
 
 

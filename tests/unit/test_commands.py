@@ -61,7 +61,7 @@ OPTIONS = [
     (TaskOptions, TaskJob, evaluation.Task),
     (ProbeOptions, ProbeJob, evaluation.Probe),
     (Architecture, StandInJob, models.Pretraining.model_fields["architecture"].annotation),
-    (FastTextOptions, AuxiliaryJob, runs.AuxiliaryTraining),
+    (FastTextOptions, AuxiliaryJob, runs.AuxiliaryVectors),
     (ScaleOptions, ScaleJob, runs.Scale),
     (PackingOptions, PackingJob, Recipe),
     (TrainingOptions, Settings, Recipe),

@@ -184,9 +184,23 @@ def test_fasttext_takes_the_helpers_place(demo):
     assert validate(demo).auxiliary.epochs == 3  # FOCUS's own
 
 
+def test_a_file_of_vectors_takes_the_helpers_place(demo):
+    methods = {"similarity": {}, "named": {"method": "similarity", "auxiliary": "file"}}
+    demo["runs"]["mistral"]["methods"] = methods
+    demo["tables"], demo["figures"] = {}, {}
+    assert any("needs a file of vectors by token text" in one for one in problems(demo))
+    demo["auxiliary"] = {"vectors": "{data_root}/vectors.safetensors"}
+    experiment = validate({**demo, "data_root": "some"})
+    runs = {run.id: run for run in expand(experiment)}
+    assert runs["mistral-named"].vectors and runs["mistral-named"].helper is None
+    assert not runs["mistral-similarity"].vectors and runs["mistral-similarity"].helper
+
+
 def test_fasttext_without_its_section_or_corpora_is_refused(demo):
     demo["runs"]["mistral"]["methods"]["focus"] = {"auxiliary": "fasttext"}
-    assert any("no 'auxiliary:' section" in one for one in problems(demo))
+    assert any("names no text for them" in one for one in problems(demo))
+    demo["auxiliary"] = {"vectors": "vectors.txt"}
+    assert any("names no text for them" in one for one in problems(demo))
     demo["auxiliary"] = {"corpora": ["nowhere"]}
     assert any(one.startswith("auxiliary.corpora: no corpus 'nowhere'") for one in problems(demo))
 

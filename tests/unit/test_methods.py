@@ -20,7 +20,9 @@ from revocab.initialise.options import check_options, find_method
 from revocab.initialise.target_matrix import fill
 from revocab.initialise.weighted_means import sparsemax
 
-NEEDS_NO_OVERLAP = ["fvt", "fvt-released", "lep", "mean", "random", "random-all", "vocadt"]
+NEEDS_NO_OVERLAP = [
+    "fvt", "fvt-released", "kaiming", "lep", "mean", "random", "random-all", "vocadt", "xavier",
+]  # fmt: skip
 CHANGING = [name for name, one in methods().items() if not one.keeps_vocabulary]
 
 
@@ -75,6 +77,27 @@ def test_random_has_the_source_distribution():
     rows = new_rows("random", inputs)
     assert torch.allclose(rows.mean(0), source.mean(0), atol=0.3)
     assert torch.allclose(rows.std(0), source.std(0), rtol=0.06)
+
+
+@pytest.mark.parametrize(
+    ("name", "variance"),
+    [
+        ("xavier", 2 / (4002 + 2)),  # equation 12: rows of the target matrix, and their width
+        ("kaiming", 2 / 2),  # equation 10: the width alone
+    ],
+)
+def test_draws_of_known_variance_by_hand(name, variance):
+    inputs = make(SOURCE, missing=tuple(range(2, 4002)))
+    uniform, normal = (new_rows(name, inputs, distribution=one) for one in ("uniform", "normal"))
+    for rows in (uniform, normal):
+        assert rows.shape == (4000, 2)
+        assert rows.mean().abs() < 4 * (variance / 8000) ** 0.5
+        assert rows.var().item() == pytest.approx(variance, rel=0.06)
+    bound = (3 * variance) ** 0.5  # for xavier sqrt(6 / (rows + width)), equation 16
+    assert 0.99 * bound < uniform.abs().max() <= bound
+    assert normal.abs().max() > 1.5 * bound
+    usual = {"xavier": uniform, "kaiming": normal}[name]
+    assert torch.equal(new_rows(name, inputs), usual)
 
 
 def test_random_all_returns_every_row():
@@ -182,7 +205,8 @@ def test_equal_tokens_get_equal_rows_unless_drawn(name):
     inputs.helper_VD[second] = inputs.helper_VD[first]
     inputs = replace(inputs, pieces=lambda _: [1, 2], pieces_released=lambda _: [3])
     rows = new_rows(name, inputs)
-    if not (name.startswith("random") or methods()[name].needs_donor):  # it has rows of its own
+    drawn = name.startswith("random") or name in ("kaiming", "xavier")
+    if not (drawn or methods()[name].needs_donor):  # it has rows of its own
         assert torch.allclose(rows[0], rows[1], atol=1e-5)
 
 

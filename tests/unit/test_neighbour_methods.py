@@ -313,3 +313,4 @@ def test_what_a_method_needs_depends_on_its_auxiliary(method):
     one = methods()[method]
     assert one.needs(one.options()) == "helper"
     assert one.needs(one.options(auxiliary="fasttext")) == "fasttext"
+    assert one.needs(one.options(auxiliary="file")) == "file"

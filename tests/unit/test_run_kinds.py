@@ -44,6 +44,7 @@ TABLES: dict[str, dict] = {
             {"average": {"language": "it"}},
             {"average": {"named": ["mmlu_it", "squad_it"], "by_items": True}, "label": "Both"},
             {"fertility": {"corpus": "world-it"}},
+            {"vocabulary": {}},
         ],
     },
     "categories": {
@@ -84,6 +85,8 @@ def finished(tmp_path_factory) -> Path:
             root / "runs" / run / "manifest.json",
             {"tokens": 409_600, "bytes": 1_640_000, "corpora": corpora},
         )
+    for tokenizer, size in (("source", 1024), ("target", 1152)):
+        write_json(root / "tokenizers" / tokenizer / "manifest.json", {"vocabulary_size": size})
     collect_scores(root, root / "scores.parquet")
     return root
 
@@ -153,10 +156,12 @@ def test_chosen_numbers_of_runs(finished, root):
         "Model", "Tokens (M)", "Italian", "Italian bytes (M)", "Italian loss (bits per byte)",
         "Steps to 0.9 bits per byte (Italian)", "First-step loss (nats per token)",
         "First-step loss (bits per byte)", "Average (Italian)", "Both", "Fertility on world-it",
+        "Vocabulary",
     ]  # fmt: skip
     rows = shown(root, "runs")
     results = Results(root)
     first = results.csv("runs/mistral-fvt/losses.csv")[0]
+    assert (rows["Mistral stand-in"][10], rows["FVT"][10]) == ("1024", "1152")
     assert rows["FVT"][:3] == ["0.410", "0.250", "1.000"]
     assert rows["FVT"][5:7] == [f"{float(first[one]):.3f}" for one in ("loss", "bits_per_byte")]
     assert rows["Mistral stand-in"][:3] == ["–"] * 3 and rows["Mistral stand-in"][4:7] == ["–"] * 3
@@ -297,13 +302,15 @@ def test_what_is_shown_is_scored(demo):
 
 
 def test_files_are_made_first(demo):
-    columns = [{"fertility": {"corpus": "world-it"}},
+    columns = [{"fertility": {"corpus": "world-it"}}, {"vocabulary": {}},
                {"heldout": {"language": "it", "reference": "source"}}]  # fmt: skip
     tables = {"runs": {**TABLES["runs"], "columns": columns}}
     plan = Plan(validate({**demo, "tables": tables, "figures": {}}))
     length = demo["recipes"]["adapt"]["sequence_length"]
     assert plan.step("make_tables").also == (
         "results/demo/fertility/manifest.json",
+        "results/demo/tokenizers/source/manifest.json",
+        "results/demo/tokenizers/target/manifest.json",
         f"results/demo/heldout/source--{length}/manifest.json",
     )
 

@@ -270,6 +270,7 @@ RUNS: list[Case] = [
         corpora=["it"], dimension=50, epochs=2, min_count=5, buckets=500, limit_documents=9,
         limit_bytes=900,
     ),
+    one("auxiliary.vectors", "vectors/two.txt", "init_embeddings:second-similarity"),
 ]  # fmt: skip
 
 CASES = [

@@ -40,7 +40,9 @@ class Inputs(Closed):
         "folder of the model that it was adapted from; for lep", default=None
     )
     auxiliary: Path | None = Field(
-        default=None, description="folder written by train_auxiliary, for auxiliary=fasttext"
+        default=None,
+        description="folder written by train_auxiliary, for auxiliary=fasttext; file of vectors by "
+        "token text, for auxiliary=file",
     )
 
 

@@ -123,13 +123,24 @@ def check_methods(experiment: Experiment) -> Iterator[str]:
             except ValidationError as error:
                 yield from problems_of(error, method.options, key)
             needed = method.needs(options)
-            if needed == "fasttext" and experiment.auxiliary is None:
-                yield (
-                    f"{key}.auxiliary: 'fasttext' needs vectors to train, and the file has no "
-                    "'auxiliary:' section; add 'auxiliary: {corpora: [...]}', or use 'helper'"
-                )
+            yield from check_auxiliary(experiment, key, needed)
             if needed == "helper":
                 yield from check_helper(experiment, key, group_name, name)
+
+
+def check_auxiliary(experiment: Experiment, key: str, needed: str | None) -> Iterator[str]:
+    """Yield a problem if a run compares tokens in vectors that the file does not name."""
+    given = experiment.auxiliary
+    if needed == "fasttext" and not (given and given.corpora):
+        yield (
+            f"{key}.auxiliary: 'fasttext' needs vectors to train, and the file names no text for "
+            "them; add 'auxiliary: {corpora: [...]}', or use 'helper'"
+        )
+    if needed == "file" and not (given and given.vectors):
+        yield (
+            f"{key}.auxiliary: 'file' needs a file of vectors by token text, and none is named; add"
+            " 'auxiliary: {vectors: FILE}', or use 'helper'"
+        )
 
 
 def check_helper(experiment: Experiment, key: str, group_id: str, name: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ from revocab.config.schema.runs import Chat
 #: Fields of a run that ``experiment.json`` leaves out where they say nothing.
 QUIET = (
     "stage_mixtures", "base", "made", "start", "donor", "stage_ends", "scores_of", "axes",
-    "replicate_of",
+    "replicate_of", "vectors",
 )  # fmt: skip
 
 
@@ -54,6 +54,8 @@ class Run:
     trains: bool
     #: Whether tokens are compared in fastText vectors, which are trained for the target tokenizer.
     auxiliary: bool = False
+    #: Whether they are compared in the experiment's file of vectors.
+    vectors: bool = False
     #: Mixture of every stage, where stages have their own.
     stage_mixtures: dict[str, str] = field(default_factory=dict, hash=False)
     #: Whether it is its group's source model, which the others are compared with.
@@ -162,6 +164,7 @@ def made_run(experiment: Experiment, group_id: str, group: RunGroup, name: str) 
         target=source_tokenizer if method.keeps_vocabulary else group.setting(name, "target"),
         helper=group.setting(name, "helper") if needed == "helper" else None,
         auxiliary=needed == "fasttext",
+        vectors=needed == "file",
         mixture=mixture if recipe else None,
         stage_mixtures=stage_mixtures(experiment.recipes[recipe], mixture) if recipe else {},
         recipe=recipe,

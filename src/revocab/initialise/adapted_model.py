@@ -103,6 +103,12 @@ def _auxiliary(
         tokenizers = vocabularies.source_tokenizer, vocabularies.target_tokenizer
         assert folder is not None  # check_given
         return load_auxiliary(folder, *tokenizers, device)
+    if method.needs(options) == "file":
+        from revocab.initialise.token_vectors import load_token_vectors
+
+        assert folder is not None  # check_given
+        tokenizers = vocabularies.source_tokenizer, vocabularies.target_tokenizer
+        return load_token_vectors(folder, *tokenizers, device)
     if "auxiliary" not in type(options).model_fields:
         return None
     import torch
@@ -261,6 +267,11 @@ def initialise_model(  # noqa: PLR0915  (one statement per thing that is told or
     if needed == "fasttext":
         assert auxiliary is not None
         made_of["auxiliary"] = sha256(auxiliary / "vectors.safetensors")
+    if needed == "file":
+        from revocab.initialise.token_vectors import vectors_hash
+
+        assert auxiliary is not None
+        made_of["auxiliary"] = vectors_hash(auxiliary)
     warnings += [
         warning
         for which, statistics in described.items()

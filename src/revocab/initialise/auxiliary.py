@@ -2,7 +2,8 @@
 
 Either the helper's input rows (target tokens only, so that a source token is known through the
 target token it is shared with), or fastText vectors trained on text cut by the target tokenizer
-(:mod:`revocab.initialise.fasttext`), which spell source tokens by their character n-grams.
+(:mod:`revocab.initialise.fasttext`), which spell source tokens by their character n-grams, or
+vectors from a file, found by the tokens' text (:mod:`revocab.initialise.token_vectors`).
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 class AuxiliaryOptions(MethodOptions):
     """Which auxiliary embeddings a method compares tokens in."""
 
-    #: helper: the helper's input rows. fasttext: vectors trained on target-tokenised text.
-    auxiliary: Literal["helper", "fasttext"] = "helper"
+    #: helper: the helper's input rows. fasttext: vectors trained on target-tokenised text. file:
+    #: vectors by token text.
+    auxiliary: Literal["helper", "fasttext", "file"] = "helper"
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def compare(
         raise RevocabError(
             f"method {method!r}: none of the {offered} tokens that new rows could be made of has "
             "an auxiliary embedding; train fastText on more text or with a lower min_count, or "
-            "take another helper"
+            "take another helper or file"
         )
     known_M = has_V[inputs.missing_N]
     inputs.notes["candidates"] = len(source_K)

@@ -139,14 +139,15 @@ class Method:
     #: Colours of runs that are named after the method and a variant of it, ``sava-lstsq``.
     variant_colours: Mapping[str, str] = field(default_factory=dict)
 
-    def needs(self, options: Any) -> Literal["helper", "fasttext"] | None:
+    def needs(self, options: Any) -> Literal["helper", "fasttext", "file"] | None:
         """Return what must be given beside source and target, with these (parsed) options.
 
         ``needs_helper`` says so for the default options; a method whose ``auxiliary`` option is
-        ``fasttext`` takes fastText vectors in the helper's place.
+        ``fasttext`` or ``file`` takes those vectors in the helper's place.
         """
-        if getattr(options, "auxiliary", None) == "fasttext":
-            return "fasttext"
+        chosen = getattr(options, "auxiliary", None)
+        if chosen in ("fasttext", "file"):
+            return chosen
         return "helper" if self.needs_helper else None
 
 

@@ -106,5 +106,10 @@ def check_given(
             f"method {method.name!r} with auxiliary=fasttext needs --auxiliary, a folder written"
             " by train_auxiliary"
         )
+    if needed == "file" and auxiliary is None:
+        problems.append(
+            f"method {method.name!r} with auxiliary=file needs --auxiliary, a file of vectors by"
+            " token text (docs/methods.md)"
+        )
     if problems:
         raise RevocabError(problems)

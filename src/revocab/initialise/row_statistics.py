@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import torch
@@ -22,6 +22,22 @@ def column_mean_and_std(matrix_VD: torch.Tensor) -> tuple[torch.Tensor, torch.Te
     mean_D = column_mean(matrix_VD)
     squares_D: Any = sum((part - mean_D).square().sum(0) for part in matrix_VD.split(_ROWS))
     return mean_D, (squares_D / len(matrix_VD)).sqrt()
+
+
+def zero_mean_rows(
+    rows: int,
+    width: int,
+    variance: float,
+    distribution: Literal["uniform", "normal"],
+    generator: torch.Generator,
+) -> torch.Tensor:
+    """Return draws of mean 0 and the given variance (float32, on the CPU), all independent."""
+    import torch
+
+    if distribution == "normal":
+        return torch.randn(rows, width, generator=generator).mul_(variance**0.5)
+    bound = (3 * variance) ** 0.5  # a uniform draw from ±a has the variance a² / 3
+    return torch.rand(rows, width, generator=generator).mul_(2 * bound).sub_(bound)
 
 
 def normal_rows(source_VD: torch.Tensor, rows: int, generator: torch.Generator) -> torch.Tensor:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from revocab.config.expand import Run
 from revocab.initialise.fasttext import AuxiliaryJob, FastTextOptions
 from revocab.initialise.options import InitJob
+from revocab.initialise.token_vectors import vector_files
 from revocab.models.change import ChangeJob, reference_name
 from revocab.models.fetch import FetchJob
 from revocab.models.parameters import StandInJob
@@ -80,8 +82,17 @@ def init_embeddings(plan: Plan, run: str) -> Step:
         inputs["base"] = plan.root(given.donor[0])
     if given.auxiliary:
         inputs["auxiliary"] = plan.folder(plan.paths.auxiliary(given.target))
+    if given.vectors:
+        inputs["auxiliary"] = _vectors(plan)
     job = InitJob(method=given.method, option=given.options, seed=given.seed, **decided)
     return Step("init_embeddings", f"{plan.paths.run(run)}/init", job, inputs)
+
+
+def _vectors(plan: Plan) -> Artefact:
+    """Return the experiment's file of vectors by token text, with the texts if they are apart."""
+    given = plan.experiment.auxiliary
+    assert given is not None and given.vectors is not None  # a run asks for it
+    return Artefact(given.vectors, tuple(map(str, vector_files(Path(given.vectors)))))
 
 
 def _languages(plan: Plan, run: Run) -> list[str]:

@@ -313,6 +313,25 @@ class Fertility(RunValue):
         return [f"{plan.paths.fertility}/manifest.json"]
 
 
+class Vocabulary(RunValue):
+    """Number of tokens of a run's tokenizer, special ones included."""
+
+    def header(self) -> str:
+        """Return what is counted."""
+        return "Vocabulary"
+
+    def cell(self, results: Results, run: Run) -> Cell:
+        """Return the number."""
+        where = f"tokenizers/{run.target}/manifest.json"
+        found = results.json(where) or {}
+        return Cell(found.get("vocabulary_size"), digits=0, provenance=where)
+
+    def needs(self, plan: Plan, runs: Sequence[str]) -> list[str]:
+        """Return what is known of each run's tokenizer."""
+        used = dict.fromkeys(one.target for run in runs for one in plan.replicates(run))
+        return [f"{plan.paths.tokenizer(one)}/manifest.json" for one in used]
+
+
 VALUES = (
     "tokens",
     "bytes",
@@ -321,6 +340,7 @@ VALUES = (
     "first_step_loss",
     "average",
     "fertility",
+    "vocabulary",
 )
 
 
@@ -335,6 +355,7 @@ class OneValue(Closed):
     first_step_loss: FirstStepLoss | None = None
     average: Average | None = None
     fertility: Fertility | None = None
+    vocabulary: Vocabulary | None = None
 
     @model_validator(mode="after")
     def _one_value(self) -> OneValue:

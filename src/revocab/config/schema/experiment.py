@@ -10,7 +10,7 @@ from revocab.closed import Closed, Id, OneLine, any_of
 from revocab.config.schema.data import Corpus, Tokenizer
 from revocab.config.schema.evaluation import Evaluation, Fertility, Similarity
 from revocab.config.schema.models import Model
-from revocab.config.schema.runs import AuxiliaryTraining, RunGroup, Scale
+from revocab.config.schema.runs import AuxiliaryVectors, RunGroup, Scale
 from revocab.demoworld.build import WorldOptions
 from revocab.models.parameters import ParameterCount
 from revocab.report.kind import KindOptions, figure_kinds, table_kinds
@@ -48,8 +48,8 @@ class Experiment(Closed):
     recipes: dict[Id, Recipe] = Field(default_factory=dict)
     models: dict[Id, Model] = Field(default_factory=dict)
     runs: dict[Id, RunGroup] = Field(default_factory=dict)
-    #: Needed where a run has the option ``auxiliary: fasttext``.
-    auxiliary: AuxiliaryTraining | None = None
+    #: Needed where a run has the option ``auxiliary: fasttext`` or ``auxiliary: file``.
+    auxiliary: AuxiliaryVectors | None = None
     evaluation: Evaluation = Field(default_factory=Evaluation)
     fertility: Fertility = Field(default_factory=Fertility)
     similarity: Similarity = Field(default_factory=Similarity)

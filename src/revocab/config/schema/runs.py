@@ -132,11 +132,16 @@ class RunGroup(Several):
         return key in self.methods[name].model_fields_set | self.model_fields_set
 
 
-class AuxiliaryTraining(FastTextOptions):
-    """fastText vectors, once per target tokenizer, for runs with ``auxiliary: fasttext``."""
+class AuxiliaryVectors(FastTextOptions):
+    """What methods compare tokens in: fastText vectors, trained once per target tokenizer, for runs
+    with ``auxiliary: fasttext``, and a file for those with ``auxiliary: file``.
+    """
 
     #: Best in both languages: one space then holds source and target tokens.
-    corpora: list[Id] = Field(min_length=1)
+    corpora: list[Id] = Field(default_factory=list)
+    vectors: OneLine | None = Field(
+        default=None, description="file of vectors by token text (docs/methods.md)"
+    )
 
 
 class Scale(ScaleOptions):

@@ -1,0 +1,44 @@
+"""New rows drawn as He et al. (Kaiming) initialise a layer, whatever the other rows are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from revocab.initialise.method import Method, MethodInputs, MethodOptions
+from revocab.initialise.row_statistics import zero_mean_rows
+
+if TYPE_CHECKING:
+    import torch
+
+
+class KaimingOptions(MethodOptions):
+    """The shape of the distribution; its variance is the same."""
+
+    distribution: Literal["uniform", "normal"] = "normal"
+
+
+def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
+    """Return one draw per missing token, of variance 2 / width.
+
+    He et al. 2015, equation 10: as of a layer with that many inputs.
+    """
+    width = inputs.source_VD.shape[1]
+    rows_ND = zero_mean_rows(
+        len(inputs.missing_N),
+        width,
+        2 / width,
+        options.distribution,
+        inputs.generator(),
+    )
+    return rows_ND.to(inputs.source_VD.device)
+
+
+METHOD = Method(
+    name="kaiming",
+    label="Kaiming",
+    summary="shared rows copied; new rows drawn with mean 0 and variance 2 / width",
+    citation="He et al. 2015, Delving Deep into Rectifiers: Surpassing Human-Level Performance on "
+    "ImageNet Classification",
+    options=KaimingOptions,
+    initialise=initialise,
+)

@@ -1,0 +1,44 @@
+"""New rows drawn as Glorot and Bengio (Xavier) initialise a layer, whatever the other rows are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from revocab.initialise.method import Method, MethodInputs, MethodOptions
+from revocab.initialise.row_statistics import zero_mean_rows
+
+if TYPE_CHECKING:
+    import torch
+
+
+class XavierOptions(MethodOptions):
+    """The shape of the distribution; its variance is the same."""
+
+    distribution: Literal["uniform", "normal"] = "uniform"
+
+
+def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
+    """Return one draw per missing token, of variance 2 / (rows + width) of the target matrix.
+
+    Glorot & Bengio 2010, equations 12 and 16: as of a layer with that many outputs and inputs.
+    """
+    width = inputs.source_VD.shape[1]
+    rows_ND = zero_mean_rows(
+        len(inputs.missing_N),
+        width,
+        2 / (inputs.target_rows + width),
+        options.distribution,
+        inputs.generator(),
+    )
+    return rows_ND.to(inputs.source_VD.device)
+
+
+METHOD = Method(
+    name="xavier",
+    label="Xavier",
+    summary="shared rows copied; new rows drawn with mean 0 and variance 2 / (rows + width)",
+    citation="Glorot & Bengio 2010, Understanding the difficulty of training deep feedforward "
+    "neural networks",
+    options=XavierOptions,
+    initialise=initialise,
+)

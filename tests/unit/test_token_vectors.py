@@ -1,0 +1,150 @@
+"""Vectors by token text from a file: formats, what is found and refused, who uses them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
+from toy_vocabularies import byte_level, sentencepiece_bpe
+
+from revocab.errors import RevocabError
+from revocab.initialise.adapted_model import initialise_model
+from revocab.initialise.token_vectors import load_token_vectors, texts_of, vectors_hash
+from revocab.io import read_json
+from revocab.tokenizers.canonical import CanonicalToken
+
+#: Of tokens that both toy vocabularies have, of one that only SentencePiece's has, and of a word.
+TEXT = "▁cane 1 2\nan 3 4\nA 5 6\n▁nessuno 7 8\nè 9 10\n"
+
+
+def loaded(path):
+    return load_token_vectors(path, byte_level(), sentencepiece_bpe())
+
+
+def written(folder, text, name="vectors.txt"):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def row(matrix, tokenizer, token):
+    return matrix[tokenizer.convert_tokens_to_ids(token)].tolist()
+
+
+def test_tokens_are_found_by_their_text_in_any_spelling():
+    cases = [
+        ((" cane", "word_start"), ["▁cane", "cane"]),
+        (("cane", "continuation"), ["cane"]),
+        ((" ", "word_start"), ["▁"]),
+    ]
+    for (text, kind), expected in cases:
+        assert texts_of(CanonicalToken(kind, text.encode(), None, text)) == expected
+    assert texts_of(CanonicalToken("byte", b"\xe2", None, "<0xE2>")) == ["<0xE2>"]
+    assert texts_of(CanonicalToken("special", b"<s>", "bos", "<s>")) == []
+
+
+def test_rows_of_both_vocabularies_by_hand(tmp_path):
+    found = loaded(written(tmp_path, TEXT))
+    target, source = sentencepiece_bpe(), byte_level()
+    assert row(found.target_VA, target, "▁cane") == row(found.source_VA, source, "Ġcane") == [1, 2]
+    assert row(found.target_VA, target, "an") == row(found.source_VA, source, "an") == [3, 4]
+    assert row(found.target_VA, target, "A") == [5, 6]
+    # A token that begins with a space has the vector of its text without it, where there is no own.
+    assert row(found.source_VA, source, "ĠÃ¨") == row(found.target_VA, target, "è") == [9, 10]
+    for token in ("▁c", "<s>", "<0x41>"):
+        assert row(found.target_VA, target, token) == [0, 0]
+    assert found.target_trained_V is None
+
+
+@pytest.mark.parametrize("name", ["vectors.txt", "vectors.vec.gz", "vectors.safetensors"])
+def test_every_format_says_the_same(tmp_path, name):
+    expected = loaded(written(tmp_path, TEXT, "plain.txt"))
+    path = tmp_path / name
+    if name.endswith(".safetensors"):
+        lines = [line.split() for line in TEXT.splitlines()]
+        save_file({"rows": torch.tensor([[float(a), float(b)] for _, a, b in lines])}, path)
+        texts = [text.replace("▁", " ") for text, *_ in lines]
+        path.with_suffix(".json").write_text(json.dumps(texts), encoding="utf-8")
+    else:  # with the counts that word2vec writes, and the spaces that fastText leaves
+        text = "5 2\n" + TEXT.replace("\n", " \n")
+        path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    found = loaded(path)
+    assert torch.equal(found.target_VA, expected.target_VA)
+    assert torch.equal(found.source_VA, expected.source_VA)
+    assert found.target_VA.dtype == torch.float32
+    assert {len(one) for one in vectors_hash(path).split()} == {64}
+
+
+def test_the_first_of_two_vectors_counts(tmp_path):
+    found = loaded(written(tmp_path, "an 1 1\nan 2 2\n"))
+    assert row(found.target_VA, sentencepiece_bpe(), "an") == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("an 1 2\nA 3\n", "line 2: expected a token and 2 numbers, found 1"),
+        ("an 1 nan\n", "line 1: 'an' has a number that is not finite"),
+        ("an 1 1e999\n", "line 1: 'an' has a number that is not finite"),
+        ("an 1 two\n", "line 1: could not convert"),
+        ("3 2\nan 1 2\n", "announces 3 vectors and has 1"),
+        ("gatto 1 2\n", "for none of the 270 tokens"),
+        ("", "line 1: expected a token and its numbers"),
+    ],
+)
+def test_bad_text_is_refused_by_line(tmp_path, text, message):
+    with pytest.raises(RevocabError, match=message):
+        loaded(written(tmp_path, text))
+
+
+def test_what_is_no_file_of_vectors_is_refused(tmp_path):
+    with pytest.raises(RevocabError, match=r"absent\.txt: no such file"):
+        loaded(tmp_path / "absent.txt")
+    (tmp_path / "pickle.txt").write_bytes(b"\x80\x04\x95\xff\xfe")
+    with pytest.raises(RevocabError, match="not UTF-8"):
+        loaded(tmp_path / "pickle.txt")
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(TEXT.encode())[:-9])
+    with pytest.raises(RevocabError, match="broken gzip"):
+        loaded(tmp_path / "cut.gz")
+
+
+def test_matrices_that_do_not_fit_their_texts_are_refused(tmp_path):
+    path = tmp_path / "vectors.safetensors"
+    save_file({"rows": torch.ones(2, 3)}, path)
+    with pytest.raises(RevocabError, match=r"vectors\.json: no such file"):
+        loaded(path)
+    path.with_suffix(".json").write_text('["an"]')
+    with pytest.raises(RevocabError, match="expected a list of 2 texts"):
+        loaded(path)
+    path.with_suffix(".json").write_text('["an", "A"]')
+    save_file({"rows": torch.tensor([[1.0], [float("inf")]])}, path)
+    with pytest.raises(RevocabError, match="1 vectors are not finite, the first of 'A'"):
+        loaded(path)
+    save_file({"rows": torch.ones(2, 3), "more": torch.ones(2, 3)}, path)
+    with pytest.raises(RevocabError, match="expected one matrix"):
+        loaded(path)
+    path.write_bytes(b"nothing")
+    with pytest.raises(RevocabError, match="not a safetensors file"):
+        loaded(path)
+
+
+def test_a_model_is_initialised_from_them_and_tokens_without_one_are_counted(tmp_path):
+    source = build_tokenizer(SOURCE_WORDS, 30, tmp_path / "source")
+    target = build_tokenizer(TARGET_WORDS, 45, tmp_path / "target")
+    model = build_model(source, tmp_path / "model", seed=1)
+    path = written(tmp_path, "▁the 1 0\n▁cat 0 1\n▁il 2 1\n▁gatto 0 3\n")
+    keys = {"target_tokenizer": target, "options": {"auxiliary": "file", "neighbours": 1}}
+    keys["figure"] = False
+    with pytest.raises(RevocabError, match="--auxiliary, a file of vectors"):
+        initialise_model(model, tmp_path / "out", "similarity", **keys)
+    initialise_model(model, tmp_path / "out", "similarity", auxiliary=path, **keys)
+    assert read_json(tmp_path / "out/provenance.json")["auxiliary"] == vectors_hash(path)
+    notes = read_json(tmp_path / "out/diagnostics.json")["matrices"]["input"]["method"]
+    made = read_json(tmp_path / "out/manifest.json")["counts"]
+    assert notes["candidates"] == 2  # the source's tokens that have a vector
+    known = made["missing"] - notes["tokens_without_auxiliary"]
+    assert 1 <= known <= 2
