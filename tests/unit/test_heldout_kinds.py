@@ -19,7 +19,13 @@ from revocab.plan import Plan
 from revocab.report.figures.heldout import curves_of
 from revocab.report.heldout_losses import heldout_curve, languages_shown, steps_to_reach
 from revocab.report.kind import table_kinds
-from revocab.report.loss_axes import doublings, training_progress
+from revocab.report.loss_axes import (
+    COARSE,
+    FINE,
+    doublings,
+    steps_within_a_decade,
+    training_progress,
+)
 from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import build_table
 from revocab.report.render import to_csv
@@ -239,6 +245,11 @@ def test_curves_hold_every_measured_step(root):
     assert list(found) == list(LOSSES)  # the base model is a level
     losses = {step: loss for step, loss, _ in found["mistral-sava"]}
     assert losses == pytest.approx(LOSSES["mistral-sava"])
+
+
+def test_wide_ranges_of_losses_have_fewer_ticks():
+    assert steps_within_a_decade(2.4, 4.7) == FINE
+    assert steps_within_a_decade(2.4, 108.4) == COARSE
 
 
 def test_ticks_of_a_logarithmic_axis():

@@ -21,6 +21,9 @@ LABELS: dict[Progress, str] = {"steps": "training steps", "bytes": "megabytes of
 Scale = Literal["linear", "log"]
 #: Most ticks of a logarithmic axis that still can be read.
 TICKS = 6
+#: Ticks within a decade, for a range of losses below :data:`WIDE` and for a wider one.
+FINE, COARSE = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8), (1, 2, 5)
+WIDE = 8
 
 
 class LossAxes(Closed):
@@ -69,9 +72,14 @@ def scale_axes(axes: Axes, scale: Scale, places: Iterable[float], *, vertical: b
     if not vertical:
         return
     axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=[1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8]))
+    axes.yaxis.set_major_locator(LogLocator(subs=steps_within_a_decade(*axes.get_ylim())))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
     axes.yaxis.set_minor_locator(NullLocator())
+
+
+def steps_within_a_decade(low: float, high: float) -> tuple[float, ...]:
+    """Return the ticks within each decade of a logarithmic axis from ``low`` to ``high``."""
+    return FINE if high < WIDE * low else COARSE
 
 
 def doublings(first: float, last: float) -> list[float]:
