@@ -12,6 +12,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 import yaml
+from bilingual_files import make_files
 from hypothesis import strategies as st
 from planned_jobs import possible_jobs, read_jobs
 
@@ -162,10 +163,20 @@ def test_every_job_on_the_data_folder(shared_folder, overlays):
     check(plan_of("config/local-data.yaml", *overlays, data_root=str(shared_folder)))
 
 
+def test_every_job_with_files_of_a_user(tmp_path):
+    """The paper's scale, for which the user brings a converted model and conversations."""
+    plan = plan_of("config/bilingual.yaml", data_root=str(make_files(tmp_path)))
+    assert len(check(plan)) >= 18
+    used = read_jobs(plan)
+    jobs = [(rule, plan.step(rule, **given)) for rule, given in possible_jobs(plan)]
+    unread = {rule for rule, step in jobs if step.out not in used}
+    assert unread == {"measure_similarity"}  # which no table or figure shows
+
+
 def test_every_file_is_planned():
     files = {*REPOSITORY.glob("config/*.yaml"), *REPOSITORY.glob("config/overlays/*.yaml")}
     planned = {Path(one).stem for names in SHIPPED for one in names}
-    planned |= {"local-data", "tasks-local", "flores-files"}  # they read a data folder
+    planned |= {"local-data", "tasks-local", "flores-files", "bilingual"}  # with a data folder
     assert {file.stem for file in files} == planned - {"small", "helper"}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from bilingual_files import make_files
 from run_snakemake import dry_run
 
 from revocab.config import read
@@ -48,6 +49,10 @@ SHIPPED = {
         "pretrain_stand_in": 2, "measure_scale": 1, "adapt_model": 8 + 9, "build_probe": 8,
     },
     ("local-data", "tasks-local"): {"build_prompts": 3 + 4, "measure_scale": 1},
+    ("bilingual",): {
+        "fetch_model": 7, "change_model": 3, "adapt_model": 36, "score_multiple_choice": 18,
+        "build_tokenizer": 7, "train_auxiliary": 1, "build_task": 19, "generate_text": 0,
+    },
 }  # fmt: skip
 
 
@@ -86,9 +91,14 @@ def plan(repository, names, *more):
     assert counted(repository, files, *keys) == alone
 
 
+#: Files that a user completes: with the data folder, or with files of their own.
+COMPLETED = ("local-data", "bilingual")
+
+
 def named(local: bool):
-    """Return the calls that need the data folder, or the others, as parameters."""
-    found = [names for names in SHIPPED if (names[0] == "local-data") == local]
+    """Return the calls that need the data folder, or those that need nothing, as parameters."""
+    wanted = ("local-data",) if local else {names[0] for names in SHIPPED} - {*COMPLETED}
+    found = [names for names in SHIPPED if names[0] in wanted]
     return pytest.mark.parametrize("names", found, ids="+".join)
 
 
@@ -101,6 +111,10 @@ def test_plan(repository, names):
 @named(local=True)
 def test_plan_on_the_data_folder(repository, names, shared_folder):
     plan(repository, names, "--config", f"data_root={shared_folder}")
+
+
+def test_plan_with_files_of_a_user(repository, tmp_path):
+    plan(repository, ("bilingual",), "--config", f"data_root={make_files(tmp_path)}")
 
 
 def test_a_call_without_an_experiment_plans_the_demo(repository):

@@ -301,6 +301,8 @@ def local_paths(experiment: Experiment) -> Iterator[tuple[str, str]]:
     yield from (one for one in chat_templates(experiment) if under_data_root(one[1]))
     if experiment.paper_values:
         yield "paper_values", experiment.paper_values
+    if experiment.auxiliary and experiment.auxiliary.vectors:
+        yield "auxiliary.vectors", experiment.auxiliary.vectors
     if experiment.evaluation.multiple_choice.templates:
         yield (
             "evaluation.multiple_choice.templates",

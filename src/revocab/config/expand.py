@@ -212,7 +212,7 @@ def as_json(experiment: Experiment) -> dict[str, Any]:
     }
     runs = [
         {
-            key: value
+            key: list(value) if isinstance(value, tuple) else value  # as JSON reads it back
             for key, value in asdict(run).items()
             if key not in usual or value != usual[key]
         }

@@ -1,0 +1,15 @@
+"""The files that ``config/bilingual.yaml`` expects of a user, empty: enough to plan its jobs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+FILES = ("jais-30b/config.json", "instructions-en.jsonl", "instructions-ar.jsonl")
+
+
+def make_files(folder: Path) -> Path:
+    """Make them in a folder; return it."""
+    for name in FILES:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    return folder
