@@ -8,6 +8,9 @@ from typing import Any
 
 import yaml
 
+#: That of libyaml, ten times as fast, where PyYAML is built with it.
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
 
 def read(path: Path) -> tuple[Any, list[str]]:
     """Return what a YAML file holds, and a problem for each key that stands twice in a mapping.
@@ -20,7 +23,7 @@ def read(path: Path) -> tuple[Any, list[str]]:
 
 def parse(text: str) -> tuple[Any, list[str]]:
     """Return what YAML says, and a problem for each key that a mapping has a second time."""
-    loader = yaml.SafeLoader(text)
+    loader = LOADER(text)
     root = loader.get_single_node()
     if root is None:
         return None, []

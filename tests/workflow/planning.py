@@ -1,20 +1,24 @@
-"""What Snakemake plans after a change, in this process: a finished experiment without the work.
+"""What Snakemake plans, in this process: an experiment's jobs, or those that a change runs again.
 
-Outputs are empty files. What Snakemake records of a job is recorded by Snakemake itself, so that a
-plan compares exactly what it compares after a real run.
+A finished experiment is one without the work: its outputs are empty files. What Snakemake records
+of a job is recorded by Snakemake itself, so that a plan compares exactly what it compares after a
+real run.
 """
 
 from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Iterable
-from fnmatch import fnmatchcase
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import snakemake.api
 import snakemake.workflow
+from changed_jobs import fed
 from snakemake.settings.types import (
     ConfigSettings,
     DAGSettings,
@@ -40,6 +44,59 @@ class Parsed:
         found, lines = self.known[key]
         linemap.update(lines)
         return found
+
+
+@cache
+def parser() -> Parsed:
+    """Return the parser of this process."""
+    return Parsed()
+
+
+@contextmanager
+def workflow_of(
+    repository: Path,
+    config: ConfigSettings,
+    *,
+    folder: Path | None = None,
+    resources: Mapping[str, Any] | None = None,
+    settings: DAGSettings | None = None,
+    forceall: bool = False,
+) -> Iterator[Any]:
+    """Yield a checkout's workflow with its DAG, as ``--dry-run`` builds it in ``folder``."""
+    here, parse = Path.cwd(), snakemake.workflow.parse
+    snakemake.workflow.parse = parser()
+    output = OutputSettings(quiet={Quietness.ALL}, dryrun=True)
+    try:
+        with snakemake.api.SnakemakeApi(output) as api:
+            workflow_api = api.workflow(
+                resource_settings=ResourceSettings(**{"cores": 2, **(resources or {})}),
+                config_settings=config,
+                snakefile=repository / "Snakefile",
+                workdir=folder or repository,
+            )
+            workflow_api.dag(settings or DAGSettings())
+            workflow = workflow_api._workflow
+            workflow.execution_settings = ExecutionSettings(lock=False)
+            workflow._prepare_dag(forceall=forceall, ignore_incomplete=True, lock_warn_only=True)
+            workflow._build_dag()
+            yield workflow
+    finally:
+        snakemake.workflow.parse = parse
+        os.chdir(here)
+
+
+def config_of(repository: Path, *files: object, **keys: str) -> ConfigSettings:
+    """Return what ``--configfile`` and ``--config`` give; files of the checkout, or absolute."""
+    return ConfigSettings(config=keys, configfiles=[repository / str(file) for file in files])
+
+
+def all_jobs(
+    repository: Path, *files: object, targets: Iterable[str] = (), **keys: str
+) -> Counter[str]:
+    """Return how many jobs of every rule ``--forceall`` plans: what makes everything anew."""
+    config, settings = config_of(repository, *files, **keys), DAGSettings(targets={*targets})
+    with workflow_of(repository, config, settings=settings, forceall=True) as workflow:
+        return Counter(job.rule.name for job in workflow.dag.needrun_jobs())
 
 
 def job_name(job: Any) -> str:
@@ -77,19 +134,7 @@ class Plan:
 
     def fed(self, patterns: Iterable[str]) -> set[str]:
         """Return the jobs of these rules or names (with ``*``), and all that use their results."""
-        waiting = []
-        for pattern in patterns:
-            names = [pattern, f"{pattern}:*"]
-            found = [job for job in self.jobs if any(fnmatchcase(job, name) for name in names)]
-            assert found, f"no job {pattern} among {sorted(self.jobs)}"
-            waiting += found
-        seen: set[str] = set()
-        while waiting:
-            name = waiting.pop()
-            if name not in seen:
-                seen.add(name)
-                waiting += self.users[name]
-        return seen
+        return fed(self.users, patterns)
 
 
 class Checkout:
@@ -97,12 +142,12 @@ class Checkout:
 
     def __init__(self, repository: Path, folder: Path, values: dict[str, Any]):
         self.repository, self.folder, self.values = repository, folder, values
-        self.parsed = Parsed()
 
     def plan(
         self,
         changes: dict[str, Any] | None = None,
         *,
+        targets: Iterable[str] = (),
         triggers: Iterable[RerunTrigger] = RerunTrigger.all(),
         **resources: Any,
     ) -> Plan:
@@ -111,36 +156,14 @@ class Checkout:
         ``triggers`` and ``resources`` are settings of the machine, as profiles give them.
         """
         values = changed(self.values, changes or {})
-        settings = DAGSettings(rerun_triggers=frozenset(triggers))
-        return self._with_dag(values, resources, lambda workflow: Plan(workflow.dag), settings)
+        settings = DAGSettings(targets={*targets}, rerun_triggers=frozenset(triggers))
+        with self.workflow(values, resources=resources, settings=settings) as workflow:
+            return Plan(workflow.dag)
 
-    def _with_dag(
-        self,
-        values: dict,
-        resources: dict,
-        use: Callable[[Any], Any],
-        settings: DAGSettings | None = None,
-    ) -> Any:
-        here, parse = Path.cwd(), snakemake.workflow.parse
-        snakemake.workflow.parse = self.parsed
-        output = OutputSettings(quiet={Quietness.ALL}, dryrun=True)
-        try:
-            with snakemake.api.SnakemakeApi(output) as api:
-                workflow_api = api.workflow(
-                    resource_settings=ResourceSettings(**{"cores": 2, **resources}),
-                    config_settings=ConfigSettings(config=copy.deepcopy(values), config_args=[]),
-                    snakefile=self.repository / "Snakefile",
-                    workdir=self.folder,
-                )
-                workflow_api.dag(settings or DAGSettings())
-                workflow = workflow_api._workflow
-                workflow.execution_settings = ExecutionSettings(lock=False)
-                workflow._prepare_dag(forceall=False, ignore_incomplete=True, lock_warn_only=True)
-                workflow._build_dag()
-                return use(workflow)
-        finally:
-            snakemake.workflow.parse = parse
-            os.chdir(here)
+    def workflow(self, values: dict[str, Any], **given: Any) -> AbstractContextManager[Any]:
+        """Return the workflow of an experiment with these values, in the folder."""
+        config = ConfigSettings(config=copy.deepcopy(values), config_args=[])
+        return workflow_of(self.repository, config, folder=self.folder, **given)
 
 
 class Finished(Checkout):
@@ -152,7 +175,8 @@ class Finished(Checkout):
         template = folder / "src/revocab/report/templates/report.html.j2"
         template.parent.mkdir(parents=True)
         template.touch()
-        self._with_dag(values, {}, self._finish)
+        with self.workflow(values) as workflow:
+            self._finish(workflow)
 
     @staticmethod
     def _finish(workflow: Any) -> None:

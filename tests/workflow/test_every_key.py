@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import pytest
+from changed_jobs import Jobs, fed
 from every_key_cases import CASES, WITHOUT_A_CASE
 from planning import changed
 from pydantic import BaseModel
 
 from revocab.config.schema import Experiment
+from revocab.plan.plan import steps
 
 #: Planned whenever anything in the file changes: the record of it, and the page that shows it.
 RECORD = ["write_experiment"]
@@ -84,16 +86,54 @@ def without_settings(jobs: set[str]) -> set[str]:
     return {job for job in jobs if not job.startswith("write_settings")}
 
 
-@pytest.mark.parametrize(
-    ("changes", "jobs"),
-    CASES,
-    ids=[f"{key}={value}" for changes, _ in CASES for key, value in [next(iter(changes.items()))]],
-)
-def test_a_changed_key_plans_what_it_feeds(finished, monkeypatch, changes, jobs):
+@pytest.fixture(scope="module")
+def jobs_before(finished) -> Jobs:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(finished.folder)
+        return Jobs.of(finished.values)
+
+
+def case_name(case: Any) -> str:
+    """Return the key and the value that a case changes."""
+    return "=".join(map(str, next(iter(case[0].items()))))
+
+
+@pytest.mark.parametrize(("changes", "jobs"), CASES, ids=map(case_name, CASES))
+def test_a_changed_key_plans_what_it_feeds(finished, jobs_before, monkeypatch, changes, jobs):
     monkeypatch.setenv("REVOCAB_VLLM_PYTHON", sys.executable)
-    assert changed(finished.values, changes) != finished.values
+    monkeypatch.chdir(finished.folder)
+    values = changed(finished.values, changes)
+    assert values != finished.values
+    now = Jobs.of(values)
+    expected = fed(now.users, [*jobs, *RECORD])
+    assert without_settings(now.run_again(jobs_before)) == without_settings(expected)
+
+
+def own_cases() -> dict[str, Any]:
+    """Return, by rule, the case that names the fewest jobs beside its own."""
+    cases = sorted(CASES, key=lambda case: len(case[1]), reverse=True)
+    return {job.partition(":")[0]: case for case in cases for job in case[1]}
+
+
+@pytest.mark.parametrize(("rule", "case"), own_cases().items(), ids=own_cases())
+def test_snakemake_plans_the_same(finished, monkeypatch, rule, case):
+    """Once for every rule: what decides its result is an input or a param that is recorded."""
+    changes, jobs = case
+    monkeypatch.setenv("REVOCAB_VLLM_PYTHON", sys.executable)
     plan = finished.plan(changes)
+    assert rule in plan.rules()
     assert without_settings(plan.needed) == without_settings(plan.fed([*jobs, *RECORD]))
+
+
+def test_the_plan_knows_the_jobs_that_snakemake_runs(finished, jobs_before):
+    users = finished.plan().users
+    assert {job: users[job] for job in users if job != "all"} == jobs_before.users
+
+
+def test_every_rule_has_a_case():
+    """But those that nothing decides beside what they read, and those of the file itself."""
+    of_the_file = {"write_experiment", "write_settings"}
+    assert steps().keys() - own_cases() == {"build_report", "check_artefacts", *of_the_file}
 
 
 PAGE = {"write_experiment", "build_report"}

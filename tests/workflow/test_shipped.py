@@ -6,12 +6,12 @@ from collections import Counter
 
 import pytest
 from bilingual_files import make_files
+from planning import all_jobs
 from run_snakemake import dry_run
 
 from revocab.config import read
 from revocab.plan import Plan
 from revocab.plan.jobs import needed_jobs
-from revocab.plan.show import pairs
 
 #: The number of jobs of some rules, by the files of one call.
 SHIPPED = {
@@ -69,26 +69,29 @@ def test_flores_from_its_archive(repository, tmp_path):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text("One sentence.\n")
     files = ["config/paper.yaml", "config/overlays/flores-files.yaml"]
-    jobs = dry_run(repository, "--configfile", *files, "--config", f"data_root={tmp_path}")
+    jobs = all_jobs(repository, *files, data_root=str(tmp_path))
     assert jobs["build_prompts"] == 3
 
 
-def counted(repository, files, *keys):
+def files_of(names):
+    """Return the files of one call."""
+    first, *overlays = names
+    return [f"config/{first}.yaml", *(f"config/overlays/{name}.yaml" for name in overlays)]
+
+
+def counted(repository, files, **keys):
     """Return the numbers of jobs by rule that `revocab status` counts."""
-    made = Plan(read(*(repository / file for file in files), **pairs(keys)))
+    made = Plan(read(*(repository / file for file in files), **keys))
     return Counter(job.rule for job in needed_jobs(made).values())
 
 
-def plan(repository, names, *more):
-    first, *overlays = names
-    files = [f"config/{first}.yaml", *(f"config/overlays/{name}.yaml" for name in overlays)]
-    jobs = dry_run(repository, *more, "--configfile", *files)
+def check(repository, names, jobs, **keys):
+    """Compare the numbers of jobs that Snakemake plans with the table and with `revocab status`."""
     expected = SHIPPED[names]
     assert {rule: jobs.get(rule, 0) for rule in expected} == expected
     assert jobs["build_report"] == 1
-    keys = more[more.index("--config") + 1 :] if "--config" in more else ()
     alone = {rule: jobs[rule] for rule in jobs if rule not in ("all", "write_argument")}
-    assert counted(repository, files, *keys) == alone
+    assert counted(repository, files_of(names), **keys) == alone
 
 
 #: Files that a user completes: with the data folder, or with files of their own.
@@ -104,17 +107,19 @@ def named(local: bool):
 
 @named(local=False)
 def test_plan(repository, names):
-    plan(repository, names)
+    check(repository, names, all_jobs(repository, *files_of(names)))
 
 
 @pytest.mark.shared_data
 @named(local=True)
 def test_plan_on_the_data_folder(repository, names, shared_folder):
-    plan(repository, names, "--config", f"data_root={shared_folder}")
+    keys = {"data_root": str(shared_folder)}
+    check(repository, names, all_jobs(repository, *files_of(names), **keys), **keys)
 
 
 def test_plan_with_files_of_a_user(repository, tmp_path):
-    plan(repository, ("bilingual",), "--config", f"data_root={make_files(tmp_path)}")
+    names, keys = ("bilingual",), {"data_root": str(make_files(tmp_path))}
+    check(repository, names, all_jobs(repository, *files_of(names), **keys), **keys)
 
 
 def test_a_call_without_an_experiment_plans_the_demo(repository):
@@ -124,4 +129,5 @@ def test_a_call_without_an_experiment_plans_the_demo(repository):
 
 @pytest.mark.parametrize(("profile", "names"), [("slurm", ("paper",)), ("one-gpu", ("one-gpu",))])
 def test_a_profile_plans(repository, profile, names):
-    plan(repository, names, "--cores", "8", "--profile", f"profiles/{profile}")
+    call = ("--cores", "8", "--profile", f"profiles/{profile}", "--configfile", *files_of(names))
+    check(repository, names, dry_run(repository, *call))

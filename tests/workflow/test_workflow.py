@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -11,7 +10,11 @@ import sys
 
 import pytest
 import yaml
-from run_snakemake import BIN, copy_checkout, dry_run, snakemake, succeed
+from planning import all_jobs, config_of, workflow_of
+from run_snakemake import BIN, copy_checkout, snakemake, succeed
+
+from revocab.config import read
+from revocab.errors import RevocabError
 
 
 def test_fasttext_vectors_are_trained_once_for_a_target(repository, tmp_path):
@@ -21,7 +24,7 @@ def test_fasttext_vectors_are_trained_once_for_a_target(repository, tmp_path):
         values["runs"][group]["methods"]["focus"] = {"auxiliary": "fasttext"}
     values["runs"]["mistral"]["methods"]["wechsel"] = {"auxiliary": "fasttext"}
     (tmp_path / "fasttext.yaml").write_text(yaml.safe_dump(values))
-    jobs = dry_run(repository, "--configfile", str(tmp_path / "fasttext.yaml"))
+    jobs = all_jobs(repository, tmp_path / "fasttext.yaml")
     assert jobs["train_auxiliary"] == 1
     assert jobs["init_embeddings"] == 13 + 9 + 3
 
@@ -29,26 +32,26 @@ def test_fasttext_vectors_are_trained_once_for_a_target(repository, tmp_path):
 def test_tokenizers_are_built_after_their_bases(repository):
     target = "results/demo-constructions/tokenizers/extended-large/manifest.json"
     files = ("config/demo.yaml", "config/overlays/constructions.yaml")
-    jobs = dry_run(repository, "--configfile", *files, "--", target)
+    jobs = all_jobs(repository, *files, targets=[target])
     assert jobs == {"build_demoworld": 1, "prepare_corpus": 2, "build_tokenizer": 3}
 
 
 def arguments_of(script, output):
-    """Return the arguments of the only command of a script in a dry run, JSON as values."""
-    (line,) = re.findall(rf"scripts/{script}.py .*", output)
-    words = shlex.split(line.partition(" 2> ")[0])[1:]
-    given = dict(zip(words[::2], words[1::2], strict=True))
-    return {flag[2:]: json.loads(text) for flag, text in given.items() if flag != "--out"}
+    """Return the arguments of the commands of a script in a dry run, JSON as values."""
+    for line in re.findall(rf"scripts/{script}.py .*", output):
+        words = shlex.split(line.partition(" 2> ")[0])[1:]
+        given = dict(zip(words[::2], words[1::2], strict=True))
+        yield {flag[2:]: json.loads(text) for flag, text in given.items() if flag != "--out"}
 
 
 def test_stages_draw_from_mixtures_of_their_own(repository):
-    target = "results/demo-stages/packed/target--adaptation--adapt/manifest.json"
+    target = "results/demo-stages/packed/target--adaptation--{}/manifest.json"
     files = ("config/demo.yaml", "config/overlays/stage-mixtures.yaml")
     dry = ("--dry-run", "--forceall", "--printshellcmds", "--configfile", *files)
     dry += ("--default-resources", "shard_bytes=1000", "--")
-    done = snakemake(repository, *dry, target)
-    assert done.returncode == 0, done.stdout + done.stderr
-    packing = arguments_of("pack_tokens", done.stdout)
+    said = succeed(repository, *dry, *map(target.format, ("adapt", "pretrain")))
+    found = sorted(arguments_of("pack_tokens", said), key=lambda one: len(one["job"]["stages"]))
+    plain, packing = found
     corpora = "resources/demo-stages/corpora"
     assert packing["inputs"]["corpora"] == {
         name: f"{corpora}/{name}" for name in ("world-it", "world-en")
@@ -58,8 +61,7 @@ def test_stages_draw_from_mixtures_of_their_own(repository):
     assert job["stages"] == {"embeddings": 192, "everything": 576}
     assert (job["sequence_length"], job["rows"]) == (256, 768)
     assert packing["machine"] == {"shard_bytes": 1000}
-    done = snakemake(repository, *dry, target.replace("--adapt/", "--pretrain/"))
-    assert arguments_of("pack_tokens", done.stdout)["job"]["stages"] == {}
+    assert plain["job"]["stages"] == {}
 
 
 def test_wrong_config_ends_with_every_problem(repository, tmp_path):
@@ -77,36 +79,22 @@ def test_wrong_config_ends_with_every_problem(repository, tmp_path):
 
 
 def test_missing_data_root_is_one_clear_line(repository):
-    done = snakemake(repository, "--dry-run", "--configfile", "config/local-data.yaml")
-    assert done.returncode == 1
-    assert "--config data_root=FOLDER" in done.stderr
+    with pytest.raises(RevocabError) as caught:
+        read(repository / "config/local-data.yaml")
+    (problem,) = caught.value.problems
+    assert "--config data_root=FOLDER" in problem
 
 
-def test_what_a_module_does_reruns_its_stage_and_its_words_do_not(repository, tmp_path):
-    """What the modules behind a rule do is a param of it (proved on the cheapest rule)."""
+def test_a_dry_run_writes_nothing(repository, tmp_path):
     copy_checkout(repository, tmp_path)
-    target = "results/demo/parameters.csv"
-
-    def run(*arguments):
-        given = ("--cores", "1", *arguments, target)
-        return succeed(tmp_path, *given, PYTHONPATH=str(tmp_path / "src"))
 
     def tree():
         found = (file.relative_to(tmp_path) for file in tmp_path.rglob("*"))
         return {file for file in found if not {".snakemake", "__pycache__"} & {*file.parts}}
 
     before = tree()
-    run("--dry-run")
+    succeed(tmp_path, "--cores", "1", "--dry-run", PYTHONPATH=str(tmp_path / "src"))
     assert tree() == before
-    run()
-    module = tmp_path / "src/revocab/models/parameters.py"
-    os.utime(module)
-    assert "Nothing to be done" in run("--dry-run")
-    text = module.read_text()
-    module.write_text(f"# changed\n{text}".replace('    """Count ', '    """Changed: count '))
-    assert "Nothing to be done" in run("--dry-run")
-    module.write_text(f"{text}\nCHANGED = 1\n")
-    assert "count_parameters" in run("--dry-run")
 
 
 @pytest.mark.parametrize(
@@ -138,40 +126,58 @@ def check_style(repository, program, *arguments):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+#: Runs each script's help; says which failed, and what they imported together.
+HELP = """
+import contextlib, io, json, runpy, sys
+
+failed = []
+for script in sys.argv[1:]:
+    sys.argv = [script, "--help"]
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said):
+            runpy.run_path(script, run_name="__main__")
+    except SystemExit as end:
+        if not end.code and "usage: " in said.getvalue():
+            continue
+    failed.append(script)
+print(json.dumps({"failed": failed, "modules": [*sys.modules]}))
+"""
+
+
 def test_every_script_explains_itself_without_heavy_imports(repository):
     """``--help`` works, and importing no torch keeps it instant."""
     scripts = sorted((repository / "scripts").glob("*.py"))
     assert scripts
-    for script in scripts:
-        done = subprocess.run(
-            [sys.executable, "-X", "importtime", script, "--help"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, script
-        imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines()}
-        assert not imported & {"torch", "transformers", "lm_eval", "vllm"}, script
+    done = subprocess.run(
+        [sys.executable, "-c", HELP, *scripts], capture_output=True, text=True, check=True
+    )
+    found = json.loads(done.stdout)
+    assert found["failed"] == []
+    assert not {*found["modules"]} & {"torch", "transformers", "lm_eval", "vllm"}
 
 
-def test_vllm_runs_in_its_own_environment(repository, tmp_path):
+def test_vllm_runs_in_its_own_environment(repository, tmp_path, monkeypatch):
     overlay = tmp_path / "vllm.yaml"
     both = "{generation: {engine: vllm}, multiple_choice: {engine: vllm}}"
     overlay.write_text(f"evaluation: {both}")
-    extra = "config/overlays/evaluation-extra.yaml"
-    call = ["--dry-run", "--forceall", "--printshellcmds", "--configfile", "config/demo.yaml"]
     interpreter = tmp_path / "python"
     interpreter.touch()
-    done = snakemake(repository, *call, extra, overlay, REVOCAB_VLLM_PYTHON=str(interpreter))
-    assert done.returncode == 0, done.stdout + done.stderr
-    lines = [line for line in done.stdout.splitlines() if "scripts/" in line and "--out" in line]
-    mine = [line for line in lines if str(interpreter) in line]
+    monkeypatch.setenv("REVOCAB_VLLM_PYTHON", str(interpreter))
+    files = ("config/demo.yaml", "config/overlays/evaluation-extra.yaml", overlay)
+    with workflow_of(repository, config_of(repository, *files), forceall=True) as workflow:
+        lines = [job.shellcmd for job in workflow.dag.needrun_jobs() if job.shellcmd]
+    mine = {line for line in lines if str(interpreter) in line}
     assert all('"engine":"vllm"' in line for line in mine)
     scripts = ("generate_text", "score_multiple_choice", "measure_efficiency")
-    theirs = [line for line in lines if any(f"scripts/{name}.py" in line for name in scripts)]
-    assert mine == theirs and {name for name in scripts if any(name in one for one in mine)} == {
-        *scripts
-    }
-    done = snakemake(repository, *call, overlay, REVOCAB_VLLM_PYTHON="nowhere")
+    theirs = {name: {line for line in lines if f"scripts/{name}.py" in line} for name in scripts}
+    assert all(theirs.values()) and mine == set().union(*theirs.values())
+
+
+def test_an_environment_that_is_not_there_ends_a_run(repository, tmp_path):
+    overlay = tmp_path / "vllm.yaml"
+    overlay.write_text("evaluation: {generation: {engine: vllm}}")
+    call = ("--dry-run", "--configfile", "config/demo.yaml", overlay)
+    done = snakemake(repository, *call, REVOCAB_VLLM_PYTHON="nowhere")
     assert done.returncode != 0 and "REVOCAB_VLLM_PYTHON: 'nowhere'" in done.stderr
     assert "Traceback" not in done.stderr

@@ -33,6 +33,9 @@ from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Given, Step
 from revocab.report.kind import table_kinds
 
+#: How the file ends that has a score table's scores item by item; it lies beside the table.
+BY_ITEM = "_items.jsonl.gz"
+
 
 def build_task(plan: Plan, task: str) -> Step:
     """Return the job that writes a multiple-choice task's file."""
@@ -246,9 +249,7 @@ def compare_runs(plan: Plan, group: str) -> Step:
         resamples=plan.experiment.evaluation.significance.resamples,
         seed=plan.experiment.seed,
     )
-    items = [
-        file for run in plan.evaluated(group) for file in scored_files(plan, run, "_items.jsonl.gz")
-    ]
+    items = [file for run in plan.evaluated(group) for file in scored_files(plan, run, BY_ITEM)]
     out, inputs = plan.paths.significance(group), plan.results("scores", "scores.parquet")
     return Step("compare_runs", out, job, inputs, tuple(items))
 

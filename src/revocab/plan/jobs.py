@@ -9,6 +9,7 @@ from pathlib import PurePath
 
 from revocab.config.reads import READ
 from revocab.errors import RevocabError
+from revocab.plan.evaluation import BY_ITEM
 from revocab.plan.kept import lasting_jobs
 from revocab.plan.plan import Plan, steps
 from revocab.plan.step import Step
@@ -33,7 +34,7 @@ class NamedJob:
 
 def needed_jobs(plan: Plan) -> dict[str, NamedJob]:
     """Return the jobs by name; an argument that is written to a file is no job of its own."""
-    known = {_place(one): one for one in _possible(plan)}
+    known = {place: one for one in _possible(plan) for place in _places(one)}
     waiting, found = [], {}
     for rule in TARGETS:
         job = known[plan.step(rule).out]  # both write one file
@@ -52,10 +53,12 @@ def needed_jobs(plan: Plan) -> dict[str, NamedJob]:
     return found
 
 
-def _place(job: NamedJob) -> str:
-    """Return the file or folder that a job writes, with the manifest beside what it fetches."""
+def _places(job: NamedJob) -> list[str]:
+    """Return what a job writes: its file or folder, and what it writes beside that."""
     out = PurePath(job.step.out)
-    return str(out.parent if job.rule == "fetch_model" else out)
+    if job.rule == "fetch_model":
+        return [str(out.parent)]  # the manifest lies beside the snapshot
+    return [str(out), *([f"{out.with_suffix('')}{BY_ITEM}"] if out.suffix == ".csv" else [])]
 
 
 def _maker(file: str, known: Mapping[str, NamedJob]) -> NamedJob | None:
@@ -85,6 +88,12 @@ def _possible(plan: Plan) -> Iterator[NamedJob]:
                 (rule, dict(zip(names, values, strict=True)))
                 for values in product(*(ids[name] for name in names))
             ]
+    # The reference tokenizer of a held-out loss counts the windows of a length that trainings have.
+    lengths = {wildcards["length"] for rule, wildcards in lasting if rule == "pack_heldout"}
+    lasting += [
+        ("pack_heldout", {"tokenizer": tokenizer, "length": length})
+        for tokenizer, length in product(experiment.tokenizers, sorted(lengths))
+    ]
     for rule, wildcards in lasting:
         try:
             step = plan.step(rule, **wildcards)

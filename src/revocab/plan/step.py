@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from revocab.closed import Job
@@ -66,6 +67,10 @@ class Step:
 
     def texts(self) -> dict[str, str]:
         """Return inputs and job as JSON, by the name of their flag."""
+        return dict(self._texts)
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
         given = {name: paths(one) for name, one in self.inputs.items() if one}
         inputs = json.dumps(given, ensure_ascii=False, separators=(",", ":"))
         return {"inputs": inputs, "job": self.job.canonical()}
