@@ -1,7 +1,7 @@
 """What a kind of table or figure is, and the registries of those in ``tables/``, ``figures/``.
 
-The schema of an experiment file is made of their options, so nothing here or at the top of a kind's
-file imports matplotlib, numpy, pandas or the schema itself.
+The schema of an experiment file is made of their options (:mod:`revocab.report.kind_options`), so
+nothing here or at the top of a kind's file imports matplotlib, numpy, pandas or the schema itself.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab.closed import Closed, OneLine, Step, kind_of
+from revocab.closed import Step, kind_of
 from revocab.registry import found_in
+from revocab.report.kind_options import KindOptions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,18 +26,19 @@ if TYPE_CHECKING:
     from revocab.report.results import Results
     from revocab.report.table import Table
 
+__all__ = [
+    "FIGURE_ENDINGS",
+    "TABLE_ENDINGS",
+    "FigureKind",
+    "Kind",
+    "KindOptions",
+    "TableKind",
+    "figure_kinds",
+    "table_kinds",
+]
+
 TABLE_ENDINGS = ("csv", "md", "tex")
 FIGURE_ENDINGS = ("svg", "png")
-
-
-class KindOptions(Closed):
-    """Base of what an experiment file says of a table or figure: which kind, and its title.
-
-    A kind narrows ``kind`` to its own name: ``kind: Literal["parity"]``.
-    """
-
-    kind: str
-    title: OneLine
 
 
 def nothing(*given: Any) -> tuple[()]:

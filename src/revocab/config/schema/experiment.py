@@ -13,7 +13,7 @@ from revocab.config.schema.models import Model
 from revocab.config.schema.runs import AuxiliaryVectors, RunGroup, Scale
 from revocab.demoworld.build import WorldOptions
 from revocab.models.parameters import ParameterCount
-from revocab.report.kind import KindOptions, figure_kinds, table_kinds
+from revocab.report.kind_options import KindOptions, figure_options, table_options
 from revocab.training.recipe import Recipe
 
 #: What a file says of one table or figure: the options of its kind, of which ``kind`` tells.
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     TableOptions = KindOptions
     FigureOptions = KindOptions
 else:
-    TableOptions = any_of(one.options for one in table_kinds().values())
-    FigureOptions = any_of(one.options for one in figure_kinds().values())
+    TableOptions = any_of(table_options())
+    FigureOptions = any_of(figure_options())
 
 
 class Experiment(Closed):
