@@ -23,6 +23,7 @@ from revocab.config.check_words import check_words
 from revocab.config.lineage import BASE, method_name, run_id, tokenizer_before
 from revocab.config.pairs import check_identities
 from revocab.config.schema import Experiment, Source
+from revocab.config.schema.data import Tokenizer
 from revocab.corpora.source import matching
 from revocab.demoworld.file_names import WORLD_PARTS
 from revocab.errors import RevocabError
@@ -80,10 +81,16 @@ def check_references(experiment: Experiment) -> Iterator[str]:
 
 def check_mixtures(experiment: Experiment) -> Iterator[str]:
     """Yield a problem for every set of shares that does not sum to 1."""
-    shares: dict[str, Mapping[str, float | Literal["size"]]] = {
-        f"mixtures.{name}": mixture for name, mixture in experiment.mixtures.items()
-    }
-    for name, tokenizer in experiment.tokenizers.items():
+    yield from share_problems(experiment.mixtures, experiment.tokenizers)
+
+
+def share_problems(
+    mixtures: Mapping[str, Mapping[str, float | Literal["size"]]],
+    tokenizers: Mapping[str, Tokenizer],
+) -> Iterator[str]:
+    """Yield a problem for every set of shares that does not sum to 1, wherever one stands."""
+    shares = {f"mixtures.{name}": mixture for name, mixture in mixtures.items()}
+    for name, tokenizer in tokenizers.items():
         built, options = tokenizer.construction()
         for option, mixture in options.given_mixtures():
             shares[f"tokenizers.{name}.{built}.{option}"] = mixture

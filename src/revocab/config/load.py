@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import yaml
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from revocab import yaml_file
 from revocab.closed import problems_of
-from revocab.config.checks import all_problems
+from revocab.config.checks import all_problems, share_problems
 from revocab.config.nulls import nothing_taken_away, without_nulls
 from revocab.config.replicates import with_replicates
 from revocab.config.schema import Experiment
@@ -36,8 +37,9 @@ def validate(values: dict[str, Any], files: Iterable[str | Path] = ()) -> Experi
     """Return the experiment that ``values`` describe.
 
     ``files`` are those that the values were read from; a key that stands twice in one is a problem.
-    Raises :class:`RevocabError` with every problem found: unknown keys and wrong types first; where
-    the shape is right, also dangling ids, sums, impossible combinations and missing files.
+    Raises :class:`RevocabError` with every problem found: unknown keys, wrong types and shares that
+    do not sum to 1; where the shape is right, also dangling ids, impossible combinations and
+    missing files.
     """
     root = values.get("data_root")
     if root is not None:
@@ -74,10 +76,15 @@ def contents_of(files: Iterable[str | Path]) -> Iterator[tuple[str, Any, list[st
 
 
 def salvageable_problems(values: dict[str, Any], error: ValidationError) -> list[str]:
-    """Return the problems beyond the schema, if the file is readable without unknown keys."""
+    """Return the problems beyond the schema that can be told of a file that does not fit it.
+
+    All of them, if unknown keys are all that is wrong with it; else those of shares.
+    """
     errors = error.errors(include_url=False)
     if any(one["type"] != "extra_forbidden" for one in errors):
-        return []
+        return list(
+            share_problems(valid_entries(values, "mixtures"), valid_entries(values, "tokenizers"))
+        )
     cleaned = copy.deepcopy(values)
     for one in errors:
         parent: Any = cleaned
@@ -89,6 +96,17 @@ def salvageable_problems(values: dict[str, Any], error: ValidationError) -> list
         return all_problems(Experiment.model_validate(cleaned))
     except ValidationError:
         return []
+
+
+def valid_entries(values: dict[str, Any], section: str) -> dict[str, Any]:
+    """Return those entries of a section that fit the schema, by id."""
+    entry = TypeAdapter(get_args(Experiment.model_fields[section].annotation)[1])
+    given = values.get(section)
+    found: dict[str, Any] = {}
+    for name, one in given.items() if isinstance(given, dict) else ():
+        with suppress(ValidationError):
+            found[name] = entry.validate_python(one)
+    return found
 
 
 def read(*paths: str | Path, **overrides: Any) -> Experiment:

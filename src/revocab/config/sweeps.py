@@ -36,7 +36,7 @@ def with_sweeps(values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """
     made = _Made(values)
     found, problems = write_out(values, "sweep", made.runs_of)
-    sections = {name: one for name, one in made.sections.items() if one != values.get(name)}
+    sections = {name: one for name, one in made.sections.items() if one and one != values.get(name)}
     return {**found, **sections}, problems
 
 
