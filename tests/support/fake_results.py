@@ -218,7 +218,8 @@ def fake_fertility(root: Path, experiment: Experiment, draw: random.Random) -> N
             row = {"tokenizer": tokenizer, "corpus": corpus, "language": language}
             row |= {"documents": 400, "skipped_empty": 0, "words": 40000, "tokens": 80000}
             row |= {"bytes": 240000, "characters": 236000, "fertility": sum(values) / 400}
-            row |= {"fertility_corpus": centre, "characters_per_token": 2.9, "bytes_per_token": 3}
+            row |= {"fertility_corpus": centre, "bytes_per_token": 3,
+                    "characters_per_token": 2.9 + index}  # fmt: skip
             row |= {"words_split": 0.4, "unknown_rate": 0.0, "byte_rate": 0.001}
             table.append({**row, "splitter": "nltk-word_tokenize"})
     write_csv(root / "fertility" / "fertility.csv", table)

@@ -83,8 +83,7 @@ def test_a_model_that_is_not_run_here_is_listed_and_no_error(tmp_path):
         tmp_path, f"t,Mistral stand-in,SAVA,{LAST},0.75,,", f"t,Mistral stand-in,ZeTT,{LAST},0.7,,"
     )
     assert build_table(found, "t").notes[-1] == (
-        "Published, and without a place in this table: Mistral stand-in, ZeTT, Italian, bits per "
-        "byte last checkpoint."
+        "Published, and without a place in this table: Mistral stand-in, ZeTT."
     )
 
 
@@ -96,8 +95,7 @@ def test_a_column_that_is_not_shown_here_is_listed_once(tmp_path):
         *(f"t,{model} stand-in,SAVA,{task},1,," for model in ("Mistral", "Llama") for task in "AB"),
     )
     assert build_table(found, "t").notes[-1] == (
-        "Published, and without a place in this table: columns A, B; Mistral stand-in, ZeTT, "
-        "Italian, bits per byte last checkpoint."
+        "Published, and without a place in this table: columns A, B; Mistral stand-in, ZeTT."
     )
 
 

@@ -45,6 +45,7 @@ TABLES: dict[str, dict] = {
             {"average": {"named": ["mmlu_it", "squad_it"], "by_items": True}, "label": "Both"},
             {"fertility": {"corpus": "world-it"}},
             {"vocabulary": {}},
+            {"characters_per_token": {"corpus": "world-it"}},
         ],
     },
     "categories": {
@@ -157,6 +158,7 @@ def test_chosen_numbers_of_runs(finished, root):
         "Steps to 0.9 bits per byte (Italian)", "First-step loss (nats per token)",
         "First-step loss (bits per byte)", "Average (Italian)", "Both", "Fertility on world-it",
         "Vocabulary",
+        "Characters per token on world-it",
     ]  # fmt: skip
     rows = shown(root, "runs")
     results = Results(root)
@@ -173,6 +175,11 @@ def test_chosen_numbers_of_runs(finished, root):
     assert rows["FVT"][7] == f"{value:.2f}±{stderr:.2f}"
     written = results.scores.get("mistral-fvt", 100, "squad_it", "rougeL")["value"]
     assert rows["FVT"][8] == f"{(50 * 300 + written * 40) / 340:.2f}"
+    measured = {row["tokenizer"]: row for row in results.csv("fertility/fertility.csv")
+                if row["corpus"] == "world-it"}  # fmt: skip
+    for row, tokenizer in (("FVT", "target"), ("Mistral stand-in", "source")):
+        for place, measure in ((9, "fertility"), (11, "characters_per_token")):
+            assert rows[row][place] == f"{float(measured[tokenizer][measure]):.2f}"
     assert "ROUGE-L of squad_it" in " ".join(found.notes)
     assert "Both: every item counts alike; 0 to 100, ± standard error over items." in found.notes
     assert found.limited == "limited run: 32 queries of squad_it"

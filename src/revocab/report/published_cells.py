@@ -41,6 +41,10 @@ class PublishedCell:
         """Return the place as readers see it."""
         return ", ".join(filter(None, self.place))
 
+    def told_row(self) -> str:
+        """Return its row as readers see it."""
+        return ", ".join(filter(None, self.place[:2]))
+
 
 def read_cells(path: Path, rows: Sequence[dict[str, str]]) -> list[PublishedCell]:
     """Return the cells of a file; raise :class:`RevocabError` naming every line that is wrong."""

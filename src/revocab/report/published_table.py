@@ -48,18 +48,21 @@ def add_published(table: Table, cells: Sequence[PublishedCell]) -> None:
             stderr = None if one.stderr is None else one.stderr / cell.scale
             cell.published = Published(one.value / cell.scale, stderr)
     notes = [f"Published, {one.told()}: {one.note}" for one in cells if one.note]
-    others = without_place([one for one in cells if one not in fits], columns(table))
+    others = without_place([one for one in cells if one not in fits], table)
     if others:
         notes.append(f"Published, and without a place in this table: {'; '.join(others)}.")
     said = [] if IN_PARENTHESES in table.notes else [IN_PARENTHESES]
     table.notes[:] = [*table.notes, *said, *notes]
 
 
-def without_place(cells: Sequence[PublishedCell], known: Sequence[str]) -> list[str]:
-    """Return what readers are told of values without a place: a column that the table lacks, once,
-    and every other value by itself.
+def without_place(cells: Sequence[PublishedCell], table: Table) -> list[str]:
+    """Return what readers are told of values without a place: columns and rows that the table
+    lacks, each once, and every other value by itself.
     """
-    lacking = list(dict.fromkeys(one.column for one in cells if one.column not in known))
-    told = [f"column {', '.join(lacking)}"] if len(lacking) == 1 else []
-    told += [f"columns {', '.join(lacking)}"] if len(lacking) > 1 else []
-    return told + [one.told() for one in cells if one.column not in lacking]
+    shown = {place[:2] for place in places_of(table)}
+    lacking = list(dict.fromkeys(one.column for one in cells if one.column not in columns(table)))
+    told = [f"column{'s' * (len(lacking) > 1)} {', '.join(lacking)}"] if lacking else []
+    for one in cells:
+        if one.column not in lacking:
+            told.append(one.told() if one.place[:2] in shown else one.told_row())
+    return list(dict.fromkeys(told))

@@ -283,23 +283,26 @@ class Average(RunValue):
         yield from unscored_runs(experiment, key, runs, named, self.step)
 
 
-class Fertility(RunValue):
-    """Tokens per word of a run's tokenizer on a corpus."""
+class TokenizerMeasure(RunValue):
+    """What the report on tokenizers measured of a run's tokenizer on a corpus."""
 
-    better: ClassVar[Better | None] = "lower"
+    #: The column of the report.
+    measure: ClassVar[str]
+    #: What it is called in front of the corpus.
+    said: ClassVar[str]
 
     corpus: Id
 
     def header(self) -> str:
-        """Return the corpus."""
-        return f"Fertility on {self.corpus}"
+        """Return the measure and the corpus."""
+        return f"{self.said} on {self.corpus}"
 
     def cell(self, results: Results, run: Run) -> Cell:
-        """Return the fertility."""
+        """Return the measure."""
         where = "fertility/fertility.csv"
         for row in results.csv(where):
             if (row["tokenizer"], row["corpus"]) == (run.target, self.corpus):
-                return Cell(number(row["fertility"]), provenance=where)
+                return Cell(number(row[self.measure]), provenance=where)
         return Cell()
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
@@ -311,6 +314,22 @@ class Fertility(RunValue):
     def needs(self, plan: Plan, runs: Sequence[str]) -> list[str]:
         """Return the report on tokenizers."""
         return [f"{plan.paths.fertility}/manifest.json"]
+
+
+class Fertility(TokenizerMeasure):
+    """Tokens per word, mean over the documents."""
+
+    better: ClassVar[Better | None] = "lower"
+    measure: ClassVar[str] = "fertility"
+    said: ClassVar[str] = "Fertility"
+
+
+class CharactersPerToken(TokenizerMeasure):
+    """Characters of the corpus divided by its tokens."""
+
+    better: ClassVar[Better | None] = "higher"
+    measure: ClassVar[str] = "characters_per_token"
+    said: ClassVar[str] = "Characters per token"
 
 
 class Vocabulary(RunValue):
@@ -341,6 +360,7 @@ VALUES = (
     "average",
     "fertility",
     "vocabulary",
+    "characters_per_token",
 )
 
 
@@ -356,6 +376,7 @@ class OneValue(Closed):
     average: Average | None = None
     fertility: Fertility | None = None
     vocabulary: Vocabulary | None = None
+    characters_per_token: CharactersPerToken | None = None
 
     @model_validator(mode="after")
     def _one_value(self) -> OneValue:
