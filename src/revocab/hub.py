@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
+from revocab.corpora.formats import content_of
 from revocab.errors import RevocabError
 from revocab.hub_errors import explain
 
@@ -64,6 +65,14 @@ def cached_commit(repository: str, revision: str | None, kind: Kind) -> str | No
     return path.read_text(encoding="utf-8").strip() if path.is_file() else None
 
 
+def chosen_files(origin: dict[str, Any], split: str, files: str) -> dict[str, Any]:
+    """Return what `datasets` is asked for where a pattern names the files; no script matters."""
+    builders = {"jsonl": "json", "text": "text", "parquet": "parquet"}
+    content, _ = content_of(Path(files)) or ("jsonl", None)
+    place = f"hf://datasets/{origin['hub']}@{origin['commit']}/{files}"
+    return {"path": builders[content], "data_files": {split: place}}
+
+
 def asked_of_datasets(origin: dict[str, Any], name: str | None, split: str) -> dict[str, Any]:
     """Return what `datasets` is asked for: a configuration by name, or files where it has no way.
 
@@ -109,9 +118,14 @@ def read_zstd() -> None:
 
 
 def dataset_rows(
-    origin: dict[str, Any], name: str | None, split: str, *, streaming: bool = False
+    origin: dict[str, Any],
+    name: str | None,
+    split: str,
+    files: str | None = None,
+    *,
+    streaming: bool = False,
 ) -> Any:
-    """Return one split of a data set that :func:`resolve` found.
+    """Return one split of a data set that :func:`resolve` found; of ``files``, a pattern, if given.
 
     Raises :class:`RevocabError`, except for what goes wrong while a streamed data set is read.
     """
@@ -120,7 +134,9 @@ def dataset_rows(
     try:
         if streaming:
             read_zstd()
-        asked = asked_of_datasets(origin, name, split)
+        asked = (
+            chosen_files(origin, split, files) if files else asked_of_datasets(origin, name, split)
+        )
         return load_dataset(**asked, split=split, streaming=streaming)
     except Exception as error:
         raise RevocabError(explain(error, origin["hub"])) from error

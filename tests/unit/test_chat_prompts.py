@@ -146,13 +146,19 @@ def test_outputs_are_made_again_when_the_way_of_asking_changes(models, tmp_path)
     write_jsonl(tmp_path / "p.jsonl", [ROW])
     out = tmp_path / "out"
     prompts = []
-    for chat in (None, ChatOptions(), ChatOptions(shots="one_turn")):
-        options = Generating(max_new_tokens=4, context_length=512, chat=chat)
+    ways = [
+        {}, {"most_shots": 0}, {"chat": ChatOptions()}, {"chat": ChatOptions(shots="one_turn")},
+        {"chat": ChatOptions(), "most_shots": 1}, {"chat": ChatOptions(), "most_shots": 0},
+    ]  # fmt: skip
+    for way in ways:
+        options = Generating(max_new_tokens=4, context_length=512, **way)
         generate_checkpoints("r", {3: models["llama"]}, {"t": tmp_path / "p.jsonl"}, out, options)
         (row,) = read_jsonl(out / "step-000003" / "t.jsonl")
         prompts.append(row["prompt"])
-    assert len({*prompts}) == 3
-    assert [one.count("<|eot_id|>") for one in prompts] == [0, 5, 1]
+    assert len({*prompts}) == len(ways)
+    assert [one.count("<|eot_id|>") for one in prompts] == [0, 0, 5, 1, 3, 1]
+    with (out / "scores.csv").open(encoding="utf-8") as handle:
+        assert {row["shots"] for row in csv.DictReader(handle)} == {"0"}
 
 
 # Multiple choice ----------------------------------------------------------------------------------
@@ -256,11 +262,13 @@ def test_a_model_is_scored_once_for_each_way_of_asking(repository):
         name: {"label": name, "source": "fetched", **chat}
         for name, chat in {
             "text": {}, "same": {}, "chat": {"chat": {}}, "also": {"chat": {"shots": "turns"}},
-            "given": {"chat": {"template": "plain"}},
+            "given": {"chat": {"template": "plain"}}, "fewer": {"most_shots": 0},
+            "none": {"most_shots": 0}, "bare": {"chat": {}, "most_shots": 0},
         }.items()
     }  # fmt: skip
     runs = {run.id: run.scored_id for run in expand(Experiment.model_validate(values))}
     assert runs == {
         "text-base": "text-base", "same-base": "text-base",
         "chat-base": "chat-base", "also-base": "chat-base", "given-base": "given-base",
+        "fewer-base": "fewer-base", "none-base": "fewer-base", "bare-base": "bare-base",
     }  # fmt: skip

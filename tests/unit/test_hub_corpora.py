@@ -10,9 +10,10 @@ import hub_content
 import hub_server
 import pytest
 
+from revocab.corpora.source import HubData
 from revocab.io import read_json, read_jsonl
 
-WEB, BOOKS = "example/web", "example/books"
+WEB, BOOKS, SCRIPT = "example/web", "example/books", "example/script"
 CHAT = [
     [
         {"role": "user", "content": f"Chi è {number}?"},
@@ -63,6 +64,10 @@ def root(tmp_path_factory) -> Path:
         (main / f"long/{number}.jsonl.gz").write_bytes(gzip.compress(lines(part)))
     packed = pyarrow.compress(lines(books[:7]), codec="zstd", asbytes=True)
     (main / "short/0.jsonl.zst").write_bytes(packed)
+    beside = root / "datasets" / SCRIPT / "main"
+    (beside / "short").mkdir(parents=True)
+    (beside / "short/0.jsonl.zst").write_bytes(packed)
+    (beside / "script.py").write_text("raise SystemExit('never run')\n")
     chat = [{"id": f"c{number}", "messages": said} for number, said in enumerate(CHAT)]
     hub_content.data_set(root / "datasets/example/chat/main", {"default": {"train": chat}})
     hub_content.data_set(
@@ -131,6 +136,27 @@ def test_compressed_jsonl_with_a_field_renamed_at_a_pinned_revision(prepare, hub
     manifest = read_json(out / "manifest.json")
     assert (manifest["source"]["commit"], manifest["source"]["pinned"]) == (commit, True)
     assert manifest["text_field"] == "content"
+
+
+def test_files_by_a_pattern_whatever_the_configurations_and_scripts_say(prepare, hub):
+    chosen = ("--source.hub.files", "short/*.jsonl.zst", "--text-field", "content")
+    done, out = prepare(*chosen, data_set=SCRIPT)
+    assert done.returncode == 0, done.stderr
+    assert texts(out) == [row["text"] for row in rows("book", 7)]
+    done, _ = prepare("--source.hub.files", "long/*.jsonl.zst", data_set=SCRIPT)
+    assert done.returncode == 1 and "long/*.jsonl.zst" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"files": "a/*.csv"}, "allowed are .jsonl or .txt"),
+        ({"files": "a/*.jsonl", "name": "a"}, "leave out name and names"),
+    ],
+)
+def test_a_pattern_that_cannot_be_is_refused(given, said):
+    with pytest.raises(ValueError, match=said):
+        HubData(id="a/b", **given)
 
 
 def test_a_limit_ends_the_stream_early(prepare, hub):

@@ -120,6 +120,15 @@ def test_a_tasks_own_shots_win(workplace, tmp_path):
     assert counts == [4, 2]
 
 
+@pytest.mark.parametrize(("most", "counted"), [(None, 3), (5, 3), (2, 2), (0, 0)])
+def test_there_are_no_more_shots_than_a_group_has(workplace, most, counted):
+    _, _, tasks = workplace
+    scorer = Scorer(tasks[:1], Scoring(shots=3, most_shots=most))
+    (task,) = scorer.tasks["arc_easy_it"]["tasks"].values()
+    task.build_all_requests()
+    assert task.instances[0].args[0].count("Risposta:") == counted + 1
+
+
 def test_shots_come_from_other_rows(workplace):
     _, _, tasks = workplace
     scorer = Scorer(tasks[:1], Scoring(shots=2))

@@ -59,6 +59,8 @@ CORPORA: list[Case] = [
         id="o/other", name="it", split="test", revision="v2",
     ),
     one("corpora.web.source.hub.fields.text", "body", "prepare_corpus:web"),
+    ({"corpora.web.source.hub.files": "*.jsonl", "corpora.web.source.hub.name": None},
+     ["prepare_corpus:web"]),
     *joined("corpora.web.source.hub", "prepare_corpus:web"),
     ({"corpora.it.source.pattern": "data/*.jsonl", "corpora.it.source.world": None},
      ["prepare_corpus:it"]),
@@ -243,6 +245,7 @@ RUNS: list[Case] = [
         "init_embeddings:main-*"),
     *each("runs.main.chat", ["score_multiple_choice:main-*", "generate_text:main-*"],
           template="chatml", shots="one_turn"),
+    one("runs.main.most_shots", 0, "score_multiple_choice:main-*", "generate_text:main-*"),
     ({"runs.second.languages": ["it"], "tables.second-en": None},
      ["score_multiple_choice:second-*", "generate_text:second-*"]),
     one("runs.main.methods.fvt.method", "mean", "init_embeddings:main-fvt"),
@@ -299,11 +302,12 @@ WITHOUT_A_CASE = {
             "average.by_items",
             "average.metrics.*",
             "fertility.corpus",
+            "characters_per_token.corpus",
         )
     },
     "experiment": "another experiment: test_another_id_is_another_experiment",
     **{
         f"evaluation.multiple_choice.tasks.*.data.{key}": "refused: test_source"
-        for key in ("lines.*", "pattern", "hub.fields.*", "hub.names.*", "hub.join")
+        for key in ("lines.*", "pattern", "hub.fields.*", "hub.names.*", "hub.join", "hub.files")
     },
 }

@@ -32,3 +32,5 @@ def task_data_problems(key: str, source: Source) -> Iterator[str]:
                 f"{key}.hub.{part}: templates name their fields, received "
                 f"{getattr(source.hub, part)}; remove it"
             )
+    if source.hub and source.hub.files:
+        yield f"{key}.hub.files: received {source.hub.files!r}{why}; name a configuration instead"

@@ -17,6 +17,7 @@ from revocab.config.check_models import bodies, check_models, model_references
 from revocab.config.check_names import check_names
 from revocab.config.check_probes import check_probes, probe_references
 from revocab.config.check_runs import check_runs, run_references
+from revocab.config.check_task_texts import check_task_texts, text_references
 from revocab.config.check_tokenizers import check_tokenizers, tokenizer_references
 from revocab.config.check_unread import check_unread
 from revocab.config.check_words import check_words
@@ -63,6 +64,7 @@ def check_references(experiment: Experiment) -> Iterator[str]:
     used += run_references(e)
     used += [("evaluation.heldout", corpus, "corpus") for corpus in e.evaluation.heldout]
     used += probe_references(e)
+    used += text_references(e)
     if e.evaluation.efficiency:
         used.append(("evaluation.efficiency.corpus", e.evaluation.efficiency.corpus, "corpus"))
     used += [("fertility.corpora", corpus, "corpus") for corpus in e.fertility.corpora]
@@ -370,6 +372,7 @@ def all_problems(experiment: Experiment) -> list[str]:
         check_sources,
         check_words,
         check_probes,
+        check_task_texts,
     ):
         problems += check(experiment)
     return list(dict.fromkeys(problems))

@@ -195,10 +195,10 @@ def expand(experiment: Experiment) -> list[Run]:
     A model that several groups show as it is, is scored for the first of them that asks it so.
     """
     runs: list[Run] = []
-    first: dict[tuple[str, Chat | None], str] = {}
+    first: dict[tuple[str, Chat | None, int | None], str] = {}
     for group_id, group in experiment.runs.items():
         for run in expand_group(experiment, group_id, group):
-            same = run.id if run.made else first.setdefault((run.source, group.chat), run.id)
+            same = run.id if run.made else first.setdefault((run.source, *group.asking), run.id)
             runs.append(run if same == run.id else replace(run, scores_of=same))
     return runs
 
@@ -212,7 +212,8 @@ def as_json(experiment: Experiment) -> dict[str, Any]:
     }
     runs = [
         {
-            key: list(value) if isinstance(value, tuple) else value  # as JSON reads it back
+            # As JSON gives them back: a job read from its text is equal to it.
+            key: list(value) if isinstance(value, tuple) else value
             for key, value in asdict(run).items()
             if key not in usual or value != usual[key]
         }

@@ -17,7 +17,8 @@ from revocab.io import sha256
 CONTENTS = {".jsonl": "jsonl", ".txt": "text", ".parquet": "parquet"}
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 #: What a user may give, for messages.
-ALLOWED = ".jsonl or .txt, each also with .gz or .zst, .parquet, or a folder of such files"
+ENDINGS = ".jsonl or .txt, each also with .gz or .zst, or .parquet"
+ALLOWED = f"{ENDINGS}, or a folder of such files"
 #: Rows of a parquet file in memory at once.
 PARQUET_ROWS = 4096
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Id, OneLine, exactly_one
-from revocab.corpora.formats import checksum, file_rows
+from revocab.corpora.formats import ENDINGS, checksum, content_of, file_rows
 from revocab.errors import RevocabError
 from revocab.hub import dataset_rows, resolve
 from revocab.hub_errors import explain_streamed
@@ -36,6 +36,11 @@ class HubData(Closed):
     )
     join: OneLine = Field(default="id", description="field by which rows of 'names' are merged")
     split: OneLine = Field(default="train", description="split of the data set")
+    files: OneLine | None = Field(
+        default=None,
+        description="glob pattern of the data set's files, such as 'data/*.jsonl.zst': for files "
+        "that no configuration names, or that lie beside a loading script",
+    )
     revision: OneLine | None = Field(default=None, description="commit, tag or branch")
     fields: dict[str, OneLine] = Field(
         default_factory=dict,
@@ -47,6 +52,10 @@ class HubData(Closed):
     def _one_way(self) -> HubData:
         if self.names is not None and self.name is not None:
             raise ValueError("name and names are both given; give one")
+        if self.files is not None and (self.name or self.names):
+            raise ValueError("files chooses the files itself; leave out name and names")
+        if self.files is not None and content_of(Path(self.files)) is None:
+            raise ValueError(f"files: received {self.files!r}; allowed are {ENDINGS}")
         if self.names is None and self.join != "id":
             raise ValueError(f"join: {self.join!r} joins the rows of 'names', which is not given")
         return self
@@ -232,7 +241,7 @@ def configuration(
     taken: dict[str, Any], name: str | None, hub: HubData, *, streaming: bool
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of one configuration; what breaks while it is streamed is explained."""
-    rows = dataset_rows(taken, name, hub.split, streaming=streaming)
+    rows = dataset_rows(taken, name, hub.split, hub.files, streaming=streaming)
     if not streaming:
         yield from rows
         return

@@ -163,7 +163,7 @@ def generate_task(
     is too long without any is not generated (``finish_reason`` prompt_too_long, empty output).
     """
     room = min(options.context_length, engine.context_length) - options.max_new_tokens
-    fitted = [fit(engine, row, room) for row in rows]
+    fitted = [fit(engine, row, room, options.shots_of(len(row["shots"]))) for row in rows]
     able = [i for i, (_, ids, _) in enumerate(fitted) if len(ids) <= room]
     if not able:
         shortest = min(len(ids) for _, ids, _ in fitted)
@@ -195,10 +195,14 @@ def generate_task(
     return [row | kind.counts(row, engine.encode_text) for row in rows_made]
 
 
-def fit(engine: TextGenerator, row: dict[str, Any], room: int) -> tuple[str, list[int], int]:
-    """Return prompt, token ids and number of shots: as many shots as fit in ``room`` tokens."""
+def fit(
+    engine: TextGenerator, row: dict[str, Any], room: int, most: int
+) -> tuple[str, list[int], int]:
+    """Return prompt, token ids and number of shots: as many, up to ``most``, as fit in ``room``
+    tokens.
+    """
     text, ids = "", list[int]()
-    for shots in range(len(row["shots"]), -1, -1):
+    for shots in range(most, -1, -1):
         text, ids = asked(engine, row, shots)
         if len(ids) <= room:
             return text, ids, shots
@@ -265,7 +269,7 @@ def score_rows(
 ) -> list[dict[str, Any]]:
     """Return one row per metric, without its keys; ``reason`` tells what was shortened."""
     first = prompts[0]
-    shots = max(len(row["shots"]) for row in prompts)
+    shots = max(options.shots_of(len(row["shots"])) for row in prompts)
     notes = shortening(made, shots)
     scores = task_scores(first["kind"], first["direction"], made, options.comet_apart)
     return [

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from revocab.errors import RevocabError
 from revocab.evaluation.harness_index import remembered_index
 from revocab.evaluation.near_ties import note_lengths
+from revocab.evaluation.options import Scoring
 from revocab.evaluation.tasks import load_template, read_yaml
 from revocab.hub import COMMIT
 from revocab.hub_errors import explain
@@ -93,11 +94,11 @@ def task_spec(path: str | Path) -> str | dict[str, Any]:
     return {**config, **kwargs}
 
 
-def load_tasks(paths: Iterable[str | Path], shots: int) -> dict[str, TaskDict]:
+def load_tasks(paths: Iterable[str | Path], options: Scoring) -> dict[str, TaskDict]:
     """Return the loaded tasks of each task file, by file name without ending.
 
-    ``shots`` hold for tasks that do not say their own. Raises :class:`RevocabError` listing every
-    task and data set that cannot be had.
+    The options' ``shots`` hold for tasks that do not say their own. Raises :class:`RevocabError`
+    listing every task and data set that cannot be had.
     """
     from lm_eval.tasks import TaskManager
 
@@ -115,7 +116,7 @@ def load_tasks(paths: Iterable[str | Path], shots: int) -> dict[str, TaskDict]:
                 manager,
                 path,
                 task_spec(path),
-                int(own.get("num_fewshot", shots)),
+                options.shots_of(int(own.get("num_fewshot", options.shots))),
                 own.get("revision") if "harness" in own else None,
             )
         except RevocabError as error:

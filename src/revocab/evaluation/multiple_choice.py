@@ -131,7 +131,7 @@ class Scorer:
     def tasks(self) -> dict[str, TaskDict]:
         """Return the loaded tasks by name."""
         if self._tasks is None:
-            self._tasks = harness.load_tasks(self.paths.values(), self.options.shots)
+            self._tasks = harness.load_tasks(self.paths.values(), self.options)
         return self._tasks
 
     def load(self, folder: Path) -> ChoiceModel:
@@ -292,7 +292,9 @@ def config_hash(path: Path, loaded: TaskDict, options: Scoring) -> str:
         rows = harness.local_rows(config)
         parts = [{**config, "dataset_kwargs": sha256(rows)} if rows else config]
     shots = [task.get_config("num_fewshot") for _, task in sorted(loaded["tasks"].items())]
-    chat = [options.model_dump(include=set(AskingAll.model_fields))] if options.chat else []
+    # The number of shots is told by the tasks.
+    asking = {*AskingAll.model_fields} - {"most_shots"}
+    chat = [options.model_dump(include=asking)] if options.chat else []
     known = [parts, shots, options.limit, options.long_prompts, harness.harness_version()]
     text = json.dumps([*known, *chat], sort_keys=True, default=lambda one: type(one).__name__)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

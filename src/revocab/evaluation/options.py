@@ -67,6 +67,15 @@ class Asking(Closed):
     chat: ChatOptions | None = Field(
         default=None, description="use the model's chat template; default: plain text"
     )
+    most_shots: int | None = Field(
+        default=None,
+        ge=0,
+        description="at most so many examples in a prompt; default: as many as the task has",
+    )
+
+    def shots_of(self, given: int) -> int:
+        """Return the examples in a prompt of a task that has so many of them."""
+        return given if self.most_shots is None else min(given, self.most_shots)
 
 
 class AskingAll(Asking):

@@ -13,6 +13,7 @@ from revocab.evaluation.embedding_similarity import (
 )
 from revocab.evaluation.generation_kind import PromptOptions, find_kind
 from revocab.evaluation.options import (
+    Asking,
     CometJob,
     ComparisonJob,
     EfficiencyJob,
@@ -79,20 +80,20 @@ def chat_template(named: str | None) -> Artefact | None:
     return None if named is None else Artefact.file(near(find_chat_template(named)))
 
 
-def asking(plan: Plan, run: Run) -> tuple[ChatOptions | None, Artefact | None]:
+def asking(plan: Plan, run: Run) -> tuple[Asking, Artefact | None]:
     """Return how a run's models are asked, and the chat template that all of them are given."""
-    chat = plan.experiment.runs[run.group].chat
+    chat, most_shots = plan.experiment.runs[run.group].asking
     if chat is None:
-        return None, None
-    options = chat.model_dump(include=set(ChatOptions.model_fields))
-    return ChatOptions(**options), chat_template(chat.template)
+        return Asking(most_shots=most_shots), None
+    options = ChatOptions(**chat.model_dump(include=set(ChatOptions.model_fields)))
+    return Asking(chat=options, most_shots=most_shots), chat_template(chat.template)
 
 
 def score_multiple_choice(plan: Plan, run: str) -> Step:
     """Return the job that scores a run's checkpoints on every task."""
     given, run_ = plan.experiment.evaluation.multiple_choice, plan.runs[run]
     options = given.model_dump(include=set(ScoringOptions.model_fields))
-    chat, template = asking(plan, run_)
+    asked, template = asking(plan, run_)
     inputs: dict[str, Given] = {
         "models": plan.checkpoints(run_, run_.select(given.steps)),
         "chat_template": template,
@@ -101,7 +102,7 @@ def score_multiple_choice(plan: Plan, run: str) -> Step:
     return Step(
         "score_multiple_choice",
         f"{plan.paths.run(run)}/multiple_choice.csv",
-        ScoringJob(run=run, chat=chat, **options),
+        ScoringJob(run=run, **asked.model_dump(), **options),
         inputs,
     )
 
@@ -124,8 +125,8 @@ def build_prompts(plan: Plan, task: str) -> Step:
         **options,
     )
     inputs: dict[str, Given] = {
-        "pool_files": plan.source(given.pool),
-        "test_files": plan.source(given.test),
+        "pool_files": plan.task_text(given.pool),
+        "test_files": plan.task_text(given.test),
     }
     return Step("build_prompts", plan.paths.prompts(task), job, inputs)
 
@@ -135,10 +136,10 @@ def generate_text(plan: Plan, run: str) -> Step:
     given, run_ = plan.experiment.evaluation.generation, plan.runs[run]
     options = given.model_dump(include=set(GenerationOptions.model_fields))
     limits = {given.tasks[task].limit for task in plan.generation_tasks(run_)}
-    chat, template = asking(plan, run_)
+    asked, template = asking(plan, run_)
     job = GenerationJob(
         run=run,
-        chat=chat,
+        **asked.model_dump(),
         # What the score table records as the limit: one number where all tasks share it.
         limit=next(iter(limits)) if len(limits) == 1 else None,
         **options,
@@ -275,9 +276,8 @@ def measure_efficiency(plan: Plan, run: str) -> Step:
         engine=experiment.evaluation.generation.engine,
         **given.model_dump(include=set(EfficiencyOptions.model_fields)),
     )
-    text = f"{plan.paths.corpus(given.corpus)}/heldout.jsonl.gz"
     inputs: dict[str, Given] = {
         "model": plan.checkpoint(run_, run_.steps[-1]),
-        "text": Artefact.file(text),
+        "text": plan.heldout_text(given.corpus),
     }
     return Step("measure_efficiency", plan.paths.efficiency(run), job, inputs)

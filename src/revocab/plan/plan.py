@@ -9,10 +9,12 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+from revocab.config.check_task_texts import heldout_texts
 from revocab.config.expand import Run, expand
 from revocab.config.lineage import run_steps, selected
 from revocab.config.pairs import compared_pairs, helper_pair
 from revocab.config.schema import Experiment, Source
+from revocab.config.schema.evaluation import TaskText
 from revocab.errors import RevocabError
 from revocab.evaluation.probe_kind import ITEMS
 from revocab.models.change import ModelReference
@@ -82,6 +84,14 @@ class Plan:
         """Return the files behind a source of text, none for the Hub."""
         return [Artefact.file(path) for path in source.files(self.paths.world)]
 
+    def heldout_text(self, corpus: str) -> Artefact:
+        """Return the file of what a corpus holds out."""
+        return Artefact.file(f"{self.paths.corpus(corpus)}/heldout.jsonl.gz")
+
+    def task_text(self, text: TaskText) -> list[Artefact]:
+        """Return the files behind the texts of a generation task, none for the Hub."""
+        return [self.heldout_text(text.heldout)] if text.heldout else self.source(text)
+
     def probe(self, task: str) -> Artefact:
         """Return the items of a task that are made from held-out text."""
         return Artefact.file(f"{self.paths.probe(task)}/{ITEMS}")
@@ -91,8 +101,9 @@ class Plan:
         """Return the corpora of which no training may read what they hold out, by id."""
         evaluation = self.experiment.evaluation
         tasks = evaluation.multiple_choice.tasks.values()
-        probed = [corpus for task in tasks if task.probe for corpus in task.probe.corpora]
-        return self.corpora([*evaluation.heldout, *probed], "heldout")
+        asked = [corpus for task in tasks if task.probe for corpus in task.probe.corpora]
+        asked += [corpus for _, corpus, _ in heldout_texts(self.experiment)]
+        return self.corpora([*evaluation.heldout, *asked], "heldout")
 
     def results(self, part: str, *files: str) -> dict[str, Artefact]:
         """Return finished results and what a part of the report reads of the experiment."""

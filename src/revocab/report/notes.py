@@ -87,9 +87,17 @@ def multiple_choice(results: Results, tasks: list[str]) -> list[str]:
         f"Accuracy in per cent ± standard error, {setting.shots}-shot, {amount}. "
         f"Metric by column: {shown}. AVG is the unweighted mean of the columns.{engine}",
         *([STEREOTYPES] if "pct_stereotype" in metrics else []),
-        *asked_in_chat(results),
+        *asking(results),
         *cut_prompts(results, tasks),
     ]
+
+
+def asking(results: Results) -> list[str]:
+    """Return the notes on groups whose models are not asked as the tasks say, if any."""
+    groups = results.experiment.runs.values()
+    fewer = [f"{one.label}: {one.most_shots}" for one in groups if one.most_shots is not None]
+    said = [f"Most examples in a prompt: {', '.join(fewer)}."] if fewer else []
+    return [*asked_in_chat(results), *said]
 
 
 def asked_in_chat(results: Results) -> list[str]:
@@ -176,7 +184,7 @@ def generation(results: Results, group: str) -> list[str]:
     engines = sorted({row["engine"] for row in rows if row.get("engine")})
     if engines:
         lines[0] += f" Engine: {', '.join(engines)}."
-    lines += asked_in_chat(results)
+    lines += asking(results)
     empty = [row for row in rows if row.get("reason") and not row["value"]]
     reasons = sorted({(metric_label(row["metric"]), row["reason"]) for row in empty})
     lines += [f"{label} is empty: {reason}." for label, reason in reasons]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field, create_model, model_validator
 
 from revocab.closed import Closed, Id, OneLine, Step, any_of, exactly_one
-from revocab.corpora.source import Source
+from revocab.corpora.source import ANY, Kind, Source
 from revocab.evaluation.embedding_similarity import EmbeddingSimilarityOptions
 from revocab.evaluation.generation_kind import PromptOptions, generation_kinds
 from revocab.evaluation.metric import COMET_METRICS
@@ -63,10 +63,27 @@ class MultipleChoice(ScoringOptions):
     tasks: dict[Id, Task] = Field(default_factory=dict)
 
 
+class TaskText(Source):
+    """Where the texts of a generation task come from."""
+
+    heldout: Id | None = Field(
+        default=None, description="a corpus: what it holds out, which no training reads"
+    )
+
+    @model_validator(mode="after")
+    def _one_place(self) -> TaskText:
+        return exactly_one(self, (*ANY, "heldout"))
+
+    @property
+    def kind(self) -> Kind:
+        """Return which of the places it is; what a corpus holds out is a file."""
+        return "path" if self.heldout else super().kind
+
+
 def with_sources(options: type[PromptOptions]) -> type[PromptOptions]:
     """Return the model of a generation task: queries from ``test``, shots drawn from ``pool``."""
     return create_model(
-        f"{options.__name__}Task", __base__=options, pool=(Source, ...), test=(Source, ...)
+        f"{options.__name__}Task", __base__=options, pool=(TaskText, ...), test=(TaskText, ...)
     )
 
 
@@ -75,8 +92,8 @@ if TYPE_CHECKING:
     class GenerationTask(PromptOptions):
         """What the generation tasks of all kinds have."""
 
-        pool: Source
-        test: Source
+        pool: TaskText
+        test: TaskText
 
 else:
     #: A generation task, the options of its kind with its sources.

@@ -112,6 +112,8 @@ class RunGroup(Several):
     languages: list[Id] | None = Field(default=None, min_length=1)
     #: Ask the group's models through their chat templates; none: as plain text.
     chat: Chat | None = None
+    #: At most so many examples in the prompts of its models; none: as many as each task has.
+    most_shots: int | None = Field(default=None, ge=0)
     methods: dict[Id, RunMethod] = Field(default_factory=dict)
     references: dict[Id, Reference] = Field(default_factory=dict)
     #: Steps here, and for each the step of a longer training whose published values stand beside;
@@ -126,6 +128,11 @@ class RunGroup(Several):
         """
         entry = self.methods[name]
         return getattr(entry if key in entry.model_fields_set else self, key)
+
+    @property
+    def asking(self) -> tuple[Chat | None, int | None]:
+        """Return what tells how its models are asked from how those of other groups are."""
+        return self.chat, self.most_shots
 
     def says(self, name: str, key: str) -> bool:
         """Return whether the run ``name`` or the group says anything, be it null, under ``key``."""

@@ -68,7 +68,7 @@ def build(results: Results, identifier: str, options: GateTable) -> Table:
             f"below {0 - options.tolerance:g}; better: above 0. Chance: what the right answers to "
             "the other questions would get. The CSV has the intervals: Wilson's for shares.",
             *notes.captions(results),
-            *notes.asked_in_chat(results),
+            *notes.asking(results),
             *notes.synthetic(results),
         ],
     )

@@ -1,0 +1,66 @@
+"""Generation tasks on what corpora hold out: what they read, what training leaves out, refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from revocab.config import validate
+from revocab.errors import RevocabError
+from revocab.plan import Plan
+
+KEY = "evaluation.generation.tasks.copy_it"
+
+
+@pytest.fixture
+def values(repository, monkeypatch) -> dict:
+    """The small experiment with a copying task on held-out text."""
+    monkeypatch.chdir(repository)
+    values = yaml.safe_load(Path("tests/experiments/small.yaml").read_text(encoding="utf-8"))
+    values["evaluation"]["generation"]["tasks"]["copy_it"] = {
+        "kind": "copying", "unit": "sentence", "direction": ["it"], "shots": 2,
+        "pool": {"heldout": "world-it"}, "test": {"heldout": "world-it"},
+    }  # fmt: skip
+    return values
+
+
+def text_of(values: dict, part: str) -> dict:
+    return values["evaluation"]["generation"]["tasks"]["copy_it"][part]
+
+
+def test_prompts_are_made_of_the_held_out_file(values):
+    step = Plan(validate(values)).step("build_prompts", task="copy_it")
+    file = "resources/small/corpora/world-it/heldout.jsonl.gz"
+    assert step.files() == {"pool_files": [file], "test_files": [file]}
+    assert step.job.pool.kind == step.job.test.kind == "path"
+
+
+def test_no_training_reads_what_is_copied(values):
+    values["evaluation"]["heldout"] = ["world-en"]
+    packed = Plan(validate(values)).step(
+        "pack_tokens", tokenizer="target", mixture="bilingual", recipe="train"
+    )
+    assert [Path(one.path).name for one in packed.inputs["heldout"]] == ["world-en", "world-it"]
+
+
+def test_a_corpus_that_holds_out_nothing_another_language_and_no_corpus(values):
+    del values["corpora"]["world-it"]["heldout_bytes"]
+    text_of(values, "test")["heldout"] = "world-en"
+    with pytest.raises(RevocabError) as caught:
+        validate(values)
+    assert caught.value.problems[-2:] == [
+        f"{KEY}.pool.heldout: 'world-it' holds out no text; give corpora.world-it.heldout_bytes",
+        f"{KEY}.test.heldout: 'world-en' is in 'en', the task in 'it'; name a corpus in its "
+        "language",
+    ]
+    text_of(values, "test")["heldout"] = "world-ti"
+    with pytest.raises(RevocabError, match=r"test\.heldout: no corpus 'world-ti' \(known: world-"):
+        validate(values)
+
+
+def test_one_place(values):
+    text_of(values, "pool")["world"] = "parallel.train"
+    with pytest.raises(RevocabError, match="must be given, received world, heldout"):
+        validate(values)
