@@ -147,7 +147,7 @@ def test_the_harness_has_every_task_that_we_name(repository, manager):
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
         section = content.get("evaluation", {}).get("multiple_choice", {}) if content else {}
         for name, task in section.get("tasks", {}).items():
-            if "harness" in task:
+            if task and "harness" in task:
                 named[f"{path.name}: {name}"] = task["harness"]
     assert len(named) > 25
     missing = {key: task for key, task in named.items() if task not in manager.task_index}

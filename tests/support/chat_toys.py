@@ -9,7 +9,7 @@ from revocab import io
 #: Special tokens that the package's templates write.
 SPECIAL = (
     "<s>", "</s>", "<|im_start|>", "<|im_end|>", "<|start_header_id|>", "<|end_header_id|>",
-    "<|eot_id|>",
+    "<|eot_id|>", "<|end_of_turn|>",
 )  # fmt: skip
 STARTS = ("Bar", "Cal", "Dar", "Fal", "Gal")
 ENDS = ("elia", "onte", "ulla")

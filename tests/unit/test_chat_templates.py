@@ -42,6 +42,12 @@ TEXTS = {
         "<s>[INST] Reply in Italian.\n\nWho is Lora? [/INST]« È maestra.</s>»[INST] Where? [/INST]"
         "« A Pieve.</s>»"
     ),
+    "openchat": (
+        "<s>GPT4 Correct System: Reply in Italian.<|end_of_turn|>"
+        "GPT4 Correct User: Who is Lora?<|end_of_turn|>"
+        "GPT4 Correct Assistant:« È maestra.<|end_of_turn|>»"
+        "GPT4 Correct User: Where?<|end_of_turn|>GPT4 Correct Assistant:« A Pieve.<|end_of_turn|>»"
+    ),
 }
 
 
@@ -87,7 +93,7 @@ def test_tokens_and_masks_are_those_of_apply_chat_template(name, tokenizer, fold
 
 
 @pytest.mark.parametrize(
-    ("name", "number"), {"plain": 1, "chatml": 0, "llama-3": 1, "mistral": 1}.items()
+    ("name", "number"), {"plain": 1, "chatml": 0, "llama-3": 1, "mistral": 1, "openchat": 1}.items()
 )
 def test_bos_is_what_the_template_writes_once(name, number, tokenizer, folder):
     """Though the tokenizer itself puts one before every text."""
@@ -103,7 +109,7 @@ def test_the_end_of_every_answer_is_learned(name, tokenizer, folder):
     rows = [{"id": "0", "text": "", "messages": messages_of(2, 3)}]
     (one,) = encoded(load_chat_tokenizer(folder, name), rows)
     learned = [token for token, bit in zip(one.ids, one.learned, strict=True) if bit]
-    ends = {"chatml": "<|im_end|>", "llama-3": "<|eot_id|>"}
+    ends = {"chatml": "<|im_end|>", "llama-3": "<|eot_id|>", "openchat": "<|end_of_turn|>"}
     end = tokenizer.convert_tokens_to_ids(ends.get(name, "</s>"))
     assert learned.count(end) == 3 and learned[-1] == end
 

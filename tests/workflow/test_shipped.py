@@ -41,6 +41,18 @@ SHIPPED = {
     ("paper", "itabench-first"): {"build_task": 12},
     ("paper", "flores-200"): {"build_prompts": 3},
     ("paper", "tasks-vocadt"): {"build_task": 12 + 27},
+    # Seven vocabularies; three maps, an untrained control and a tuned model or more for each.
+    ("lep",): {
+        "fetch_model": 4 + 4, "build_tokenizer": 4 + 7 + 7 + 4, "intersect_vocabularies": 7 + 7,
+        "init_embeddings": 7 + 3 * (3 + 4) + (3 + 4) + 12, "adapt_model": 7 + 2 * (1 + 2) * 2,
+        "pack_tokens": 7 + 2 * (1 + 2) * 2, "score_multiple_choice": 2 + 7 + 2 + 21 + 7 + 12 + 4,
+        "generate_text": 2 + 7 + 2 + 21 + 7 + 12 + 4, "build_task": 10, "build_prompts": 4,
+    },
+    ("lep", "lep-released"): {
+        "fetch_model": 3, "adapt_model": 0, "init_embeddings": 0, "score_multiple_choice": 3,
+        "generate_text": 3, "build_task": 10, "build_prompts": 4, "prepare_corpus": 2,
+    },
+    ("lep", "lep-rates"): {"adapt_model": 4 * 7, "pack_tokens": 7, "generate_text": 0},
     ("chat-demo",): {
         "pretrain_stand_in": 1, "adapt_model": 2, "generate_text": 3, "build_prompts": 2,
     },
