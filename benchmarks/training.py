@@ -60,9 +60,11 @@ def plain_loop(model, tokens, steps, batch):
 
 def our_trainer(model, packed, steps, batch):
     """Train the same steps with our Trainer, tables included; return the same."""
+    from revocab.training.engine import training_arguments
     from revocab.training.loss_tables import LossTables
+    from revocab.training.micro_batch import MicroBatch
     from revocab.training.settings import Settings
-    from revocab.training.trainer import RecipeTrainer, training_arguments
+    from revocab.training.trainer import RecipeTrainer
 
     settings = Settings(
         steps=steps, batch_size=batch, learning_rate=1e-3, checkpoint_every=steps, seed=0
@@ -75,13 +77,15 @@ def our_trainer(model, packed, steps, batch):
             marks.append((time.perf_counter(), time.process_time()))
 
     with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "state"
         Measured(
             model,
-            training_arguments(settings, batch, 1, Path(folder) / "state"),
+            training_arguments(settings, batch, root),
             packed=packed,
             settings=settings,
             tables=LossTables(Path(folder), resume_from=None),
             work=lambda trainer, step: None,
+            micro=MicroBatch(batch, batch, None, 1, root),
         ).train()
     return tuple(
         (last - first) / (steps - 1) for first, last in zip(marks[0], marks[-1], strict=True)

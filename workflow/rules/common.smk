@@ -8,6 +8,7 @@ from pathlib import Path
 
 from snakemake.settings.types import DeploymentMethod, RerunTrigger
 
+from revocab.commands.train_model import Machine as TrainingMachine
 from revocab.config import validate
 from revocab.errors import RevocabError
 from revocab.evaluation.engine import environment_of, interpreter
@@ -15,6 +16,7 @@ from revocab.plan import Plan
 from revocab.plan.decisions import Decisions
 from revocab.plan.kept import Kept
 from revocab.plan.show import flags_of
+from revocab.workflow import launch
 from revocab.workflow.lock import record_holder
 
 try:
@@ -151,27 +153,9 @@ def machine(*names, **fixed):
 
 
 # What a profile may say of training; losses depend on none of it beyond rounding.
-TRAINING_MACHINE = machine(
-    "micro_batch",
-    "fsdp",
-    "activation_checkpointing",
-    "compile",
-    "tensorboard",
-    "peak_flops",
-    "watts",
-    "carbon_intensity",
-    "threads",
-)
+TRAINING_MACHINE = machine(*TrainingMachine.model_fields)
 
 
 def launcher(wildcards, resources):
-    """Return how Python starts: itself, torchrun where the profile gives more than one GPU, or
-    accelerate where it names one of config/accelerate.
-    """
-    gpus = resources.get("gpu", 0)
-    profile = resources.get("accelerate")
-    if profile:
-        file = f"config/accelerate/{profile}.yaml"
-        processes = ["--num_processes", gpus] if gpus else []
-        return ["-m", "accelerate.commands.launch", "--config_file", file, *processes]
-    return ["-m", "torch.distributed.run", "--nproc-per-node", gpus] if gpus > 1 else []
+    """Return how Python starts a training: itself, torchrun or accelerate."""
+    return launch.launcher(resources)

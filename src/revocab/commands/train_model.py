@@ -30,12 +30,20 @@ class Machine(Closed):
         ge=1,
         description="sequences per forward pass; default: the batch divided among the processes",
     )
+    state_minutes: float = Field(
+        default=30, gt=0, description="minutes between saved resume states, besides checkpoints"
+    )
     fsdp: bool = Field(default=False, description="shard the model over the processes of torchrun")
     activation_checkpointing: bool = Field(
         default=False, description="recompute activations instead of storing them"
     )
     compile: bool = Field(default=False, description="use torch.compile")
     tensorboard: bool = Field(default=False, description="also write TensorBoard event files")
+    stop_at_rise: float | None = Field(
+        default=None,
+        gt=0,
+        description="stop when a loss is this many nats above the mean of the 50 steps before",
+    )
     peak_flops: float | None = Field(
         default=None, description="peak FLOP/s of one device; default: measured"
     )
@@ -47,7 +55,7 @@ class Machine(Closed):
     threads: int | None = Field(default=None, ge=1, description="CPU threads; default: torch's")
 
 
-#: What ``trainer.TrainingEngine`` takes of the machine.
+#: What ``engine.TrainingEngine`` takes of the machine.
 ENGINE = {"fsdp", "activation_checkpointing", "compile"}
 
 
@@ -79,6 +87,8 @@ def run(inputs: Inputs, job: Settings, machine: Machine, out: Path) -> None:
             out=out,
             settings=job,
             micro_batch=machine.micro_batch,
+            state_minutes=machine.state_minutes,
+            stop_at_rise=machine.stop_at_rise,
             costs=Costs(machine.peak_flops, machine.watts, machine.carbon_intensity),
             tensorboard=machine.tensorboard,
             engine=machine.model_dump(include=ENGINE),

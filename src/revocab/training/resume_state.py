@@ -61,14 +61,19 @@ def prune(root: Path) -> None:
         shutil.rmtree(folder)
 
 
+def belongs(root: Path, fingerprint: str) -> bool:
+    """Say whether a state root is that of a training with this fingerprint."""
+    recorded = root / FINGERPRINT
+    return recorded.is_file() and io.read_json(recorded).get("fingerprint") == fingerprint
+
+
 def find(root: Path, fingerprint: str, tell: Callable[[str], None]) -> Path | None:
     """Return the newest usable state for this fingerprint, or ``None``.
 
     Damaged states are deleted; a fingerprint that differs means that settings or inputs have
     changed, and that no state is usable. ``tell`` is called with a line on each.
     """
-    recorded = root / FINGERPRINT
-    if not recorded.is_file() or io.read_json(recorded).get("fingerprint") != fingerprint:
+    if not belongs(root, fingerprint):
         if states(root):
             tell(f"{root}: was made with other settings or inputs; discarded, starting at step 0")
         return None

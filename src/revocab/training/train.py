@@ -8,7 +8,8 @@ import os
 import re
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,14 +21,12 @@ from revocab.folder_claim import is_whole, read_claim
 from revocab.models.load import load_causal_lm
 from revocab.output import ResumableFolder, running_code
 from revocab.training import checkpoints, lora, resume_state
-from revocab.training.costs import (
-    Costs,
-    EnergyMeter,
-    costs_of,
-    mean_flops_per_token,
-    measured_peak,
-)
+from revocab.training.checkpoint_work import CheckpointWork
+from revocab.training.costs import Costs, EnergyMeter
 from revocab.training.loss_tables import HELDOUT, LOSSES, LossTables
+from revocab.training.loss_watch import LossWatch
+from revocab.training.micro_batch import MicroBatch
+from revocab.training.record import manifest_of, timing_of
 from revocab.training.settings import Settings, fingerprint
 
 if TYPE_CHECKING:
@@ -55,8 +54,12 @@ class TrainingRun:
     out: Path
     settings: Settings
     micro_batch: int | None = None
-    #: Arguments of ``trainer.TrainingEngine``, which is slow to import.
+    #: Minutes between resume states, besides those of checkpoints; None: no other.
+    state_minutes: float | None = None
+    #: Arguments of ``engine.TrainingEngine``, which is slow to import.
     engine: Mapping[str, bool] = field(default_factory=dict)
+    #: Rise of the loss (nats) at which training stops, see ``LossWatch``; None: none.
+    stop_at_rise: float | None = None
     costs: Costs = field(default_factory=Costs)
     #: Write TensorBoard event files, too.
     tensorboard: bool = False
@@ -150,63 +153,6 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
     return TrainingInputs(model, checkpoints.stored_dtype(run.model), packed, heldout, checksums)
 
 
-class CheckpointWork:
-    """What is done between steps: held-out losses, and at a checkpoint the weights are exported."""
-
-    def __init__(self, run: TrainingRun, inputs: TrainingInputs, tables: LossTables | None):
-        self.run = run
-        self.inputs = inputs
-        self.tables = tables
-        self.evaluation_seconds = 0.0
-        self.before_training = 0.0
-        self.export_seconds = 0.0
-
-    def evaluate(self, trainer: RecipeTrainer, step: int) -> None:
-        """Append the held-out losses of the model as it stands; processes share the batches."""
-        from revocab.training.heldout_loss import check_heldout, heldout_rows
-
-        begin = time.perf_counter()
-        sharded = trainer.is_fsdp_enabled
-        model = trainer.model_wrapped if sharded else self.inputs.model
-        rows = heldout_rows(model, self.inputs.heldout, step, through_forward=sharded)
-        check_heldout(rows)
-        if self.tables is not None:
-            self.tables.append(HELDOUT, rows)
-        self.evaluation_seconds += time.perf_counter() - begin
-
-    def __call__(self, trainer: RecipeTrainer, step: int) -> None:
-        """Evaluate after ``step``, 0 being the model before training; export a checkpoint.
-
-        Nothing is exported of a model whose losses or weights are not finite.
-        """
-        self.evaluate(trainer, step)
-        if step == 0:
-            self.before_training = self.evaluation_seconds
-        if step not in self.run.settings.checkpoint_steps:
-            return
-        begin = time.perf_counter()
-        self.export(trainer, step)
-        self.export_seconds += time.perf_counter() - begin
-
-    def export(self, trainer: RecipeTrainer, step: int) -> None:
-        """Write the checkpoint at ``step``, and the adapter where the stage trains one."""
-        from revocab.training.sharded_export import export_sharded, sharded_weights
-
-        run, dtype, writes = self.run, self.inputs.dtype, self.tables is not None
-        folder = checkpoints.step_folder(run.out, step)
-        chat = self.inputs.packed.manifest.get("chat_template")
-        if trainer.is_fsdp_enabled:
-            weights = sharded_weights(trainer.model_wrapped)
-            export_sharded(weights, dtype, run.model, folder, writes=writes, chat_template=chat)
-        elif writes:
-            weights, adapters = trainer.whole_weights(), trainer.adapters
-            checkpoints.export(
-                self.inputs.model, adapters.merged(weights), dtype, run.model, folder, chat
-            )
-            folder, stage = checkpoints.adapter_folder(run.out, step), trainer.plan.index(step - 1)
-            adapters.export(weights, trainer.groups, stage, dtype, folder)
-
-
 def train(run: TrainingRun) -> dict[str, Any]:
     """Train, resuming from the last good state if there is one; return the manifest.
 
@@ -225,57 +171,111 @@ def train(run: TrainingRun) -> dict[str, Any]:
             _tell(f"{run.out}: this training is finished; nothing to do")
             resume_state.discard(run.out / "state")
         return done if writes else {}
-    from safetensors import SafetensorError
+    trainer, work, found = _prepared(run, output)
+    tables, saving = trainer.tables, trainer.saving
+    meter = EnergyMeter(run.costs.watts)
+    meter.start()
+    with _explained(run), saving.listening():
+        trainer.train(resume_from_checkpoint=str(found) if found is not None else None)
+        if tables is not None:
+            tables.close()
+            timing = timing_of(run, trainer, work, began, meter.read())
+            timing["resumed_from_step"] = resume_state.step_of(found) if found is not None else 0
+            io.write_json(run.out / "timing.json", timing)
+        # Of a launcher's processes, the first to end takes the others with it.
+        trainer.accelerator.wait_for_everyone()
+    if trainer.state.global_step < run.settings.steps:
+        raise _stopped(run, trainer.state.global_step) if writes else SystemExit(1)
+    if not writes:
+        return {}
+    manifest = manifest_of(run, work.inputs)
+    io.write_json(run.out / "manifest.json", manifest)
+    resume_state.discard(run.out / "state")
+    return manifest
+
+
+def _prepared(
+    run: TrainingRun, output: ResumableFolder | None
+) -> tuple[RecipeTrainer, CheckpointWork, Path | None]:
+    """Load what a run needs and clear its folder; return trainer, work, and the state to resume.
+
+    ``output`` is ``None`` in a process that does not write.
+    """
+    from accelerate.utils import broadcast_object_list
     from transformers.utils import logging
 
-    from revocab.training.trainer import RecipeTrainer, TrainingEngine, training_arguments
+    from revocab.training.engine import TrainingEngine, training_arguments
+    from revocab.training.saving import Saving
+    from revocab.training.trainer import RecipeTrainer
 
     logging.set_verbosity_warning()
     logging.disable_progress_bar()
-    micro, passes = run.settings.micro_batch(
-        run.micro_batch, int(os.environ.get("WORLD_SIZE", "1"))
-    )
+    writes, root = output is not None, run.out / "state"
+    processes = int(os.environ.get("WORLD_SIZE", "1"))
+    size, passes = run.settings.micro_batch(run.micro_batch, processes)
+    micro = MicroBatch(size * passes, size, run.micro_batch, processes, root)
     inputs = load_inputs(run)
     # Makes the process group under torchrun, by which the others wait for the first one's look.
-    args = training_arguments(
-        run.settings, micro, passes, run.out / "state", TrainingEngine(**run.engine)
-    )
+    args = training_arguments(run.settings, micro.share, root, TrainingEngine(**run.engine))
     mark = fingerprint(run.settings, inputs.checksums)
     with args.main_process_first(local=False):
-        found = resume_state.find(run.out / "state", mark, _tell if writes else _silent)
+        found = resume_state.find(root, mark, _tell if writes else _silent)
+        recorded = micro.recorded() if resume_state.belongs(root, mark) else None
     if output is not None:
         _clear(output, mark, keep_state=found is not None)
     tables = LossTables(run.out, resume_from=found, events=run.tensorboard) if writes else None
     work = CheckpointWork(run, inputs, tables)
     trainer = RecipeTrainer(
-        inputs.model, args, packed=inputs.packed, settings=run.settings, tables=tables, work=work
+        inputs.model,
+        args,
+        packed=inputs.packed,
+        settings=run.settings,
+        tables=tables,
+        work=work,
+        micro=micro,
+        saving=Saving(run.state_minutes if writes else None),
+        watch=LossWatch(run.stop_at_rise),
     )
-    if found is not None and writes:
-        _tell(f"resuming from step {resume_state.step_of(found)} ({found})")
-    meter = EnergyMeter(run.costs.watts)
-    meter.start()
+    (micro.size,) = broadcast_object_list([recorded or micro.size])
+    if writes:
+        micro.record()
+        if found is not None:
+            _tell(f"resuming from step {resume_state.step_of(found)} ({found})")
+    return trainer, work, found
+
+
+def _stopped(run: TrainingRun, step: int) -> RevocabError:
+    """Return what ends a training that SIGTERM has stopped."""
+    return RevocabError(
+        f"{run.out}: stopped by SIGTERM; the state of step {step} of {run.settings.steps} is saved:"
+        " run the same command again to go on from it"
+    )
+
+
+@contextmanager
+def _explained(run: TrainingRun) -> Iterator[None]:
+    """Turn a lack of memory or disk into :class:`RevocabError`."""
+    import torch
+    from safetensors import SafetensorError
+
+    kept = "the last good state is kept"
     try:
-        trainer.train(resume_from_checkpoint=str(found) if found is not None else None)
+        yield
+    except torch.OutOfMemoryError as error:
+        raise RevocabError(
+            f"{run.out}: out of memory outside of forward and backward pass; {kept}: lower"
+            " micro_batch, set activation_checkpointing or, on several devices, fsdp, and run the"
+            " same command again"
+        ) from error
     except (OSError, RuntimeError, SafetensorError) as error:
         # A full disk has three faces: the system's, torch's and safetensors' own.
         if not (isinstance(error, OSError) or DISK_ERROR.search(str(error))):
             raise
         cause = getattr(error, "strerror", None) or f"a file could not be written ({error})"
         raise RevocabError(
-            f"{run.out}: {cause}; the last good state is kept: fix the cause"
-            " and run the same command again to resume from it"
+            f"{run.out}: {cause}; {kept}: fix the cause and run the same command again to resume"
+            " from it"
         ) from error
-    if tables is None:
-        return {}
-    tables.close()
-    timing = _timing(trainer, work, began)
-    timing |= _costs(run, trainer, timing["tokens_per_second"], meter.read())
-    timing["resumed_from_step"] = resume_state.step_of(found) if found is not None else 0
-    io.write_json(run.out / "timing.json", timing)
-    manifest = _manifest(run, inputs)
-    io.write_json(run.out / "manifest.json", manifest)
-    resume_state.discard(run.out / "state")
-    return manifest
 
 
 def _tell(message: str) -> None:
@@ -312,87 +312,3 @@ def _tell_of_other_code(folder: Path) -> None:
             f"{folder}: was begun by other code and counts as made by it (changed since:"
             f" {', '.join(changed)})"
         )
-
-
-def _timing(trainer: RecipeTrainer, work: CheckpointWork, began: float) -> dict[str, Any]:
-    """Return what goes into ``timing.json``, of this process only: a resumed run counts anew.
-
-    ``startup_seconds`` runs from the start of the process to the first step, without the held-out
-    losses of step 0.
-    """
-    import resource
-
-    import torch
-
-    clock = trainer.clock
-    tokens = clock.steps * trainer.settings.batch_size * trainer.packed.sequence_length
-    return {
-        "seconds": time.time() - began,
-        "startup_seconds": (clock.first_step or time.time()) - began - work.before_training,
-        "training_seconds": clock.training,
-        "evaluation_seconds": work.evaluation_seconds,
-        "export_seconds": work.export_seconds,
-        "tokens_per_second": tokens / clock.training if clock.training else 0.0,
-        "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-        "peak_device_memory_bytes": (
-            torch.cuda.max_memory_allocated() if torch.cuda.is_available() else None
-        ),
-        "threads": torch.get_num_threads(),
-        "device": str(trainer.args.device),
-    }
-
-
-def _costs(
-    run: TrainingRun,
-    trainer: RecipeTrainer,
-    tokens_per_second: float,
-    energy: tuple[float | None, str],
-) -> dict[str, Any]:
-    """Return arithmetic, utilisation, energy and CO2 for ``timing.json``."""
-    import torch
-
-    device = trainer.args.device
-    wide = run.settings.precision != "bfloat16" or device.type == "cpu"
-    dtype = torch.float32 if wide else torch.bfloat16
-    length = trainer.packed.sequence_length
-    return {
-        "processes": trainer.args.world_size,
-        "engine": dict(run.engine),
-        **costs_of(
-            run.costs,
-            flops=mean_flops_per_token(trainer.model, trainer.groups, trainer.plan, length),
-            tokens_per_second=tokens_per_second,
-            peak=(0.0, "") if run.costs.peak_flops else measured_peak(device, dtype),
-            processes=trainer.args.world_size,
-            energy=energy,
-        ),
-    }
-
-
-def _manifest(run: TrainingRun, inputs: TrainingInputs) -> dict[str, Any]:
-    """Describe a finished run: nothing in it depends on time, place or number of processes."""
-    import accelerate
-    import torch
-    import transformers
-
-    settings, packed = run.settings, inputs.packed.manifest
-    rows = settings.steps * settings.batch_size
-    tokens = rows * packed["sequence_length"]
-    return {
-        "steps": settings.steps,
-        "tokens": tokens,
-        "bytes": inputs.packed.bytes,
-        "sequence_length": packed["sequence_length"],
-        "checkpoints": [
-            {"step": step, "path": str(checkpoints.step_folder(Path(), step))}
-            for step in settings.checkpoint_steps
-        ],
-        **checkpoints.adapters_of(settings),
-        "settings": settings.described(),
-        "corpora": packed["corpora"] if rows == packed["rows"] else None,
-        **({"stages": packed["stages"]} if "stages" in packed else {}),
-        "inputs": inputs.checksums,
-        "versions": {
-            module.__name__: module.__version__ for module in (accelerate, torch, transformers)
-        },
-    }

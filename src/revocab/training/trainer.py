@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-import os
 import shutil
-import time
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch.utils.data import SequentialSampler
-from tqdm import tqdm
-from transformers import Trainer, TrainerCallback, TrainingArguments
+from transformers import Trainer, TrainingArguments
 from transformers.trainer_callback import PrinterCallback
 
 from revocab.errors import RevocabError
@@ -23,88 +21,16 @@ from revocab.training import resume_state
 from revocab.training.lora import Adapters
 from revocab.training.loss import forward_to_loss
 from revocab.training.loss_tables import LOSSES, LossTables
+from revocab.training.loss_watch import LossWatch
+from revocab.training.micro_batch import MicroBatch
 from revocab.training.packed_rows import PackedRows, as_collated
 from revocab.training.resume_state import PREFIX
+from revocab.training.saving import Saving
 from revocab.training.settings import Settings
+from revocab.training.step_callback import Clock, StepCallback
 
 #: On a GPU, losses are read in groups: reading one makes the CPU wait for the device.
 GPU_STEPS_PER_READING = 10
-
-
-@dataclass(frozen=True)
-class TrainingEngine:
-    """How a machine carries a recipe out: none of it changes what is computed, but for rounding."""
-
-    #: Shard weights, gradients and moments over the processes (FSDP2).
-    fsdp: bool = False
-    #: Compute activations again in the backward pass.
-    activation_checkpointing: bool = False
-    #: ``torch.compile``.
-    compile: bool = False
-
-
-def training_arguments(
-    settings: Settings, micro: int, passes: int, root: Path, engine: TrainingEngine | None = None
-) -> TrainingArguments:
-    """Return the Trainer's arguments for ``settings``; states go under ``root``."""
-    engine = engine or TrainingEngine()
-    cuda = torch.cuda.is_available()
-    distributed = "WORLD_SIZE" in os.environ
-    sharded = engine.fsdp and distributed
-    return TrainingArguments(
-        fsdp=sharded or None,  # type: ignore[arg-type]  # declared as text; True is taken
-        fsdp_config={
-            "version": 2,
-            "state_dict_type": "SHARDED_STATE_DICT",
-            "activation_checkpointing": engine.activation_checkpointing,
-        }
-        if sharded
-        else None,
-        activation_checkpointing=engine.activation_checkpointing and not sharded,
-        torch_compile=engine.compile,
-        output_dir=str(root),
-        max_steps=settings.steps,
-        per_device_train_batch_size=micro,
-        gradient_accumulation_steps=passes,
-        max_grad_norm=settings.gradient_clip,
-        bf16=settings.precision == "bfloat16",
-        seed=settings.seed,
-        data_seed=settings.seed,
-        save_strategy="steps",
-        save_steps=settings.checkpoint_every,
-        logging_strategy="no",
-        logging_nan_inf_filter=False,
-        report_to="none",
-        disable_tqdm=True,
-        remove_unused_columns=False,
-        average_tokens_across_devices=False,
-        dataloader_pin_memory=cuda,
-        use_cpu=not cuda,
-        ddp_backend="gloo" if distributed and not cuda else None,
-        ddp_find_unused_parameters=False,
-    )
-
-
-@dataclass
-class Clock:
-    """Seconds spent on training steps, fetching data included and checkpoints not."""
-
-    first_step: float | None = None
-    training: float = 0.0
-    steps: int = 0
-    _since: float = field(default=0.0, repr=False)
-
-    def start(self) -> None:
-        """Count from now; the first call notes when training began (seconds since the epoch)."""
-        self._since = time.perf_counter()
-        self.first_step = self.first_step or time.time()
-
-    def step(self) -> None:
-        """Add the time since the last call of :meth:`start` or :meth:`step`, for one step."""
-        now = time.perf_counter()
-        self.training += now - self._since
-        self._since = now
-        self.steps += 1
 
 
 class RecipeTrainer(Trainer):
@@ -125,17 +51,24 @@ class RecipeTrainer(Trainer):
         settings: Settings,
         tables: LossTables | None,
         work: Callable[[RecipeTrainer, int], None],
+        micro: MicroBatch,
+        saving: Saving | None = None,
+        watch: LossWatch | None = None,
     ):
         self.settings = settings
         self.tables = tables
         self.work = work
+        self.micro = micro
+        self.saving = saving or Saving()
+        self.watch = watch or LossWatch()
         self.packed = packed
         self.clock = Clock()
         self._pending: list[tuple[int, torch.Tensor, torch.Tensor, float]] = []
         self._losses: list[torch.Tensor] = []
         self._norm = torch.zeros(())
         self.plan = settings.plan
-        self.between = {*settings.heldout_steps} - {*settings.checkpoint_steps}
+        self.checkpoints = {*settings.checkpoint_steps}
+        self.between = {*settings.heldout_steps} - self.checkpoints
         self.adapters = Adapters(
             model,
             self.plan,
@@ -202,6 +135,40 @@ class RecipeTrainer(Trainer):
             )
             self._created_lr_scheduler = True
         return self.lr_scheduler
+
+    def training_step(
+        self, model: Any, inputs: dict[str, torch.Tensor], num_items_in_batch: Any = None
+    ) -> torch.Tensor:
+        """Make the gradients of this process' share of a step; return its loss.
+
+        Where memory runs out, the step is made again with a smaller micro batch.
+        """
+        model.train()
+        inputs = self._prepare_inputs(inputs)
+        while True:
+            try:
+                return self._accumulate(model, inputs)
+            except torch.OutOfMemoryError:
+                pass  # what the error holds of the failed pass is free only outside of this block
+            print(self.micro.halve(), file=sys.stderr)
+            self._losses = []
+            for parameter in model.parameters():
+                parameter.grad = None
+            torch.cuda.empty_cache()
+
+    def _accumulate(self, model: Any, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Add up the gradients of micro batches; processes exchange them in the last pass."""
+        passes, size = self.micro.share // self.micro.size, self.micro.size
+        total = torch.zeros((), device=self.args.device)
+        for number in range(passes):
+            part = {name: one[number * size : (number + 1) * size] for name, one in inputs.items()}
+            last = number == passes - 1
+            with nullcontext() if last else self.accelerator.no_sync(model=model):
+                with self.compute_loss_context_manager():
+                    loss = self.compute_loss(model, part) / passes
+                self.accelerator.backward(loss)
+            total += loss.detach()
+        return total
 
     def compute_loss(  # type: ignore[override]  # what else the Trainer passes is not used
         self, model: Any, inputs: dict[str, torch.Tensor], **_: Any
@@ -285,7 +252,8 @@ class RecipeTrainer(Trainer):
             self.write_rows()
 
     def write_rows(self) -> None:
-        """Write pending rows; raise :class:`RevocabError` if a loss or gradient is not finite."""
+        """Write pending rows; raise :class:`RevocabError` if a loss or gradient is not finite,
+        or a loss rises as ``watch`` does not allow."""
         if not self._pending:
             return
         losses = torch.stack([row[1] for row in self._pending]).float()
@@ -300,7 +268,9 @@ class RecipeTrainer(Trainer):
                     " Lower learning_rate or gradient_clip, or raise warmup_steps, which starts"
                     " training over; checkpoints and state of earlier steps are kept"
                 )
-            per_byte = self.packed.tokens_per_byte(self.plan.index(step - 1)) / math.log(2)
+            stage = self.plan.index(step - 1)
+            self.watch.check(step, stage, loss)
+            per_byte = self.packed.tokens_per_byte(stage) / math.log(2)
             rows.append((step, step * per_step, loss, loss * per_byte, rate, float(norm)))
         self._pending = []
         self.last_loss = rows[-1][2]
@@ -317,12 +287,14 @@ class RecipeTrainer(Trainer):
         self.clock.start()
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
-        """Export and evaluate, then save the resume state, unless the run is over."""
+        """Export and evaluate at a checkpoint; save the resume state, unless the run is over."""
         step = self.state.global_step
         self.write_rows()
-        self.work(self, step)
+        if step in self.checkpoints:
+            self.work(self, step)
         if step < self.settings.steps:
             self._save_state(model, trial, Path(str(self.args.output_dir)) / f"{PREFIX}{step}")
+        self.saving.saved()
         self.clock.start()
 
     def _save_state(self, model: Any, trial: Any, folder: Path) -> None:
@@ -339,51 +311,3 @@ class RecipeTrainer(Trainer):
             self.tables.copy_to(folder)
             resume_state.seal(folder)
             resume_state.prune(folder.parent)
-
-
-class StepCallback(TrainerCallback):
-    """Clock, progress bar and table rows."""
-
-    def __init__(self, trainer: RecipeTrainer):
-        self.trainer = trainer
-        self.bar: tqdm[Any] | None = None
-        self.rate = 0.0
-
-    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Open the progress bar where the run stands."""
-        self.bar = tqdm(
-            total=state.max_steps,
-            initial=state.global_step,
-            disable=not state.is_world_process_zero,
-            desc="training",
-            unit="step",
-            mininterval=1.0,
-            maxinterval=60.0,
-        )
-        if state.global_step == 0:
-            self.trainer.work(self.trainer, 0)
-        self.trainer.clock.start()
-
-    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Freeze and thaw what the stage of the coming update asks for."""
-        self.trainer.enter_stage(state.global_step)
-
-    def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Note the learning rate of the coming update."""
-        self.rate = self.trainer.shown_rate()
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Note the loss and the time, move the bar; the end of a stage is a checkpoint."""
-        control.should_save |= state.global_step in self.trainer.plan.ends
-        self.trainer.finish_step(state.global_step, self.rate)
-        self.trainer.clock.step()
-        if state.global_step in self.trainer.between:
-            self.trainer.work_between(state.global_step)
-        assert self.bar is not None  # on_train_begin was called
-        self.bar.set_postfix_str(f"loss {self.trainer.last_loss:.3f}", refresh=False)
-        self.bar.update()
-
-    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Close the bar."""
-        assert self.bar is not None
-        self.bar.close()

@@ -1,0 +1,70 @@
+"""What is done with the weights between steps: held-out losses, and exports."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from revocab.training import checkpoints
+from revocab.training.loss_tables import HELDOUT, LossTables
+
+if TYPE_CHECKING:
+    from revocab.training.train import TrainingInputs, TrainingRun
+    from revocab.training.trainer import RecipeTrainer
+
+
+class CheckpointWork:
+    """What is done between steps: held-out losses, and at a checkpoint the weights are exported."""
+
+    def __init__(self, run: TrainingRun, inputs: TrainingInputs, tables: LossTables | None):
+        self.run = run
+        self.inputs = inputs
+        self.tables = tables
+        self.evaluation_seconds = 0.0
+        self.before_training = 0.0
+        self.export_seconds = 0.0
+
+    def evaluate(self, trainer: RecipeTrainer, step: int) -> None:
+        """Append the held-out losses of the model as it stands; processes share the batches."""
+        from revocab.training.heldout_loss import check_heldout, heldout_rows
+
+        begin = time.perf_counter()
+        sharded = trainer.is_fsdp_enabled
+        model = trainer.model_wrapped if sharded else self.inputs.model
+        rows = heldout_rows(model, self.inputs.heldout, step, through_forward=sharded)
+        check_heldout(rows)
+        if self.tables is not None:
+            self.tables.append(HELDOUT, rows)
+        self.evaluation_seconds += time.perf_counter() - begin
+
+    def __call__(self, trainer: RecipeTrainer, step: int) -> None:
+        """Evaluate after ``step``, 0 being the model before training; export a checkpoint.
+
+        Nothing is exported of a model whose losses or weights are not finite.
+        """
+        self.evaluate(trainer, step)
+        if step == 0:
+            self.before_training = self.evaluation_seconds
+        if step not in self.run.settings.checkpoint_steps:
+            return
+        begin = time.perf_counter()
+        self.export(trainer, step)
+        self.export_seconds += time.perf_counter() - begin
+
+    def export(self, trainer: RecipeTrainer, step: int) -> None:
+        """Write the checkpoint at ``step``, and the adapter where the stage trains one."""
+        from revocab.training.sharded_export import export_sharded, sharded_weights
+
+        run, dtype, writes = self.run, self.inputs.dtype, self.tables is not None
+        folder = checkpoints.step_folder(run.out, step)
+        chat = self.inputs.packed.manifest.get("chat_template")
+        if trainer.is_fsdp_enabled:
+            weights = sharded_weights(trainer.model_wrapped)
+            export_sharded(weights, dtype, run.model, folder, writes=writes, chat_template=chat)
+        elif writes:
+            weights, adapters = trainer.whole_weights(), trainer.adapters
+            checkpoints.export(
+                self.inputs.model, adapters.merged(weights), dtype, run.model, folder, chat
+            )
+            folder, stage = checkpoints.adapter_folder(run.out, step), trainer.plan.index(step - 1)
+            adapters.export(weights, trainer.groups, stage, dtype, folder)

@@ -1,0 +1,68 @@
+"""How a machine carries a recipe out, and the Trainer's arguments for it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from transformers import TrainingArguments
+
+from revocab.training.settings import Settings
+
+
+@dataclass(frozen=True)
+class TrainingEngine:
+    """How a machine carries a recipe out: none of it changes what is computed, but for rounding."""
+
+    #: Shard weights, gradients and moments over the processes (FSDP2).
+    fsdp: bool = False
+    #: Compute activations again in the backward pass.
+    activation_checkpointing: bool = False
+    #: ``torch.compile``.
+    compile: bool = False
+
+
+def training_arguments(
+    settings: Settings, share: int, root: Path, engine: TrainingEngine | None = None
+) -> TrainingArguments:
+    """Return the Trainer's arguments for ``settings``; states go under ``root``.
+
+    The Trainer hands over the ``share`` of a step that a process has; the trainer divides it.
+    """
+    engine = engine or TrainingEngine()
+    cuda = torch.cuda.is_available()
+    distributed = "WORLD_SIZE" in os.environ
+    sharded = engine.fsdp and distributed
+    return TrainingArguments(
+        fsdp=sharded or None,  # type: ignore[arg-type]  # declared as text; True is taken
+        fsdp_config={
+            "version": 2,
+            "state_dict_type": "SHARDED_STATE_DICT",
+            "activation_checkpointing": engine.activation_checkpointing,
+        }
+        if sharded
+        else None,
+        activation_checkpointing=engine.activation_checkpointing and not sharded,
+        torch_compile=engine.compile,
+        output_dir=str(root),
+        max_steps=settings.steps,
+        per_device_train_batch_size=share,
+        max_grad_norm=settings.gradient_clip,
+        bf16=settings.precision == "bfloat16",
+        seed=settings.seed,
+        data_seed=settings.seed,
+        save_strategy="steps",
+        save_steps=settings.checkpoint_every,
+        logging_strategy="no",
+        logging_nan_inf_filter=False,
+        report_to="none",
+        disable_tqdm=True,
+        remove_unused_columns=False,
+        average_tokens_across_devices=False,
+        dataloader_pin_memory=cuda,
+        use_cpu=not cuda,
+        ddp_backend="gloo" if distributed and not cuda else None,
+        ddp_find_unused_parameters=False,
+    )

@@ -1,0 +1,69 @@
+"""How many sequences a forward pass takes: chosen once, halved when memory runs out, recorded.
+
+A step's loss is the mean over its sequences however they are divided, so this changes rounding and
+nothing else. The record stands beside the resume states, so that a run that goes on divides its
+steps as before, and ends with the same bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from revocab import io
+from revocab.errors import RevocabError
+
+FILE = "micro_batch.json"
+
+
+def halved(size: int, share: int) -> int | None:
+    """Return the largest divisor of ``share`` of at most half of ``size``; None below 1."""
+    return next((one for one in range(size // 2, 0, -1) if share % one == 0), None)
+
+
+@dataclass
+class MicroBatch:
+    """The micro batch of one process."""
+
+    #: Sequences of a step that this process has.
+    share: int
+    #: Of these, how many at once.
+    size: int
+    #: What the machine's options say; another value makes the record void.
+    asked: int | None
+    processes: int
+    #: Where the record is kept: the folder of resume states.
+    root: Path
+
+    def recorded(self) -> int | None:
+        """Return the size that an earlier start of this training ended with, if that applies."""
+        path = self.root / FILE
+        found = io.read_json(path) if path.is_file() else {}
+        same = (found.get("asked"), found.get("processes")) == (self.asked, self.processes)
+        return found["micro_batch"] if same and "micro_batch" in found else None
+
+    def record(self) -> None:
+        """Write the record."""
+        given = {"asked": self.asked, "processes": self.processes, "micro_batch": self.size}
+        io.write_json(self.root / FILE, given)
+
+    def halve(self) -> str:
+        """Halve the size, record it, and return a line that says so.
+
+        Raises :class:`RevocabError` where there is nothing to halve, and among several processes:
+        those that still have memory wait for this one, so all have to start again.
+        """
+        before, smaller = self.size, halved(self.size, self.share)
+        if smaller is None:
+            raise RevocabError(
+                "out of memory with one sequence per forward pass; set activation_checkpointing,"
+                " or fsdp on several devices, or use a device with more memory"
+            )
+        self.size = smaller
+        self.record()
+        line = f"out of memory with {before} sequences per forward pass"
+        if self.processes > 1:
+            raise RevocabError(
+                f"{line}; run the same command again: it goes on from the last state with {smaller}"
+            )
+        return f"{line}; going on with {smaller}"

@@ -1,0 +1,108 @@
+"""What a training says of itself: measurements of a process, and the manifest of a finished run."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revocab.training import checkpoints
+from revocab.training.costs import costs_of, mean_flops_per_token, measured_peak
+
+if TYPE_CHECKING:
+    from revocab.training.checkpoint_work import CheckpointWork
+    from revocab.training.train import TrainingInputs, TrainingRun
+    from revocab.training.trainer import RecipeTrainer
+
+
+def timing_of(
+    run: TrainingRun,
+    trainer: RecipeTrainer,
+    work: CheckpointWork,
+    began: float,
+    energy: tuple[float | None, str],
+) -> dict[str, Any]:
+    """Return what goes into ``timing.json``, of this process only: a resumed run counts anew.
+
+    ``startup_seconds`` runs from the start of the process to the first step, without the held-out
+    losses of step 0.
+    """
+    import resource
+
+    import torch
+
+    clock = trainer.clock
+    tokens = clock.steps * trainer.settings.batch_size * trainer.packed.sequence_length
+    speed = tokens / clock.training if clock.training else 0.0
+    return {
+        "seconds": time.time() - began,
+        "startup_seconds": (clock.first_step or time.time()) - began - work.before_training,
+        "training_seconds": clock.training,
+        "evaluation_seconds": work.evaluation_seconds,
+        "export_seconds": work.export_seconds,
+        "tokens_per_second": speed,
+        "micro_batch": trainer.micro.size,
+        "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        "peak_device_memory_bytes": (
+            torch.cuda.max_memory_allocated() if torch.cuda.is_available() else None
+        ),
+        "threads": torch.get_num_threads(),
+        "device": str(trainer.args.device),
+        **_costs(run, trainer, speed, energy),
+    }
+
+
+def _costs(
+    run: TrainingRun,
+    trainer: RecipeTrainer,
+    tokens_per_second: float,
+    energy: tuple[float | None, str],
+) -> dict[str, Any]:
+    """Return arithmetic, utilisation, energy and CO2 for ``timing.json``."""
+    import torch
+
+    device = trainer.args.device
+    wide = run.settings.precision != "bfloat16" or device.type == "cpu"
+    dtype = torch.float32 if wide else torch.bfloat16
+    length = trainer.packed.sequence_length
+    return {
+        "processes": trainer.args.world_size,
+        "engine": dict(run.engine),
+        **costs_of(
+            run.costs,
+            flops=mean_flops_per_token(trainer.model, trainer.groups, trainer.plan, length),
+            tokens_per_second=tokens_per_second,
+            peak=(0.0, "") if run.costs.peak_flops else measured_peak(device, dtype),
+            processes=trainer.args.world_size,
+            energy=energy,
+        ),
+    }
+
+
+def manifest_of(run: TrainingRun, inputs: TrainingInputs) -> dict[str, Any]:
+    """Describe a finished run: nothing in it depends on time, place or number of processes."""
+    import accelerate
+    import torch
+    import transformers
+
+    settings, packed = run.settings, inputs.packed.manifest
+    rows = settings.steps * settings.batch_size
+    tokens = rows * packed["sequence_length"]
+    return {
+        "steps": settings.steps,
+        "tokens": tokens,
+        "bytes": inputs.packed.bytes,
+        "sequence_length": packed["sequence_length"],
+        "checkpoints": [
+            {"step": step, "path": str(checkpoints.step_folder(Path(), step))}
+            for step in settings.checkpoint_steps
+        ],
+        **checkpoints.adapters_of(settings),
+        "settings": settings.described(),
+        "corpora": packed["corpora"] if rows == packed["rows"] else None,
+        **({"stages": packed["stages"]} if "stages" in packed else {}),
+        "inputs": inputs.checksums,
+        "versions": {
+            module.__name__: module.__version__ for module in (accelerate, torch, transformers)
+        },
+    }

@@ -1,0 +1,90 @@
+"""What is done around each training step: the clock, the progress bar, the rows of the tables."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tqdm import tqdm
+from transformers import TrainerCallback
+
+from revocab.training.saving import Asked
+
+if TYPE_CHECKING:
+    from revocab.training.trainer import RecipeTrainer
+
+
+@dataclass
+class Clock:
+    """Seconds spent on training steps, fetching data included and checkpoints not."""
+
+    first_step: float | None = None
+    training: float = 0.0
+    steps: int = 0
+    _since: float = field(default=0.0, repr=False)
+
+    def start(self) -> None:
+        """Count from now; the first call notes when training began (seconds since the epoch)."""
+        self._since = time.perf_counter()
+        self.first_step = self.first_step or time.time()
+
+    def step(self) -> None:
+        """Add the time since the last call of :meth:`start` or :meth:`step`, for one step."""
+        now = time.perf_counter()
+        self.training += now - self._since
+        self._since = now
+        self.steps += 1
+
+
+class StepCallback(TrainerCallback):
+    """Clock, progress bar and table rows."""
+
+    def __init__(self, trainer: RecipeTrainer):
+        self.trainer = trainer
+        self.bar: tqdm[Any] | None = None
+        self.rate = 0.0
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Open the progress bar where the run stands."""
+        self.bar = tqdm(
+            total=state.max_steps,
+            initial=state.global_step,
+            disable=not state.is_world_process_zero,
+            desc="training",
+            unit="step",
+            mininterval=1.0,
+            maxinterval=60.0,
+        )
+        if state.global_step == 0:
+            self.trainer.work(self.trainer, 0)
+        self.trainer.clock.start()
+
+    def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Freeze and thaw what the stage of the coming update asks for."""
+        self.trainer.enter_stage(state.global_step)
+
+    def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Note the learning rate of the coming update."""
+        self.rate = self.trainer.shown_rate()
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Note the loss and the time, move the bar; decide whether to save the state, and stop.
+
+        The end of a stage is a checkpoint.
+        """
+        asked = self.trainer.saving.agreed(self.trainer.args.device)
+        control.should_save |= asked > Asked.NOTHING or state.global_step in self.trainer.plan.ends
+        control.should_training_stop |= asked == Asked.STOP
+        self.trainer.finish_step(state.global_step, self.rate)
+        self.trainer.clock.step()
+        if state.global_step in self.trainer.between:
+            self.trainer.work_between(state.global_step)
+        assert self.bar is not None  # on_train_begin was called
+        self.bar.set_postfix_str(f"loss {self.trainer.last_loss:.3f}", refresh=False)
+        self.bar.update()
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Close the bar."""
+        assert self.bar is not None
+        self.bar.close()

@@ -1,0 +1,25 @@
+"""How the training of a rule is started, from what a profile says of the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+#: Seconds between the signal that stops torchrun and SIGKILL for its processes: long enough to save
+#: a state, and less than the five minutes before the time limit at which profiles/slurm sends it.
+SHUTDOWN_SECONDS = 270
+
+
+def launcher(resources: Mapping[str, Any]) -> list[str]:
+    """Return the words between Python and the script: none, torchrun's where the profile gives
+    more than one GPU, or accelerate's where it names a file of ``config/accelerate``.
+    """
+    gpus, profile = resources.get("gpu", 0), resources.get("accelerate")
+    if profile:
+        file = f"config/accelerate/{profile}.yaml"
+        processes = ["--num_processes", str(gpus)] if gpus else []
+        return ["-m", "accelerate.commands.launch", "--config_file", file, *processes]
+    if gpus > 1:
+        shutdown = ["--shutdown-timeout", str(SHUTDOWN_SECONDS)]
+        return ["-m", "torch.distributed.run", "--nproc-per-node", str(gpus), *shutdown]
+    return []

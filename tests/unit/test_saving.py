@@ -1,0 +1,137 @@
+"""When a state is saved, how a micro batch shrinks, when a loss has jumped: the decisions alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+import pytest
+import torch
+
+from revocab import io
+from revocab.errors import RevocabError
+from revocab.training.loss_watch import LossWatch
+from revocab.training.micro_batch import FILE, MicroBatch, halved
+from revocab.training.saving import Asked, Saving
+
+
+class Time:
+    """A clock that is set by hand, in seconds."""
+
+    def __init__(self):
+        self.now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_minutes_count_from_the_last_state():
+    time = Time()
+    saving = Saving(minutes=2, clock=time)
+    assert saving.own() == Asked.NOTHING
+    time.now += 119
+    assert saving.own() == Asked.NOTHING
+    time.now += 1
+    assert [saving.own(), saving.own()] == [Asked.SAVE, Asked.NOTHING]
+    time.now += 100
+    saving.saved()  # at a checkpoint
+    time.now += 119
+    assert saving.own() == Asked.NOTHING
+    time.now += 2
+    assert saving.own() == Asked.SAVE
+
+
+def test_without_minutes_no_time_is_enough():
+    time = Time()
+    saving = Saving(clock=time)
+    time.now += 1e9
+    assert saving.own() == Asked.NOTHING
+
+
+def test_signals_ask_within_the_block_only():
+    saving = Saving()
+    before = {number: signal.getsignal(number) for number in (signal.SIGUSR1, signal.SIGTERM)}
+    with saving.listening():
+        os.kill(os.getpid(), signal.SIGUSR1)
+        assert [saving.own(), saving.own()] == [Asked.SAVE, Asked.NOTHING]
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGUSR1)
+        assert [saving.own(), saving.own()] == [Asked.STOP, Asked.STOP]
+    assert {number: signal.getsignal(number) for number in before} == before
+
+
+def test_one_process_agrees_with_itself_at_once():
+    saving = Saving()
+    with saving.listening():
+        os.kill(os.getpid(), signal.SIGUSR1)
+        assert saving.agreed(torch.device("cpu")) == Asked.SAVE
+
+
+def test_a_thread_trains_without_signals():
+    def train():
+        with Saving().listening():
+            done.append(signal.getsignal(signal.SIGTERM))
+
+    done, before = [], signal.getsignal(signal.SIGTERM)
+    thread = threading.Thread(target=train)
+    thread.start()
+    thread.join()
+    assert done == [before]
+
+
+@pytest.mark.parametrize(
+    ("size", "share", "expected"),
+    [(64, 64, 32), (12, 12, 6), (3, 12, 1), (9, 9, 3), (7, 7, 1), (5, 15, 1), (1, 8, None)],
+)
+def test_a_half_divides_the_step(size, share, expected):
+    assert halved(size, share) == expected
+
+
+def test_the_record_holds_for_the_same_request_and_processes(tmp_path):
+    micro = MicroBatch(share=8, size=8, asked=None, processes=1, root=tmp_path)
+    assert micro.recorded() is None
+    assert micro.halve() == "out of memory with 8 sequences per forward pass; going on with 4"
+    assert micro.size == 4 and micro.recorded() == 4
+    assert MicroBatch(8, 8, None, 1, tmp_path).recorded() == 4
+    assert MicroBatch(8, 8, 8, 1, tmp_path).recorded() is None
+    assert MicroBatch(8, 8, None, 2, tmp_path).recorded() is None
+    assert io.read_json(tmp_path / FILE) == {"asked": None, "processes": 1, "micro_batch": 4}
+
+
+def test_several_processes_start_again_with_the_half(tmp_path):
+    micro = MicroBatch(share=8, size=8, asked=8, processes=2, root=tmp_path)
+    with pytest.raises(RevocabError, match=r"8 sequences per forward pass; run .* state with 4"):
+        micro.halve()
+    assert micro.recorded() == 4
+
+
+def test_one_sequence_cannot_be_halved(tmp_path):
+    with pytest.raises(RevocabError, match="out of memory with one sequence"):
+        MicroBatch(8, 1, None, 1, tmp_path).halve()
+
+
+def test_a_loss_that_jumps():
+    watch = LossWatch(rise=1.0)
+    for step in range(1, 21):
+        watch.check(step, 0, 3.0 + 0.9 * (step % 2))  # mean 3.45
+    with pytest.raises(RevocabError, match=r"step 21: loss 4\.4600 is 1\.0100 above the mean"):
+        watch.check(21, 0, 4.46)
+    watch.check(21, 0, 4.44)
+
+
+def test_a_new_stage_and_the_first_steps_are_compared_with_nothing():
+    watch = LossWatch(rise=0.1)
+    for step in range(1, 10):
+        watch.check(step, 0, float(step))
+    watch.check(10, 1, 50.0)
+    for step in range(11, 20):
+        watch.check(step, 1, 50.0)
+    with pytest.raises(RevocabError, match=r"stop_at_rise allows 0\.1"):
+        watch.check(20, 1, 50.2)
+
+
+def test_no_watch_without_a_limit():
+    watch = LossWatch()
+    for step in range(1, 100):
+        watch.check(step, 0, 10.0**step)
