@@ -28,7 +28,8 @@ class Machine(Closed):
     micro_batch: int | None = Field(
         default=None,
         ge=1,
-        description="sequences per forward pass; default: the batch divided among the processes",
+        description="sequences per forward pass; default: on a GPU as many as should fit its free"
+        " memory, else the batch divided among the processes",
     )
     state_minutes: float = Field(
         default=30, gt=0, description="minutes between saved resume states, besides checkpoints"

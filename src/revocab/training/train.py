@@ -205,6 +205,7 @@ def _prepared(
     from transformers.utils import logging
 
     from revocab.training.engine import TrainingEngine, training_arguments
+    from revocab.training.probe import probed_micro_batch
     from revocab.training.saving import Saving
     from revocab.training.trainer import RecipeTrainer
 
@@ -216,7 +217,8 @@ def _prepared(
     micro = MicroBatch(size * passes, size, run.micro_batch, processes, root)
     inputs = load_inputs(run)
     # Makes the process group under torchrun, by which the others wait for the first one's look.
-    args = training_arguments(run.settings, micro.share, root, TrainingEngine(**run.engine))
+    engine = TrainingEngine(**run.engine)
+    args = training_arguments(run.settings, micro.share, root, engine)
     mark = fingerprint(run.settings, inputs.checksums)
     with args.main_process_first(local=False):
         found = resume_state.find(root, mark, _tell if writes else _silent)
@@ -236,7 +238,8 @@ def _prepared(
         saving=Saving(run.state_minutes if writes else None),
         watch=LossWatch(run.stop_at_rise),
     )
-    (micro.size,) = broadcast_object_list([recorded or micro.size])
+    probed = None if recorded or run.micro_batch else probed_micro_batch(trainer, engine)
+    (micro.size,) = broadcast_object_list([recorded or probed or micro.size])
     if writes:
         micro.record()
         if found is not None:

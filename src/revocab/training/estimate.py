@@ -1,0 +1,94 @@
+"""What a training will take, from its settings and the shape of its model: nothing is run.
+
+Assumed: every number of the model is stored as its folder stores it; a resume state holds float32
+weights and, of what is trained, two moments; three states stand on the disk while the oldest is
+being replaced; arithmetic is counted as in :mod:`revocab.training.costs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from revocab.training.costs import mean_flops_per_token
+from revocab.training.loss import has_plain_head
+from revocab.training.memory import (
+    FLOAT,
+    ModelShape,
+    StepOptions,
+    most_trained,
+    starting_micro_batch,
+    step_bytes,
+)
+from revocab.training.resume_state import KEPT
+
+if TYPE_CHECKING:
+    import torch
+
+    from revocab.training.settings import Settings
+
+
+@dataclass(frozen=True)
+class TrainingEstimate:
+    """What one training takes; sizes in bytes."""
+
+    tokens: int
+    flops: float
+    #: On each device.
+    memory: int
+    micro_batch: int
+    checkpoints: int
+    states: int
+
+    @property
+    def disk(self) -> int:
+        """Return the bytes of checkpoints and, until the end, resume states."""
+        return self.checkpoints + self.states
+
+    def seconds(self, flops_per_second: float) -> float:
+        """Return the time of the steps alone at a speed, of all devices together."""
+        return self.flops / flops_per_second
+
+
+def estimate(
+    model: Any,
+    stored: torch.dtype,
+    settings: Settings,
+    length: int,
+    machine: Mapping[str, Any],
+    processes: int = 1,
+    free: int | None = None,
+) -> TrainingEstimate:
+    """Return the estimate of a training on rows of ``length`` tokens.
+
+    ``model`` may be on the meta device; adapters are its own already. ``machine`` are the machine
+    options of ``train_model``. ``free`` are the bytes of a device; without them and without a
+    ``micro_batch`` the whole share of a step is taken at once.
+    """
+    plan = settings.plan
+    groups = plan.groups(model)
+    shape = ModelShape.of(
+        model.config,
+        sum(parameter.numel() for parameter in model.parameters()),
+        most_trained(groups, len(plan.stages)),
+        chunked_head=has_plain_head(model),
+    )
+    options = StepOptions(
+        length,
+        settings.precision,
+        bool(machine.get("activation_checkpointing")),
+        processes if machine.get("fsdp") else 1,
+    )
+    size, passes = settings.micro_batch(machine.get("micro_batch"), processes)
+    if free is not None and not machine.get("micro_batch"):
+        size = starting_micro_batch(free, shape, options, size * passes)
+    tokens = settings.steps * settings.batch_size * length
+    return TrainingEstimate(
+        tokens=tokens,
+        flops=tokens * mean_flops_per_token(model, groups, plan, length),
+        memory=step_bytes(shape, options, size),
+        micro_batch=size,
+        checkpoints=len(settings.checkpoint_steps) * shape.parameters * stored.itemsize,
+        states=(KEPT + 1) * FLOAT * (shape.parameters + 2 * shape.trained),
+    )

@@ -1,0 +1,151 @@
+"""How much memory a training takes, from the shape of its model: estimates, in bytes.
+
+Counted are what autograd keeps of a Llama-like decoder (two RMS norms, grouped-query attention
+through torch's fused kernel, a gated MLP) and AdamW's state. Layers of another kind keep similar
+amounts; where the estimate is too low, the micro batch is halved (:mod:`revocab.training.trainer`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from revocab.training.micro_batch import halved
+
+if TYPE_CHECKING:
+    from revocab.training.stages import ParameterGroup
+
+#: Bytes of a float32 number, and of one in the precision of the forward pass.
+FLOAT = 4
+WIDTH = {"float32": 4, "bfloat16": 2}
+#: Part of the free memory that is planned for; the rest is for fragments and kernels' workspaces.
+USED = 0.9
+
+
+@dataclass(frozen=True)
+class ModelShape:
+    """What of a model decides the memory of training it; widths are numbers per token."""
+
+    parameters: int
+    #: Parameters with a gradient and moments, in the stage that has most of them.
+    trained: int
+    layers: int
+    hidden: int
+    intermediate: int
+    #: Of all query heads.
+    queries: int
+    vocabulary: int
+    #: Logits are made chunk by chunk (:func:`revocab.training.loss.has_plain_head`).
+    chunked_head: bool = True
+
+    @classmethod
+    def of(
+        cls, config: Any, parameters: int, trained: int, *, chunked_head: bool = True
+    ) -> ModelShape:
+        """Return the shape that a transformers configuration and two counts give."""
+        heads, hidden = config.num_attention_heads, config.hidden_size
+        head = getattr(config, "head_dim", None) or hidden // heads
+        return cls(
+            parameters=parameters,
+            trained=trained,
+            layers=config.num_hidden_layers,
+            hidden=hidden,
+            intermediate=getattr(config, "intermediate_size", None) or 4 * hidden,
+            queries=heads * head,
+            vocabulary=config.vocab_size,
+            chunked_head=chunked_head,
+        )
+
+
+def most_trained(groups: Iterable[ParameterGroup], stages: int) -> int:
+    """Return the number of parameters that the stage with most of them trains."""
+    found = list(groups)
+    return max(
+        sum(sum(p.numel() for p in one.parameters) for one in found if one.rates[stage])
+        for stage in range(stages)
+    )
+
+
+@dataclass(frozen=True)
+class StepOptions:
+    """What of a recipe and a machine decides the memory of a step."""
+
+    sequence_length: int
+    precision: str = "float32"
+    activation_checkpointing: bool = False
+    #: Processes over which FSDP divides weights, gradients and moments; 1: none.
+    sharded_over: int = 1
+
+    @property
+    def width(self) -> int:
+        """Return the bytes of a number of the forward pass."""
+        return WIDTH[self.precision]
+
+
+def state_bytes(shape: ModelShape, options: StepOptions) -> int:
+    """Return the bytes of weights, gradients and AdamW's moments on one device.
+
+    Weights are float32, with a copy in bfloat16 where that is the precision of the forward pass.
+    """
+    copy = options.width if options.width != FLOAT else 0
+    whole = shape.parameters * (FLOAT + copy) + shape.trained * 3 * FLOAT
+    return whole // options.sharded_over
+
+
+def layer_bytes(shape: ModelShape, options: StepOptions) -> int:
+    """Return the bytes per token that one layer keeps for its backward pass.
+
+    Each norm keeps its input and the normalised values in float32, and its output for the matrices
+    it feeds: once, or in another precision a copy for each (three for attention, two for the MLP).
+    Attention keeps queries, keys and values as the kernel takes them (a key for each query), and
+    its output; the MLP the gate before and after its activation, the other factor and the product.
+    """
+    width, fed = options.width, 5 if options.width != FLOAT else 2
+    norms = 2 * 2 * FLOAT * shape.hidden + fed * width * shape.hidden
+    attention = 4 * width * shape.queries
+    return norms + attention + 4 * width * shape.intermediate
+
+
+def token_bytes(shape: ModelShape, options: StepOptions) -> int:
+    """Return the bytes per token of a micro batch that a step needs at its peak.
+
+    With activation checkpointing: the input of every layer, and one layer in full.
+    """
+    one = layer_bytes(shape, options)
+    layers = shape.layers * one
+    if options.activation_checkpointing:
+        layers = shape.layers * FLOAT * shape.hidden + one
+    head = (2 * FLOAT + 2 * options.width) * shape.hidden
+    if not shape.chunked_head:
+        head += (options.width + 2 * FLOAT) * shape.vocabulary
+    # The backward pass of one layer makes gradients of what it keeps.
+    return layers + head + one
+
+
+def head_bytes(shape: ModelShape, options: StepOptions) -> int:
+    """Return the bytes of the head's own gradient, and of a chunk of logits with its own."""
+    from revocab.training.loss import GPU_CHUNK_ELEMENTS
+
+    gradient = shape.vocabulary * shape.hidden * (2 * options.width + FLOAT)
+    chunk = GPU_CHUNK_ELEMENTS * (2 * FLOAT + options.width) if shape.chunked_head else 0
+    return gradient + chunk
+
+
+def step_bytes(shape: ModelShape, options: StepOptions, micro_batch: int) -> int:
+    """Return the bytes that training takes on one device with ``micro_batch`` sequences a pass."""
+    tokens = micro_batch * options.sequence_length
+    fixed = state_bytes(shape, options) + head_bytes(shape, options)
+    return fixed + tokens * token_bytes(shape, options)
+
+
+def starting_micro_batch(free: int, shape: ModelShape, options: StepOptions, share: int) -> int:
+    """Return the largest of ``share``, its half and so on that fits into ``free`` bytes, or 1.
+
+    ``share`` is a process' sequences of a step. ``free`` is what a device has before the model is
+    on it.
+    """
+    size: int | None = share
+    while size is not None and step_bytes(shape, options, size) > USED * free:
+        size = halved(size, share)
+    return size or 1

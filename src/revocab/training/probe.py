@@ -1,0 +1,37 @@
+"""The micro batch to start with on a GPU, from the memory that it has free."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from revocab.training.loss import has_plain_head
+from revocab.training.memory import ModelShape, StepOptions, most_trained, starting_micro_batch
+
+if TYPE_CHECKING:
+    from revocab.training.engine import TrainingEngine
+    from revocab.training.trainer import RecipeTrainer
+
+
+def probed_micro_batch(trainer: RecipeTrainer, engine: TrainingEngine) -> int | None:
+    """Return the micro batch that should fit on this process' GPU; None without one."""
+    if trainer.args.device.type != "cuda":
+        return None
+    model: Any = trainer.model
+    args = trainer.args
+    shape = ModelShape.of(
+        model.config,
+        sum(parameter.numel() for parameter in model.parameters()),
+        most_trained(trainer.groups, len(trainer.plan.stages)),
+        chunked_head=has_plain_head(model),
+    )
+    options = StepOptions(
+        trainer.packed.sequence_length,
+        trainer.settings.precision,
+        engine.activation_checkpointing,
+        args.world_size if args.fsdp else 1,
+    )
+    # As if the model, which may be on the device already, were not there.
+    free = torch.cuda.mem_get_info(args.device)[0] + torch.cuda.memory_reserved(args.device)
+    return starting_micro_batch(free, shape, options, trainer.micro.share)

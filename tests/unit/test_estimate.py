@@ -1,0 +1,61 @@
+"""What a training will take, by hand."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, LlamaConfig
+
+from revocab.training.estimate import estimate
+from revocab.training.memory import ModelShape, StepOptions, step_bytes
+from revocab.training.settings import Settings
+
+CONFIG = LlamaConfig(
+    vocab_size=100, hidden_size=8, intermediate_size=20, num_hidden_layers=2,
+    num_attention_heads=2, num_key_value_heads=1, tie_word_embeddings=False,
+)  # fmt: skip
+#: Embeddings and head; of a layer queries, keys, values, output, MLP and norms; the last norm.
+LAYER = 8 * 8 + 2 * 8 * 4 + 8 * 8 + 3 * 8 * 20
+PARAMETERS = 2 * 100 * 8 + 2 * (LAYER + 2 * 8) + 8
+GIVEN = {"batch_size": 8, "learning_rate": 1e-3, "seed": 1}
+
+
+@pytest.fixture(scope="module")
+def model():
+    with torch.device("meta"):
+        return AutoModelForCausalLM.from_config(CONFIG)
+
+
+def test_everything_trained(model):
+    settings = Settings(steps=10, checkpoint_every=4, **GIVEN)
+    found = estimate(model, torch.bfloat16, settings, 16, {"micro_batch": 2})
+    assert found.tokens == 10 * 8 * 16
+    # 6 for each weight of a matrix that is not looked up, and attention.
+    assert found.flops == found.tokens * (6 * (100 * 8 + 2 * LAYER) + 12 * 2 * 8 * 16)
+    assert found.seconds(1e6) == found.flops / 1e6
+    assert found.checkpoints == 3 * PARAMETERS * 2  # at 4, 8 and 10
+    assert found.states == 3 * 12 * PARAMETERS
+    assert found.disk == found.checkpoints + found.states
+    shape = ModelShape.of(CONFIG, PARAMETERS, PARAMETERS)
+    assert (found.micro_batch, found.memory) == (2, step_bytes(shape, StepOptions(16), 2))
+
+
+def test_a_stage_that_trains_embeddings_alone(model):
+    stages = [{"name": "rows", "steps": 10, "learning_rate": 1e-3, "train": ["embeddings"]}]
+    settings = Settings(checkpoint_every=10, stages=stages, **GIVEN)
+    found = estimate(model, torch.float32, settings, 16, {})
+    assert found.states == 3 * 4 * (PARAMETERS + 2 * 2 * 100 * 8)
+    assert found.checkpoints == PARAMETERS * 4
+    assert found.micro_batch == 8
+
+
+def test_processes_and_free_memory(model):
+    settings = Settings(steps=10, checkpoint_every=10, **GIVEN)
+    assert estimate(model, torch.float32, settings, 16, {}, processes=4).micro_batch == 2
+    assert estimate(model, torch.float32, settings, 16, {}, free=10**12).micro_batch == 8
+    assert estimate(model, torch.float32, settings, 16, {}, free=1).micro_batch == 1
+    asked = {"micro_batch": 4}
+    assert estimate(model, torch.float32, settings, 16, asked, free=1).micro_batch == 4
+    sharded = estimate(model, torch.float32, settings, 16, {"fsdp": 1}, processes=2)
+    shape = ModelShape.of(CONFIG, PARAMETERS, PARAMETERS)
+    assert sharded.memory == step_bytes(shape, StepOptions(16, sharded_over=2), 4)
