@@ -31,7 +31,7 @@ from revocab.intersection.intersect import (
 from revocab.io import read_json
 from revocab.tokenizers.canonical import CanonicalToken, load_tokenizer
 
-HELPED = [name for name, one in methods().items() if one.needs_helper]
+HELPED = [name for name, one in methods().items() if one.needs_helper and not one.takes_helper_rows]
 FALLING_BACK = [name for name in HELPED if methods()[name].without_helper_row == "pieces"]
 FILLING = [name for name in HELPED if name not in FALLING_BACK]
 MATRICES = ("model.embed_tokens.weight", "lm_head.weight")

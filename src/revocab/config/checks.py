@@ -166,7 +166,12 @@ def check_helper(experiment: Experiment, key: str, group_id: str, name: str) -> 
         )
     elif helper in experiment.models:
         tokenizer = experiment.models[helper].tokenizer
-        if tokenizer == tokenizer_before(experiment, run_id(group_id, name)) != target:
+        if tokenizer != target and methods()[method].takes_helper_rows:
+            yield (
+                f"{key}: method {method!r} takes rows of helper {helper!r}, whose tokenizer is"
+                f" {tokenizer!r}, not the target {target!r}; take a helper that has it"
+            )
+        elif tokenizer == tokenizer_before(experiment, run_id(group_id, name)) != target:
             yield (
                 f"{key}: helper {helper!r} uses tokenizer {tokenizer!r}, the source's, and so has "
                 f"none of the new tokens of {target!r}; take a helper of another tokenizer"

@@ -11,7 +11,7 @@ from revocab.errors import RevocabError
 from revocab.initialise import diagnostics, diagnostics_figure
 from revocab.initialise.adapted_folder import copy_unchanged, write_adapted
 from revocab.initialise.donor import Donor, kept_tokens
-from revocab.initialise.helper import Helper
+from revocab.initialise.helper import Helper, check_rows_fit
 from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions
 from revocab.initialise.model_card import model_card
 from revocab.initialise.options import check_given, check_options, find_method
@@ -241,6 +241,8 @@ def initialise_model(  # noqa: PLR0915  (one statement per thing that is told or
     opened, warnings = None, []
     if needed == "helper":
         assert helper is not None
+        if chosen.takes_helper_rows:
+            check_rows_fit(helper, vocabularies.target_tokenizer, model, chosen.name)
         opened = open_helper(helper, vocabularies, helper_pairs, chosen)
         note_models(made_of, {"helper": helper})
         if coverage := opened.coverage(found):

@@ -92,10 +92,10 @@ def measured_method(name: str, given: ScaledMethod) -> tuple[str, Any, Any]:
     method = find_method(given.method)
     if method.keeps_vocabulary:
         raise RevocabError(f"methods.{name}: {method.name!r} initialises nothing to measure")
-    if method.needs_donor:
+    if method.needs_donor or method.takes_helper_rows:
         raise RevocabError(
-            f"methods.{name}: {method.name!r} reads another run, and here all matrices are random;"
-            " remove it"
+            f"methods.{name}: {method.name!r} takes rows of another model, and here all matrices"
+            " are random; remove it"
         )
     checked = check_options(method, given.option)
     if method.needs(checked) == "fasttext":

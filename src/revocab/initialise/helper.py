@@ -7,8 +7,10 @@ target tokens, N shared tokens, X helper width.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -45,6 +47,42 @@ def in_target_order(
         part = slice(start, start + CHUNK_ROWS)
         placed_VX[target_N[part]] = helper_HX[helper_N[part]]
     return placed_VX
+
+
+def segmentation_hash(tokenizer: PreTrainedTokenizerFast) -> str:
+    """Return a SHA-256 of a tokenizer's ids and of how it cuts: its merges, or its scores.
+
+    What libraries write differently of one tokenizer is left out.
+    """
+    model = json.loads(tokenizer.backend_tokenizer.to_str())["model"]
+    text = json.dumps([tokenizer.get_vocab(), model], sort_keys=True)
+    return sha256(text.encode()).hexdigest()
+
+
+def check_rows_fit(
+    folder: Path, target: PreTrainedTokenizerFast, source: ModelFolder, method: str
+) -> None:
+    """Raise :class:`RevocabError` unless a source can take a model's rows as they are.
+
+    Its tokenizer must be the target's, and it must not have two matrices where the source has one.
+    """
+    from revocab.tokenizers.canonical import load_tokenizer
+
+    where = f"method {method!r}, helper {folder}"
+    theirs, ours = map(segmentation_hash, (load_tokenizer(folder), target))
+    problems = []
+    if theirs != ours:
+        problems.append(
+            f"{where}: its tokenizer (SHA-256 {theirs[:12]}…) is not the target's ({ours[:12]}…),"
+            " and its rows are taken as they are; give the helper's own as the target's"
+        )
+    if source.tied and not ModelFolder(folder).tied:
+        problems.append(
+            f"{where}: embedding and head are two matrices, the source's one; take a helper that"
+            " was made from the source"
+        )
+    if problems:
+        raise RevocabError(problems)
 
 
 @dataclass(frozen=True)

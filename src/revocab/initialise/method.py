@@ -127,6 +127,8 @@ class Method:
     #: source pieces; the method sees only tokens that the helper has. own: what the method itself
     #: gives them; it sees all tokens, and a helper row of zeros where there is none.
     without_helper_row: Literal["pieces", "own"] = "pieces"
+    #: Whether it takes the helper's rows as they are: of a helper with the target's tokenizer.
+    takes_helper_rows: bool = False
     #: Whether it reads the rows of an adapted model of another run.
     needs_donor: bool = False
     copies_overlap: bool = True

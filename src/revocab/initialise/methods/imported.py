@@ -1,0 +1,38 @@
+"""Rows of a model that has the target tokenizer already, as they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from revocab.errors import RevocabError
+from revocab.initialise.method import Method, MethodInputs, MethodOptions
+
+if TYPE_CHECKING:
+    import torch
+
+
+def initialise(inputs: MethodInputs, options: MethodOptions) -> torch.Tensor:
+    """Return the helper's row of every target token.
+
+    Raises :class:`RevocabError` where its rows are not as wide as the source's.
+    """
+    assert inputs.helper_VD is not None  # needs_helper
+    theirs, ours = inputs.helper_VD.shape[1], inputs.source_VD.shape[1]
+    if theirs != ours:
+        raise RevocabError(
+            f"method {METHOD.name!r}, {inputs.matrix} matrix: the helper's rows have {theirs}"
+            f" numbers, the source's {ours}; take a helper that was made from the source"
+        )
+    return inputs.helper_VD
+
+
+METHOD = Method(
+    name="imported",
+    label="Imported",
+    summary="every row of a helper with the target tokenizer, as it is",
+    citation="Minixhofer et al. 2024, Zero-Shot Tokenizer Transfer",
+    initialise=initialise,
+    needs_helper=True,
+    takes_helper_rows=True,
+    copies_overlap=False,
+)
