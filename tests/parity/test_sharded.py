@@ -11,41 +11,43 @@ from pathlib import Path
 import psutil
 import pytest
 import torch
-from training_pico import losses, run_of, table
+from training_pico import folders_of, losses, run_of, table
 
 from revocab.training.recipe import Stage
+from revocab.training.settings import Settings
 from revocab.training.train import train
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "train_model.py"
-#: Two stages with the border between checkpoints, the first of them embeddings alone.
+#: Two stages with the border between checkpoints, the first of them vocabulary adapters.
 OPTIONS = {
     "steps": 40, "batch_size": 4, "learning_rate": 1e-2, "checkpoint_every": 6, "seed": 17,
     "threads": 1,
 }  # fmt: skip
+CHANGES = {key: value for key, value in OPTIONS.items() if key != "threads"}
 STAGES = (
     Stage(
-        name="embeddings",
-        steps=15,
-        learning_rate=1e-2,
+        name="adapters",
+        steps=25,
+        learning_rate=3e-3,
         train=("embeddings",),
         weight_decay=0.3,
         warmup_steps=2,
+        adapter={"auxiliary": 0.5},
     ),
-    Stage(name="everything", steps=25, learning_rate=5e-3, weight_decay=0.1, warmup_steps=2),
+    Stage(name="everything", steps=15, learning_rate=5e-3, weight_decay=0.1, warmup_steps=2),
 )
 
 
 @pytest.fixture(scope="module")
 def alone(inputs, tmp_path_factory):
     out = tmp_path_factory.mktemp("alone")
-    changes = {key: value for key, value in OPTIONS.items() if key != "threads"}
-    train(run_of(inputs, out, **changes, warmup_steps=0, weight_decay=0.0, stages=STAGES))
+    train(run_of(inputs, out, **CHANGES, warmup_steps=0, weight_decay=0.0, stages=STAGES))
     return out
 
 
 def command(inputs, out, *flags):
     options = {**OPTIONS, "out": out}
-    options |= {name: inputs / name for name in ("model", "packed", "heldout")}
+    options |= folders_of(inputs, Settings(**CHANGES, stages=STAGES))
     return [
         sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2",
         str(SCRIPT), *(f"--{key.replace('_', '-')}={value}" for key, value in options.items()),
@@ -88,7 +90,7 @@ def test_sharded_training_trains_saves_is_killed_and_resumes(inputs, alone, tmp_
     for ours, theirs in zip(table(out / "heldout.csv"), table(alone / "heldout.csv"), strict=True):
         assert ours["step"] == theirs["step"]
         assert float(ours["loss"]) == pytest.approx(float(theirs["loss"]), abs=1e-4)
-    first = weights(inputs / "model")
+    first = weights(inputs / "adapted")
     before, after = (weights(out / f"checkpoints/step-0000{n}") for n in ("12", "40"))
     assert {name for name in first if not torch.equal(first[name], before[name])} == {
         "model.embed_tokens.weight", "lm_head.weight"
@@ -111,8 +113,7 @@ def test_activation_checkpointing_changes_no_loss(inputs, alone, tmp_path, monke
         return plain(layer, *arguments, **named)
 
     monkeypatch.setattr(GradientCheckpointingLayer, "__call__", noted)
-    changes = {key: value for key, value in OPTIONS.items() if key != "threads"}
-    run = run_of(inputs, tmp_path, **changes, warmup_steps=0, weight_decay=0.0, stages=STAGES)
+    run = run_of(inputs, tmp_path, **CHANGES, warmup_steps=0, weight_decay=0.0, stages=STAGES)
     train(replace(run, engine={"activation_checkpointing": True}))
     assert True in seen
     assert losses(tmp_path) == pytest.approx(losses(alone), abs=1e-6)

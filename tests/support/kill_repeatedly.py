@@ -2,8 +2,8 @@
 
     python kill_repeatedly.py FOLDER KILLS SEED STORY
 
-The story ``stages`` trains embeddings, an adapter, then all; ``answers`` calibrates on those of
-conversations: embeddings and head, and an adapter in the first and the last layer.
+The story ``stages`` trains vocabulary adapters, embeddings, LoRA, then all; ``answers`` calibrates
+on those of conversations: embeddings and head, and LoRA in the first and the last layer.
 
 Every start is a process of its own: what survives a kill is what stands on disk. They are forked
 from one that has imported the libraries and nothing more, which saves seconds for each. After the
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from revocab.training.recipe import Stage
 
-STEPS, BORDERS, EVERY, HELDOUT_EVERY = 60, (25, 45), 7, 3
+STEPS, BORDERS, EVERY, HELDOUT_EVERY = 60, (16, 25, 45), 7, 3
 LIBRARIES = ["torch", "transformers.trainer", "peft", "revocab.training.train", "training_pico"]
 
 
@@ -90,8 +90,16 @@ def stages() -> tuple:
 
     return (
         Stage(
-            name="embeddings",
+            name="adapters",
             steps=BORDERS[0],
+            learning_rate=3e-3,
+            train=("embeddings",),
+            weight_decay=0.3,
+            adapter={"auxiliary": 0.5},
+        ),
+        Stage(
+            name="embeddings",
+            steps=BORDERS[1] - BORDERS[0],
             learning_rate=1e-2,
             train=("embeddings",),
             weight_decay=0.3,
@@ -99,14 +107,14 @@ def stages() -> tuple:
         ),
         Stage(
             name="adapter",
-            steps=BORDERS[1] - BORDERS[0],
+            steps=BORDERS[2] - BORDERS[1],
             learning_rate=5e-3,
             train=("lora", "output_embeddings"),
             lora={"rank": 2, "alpha": 4},
         ),
         Stage(
             name="everything",
-            steps=STEPS - BORDERS[1],
+            steps=STEPS - BORDERS[2],
             learning_rate=5e-3,
             weight_decay=0.1,
             warmup_steps=3,

@@ -1,18 +1,24 @@
-"""A pico model, packed rows of a learnable pattern and held-out windows, for tests of training."""
+"""A pico model, packed rows of a learnable pattern and held-out windows, for tests of training.
+
+``adapted`` has rows made of those of ``source``, from which vocabulary adapters are trained.
+"""
 
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from revocab import io
+from revocab.initialise.source_weights import SourceWeights, mean_weights, write_source_weights
 from revocab.training.settings import Settings
 from revocab.training.shards import SHARD_BYTES, new_shards
 from revocab.training.train import TrainingRun
 
-VOCABULARY, LENGTH, BATCH = 64, 16, 4
+VOCABULARY, SOURCE_ROWS, LENGTH, BATCH = 64, 40, 16, 4
 RECIPE = {
     "steps": 6,
     "batch_size": BATCH,
@@ -25,17 +31,11 @@ RECIPE = {
 
 
 def write_inputs(root: Path) -> Path:
-    """Write a pico Mistral in bfloat16, packed rows, and held-out windows under ``root``."""
-    import torch
+    """Write pico Mistrals in bfloat16, packed rows, and held-out windows under ``root``."""
     from safetensors.numpy import save_file
-    from transformers import MistralConfig, MistralForCausalLM
 
-    torch.manual_seed(0)
-    config = MistralConfig(
-        vocab_size=VOCABULARY, hidden_size=16, intermediate_size=32, num_hidden_layers=2,
-        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=32,
-    )  # fmt: skip
-    MistralForCausalLM(config).to(torch.bfloat16).save_pretrained(root / "model")
+    pico_mistral().save_pretrained(root / "model")
+    write_adapted(root)
     random = np.random.default_rng(0)
     tokens = (random.integers(0, 8, (800, 1)) + 3 * np.arange(LENGTH)) % VOCABULARY
     write_packed(root / "packed", tokens.astype(np.uint16))
@@ -52,6 +52,54 @@ def write_inputs(root: Path) -> Path:
     heldout = {"corpora": {"it": described}, "sequence_length": LENGTH, "vocabulary_size": 64}
     io.write_json(root / "heldout" / "manifest.json", heldout)
     return root
+
+
+def pico_mistral(rows: int = VOCABULARY, **changes: object) -> Any:
+    """Return a pico Mistral in bfloat16, its weights drawn by a seed."""
+    import torch
+    from transformers import MistralConfig, MistralForCausalLM
+
+    torch.manual_seed(0)
+    config = MistralConfig(
+        vocab_size=rows, hidden_size=16, intermediate_size=32, num_hidden_layers=2,
+        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=32, **changes,
+    )  # fmt: skip
+    return MistralForCausalLM(config).to(torch.bfloat16)
+
+
+def pico_weights() -> SourceWeights:
+    """Return rows of 40 source tokens: every third shared, two drawn, the others of pieces."""
+    import torch
+
+    generator = torch.Generator().manual_seed(1)
+
+    def row(token: int) -> Any:
+        if token in (20, 44):
+            drawn_V = torch.rand(SOURCE_ROWS, generator=generator)
+            return drawn_V / drawn_V.sum()
+        pieces = ([token % 40], [token % 7, token % 5, token % 7], [39 - token % 20, 8])
+        return mean_weights(pieces[token % 3])
+
+    rows = SourceWeights.of(map(row, range(VOCABULARY)), SOURCE_ROWS)
+    return replace(rows, shared_S=torch.arange(0, VOCABULARY, 3))
+
+
+def write_adapted(root: Path, **changes: object) -> None:
+    """Write ``source``, and ``adapted``, whose rows are :func:`pico_weights` of the source's."""
+    import torch
+
+    from revocab.training.vocabulary_adapter import matrices_of
+
+    source, adapted = pico_mistral(SOURCE_ROWS, **changes), pico_mistral(**changes)
+    weights = pico_weights()
+    matrices = matrices_of(source), matrices_of(adapted)
+    with torch.no_grad():
+        for (_, old), (_, new) in zip(*matrices, strict=True):
+            new.copy_(weights.combine(old.float(), slice(0, VOCABULARY)))
+    source.save_pretrained(root / "source")
+    adapted.save_pretrained(root / "adapted")
+    whichs = [which for which, _ in matrices_of(adapted)]
+    write_source_weights(root / "adapted", dict.fromkeys(whichs, weights))
 
 
 def write_packed(folder: Path, tokens: np.ndarray, **changes: object) -> None:
@@ -74,8 +122,17 @@ def run_of(
 ) -> TrainingRun:
     """Return a run of the pico recipe, changed where asked."""
     settings = Settings(**{**RECIPE, **changes})
+    return TrainingRun(
+        **folders_of(inputs, settings), out=out, settings=settings, micro_batch=micro_batch
+    )
+
+
+def folders_of(inputs: Path, settings: Settings) -> dict[str, Path]:
+    """Return what a run of some settings reads."""
     folders = {name: inputs / name for name in ("model", "packed", "heldout")}
-    return TrainingRun(**folders, out=out, settings=settings, micro_batch=micro_batch)
+    if settings.adapter is None:
+        return folders
+    return {**folders, "model": inputs / "adapted", "source": inputs / "source"}
 
 
 def table(path: Path) -> list[dict[str, str]]:

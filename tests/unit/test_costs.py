@@ -8,6 +8,7 @@ import torch
 from revocab.training.costs import (
     Costs,
     EnergyMeter,
+    adapter_flops,
     costs_of,
     flops_per_token,
     mean_flops_per_token,
@@ -44,6 +45,11 @@ def test_operations_by_hand(tied):
     assert flops_per_token(model, groups, 1, 32) == everything
     mean = mean_flops_per_token(model, groups, plan, 32)
     assert mean == pytest.approx((embeddings_only + 3 * everything) / 4)
+
+
+def test_an_adapters_operations_by_hand():
+    """Five rows of four, three wide: two products of 5 x 4 x 3, and one of 5 x 3 x 3."""
+    assert adapter_flops(5, 4, 3) == 2 * 2 * 60 + 2 * 45
 
 
 def test_the_measured_peak_is_a_rate_and_says_what_it_is():

@@ -21,6 +21,7 @@ from revocab.training.settings import Settings
 from revocab.training.stages import PeakRates, StagePlan
 
 SHAPE = {"sequence_length": 16, "batch_size": 4, "checkpoint_every": 10}
+ADAPTERS = {"name": "a", "steps": 1, "train": "embeddings", "adapter": {"auxiliary": 0.1}}
 TWO = [
     {"name": "begin", "train": "embeddings", "share": 0.25, "learning_rate": 2e-3},
     {"name": "end", "share": 0.75, "learning_rate": 1e-3},
@@ -71,6 +72,11 @@ def test_stages_in_steps_and_tokens_make_the_total():
         ),
         ({"stages": [{"name": "a", "steps": 1, "lora": {"rank": 1, "alpha": 1}}]}, "leaves it out"),
         ({"stages": [{"name": "a", "steps": 1, "colour": 1}]}, "Extra inputs"),
+        ({"stages": [{"name": "a", "steps": 1, "adapter": {}}]}, "train is all; give train: emb"),
+        (
+            {"stages": [{"name": "a", "steps": 1}, {**ADAPTERS, "name": "b"}]},
+            "b has adapter, and is not the first stage",
+        ),
     ],
 )
 def test_contradictions_are_named(values, message):
@@ -81,7 +87,7 @@ def test_contradictions_are_named(values, message):
 # Named recipes ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["gosal", "lep", "sava", "sava-constant", "vocadt"])
+@pytest.mark.parametrize("name", ["gosal", "lep", "sava", "sava-constant", "vocadt", "vocadt-rows"])
 def test_every_named_recipe_is_whole_and_scales(name):
     values = yaml.safe_load((FOLDER / f"{name}.yaml").read_text())
     whole = Recipe.model_validate(values)

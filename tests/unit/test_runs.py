@@ -296,3 +296,37 @@ def test_ids_are_unique_and_stable(order, count):
         assert plan.runs["mistral-fvt"] == other.runs["mistral-fvt"]
         step = plan.step("init_embeddings", run="mistral-fvt")
         assert step == other.step("init_embeddings", run="mistral-fvt")
+
+
+# Vocabulary adapters ------------------------------------------------------------------------------
+
+
+def adapting(values: dict, method: str) -> dict:
+    """Return the experiment with a run of a recipe that trains vocabulary adapters."""
+    found = copy.deepcopy(values)
+    recipe = found["runs"]["mistral"]["recipe"]
+    stage = {"name": "adapters", "train": "embeddings", "adapter": {"auxiliary": 0.1}, "share": 1.0}
+    found["recipes"]["adapters"] = {**found["recipes"][recipe], "stages": [stage]}
+    found["runs"]["mistral"]["methods"]["new"] = {"method": method, "recipe": "adapters"}
+    return found
+
+
+def test_adapters_read_the_model_that_their_rows_are_made_of(values):
+    plan = plan_of(adapting(values, "vocadt"))
+    given = plan.step("adapt_model", run="mistral-new").inputs
+    assert given["source"] == plan.step("init_embeddings", run="mistral-new").inputs["source"]
+    assert plan.step("adapt_model", run="mistral-sava").inputs["source"] is None
+
+
+def test_adapters_need_a_method_that_says_what_its_rows_combine(values):
+    (problem,) = problems_of(adapting(values, "mean"))
+    assert problem.startswith("runs.mistral.methods.new.recipe: 'adapters' trains vocabulary")
+    assert "use fvt, fvt-released, vocadt, or another recipe" in problem
+
+
+def test_a_stand_in_has_no_rows_to_combine(values):
+    changed = adapting(values, "vocadt")
+    model = next(name for name, one in changed["models"].items() if "pretrain" in one)
+    changed["models"][model]["pretrain"]["recipe"] = "adapters"
+    found = problems_of(changed)
+    assert any(one.startswith(f"models.{model}.pretrain.recipe: 'adapters'") for one in found)

@@ -32,8 +32,8 @@ TOP: list[Case] = [
     one("data_root", "elsewhere", "prepare_corpus:en"),
     one(
         "seed", 18, "build_stand_in", "pack_tokens", "train_auxiliary", "init_embeddings:second-*",
-        "init_embeddings:tuned-*", "build_probe", "build_prompts", "measure_similarity",
-        "measure_scale", "compare_runs",
+        "init_embeddings:tuned-*", "init_embeddings:adapters-*", "build_probe", "build_prompts",
+        "measure_similarity", "measure_scale", "compare_runs",
     ),
     *each("world", ["build_demoworld"], seed=18, documents=90, parallel=44, questions=44, items=9,
           conversations=44),
@@ -158,13 +158,14 @@ RECIPES: list[Case] = [
      [PACK_STAGED, SECOND]),
     one(f"{FIRST}.mixture", "sized", PACK_STAGED),
     *each(f"{NEXT}.groups.embeddings", [SECOND], learning_rate=0.1, weight_decay=0.2),
+    one("recipes.adapters.stages.0.adapter.auxiliary", 0.2, "adapt_model:adapters-vocadt"),
     *each(f"{NEXT}.lora", [SECOND], rank=4, alpha=8, layers=[0, -1], modules=["q_proj"]),
 ]  # fmt: skip
 
 MODELS: list[Case] = [
     *each("models.fetched", ["fetch_model:fetched"], hub="o/other", revision="v2"),
     one("models.fetched.tokenizer", "folder", "intersect_vocabularies:folder--target",
-        "init_embeddings:second-*", "pack_heldout:folder--64",
+        "init_embeddings:second-*", "init_embeddings:adapters-*", "pack_heldout:folder--64",
         "pack_tokens:folder--chat--answers", "pack_heldout_answers:folder--answers"),
     one("models.helper.path", "models/two", "fetch_model:helper"),
     one("models.helper.tokenizer", "folder", "intersect_vocabularies:folder--target",

@@ -20,6 +20,9 @@ class Inputs(Closed):
     model: Path = model_field("model folder")
     packed: Path = Field(description="folder written by pack_tokens")
     heldout: Path = Field(description="folder written by pack_heldout")
+    source: Path | None = model_field(
+        "folder of the model that the model was made from; for vocabulary adapters", default=None
+    )
 
 
 class Machine(Closed):
@@ -87,6 +90,7 @@ def run(inputs: Inputs, job: Settings, machine: Machine, out: Path) -> None:
             heldout=inputs.heldout,
             out=out,
             settings=job,
+            source=inputs.source,
             micro_batch=machine.micro_batch,
             state_minutes=machine.state_minutes,
             stop_at_rise=machine.stop_at_rise,

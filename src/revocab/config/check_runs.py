@@ -20,6 +20,7 @@ from revocab.config.lineage import (
 )
 from revocab.config.schema import Experiment, RunGroup
 from revocab.config.schema.runs import Layered
+from revocab.initialise.method import Method, methods
 from revocab.report.asked import task_languages
 
 
@@ -40,6 +41,7 @@ def run_references(experiment: Experiment) -> Iterator[tuple[str, str, str]]:
 
 def check_runs(experiment: Experiment) -> Iterator[str]:
     """Yield a problem for every run that lacks something, or begins with what is not there."""
+    yield from _pretraining(experiment)
     cyclic = set()
     for problem, runs in _cycles(experiment):
         cyclic |= runs
@@ -64,9 +66,37 @@ def check_runs(experiment: Experiment) -> Iterator[str]:
                     else f"{key}: method {method.name!r} needs 'donor: {{run: ID, step: last}}', "
                     "the run whose rows it takes over; received none"
                 )
+            yield from _adapters(experiment, key, group, name, method)
             run = f"{group_id}-{name}"
             if run not in cyclic:
                 yield from _tokenizers(experiment, key, group, name, run)
+
+
+def _adapters(
+    experiment: Experiment, key: str, group: RunGroup, name: str, method: Method
+) -> Iterator[str]:
+    """Yield a problem for vocabulary adapters without a method that they can start from."""
+    recipe = group.setting(name, "recipe")
+    given = experiment.recipes.get(recipe)
+    if given and given.adapter and method.source_weights is None:
+        saying = [known for known, one in methods().items() if one.source_weights]
+        yield (
+            f"{key}.recipe: {recipe!r} trains vocabulary adapters, combinations of source rows, and"
+            f" method {method.name!r} does not say which its rows combine; use {', '.join(saying)},"
+            " or another recipe"
+        )
+
+
+def _pretraining(experiment: Experiment) -> Iterator[str]:
+    """Yield a problem for vocabulary adapters of a stand-in, which has no source."""
+    for name, model in experiment.models.items():
+        given = experiment.recipes.get(model.pretrain.recipe) if model.pretrain else None
+        if model.pretrain and given and given.adapter:
+            yield (
+                f"models.{name}.pretrain.recipe: {model.pretrain.recipe!r} trains vocabulary"
+                " adapters, combinations of a source's rows, and a stand-in has no source; name"
+                " another recipe"
+            )
 
 
 def _cycles(experiment: Experiment) -> Iterator[tuple[str, set[str]]]:

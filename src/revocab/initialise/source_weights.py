@@ -79,6 +79,20 @@ class SourceWeights:
         dense_NV[places] = self.weight_K[first:last].to(device)
         return dense_NV
 
+    def combine(self, source_VD: torch.Tensor, rows: slice) -> torch.Tensor:
+        """Return the weighted sums of source rows that some of the rows are, float32 [rows, D]."""
+        import torch
+
+        starts_N = self.starts_N[rows.start : rows.stop + 1]
+        own = slice(int(starts_N[0]), int(starts_N[-1]))
+        return torch.nn.functional.embedding_bag(
+            self.source_K[own].long().to(source_VD.device),
+            source_VD,
+            (starts_N[:-1] - own.start).to(source_VD.device),
+            mode="sum",
+            per_sample_weights=self.weight_K[own].to(source_VD.device),
+        )
+
     def source_of_shared(self) -> torch.Tensor:
         """Return the source id of each shared row, in the order of ``shared_S`` (int64)."""
         return self.source_K[self.starts_N[self.shared_S]].long()
@@ -126,9 +140,9 @@ def write_source_weights(folder: Path, weights: Mapping[Which, SourceWeights]) -
     import numpy as np
 
     arrays: dict[str, Any] = {
-        f"{which}.{name}": np.asarray(value)
+        f"{which}.{name}": np.asarray(getattr(one, name))
         for which, one in weights.items()
-        for name, value in vars(one).items()
+        for name in (*TENSORS, "source_rows")
     }
     np.savez(folder / FILE, **arrays)
 

@@ -109,7 +109,11 @@ def adapt_model(plan: Plan, run: str) -> Step:
     given, out = plan.runs[run], plan.paths.run(run)
     start = plan.folder(f"{out}/init")
     assert given.mixture is not None and given.recipe is not None  # it is trained
-    return _training(plan, out, start, given.target, given.mixture, given.recipe, given.seed)
+    recipe = plan.experiment.recipes[given.recipe]
+    source = plan.origin(given) if recipe.adapter else None
+    return _training(
+        plan, out, start, given.target, given.mixture, given.recipe, given.seed, source
+    )
 
 
 def pretrain_stand_in(plan: Plan, model: str) -> Step:
@@ -129,8 +133,9 @@ def _training(
     mixture: str,
     recipe: str,
     seed: int,
+    source: Artefact | None = None,
 ) -> Step:
-    """Return the job that trains a model by a recipe."""
+    """Return the job that trains a model by a recipe; see :class:`.train.TrainingRun`."""
     given = plan.experiment.recipes[recipe]
     options = given.model_dump(include=set(TrainingOptions.model_fields))
     for stage in options["stages"] or ():
@@ -144,5 +149,6 @@ def _training(
             if given.loss == ANSWERS
             else plan.paths.heldout(tokenizer, str(given.sequence_length))
         ),
+        "source": source,
     }
     return Step("train_model", out, Settings(**options, seed=seed), inputs)

@@ -72,6 +72,14 @@ def mean_flops_per_token(
     return total / plan.ends[-1]
 
 
+def adapter_flops(rows: int, source_rows: int, width: int) -> float:
+    """Return the floating-point operations of a step of one vocabulary adapter, once for a batch.
+
+    The gradient of A, the product with the source's rows, and the norm of the gradient.
+    """
+    return 4.0 * rows * source_rows * width + 2.0 * rows * width**2
+
+
 def measured_peak(device: torch.device, dtype: torch.dtype) -> tuple[float, str]:
     """Return (operations per second, what was measured): the best of some square products.
 

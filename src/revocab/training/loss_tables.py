@@ -1,4 +1,6 @@
-"""The two tables that training writes: every step's loss, and held-out losses at checkpoints."""
+"""The tables that training writes: every step's loss, held-out losses at checkpoints, and of
+vocabulary adapters how far the rows of shared tokens have moved.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,16 @@ from typing import Any
 
 LOSSES = "losses.csv"
 HELDOUT = "heldout.csv"
+ADAPTER = "adapter.csv"
 COLUMNS = {
     LOSSES: ("step", "tokens", "loss", "bits_per_byte", "learning_rate", "gradient_norm"),
     HELDOUT: (
         "step", "corpus", "language", "loss", "bits_per_byte", "tokens", "bytes"
     ),
+    ADAPTER: ("step", "auxiliary_loss"),
 }  # fmt: skip
 #: Columns that are curves.
-SCALARS = {"loss", "bits_per_byte", "learning_rate", "gradient_norm"}
+SCALARS = {"loss", "bits_per_byte", "learning_rate", "gradient_norm", "auxiliary_loss"}
 
 
 class LossTables:
@@ -24,18 +28,26 @@ class LossTables:
 
     A resumed run starts from the copies kept with its state, so each step appears once. With
     ``events`` each row also becomes TensorBoard scalars under ``tensorboard/``; a resumed run adds
-    a file there, which hides the steps made again.
+    a file there, which hides the steps made again. ``names`` are the tables of this training.
     """
 
-    def __init__(self, folder: Path, *, resume_from: Path | None, events: bool = False):
+    def __init__(
+        self,
+        folder: Path,
+        names: Iterable[str] = (LOSSES, HELDOUT),
+        *,
+        resume_from: Path | None,
+        events: bool = False,
+    ):
         self.folder = folder
+        columns_of = {name: COLUMNS[name] for name in names}
         self.events = None
         if events:
             from torch.utils.tensorboard import SummaryWriter
 
             step = int(resume_from.name.rpartition("-")[2]) if resume_from is not None else -1
             self.events = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
-        for name, columns in COLUMNS.items():
+        for name, columns in columns_of.items():
             before = (
                 (resume_from / name).read_bytes()
                 if resume_from is not None
@@ -43,7 +55,7 @@ class LossTables:
             )
             (folder / name).write_bytes(before)
         self._handles = {
-            name: (folder / name).open("a", encoding="utf-8", newline="") for name in COLUMNS
+            name: (folder / name).open("a", encoding="utf-8", newline="") for name in columns_of
         }
 
     def append(self, name: str, rows: Iterable[tuple[Any, ...]]) -> None:
@@ -65,8 +77,8 @@ class LossTables:
             self.events.add_scalar(name, value, step)
 
     def copy_to(self, folder: Path) -> None:
-        """Copy both tables as they stand into ``folder``."""
-        for name in COLUMNS:
+        """Copy the tables as they stand into ``folder``."""
+        for name in self._handles:
             (folder / name).write_bytes((self.folder / name).read_bytes())
 
     def close(self) -> None:

@@ -15,7 +15,8 @@ from revocab import yaml_file
 from revocab.closed import Job, unknown
 from revocab.command import Shorthand
 from revocab.errors import RevocabError
-from revocab.training.recipe import Recipe, resolved
+from revocab.training.budgets import resolved
+from revocab.training.recipe import Recipe
 
 FOLDER = Path(__file__).parent / "recipes"
 #: Keys of a recipe or stage that stand for one another: giving one replaces the others of the file.

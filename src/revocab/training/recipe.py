@@ -7,7 +7,6 @@ below works with numbers of steps only.
 
 from __future__ import annotations
 
-import math
 import re
 from itertools import accumulate
 from typing import Any, Literal
@@ -15,25 +14,21 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from revocab.closed import PLACES, Closed, Id, OneLine
+from revocab.training.budgets import resolved
 from revocab.training.lora import LORA, Lora
 from revocab.training.schedule import Schedule, learning_rate_factor
 
 #: What a loss is a mean over: every token of text, or the answers of conversations.
 ALL: Literal["all"] = "all"
 ANSWERS: Literal["answers"] = "answers"
+#: What ``train`` of a stage calls embedding and head.
+EMBEDDINGS = "embeddings"
 #: What decides nothing where conversations are packed, and where documents are.
 OF_DOCUMENTS = ("document_start", "document_end", "document_masking", "rows_begin_at")
 #: Where rows of text may begin.
 RowsBeginAt = Literal["anywhere", "document", "paragraph"]
 ANYWHERE: RowsBeginAt = "anywhere"
 OF_CONVERSATIONS = ("one_per_row", "drop_too_long", "chat_template")
-#: Keys that a stage takes from its recipe where it does not give them itself.
-INHERITED = (
-    "learning_rate",
-    "schedule",
-    "final_learning_rate_share",
-    "weight_decay",
-)
 #: The order in which manifests list what a stage says.
 DESCRIBED = (
     "name",
@@ -46,10 +41,8 @@ DESCRIBED = (
     "weight_decay",
     "groups",
     "lora",
+    "adapter",
 )
-#: Ways to say how long something goes on; one of each is given.
-BUDGETS = ("steps", "tokens", "share")
-WARMUPS = ("warmup_steps", "warmup_share")
 
 
 class GroupRates(Closed):
@@ -57,6 +50,16 @@ class GroupRates(Closed):
 
     learning_rate: float | None = Field(default=None, gt=0)
     weight_decay: float | None = Field(default=None, ge=0)
+
+
+class VocabularyAdapters(Closed):
+    """How the matrices ``A`` of ``E_new = A E_source`` are trained, in place of embeddings."""
+
+    auxiliary: float = Field(
+        default=0.0,
+        ge=0,
+        description="weight of the loss that keeps rows of shared tokens near the source's",
+    )
 
 
 class Stage(Closed):
@@ -83,6 +86,8 @@ class Stage(Closed):
     groups: dict[OneLine, GroupRates] = Field(default_factory=dict)
     #: A low-rank adapter, trained in this stage and merged at its end.
     lora: Lora | None = None
+    #: Vocabulary adapters, trained in place of the embeddings (docs/vocadt.md).
+    adapter: VocabularyAdapters | None = None
 
     @field_validator("train", mode="before")
     @classmethod
@@ -107,6 +112,15 @@ class Stage(Closed):
             raise ValueError(f"train names {LORA!r}; give lora: with rank and alpha, too")
         if self.lora is not None and not named:
             raise ValueError(f"lora is given, but train leaves it out; give train: [{LORA}]")
+        return self
+
+    @model_validator(mode="after")
+    def _adapter_trains_embeddings(self) -> Stage:
+        if self.adapter is not None and self.train != [EMBEDDINGS]:
+            raise ValueError(
+                f"adapter is given, and train is {', '.join(self.train)}; give train:"
+                f" {EMBEDDINGS}: adapters are trained in place of embedding and head, and alone"
+            )
         return self
 
     def factor(self, step: int) -> float:
@@ -259,6 +273,21 @@ class TrainingOptions(LossOptions):
             raise ValueError(f"stages: {', '.join(taken)} names a checkpoint; rename the stage")
         return self
 
+    @model_validator(mode="after")
+    def _adapters_come_first(self) -> TrainingOptions:
+        late = [stage.name for stage in (self.stages or ())[1:] if stage.adapter]
+        if late:
+            raise ValueError(
+                f"stages: {', '.join(late)} has adapter, and is not the first stage; adapters start"
+                " from the rows before training: put the stage first"
+            )
+        return self
+
+    @property
+    def adapter(self) -> VocabularyAdapters | None:
+        """Return how the first stage trains vocabulary adapters, if it does."""
+        return self.stages[0].adapter if self.stages else None
+
     @property
     def stage_ends(self) -> dict[str, int]:
         """Return the step that ends each stage, by the stage's name, in order."""
@@ -293,90 +322,3 @@ class Recipe(TrainingOptions, PackingOptions):
         description="Jinja file that marks answers, or the name of a template of the package; "
         "default: the tokenizer's own",
     )
-
-
-def steps_of(tokens: int, per_step: int) -> int:
-    """Return the steps that cover ``tokens``."""
-    return -(-tokens // per_step)
-
-
-def with_warmup(values: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return ``values`` with ``warmup_share`` turned into ``warmup_steps``."""
-    share, steps = values.get("warmup_share"), values.get("steps")
-    if share is None or not isinstance(share, int | float) or not isinstance(steps, int):
-        return values
-    if values.get("warmup_steps"):
-        raise ValueError(
-            f"{where}warmup_steps and warmup_share are both given; give one of {', '.join(WARMUPS)}"
-        )
-    rest = {key: value for key, value in values.items() if key != "warmup_share"}
-    return {**rest, "warmup_steps": math.ceil(share * steps - 1e-9)}
-
-
-def resolved(values: dict[str, Any]) -> dict[str, Any]:
-    """Return a recipe's values with every budget in steps; ``ValueError`` if they contradict.
-
-    What has the wrong type is left for the schema to report.
-    """
-    values = {key: value for key, value in values.items() if value is not None}
-    per_step = 0
-    if isinstance(values.get("sequence_length"), int) and isinstance(values.get("batch_size"), int):
-        per_step = values["sequence_length"] * values["batch_size"]
-    if "steps" in values and "tokens" in values:
-        raise ValueError("steps and tokens are both given; give one")
-    if isinstance(values.get("tokens"), int) and per_step > 0:
-        values["steps"] = steps_of(values.pop("tokens"), per_step)
-    stages = values.get("stages")
-    if isinstance(stages, list) and stages and all(isinstance(one, dict) for one in stages):
-        values["stages"] = stages = resolved_stages(values, stages, per_step)
-        if "learning_rate" not in values and "learning_rate" in stages[0]:
-            values["learning_rate"] = stages[0]["learning_rate"]
-        if "steps" not in values and all("steps" in stage for stage in stages):
-            values["steps"] = sum(stage["steps"] for stage in stages)
-        for key in WARMUPS:
-            values.pop(key, None)
-    return with_warmup(values, "")
-
-
-def resolved_stages(
-    recipe: dict[str, Any], stages: list[dict[str, Any]], per_step: int
-) -> list[dict[str, Any]]:
-    """Return the stages with what they inherit and with budgets in steps."""
-    total = recipe.get("steps")
-    found = []
-    for number, one in enumerate(stages):
-        where = f"stages.{number}: "
-        given = {key: value for key, value in one.items() if value is not None}
-        stage = {key: recipe[key] for key in INHERITED if key in recipe}
-        if not any(key in given for key in WARMUPS):
-            stage |= {key: recipe[key] for key in WARMUPS if key in recipe}
-        stage |= given
-        budgets = [key for key in BUDGETS if key in stage]
-        if len(budgets) != 1:
-            raise ValueError(
-                f"{where}exactly one of {', '.join(BUDGETS)} must be given, received "
-                f"{', '.join(budgets) or 'none'}"
-            )
-        if isinstance(stage.get("tokens"), int) and per_step > 0:
-            stage["steps"] = steps_of(stage.pop("tokens"), per_step)
-        found.append(stage)
-    shares = [stage["share"] for stage in found if "share" in stage]
-    if shares and not all(isinstance(one, int | float) for one in shares):
-        return found
-    if shares:
-        if not isinstance(total, int):
-            raise ValueError("stages: a share needs the recipe's own steps or tokens")
-        if len(shares) < len(found) or abs(sum(shares) - 1) > 1e-6:
-            raise ValueError(
-                f"stages: shares {shares} sum to {sum(shares):g}; every stage needs"
-                " one, and they must sum to 1"
-            )
-        ends = [round(sum(shares[: number + 1]) * total) for number in range(len(shares))]
-        for stage, begin, end in zip(found, [0, *ends], ends, strict=False):
-            del stage["share"]
-            stage["steps"] = end - begin
-    elif isinstance(total, int) and all(isinstance(one.get("steps"), int) for one in found):
-        given = sum(one["steps"] for one in found)
-        if given != total:
-            raise ValueError(f"stages: {given} steps in all, but the recipe gives {total}")
-    return [with_warmup(stage, f"stages.{n}: ") for n, stage in enumerate(found)]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.training import checkpoints
-from revocab.training.costs import costs_of, mean_flops_per_token, measured_peak
+from revocab.training.costs import adapter_flops, costs_of, mean_flops_per_token, measured_peak
 
 if TYPE_CHECKING:
     from revocab.training.checkpoint_work import CheckpointWork
@@ -65,18 +65,29 @@ def _costs(
     wide = run.settings.precision != "bfloat16" or device.type == "cpu"
     dtype = torch.float32 if wide else torch.bfloat16
     length = trainer.packed.sequence_length
+    flops = mean_flops_per_token(trainer.model, trainer.groups, trainer.plan, length)
     return {
         "processes": trainer.args.world_size,
         "engine": dict(run.engine),
         **costs_of(
             run.costs,
-            flops=mean_flops_per_token(trainer.model, trainer.groups, trainer.plan, length),
+            flops=flops + _adapter_flops_per_token(trainer),
             tokens_per_second=tokens_per_second,
             peak=(0.0, "") if run.costs.peak_flops else measured_peak(device, dtype),
             processes=trainer.args.world_size,
             energy=energy,
         ),
     }
+
+
+def _adapter_flops_per_token(trainer: RecipeTrainer) -> float:
+    """Return what vocabulary adapters add, as a mean over all steps."""
+    model: Any = trainer.model
+    width = model.get_input_embeddings().weight.shape[1]
+    each = [one.weights for one in trainer.vocabulary_adapters.values()]
+    step = sum(adapter_flops(len(one), one.source_rows, width) for one in each)
+    tokens = trainer.settings.batch_size * trainer.packed.sequence_length
+    return step / tokens * trainer.plan.ends[0] / trainer.plan.ends[-1]
 
 
 def manifest_of(run: TrainingRun, inputs: TrainingInputs) -> dict[str, Any]:

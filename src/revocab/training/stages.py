@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from revocab.errors import RevocabError
 from revocab.models.added_blocks import ADDED_BLOCKS, added_blocks
 from revocab.training.lora import LORA, adapter_name, adapter_of, plain_name
-from revocab.training.recipe import Stage
+from revocab.training.recipe import EMBEDDINGS, Stage
 
 if TYPE_CHECKING:
     import torch
@@ -24,7 +24,7 @@ PATTERNS = {
 }
 #: Named groups found by asking the model, so that tied and renamed matrices are met too.
 MATRICES = {
-    "embeddings": ("input", "output"),
+    EMBEDDINGS: ("input", "output"),
     "input_embeddings": ("input",),
     "output_embeddings": ("output",),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -11,6 +10,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +18,14 @@ from revocab import io
 from revocab.code_identity import changes
 from revocab.errors import RevocabError
 from revocab.folder_claim import is_whole, read_claim
+from revocab.models.folder import Which
 from revocab.models.load import load_causal_lm
 from revocab.output import ResumableFolder, running_code
 from revocab.training import checkpoints, lora, resume_state
+from revocab.training.adapter_inputs import adapter_checksums, check_source
 from revocab.training.checkpoint_work import CheckpointWork
 from revocab.training.costs import Costs, EnergyMeter
-from revocab.training.loss_tables import HELDOUT, LOSSES, LossTables
+from revocab.training.loss_tables import ADAPTER, HELDOUT, LOSSES, LossTables
 from revocab.training.loss_watch import LossWatch
 from revocab.training.micro_batch import MicroBatch
 from revocab.training.record import manifest_of, timing_of
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from revocab.training.heldout_loss import HeldoutCorpus
     from revocab.training.packed_rows import PackedRows
     from revocab.training.trainer import RecipeTrainer
+    from revocab.training.vocabulary_adapter import VocabularyAdapter
 
 #: What packed rows may have a bit for, of every token.
 BITS = ("starts", "answers")
@@ -53,6 +56,8 @@ class TrainingRun:
     heldout: Path
     out: Path
     settings: Settings
+    #: The model whose rows the model's are made of, where vocabulary adapters are trained.
+    source: Path | None = None
     micro_batch: int | None = None
     #: Minutes between resume states, besides those of checkpoints; None: no other.
     state_minutes: float | None = None
@@ -73,13 +78,19 @@ def input_checksums(run: TrainingRun) -> dict[str, Any]:
     packed = io.read_json(run.packed / "manifest.json")
     bits = {stem: packed[f"{stem}_sha256"] for stem in BITS if f"{stem}_sha256" in packed}
     if "chat_template" in packed:
-        bits["chat_template"] = hashlib.sha256(packed["chat_template"].encode()).hexdigest()
+        bits["chat_template"] = sha256(packed["chat_template"].encode()).hexdigest()
     return {
         "model": {file.name: io.sha256(file) for file in files},
+        **adapter_checksums(run.settings.adapter, run.model, run.source),
         "packed": packed["sha256"],
         **bits,
         "heldout": io.sha256(run.heldout / "manifest.json"),
     }
+
+
+def tables_of(settings: Settings) -> tuple[str, ...]:
+    """Return the names of the tables that a training writes."""
+    return (LOSSES, HELDOUT, *([ADAPTER] if settings.adapter else []))
 
 
 def output_folder(run: TrainingRun) -> ResumableFolder:
@@ -88,10 +99,10 @@ def output_folder(run: TrainingRun) -> ResumableFolder:
     return ResumableFolder(
         run.out,
         "training run",
-        [run.model, run.packed, run.heldout],
+        [run.model, run.packed, run.heldout, run.source],
         names=(
             *(f"{folder.name}/*" for folder in (root, resume_state.discarded(root))),
-            *("manifest.json", "timing.json", LOSSES, HELDOUT, EVENTS),
+            *("manifest.json", "timing.json", LOSSES, HELDOUT, ADAPTER, EVENTS),
         ),
         parts={"checkpoints": checkpoints.KIND, "adapters": lora.KIND},
         neighbours=NEIGHBOURS,
@@ -106,7 +117,7 @@ def finished_manifest(run: TrainingRun) -> dict[str, Any] | None:
     found = io.read_json(path)
     parts = (*found.get("checkpoints", ()), *found.get("adapters", ()))
     named = [run.out / entry["path"] for entry in parts]
-    tables = [run.out / name for name in (LOSSES, HELDOUT)]
+    tables = [run.out / name for name in tables_of(run.settings)]
     whole = all(map(is_whole, named)) and all(map(Path.is_file, tables))
     # Plain data of both, since JSON knows no tuples; the inputs are hashed last: they are large.
     if not whole or found.get("settings") != json.loads(json.dumps(run.settings.described())):
@@ -123,6 +134,8 @@ class TrainingInputs:
     packed: PackedRows
     heldout: list[HeldoutCorpus]
     checksums: dict[str, Any]
+    #: Those of the first stage, by matrix; empty where it trains none.
+    vocabulary_adapters: Mapping[Which, VocabularyAdapter]
 
 
 def load_inputs(run: TrainingRun) -> TrainingInputs:
@@ -137,6 +150,7 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
 
     from revocab.training.heldout_loss import open_heldout
     from revocab.training.packed_rows import check_fit, check_loss, check_stages, open_packed
+    from revocab.training.vocabulary_adapter import open_adapters
 
     settings = run.settings
     rows = settings.steps * settings.batch_size
@@ -150,7 +164,11 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
     model = load_causal_lm(
         run.model, dtype=torch.float32, config=config, attn_implementation="sdpa"
     )
-    return TrainingInputs(model, checkpoints.stored_dtype(run.model), packed, heldout, checksums)
+    dtype = checkpoints.stored_dtype(run.model)
+    adapters: dict[Which, VocabularyAdapter] = {}
+    if settings.adapter is not None and run.source is not None:
+        adapters = open_adapters(model, run.model, run.source, settings.adapter.auxiliary)
+    return TrainingInputs(model, dtype, packed, heldout, checksums, adapters)
 
 
 def train(run: TrainingRun) -> dict[str, Any]:
@@ -165,6 +183,7 @@ def train(run: TrainingRun) -> dict[str, Any]:
     began = run.started or time.time()
     writes = os.environ.get("RANK", "0") == "0"
     output = output_folder(run) if writes else None
+    check_source(run.settings.adapter, run.source)
     done = finished_manifest(run)
     if done is not None:
         if output is not None:
@@ -225,7 +244,10 @@ def _prepared(
         recorded = micro.recorded() if resume_state.belongs(root, mark) else None
     if output is not None:
         _clear(output, mark, keep_state=found is not None)
-    tables = LossTables(run.out, resume_from=found, events=run.tensorboard) if writes else None
+    tables = None
+    if writes:
+        names = tables_of(run.settings)
+        tables = LossTables(run.out, names, resume_from=found, events=run.tensorboard)
     work = CheckpointWork(run, inputs, tables)
     trainer = RecipeTrainer(
         inputs.model,
@@ -237,6 +259,7 @@ def _prepared(
         micro=micro,
         saving=Saving(run.state_minutes if writes else None),
         watch=LossWatch(run.stop_at_rise),
+        vocabulary_adapters=inputs.vocabulary_adapters,
     )
     probed = None if recorded or run.micro_batch else probed_micro_batch(trainer, engine)
     (micro.size,) = broadcast_object_list([recorded or probed or micro.size])

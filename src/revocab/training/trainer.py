@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -17,10 +17,11 @@ from transformers import Trainer, TrainingArguments
 from transformers.trainer_callback import PrinterCallback
 
 from revocab.errors import RevocabError
+from revocab.models.folder import Which
 from revocab.training import resume_state
 from revocab.training.lora import Adapters
 from revocab.training.loss import forward_to_loss
-from revocab.training.loss_tables import LOSSES, LossTables
+from revocab.training.loss_tables import ADAPTER, LOSSES, LossTables
 from revocab.training.loss_watch import LossWatch
 from revocab.training.micro_batch import MicroBatch
 from revocab.training.packed_rows import PackedRows, as_collated
@@ -28,6 +29,7 @@ from revocab.training.resume_state import PREFIX
 from revocab.training.saving import Saving
 from revocab.training.settings import Settings
 from revocab.training.step_callback import Clock, StepCallback
+from revocab.training.vocabulary_adapter import AdapterAdamW, VocabularyAdapter, placed
 
 #: On a GPU, losses are read in groups: reading one makes the CPU wait for the device.
 GPU_STEPS_PER_READING = 10
@@ -39,7 +41,8 @@ class RecipeTrainer(Trainer):
     ``work(trainer, step)`` is called at each of ``settings.heldout_steps``: before the first step
     (0), between steps, and at every checkpoint before its resume state is saved. It evaluates, and
     exports a checkpoint; the loss rows up to ``step`` are written by then. ``tables`` is ``None``
-    in a process that does not write.
+    in a process that does not write. ``vocabulary_adapters`` are those of the first stage, if it
+    trains any.
     """
 
     def __init__(
@@ -54,6 +57,7 @@ class RecipeTrainer(Trainer):
         micro: MicroBatch,
         saving: Saving | None = None,
         watch: LossWatch | None = None,
+        vocabulary_adapters: Mapping[Which, VocabularyAdapter] | None = None,
     ):
         self.settings = settings
         self.tables = tables
@@ -64,6 +68,8 @@ class RecipeTrainer(Trainer):
         self.packed = packed
         self.clock = Clock()
         self._pending: list[tuple[int, torch.Tensor, torch.Tensor, float]] = []
+        self._moved: torch.Tensor | None = None
+        self._pending_moved: list[tuple[int, torch.Tensor]] = []
         self._losses: list[torch.Tensor] = []
         self._norm = torch.zeros(())
         self.plan = settings.plan
@@ -77,6 +83,7 @@ class RecipeTrainer(Trainer):
             sharded=bool(args.fsdp),
         )
         self.groups = self.plan.groups(model)
+        self.vocabulary_adapters = placed(model, self.groups, vocabulary_adapters or {})
         trained = {id(one) for group in self.groups for one in group.parameters}
         for parameter in model.parameters():
             parameter.requires_grad_(id(parameter) in trained)
@@ -116,8 +123,9 @@ class RecipeTrainer(Trainer):
         """
         if self.optimizer is None:
             settings = self.settings
-            self.optimizer = torch.optim.AdamW(
+            self.optimizer = AdapterAdamW(
                 [{"params": group.parameters} for group in self.groups],
+                self.vocabulary_adapters,
                 lr=1.0,
                 betas=(settings.adam_beta1, settings.adam_beta2),
                 eps=settings.adam_epsilon,
@@ -201,11 +209,34 @@ class RecipeTrainer(Trainer):
                     parameter.grad = None
         if self.optimizer is None:
             return
+        adamw = self._adamw()
         if step == self.plan.begins[number] > 0:
-            # The optimizer itself, below accelerate's wrapper.
-            getattr(self.optimizer, "optimizer", self.optimizer).state.clear()
+            adamw.state.clear()
+        adamw.adapt(self.plan.stages[number].adapter is not None, begin=step == 0)
         for entry, rates in zip(self.optimizer.param_groups, self._rates(number), strict=True):
             entry["weight_decay"] = 0.0 if rates is None else rates.weight_decay
+
+    def _adamw(self) -> AdapterAdamW:
+        """Return the optimizer itself, below accelerate's wrapper."""
+        held: Any = self.optimizer
+        return getattr(held, "optimizer", held)
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        """Load a state into an optimizer that keeps what the state's stage keeps.
+
+        Over sharded weights the shape of a state is found by a step without gradients.
+        """
+        frozen: list[torch.nn.Parameter] = []
+        if checkpoint is not None:
+            stage = self.plan.index(resume_state.step_of(Path(checkpoint)) - 1)
+            self._adamw().adapt(self.plan.stages[stage].adapter is not None, begin=False)
+            entries = zip(self._adamw().param_groups, self._rates(stage), strict=True)
+            frozen = [one for entry, rates in entries if rates is None for one in entry["params"]]
+        for parameter in frozen:
+            parameter.requires_grad_(False)
+        super()._load_optimizer_and_scheduler(checkpoint)
+        for parameter in frozen:
+            parameter.requires_grad_(True)
 
     def _rates(self, stage: int) -> list[Any]:
         """Return every group's rates in ``stage``."""
@@ -229,7 +260,10 @@ class RecipeTrainer(Trainer):
             ):
                 for parameter in entry["params"] if rates is None else ():
                     parameter.grad = None
-        norm = super()._clip_grad_norm(model)
+        if self._adamw().adapting:
+            norm, self._moved = self._adamw().clip(self.settings.gradient_clip)
+        else:
+            norm, self._moved = super()._clip_grad_norm(model), None
         self._norm = norm.full_tensor() if hasattr(norm, "full_tensor") else norm
         return norm
 
@@ -247,6 +281,8 @@ class RecipeTrainer(Trainer):
         """Note the loss of the step just made; write rows when it is time to read the device."""
         self._pending.append((step, torch.stack(self._losses).mean(), self._norm, learning_rate))
         self._losses = []
+        if self._moved is not None:
+            self._pending_moved.append((step, self._moved))
         every = 1 if self.args.device.type == "cpu" else GPU_STEPS_PER_READING
         if len(self._pending) >= every or self.control.should_save:
             self.write_rows()
@@ -272,10 +308,13 @@ class RecipeTrainer(Trainer):
             self.watch.check(step, stage, loss)
             per_byte = self.packed.tokens_per_byte(stage) / math.log(2)
             rows.append((step, step * per_step, loss, loss * per_byte, rate, float(norm)))
-        self._pending = []
+        moved = [(step, float(one)) for step, one in self._pending_moved]
+        self._pending, self._pending_moved = [], []
         self.last_loss = rows[-1][2]
         if self.tables is not None:
             self.tables.append(LOSSES, rows)
+            if moved:
+                self.tables.append(ADAPTER, moved)
             if self.clock.training:
                 rate = self.clock.steps * per_step / self.clock.training
                 self.tables.scalar("train/tokens_per_second", rate, rows[-1][0])

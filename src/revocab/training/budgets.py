@@ -1,0 +1,104 @@
+"""Budgets, warm-ups and what stages inherit, of a recipe as it is given, resolved to steps."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+#: Keys that a stage takes from its recipe where it does not give them itself.
+INHERITED = (
+    "learning_rate",
+    "schedule",
+    "final_learning_rate_share",
+    "weight_decay",
+)
+#: Ways to say how long something goes on; one of each is given.
+BUDGETS = ("steps", "tokens", "share")
+WARMUPS = ("warmup_steps", "warmup_share")
+
+
+def steps_of(tokens: int, per_step: int) -> int:
+    """Return the steps that cover ``tokens``."""
+    return -(-tokens // per_step)
+
+
+def with_warmup(values: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return ``values`` with ``warmup_share`` turned into ``warmup_steps``."""
+    share, steps = values.get("warmup_share"), values.get("steps")
+    if share is None or not isinstance(share, int | float) or not isinstance(steps, int):
+        return values
+    if values.get("warmup_steps"):
+        raise ValueError(
+            f"{where}warmup_steps and warmup_share are both given; give one of {', '.join(WARMUPS)}"
+        )
+    rest = {key: value for key, value in values.items() if key != "warmup_share"}
+    return {**rest, "warmup_steps": math.ceil(share * steps - 1e-9)}
+
+
+def resolved(values: dict[str, Any]) -> dict[str, Any]:
+    """Return a recipe's values with every budget in steps; ``ValueError`` if they contradict.
+
+    What has the wrong type is left for the schema to report.
+    """
+    values = {key: value for key, value in values.items() if value is not None}
+    per_step = 0
+    if isinstance(values.get("sequence_length"), int) and isinstance(values.get("batch_size"), int):
+        per_step = values["sequence_length"] * values["batch_size"]
+    if "steps" in values and "tokens" in values:
+        raise ValueError("steps and tokens are both given; give one")
+    if isinstance(values.get("tokens"), int) and per_step > 0:
+        values["steps"] = steps_of(values.pop("tokens"), per_step)
+    stages = values.get("stages")
+    if isinstance(stages, list) and stages and all(isinstance(one, dict) for one in stages):
+        values["stages"] = stages = resolved_stages(values, stages, per_step)
+        if "learning_rate" not in values and "learning_rate" in stages[0]:
+            values["learning_rate"] = stages[0]["learning_rate"]
+        if "steps" not in values and all("steps" in stage for stage in stages):
+            values["steps"] = sum(stage["steps"] for stage in stages)
+        for key in WARMUPS:
+            values.pop(key, None)
+    return with_warmup(values, "")
+
+
+def resolved_stages(
+    recipe: dict[str, Any], stages: list[dict[str, Any]], per_step: int
+) -> list[dict[str, Any]]:
+    """Return the stages with what they inherit and with budgets in steps."""
+    total = recipe.get("steps")
+    found = []
+    for number, one in enumerate(stages):
+        where = f"stages.{number}: "
+        given = {key: value for key, value in one.items() if value is not None}
+        stage = {key: recipe[key] for key in INHERITED if key in recipe}
+        if not any(key in given for key in WARMUPS):
+            stage |= {key: recipe[key] for key in WARMUPS if key in recipe}
+        stage |= given
+        budgets = [key for key in BUDGETS if key in stage]
+        if len(budgets) != 1:
+            raise ValueError(
+                f"{where}exactly one of {', '.join(BUDGETS)} must be given, received "
+                f"{', '.join(budgets) or 'none'}"
+            )
+        if isinstance(stage.get("tokens"), int) and per_step > 0:
+            stage["steps"] = steps_of(stage.pop("tokens"), per_step)
+        found.append(stage)
+    shares = [stage["share"] for stage in found if "share" in stage]
+    if shares and not all(isinstance(one, int | float) for one in shares):
+        return found
+    if shares:
+        if not isinstance(total, int):
+            raise ValueError("stages: a share needs the recipe's own steps or tokens")
+        if len(shares) < len(found) or abs(sum(shares) - 1) > 1e-6:
+            raise ValueError(
+                f"stages: shares {shares} sum to {sum(shares):g}; every stage needs"
+                " one, and they must sum to 1"
+            )
+        ends = [round(sum(shares[: number + 1]) * total) for number in range(len(shares))]
+        for stage, begin, end in zip(found, [0, *ends], ends, strict=False):
+            del stage["share"]
+            stage["steps"] = end - begin
+    elif isinstance(total, int) and all(isinstance(one.get("steps"), int) for one in found):
+        given = sum(one["steps"] for one in found)
+        if given != total:
+            raise ValueError(f"stages: {given} steps in all, but the recipe gives {total}")
+    return [with_warmup(stage, f"stages.{n}: ") for n, stage in enumerate(found)]

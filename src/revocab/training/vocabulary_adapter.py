@@ -1,0 +1,375 @@
+"""Vocabulary adapters (Han et al. 2024): a matrix A is trained, and the model has ``A E_source``.
+
+    E_new = A E_source        A [N, V], E_source [V, D] fixed, E_new [N, D] the model's own weight
+
+A stays out of autograd, in the optimizer. The model collects the gradient G of E_new over all micro
+batches, and once a step the optimizer makes of it, in blocks of rows, the gradient of A:
+
+    dA = G E_source' + alpha / |O| (A_w - A0_w) / |A_w - A0_w|    the second in the rows w in O
+
+with O the shared tokens, whose rows of A were one-hot (A0). It is clipped, AdamW makes a step on A,
+and ``A E_source`` is written back. Autograd through the product would do the same, but it would
+make the product for every micro batch, and hold a gradient of A's size. The norm that clipping
+needs first comes from G: ``|G E_source'|^2 = tr(G (E_source' E_source) G')``, and what the rows in
+O add. Suffixes: N target tokens, V source tokens, D width, S shared tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch.optim.adamw import adamw
+
+from revocab.errors import RevocabError
+from revocab.initialise.source_weights import FILE, SourceWeights, read_source_weights
+from revocab.initialise.weighted_means import blocks
+from revocab.models.folder import ModelFolder, Which
+from revocab.training.stages import ParameterGroup
+
+#: Numbers of A that are worked on at once: 64 MiB, and as much again for each passing copy.
+BLOCK_ELEMENTS = 1 << 24
+
+
+@contextmanager
+def exact_products() -> Iterator[None]:
+    """Multiply float32 matrices in float32: fewer bits would not even copy a one-hot row."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
+def own_part(tensor: torch.Tensor) -> torch.Tensor:
+    """Return what this process holds of a tensor: a view of its shard, or all of it."""
+    return tensor.to_local() if hasattr(tensor, "to_local") else tensor
+
+
+def mesh_of(parameter: Any) -> Any:
+    """Return the processes that a distributed tensor is spread over."""
+    return parameter.device_mesh
+
+
+def own_rows(parameter: torch.Tensor) -> slice:
+    """Return the rows that this process holds of a matrix."""
+    rows = len(parameter)
+    for dimension, placement in enumerate(getattr(parameter, "placements", ())):
+        if placement.is_shard():
+            mesh = mesh_of(parameter)
+            each = -(-rows // mesh.size(dimension))
+            first = min(rows, each * mesh.get_local_rank(dimension))
+            return slice(first, min(rows, first + each))
+    return slice(0, rows)
+
+
+def spread_like(parameter: torch.Tensor, own_NV: torch.Tensor) -> torch.Tensor:
+    """Return a matrix of which each process has the rows that it has of ``parameter``."""
+    if not hasattr(parameter, "to_local"):
+        return own_NV
+    from torch.distributed.tensor import DTensor
+
+    whole: Any = parameter
+    shape = torch.Size((len(parameter), own_NV.shape[1]))
+    return DTensor.from_local(
+        own_NV, whole.device_mesh, whole.placements, shape=shape, stride=(shape[1], 1)
+    )
+
+
+def summed(parameter: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
+    """Return the sum of a number over the processes that share the rows of ``parameter``."""
+    for dimension, placement in enumerate(getattr(parameter, "placements", ())):
+        if placement.is_shard():
+            mesh = mesh_of(parameter)
+            torch.distributed.all_reduce(own, group=mesh.get_group(dimension))
+    return own
+
+
+class Departure(NamedTuple):
+    """How far the rows of shared tokens in a block of A are from where they began."""
+
+    #: Rows of the block, and the source ids of their tokens.
+    row_S: torch.Tensor
+    source_S: torch.Tensor
+    #: ``A_w - A0_w``, and its norm.
+    change_SV: torch.Tensor
+    norm_S: torch.Tensor
+
+
+@dataclass
+class VocabularyAdapter:
+    """One matrix of the model as combinations of source rows, and the rules of its step."""
+
+    #: A0, a row per target token.
+    weights: SourceWeights
+    #: E_source, float32.
+    source_VD: torch.Tensor
+    #: Weight of this adapter's auxiliary loss, the mean over O of ``|A_w - A0_w|``.
+    auxiliary: float = 0.0
+
+    @cached_property
+    def gram_DD(self) -> torch.Tensor:
+        """Return ``E_source' E_source``, summed in float64."""
+        width = self.source_VD.shape[1]
+        gram_DD = self.source_VD.new_zeros(width, width, dtype=torch.float64)
+        for part in blocks(len(self.source_VD), width, BLOCK_ELEMENTS):
+            rows_ND = self.source_VD[part].double()
+            gram_DD.addmm_(rows_ND.T, rows_ND)
+        return gram_DD.float()
+
+    @cached_property
+    def _source_of_shared_S(self) -> torch.Tensor:
+        return self.weights.source_of_shared()
+
+    def begin(self, parameter: torch.Tensor) -> None:
+        """Write ``A0 E_source`` into the model's matrix, in float32."""
+        self.source_VD = self.source_VD.to(parameter.device)
+        rows = own_rows(parameter)
+        own_part(parameter).copy_(self.weights.combine(self.source_VD, rows))
+
+    def release(self) -> None:
+        """Free the source's rows, which no further step reads."""
+        self.source_VD = self.source_VD.new_empty(0, 0)
+        self.__dict__.pop("gram_DD", None)
+
+    def new_state(self, parameter: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Return A0 and no moments: what AdamW keeps, under its own names, and A beside it."""
+        self.source_VD = self.source_VD.to(parameter.device)
+        own_NV = self.weights.dense(own_rows(parameter), parameter.device)
+        matrices = {
+            "adapter": own_NV,
+            "exp_avg": torch.zeros_like(own_NV),
+            "exp_avg_sq": torch.zeros_like(own_NV),
+        }
+        return {
+            "step": torch.zeros((), device=parameter.device),
+            **{name: spread_like(parameter, one) for name, one in matrices.items()},
+        }
+
+    def parts(self, parameter: torch.Tensor) -> Iterator[slice]:
+        """Yield the blocks of this process' rows."""
+        yield from blocks(len(own_part(parameter)), len(self.source_VD), BLOCK_ELEMENTS)
+
+    def departure(self, own_NV: torch.Tensor, part: slice, first: int) -> Departure:
+        """Return the change of the shared rows in a block, whose rows are ``first`` and on."""
+        shared_S, edges = self.weights.shared_S, torch.tensor([part.start, part.stop]) + first
+        here = slice(*torch.searchsorted(shared_S, edges).tolist())
+        row_S = (shared_S[here] - first - part.start).to(own_NV.device)
+        source_S = self._source_of_shared_S[here].to(own_NV.device)
+        change_SV = own_NV[part][row_S]
+        change_SV[torch.arange(len(row_S), device=own_NV.device), source_S] -= 1
+        return Departure(row_S, source_S, change_SV, change_SV.norm(dim=1))
+
+    def pull(self, norm_S: torch.Tensor) -> torch.Tensor:
+        """Return what the auxiliary gradient multiplies changes of these norms by; 0 at A0."""
+        each = self.auxiliary / max(1, len(self.weights.shared_S))
+        return torch.where(norm_S > 0, each / norm_S, 0.0)
+
+    def measures(
+        self, parameter: torch.Tensor, gradient: torch.Tensor, state: Mapping[str, torch.Tensor]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return ``|dA|^2`` and the mean norm of the shared rows' change, over all processes."""
+        matrix_ND, gradient_ND = own_part(parameter), own_part(gradient)
+        own_NV, first = own_part(state["adapter"]), own_rows(parameter).start
+        found = torch.zeros(2, dtype=torch.float64, device=matrix_ND.device)
+        for part in self.parts(parameter):
+            g_ND = gradient_ND[part]
+            found[0] += ((g_ND @ self.gram_DD) * g_ND).sum(dtype=torch.float64)
+            row_S, source_S, _, norm_S = self.departure(own_NV, part, first)
+            found[1] += norm_S.sum(dtype=torch.float64)
+            if self.auxiliary:
+                pull_S = self.pull(norm_S)
+                moved_SD = matrix_ND[part][row_S] - self.source_VD[source_S]
+                cross_S = pull_S * (g_ND[row_S] * moved_SD).sum(1)
+                found[0] += (2 * cross_S + (pull_S * norm_S) ** 2).sum(dtype=torch.float64)
+        square, total = summed(parameter, found)
+        return square.clamp(min=0), total / max(1, len(self.weights.shared_S))
+
+    def step(
+        self,
+        parameter: torch.Tensor,
+        gradient: torch.Tensor,
+        state: dict[str, torch.Tensor],
+        group: Mapping[str, Any],
+        scale: torch.Tensor,
+    ) -> None:
+        """Make AdamW's step on A with its gradient times ``scale``, and write the matrix anew.
+
+        At a rate of 0 moments change, but A does not, and the matrix is left alone.
+        """
+        matrix_ND, gradient_ND = own_part(parameter), own_part(gradient)
+        own_NV, first = own_part(state["adapter"]), own_rows(parameter).start
+        moments = own_part(state["exp_avg"]), own_part(state["exp_avg_sq"])
+        beta1, beta2 = group["betas"]
+        for part in self.parts(parameter):
+            gradient_NV = (gradient_ND[part] * scale) @ self.source_VD.T
+            if self.auxiliary:
+                row_S, _, change_SV, norm_S = self.departure(own_NV, part, first)
+                change_SV *= (self.pull(norm_S) * scale)[:, None]
+                gradient_NV.index_add_(0, row_S, change_SV)
+            adamw(
+                [own_NV[part]],
+                [gradient_NV],
+                [moments[0][part]],
+                [moments[1][part]],
+                [],
+                [state["step"].clone()],
+                fused=True,
+                amsgrad=False,
+                beta1=beta1,
+                beta2=beta2,
+                lr=group["lr"],
+                weight_decay=group["weight_decay"],
+                eps=group["eps"],
+                maximize=False,
+            )
+            if group["lr"]:
+                torch.mm(own_NV[part], self.source_VD, out=matrix_ND[part])
+        state["step"] += 1
+
+
+class AdapterAdamW(torch.optim.AdamW):
+    """AdamW that makes the step of some matrices on their adapters, while it is ``adapting``.
+
+    An adapter and its moments are in the state of the model's matrix, so that they are saved and
+    loaded as any optimizer's state is.
+    """
+
+    def __init__(
+        self,
+        groups: Iterable[dict[str, Any]],
+        adapters: Mapping[tuple[int, int], VocabularyAdapter],
+        **options: Any,
+    ):
+        """``adapters`` are told by the number of a group and a parameter's place in it."""
+        super().__init__(groups, **options)
+        self.adapters = dict(adapters)
+        self.adapting = False
+        self._scale: torch.Tensor | None = None
+
+    def adapted(self) -> Iterator[tuple[dict[str, Any], torch.Tensor, VocabularyAdapter]]:
+        """Yield the matrices that have adapters, each with its group."""
+        for (group, place), adapter in self.adapters.items():
+            found = self.param_groups[group]
+            yield found, found["params"][place], adapter
+
+    @torch.no_grad()
+    def adapt(self, adapting: bool, *, begin: bool) -> None:
+        """Make coming steps on adapters, or on all parameters themselves.
+
+        With ``begin`` every matrix becomes that of its first adapter.
+        """
+        self.adapting = adapting
+        if not adapting:
+            for adapter in self.adapters.values():
+                adapter.release()
+            self.adapters.clear()
+        for _, parameter, adapter in self.adapted() if begin else ():
+            adapter.begin(parameter)
+
+    def _adapter_state(self, parameter: Any, adapter: VocabularyAdapter) -> dict[str, torch.Tensor]:
+        if not self.state[parameter]:
+            self.state[parameter] = adapter.new_state(parameter)
+        return self.state[parameter]
+
+    @torch.no_grad()
+    def clip(self, most: float) -> tuple[torch.Tensor, torch.Tensor]:
+        """Clip the adapters' gradients in the coming step to the norm ``most``.
+
+        Return their norm, the auxiliary loss's gradient included, and that loss before its weight:
+        the mean over the adapters.
+        """
+        with exact_products():
+            found = [
+                adapter.measures(parameter, parameter.grad, self._adapter_state(parameter, adapter))
+                for _, parameter, adapter in self.adapted()
+                if parameter.grad is not None
+            ]
+        norm = torch.stack([square for square, _ in found]).sum().sqrt().float()
+        self._scale = (most / (norm + 1e-6)).clamp(max=1.0)
+        return norm, torch.stack([loss for _, loss in found]).mean().float()
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        """Make a step: on adapters where matrices have them, else on parameters."""
+        held = []
+        for group, parameter, adapter in self.adapted() if self.adapting else ():
+            if parameter.grad is not None:
+                held.append((group, parameter, adapter, parameter.grad))
+                parameter.grad = None
+        loss = super().step(closure)
+        with exact_products():
+            for group, parameter, adapter, gradient in held:
+                scale = torch.ones(()) if self._scale is None else self._scale
+                state = self._adapter_state(parameter, adapter)
+                adapter.step(parameter, gradient, state, group, scale.to(gradient.device))
+        self._scale = None
+        return loss
+
+
+def open_adapters(
+    model: Any, folder: Path, source: Path, auxiliary: float
+) -> dict[Which, VocabularyAdapter]:
+    """Return the first adapters of a model that was loaded from ``folder``, by its matrices.
+
+    ``source`` is the model whose rows they combine; ``auxiliary`` is the weight of the auxiliary
+    loss, which is the mean over both. Raises :class:`RevocabError` where the folder does not say
+    what its rows are made of, or the rows are not made of this source.
+    """
+    weights, read = read_source_weights(folder), ModelFolder(source)
+    matrices = dict(matrices_of(model))
+    found: dict[Which, VocabularyAdapter] = {}
+    problems = []
+    for which, one in weights.items():
+        source_VD = read.matrix(which, one.source_rows).float()
+        found[which] = VocabularyAdapter(one, source_VD, auxiliary / len(weights))
+        if not _makes(found[which], matrices[which]):
+            problems.append(
+                f"{folder}: the {which} matrix is not what {FILE} makes of {source}; give as"
+                " --source the model that the folder was made from"
+            )
+    if problems:
+        raise RevocabError(problems)
+    return found
+
+
+def placed(
+    model: Any, groups: Sequence[ParameterGroup], adapters: Mapping[Which, VocabularyAdapter]
+) -> dict[tuple[int, int], VocabularyAdapter]:
+    """Return adapters by the number of their matrix's group and its place there."""
+    which = {id(parameter): name for name, parameter in matrices_of(model)}
+    return {
+        (number, place): adapters[which[id(parameter)]]
+        for number, group in enumerate(groups)
+        for place, parameter in enumerate(group.parameters)
+        if which.get(id(parameter)) in adapters
+    }
+
+
+def matrices_of(model: Any) -> Iterator[tuple[Which, torch.nn.Parameter]]:
+    """Yield a model's vocabulary matrices; of a tied model one."""
+    first, second = model.get_input_embeddings(), model.get_output_embeddings()
+    yield "input", first.weight
+    if second is not None and second.weight is not first.weight:
+        yield "output", second.weight
+
+
+def _makes(adapter: VocabularyAdapter, parameter: torch.Tensor) -> bool:
+    """Return whether a loaded matrix is what the adapter makes of the source, but for rounding.
+
+    Rows that were all zero got another value (:mod:`revocab.initialise.target_matrix`).
+    """
+    if parameter.shape != (len(adapter.weights), adapter.source_VD.shape[1]):
+        return False
+    made_ND = adapter.weights.combine(adapter.source_VD, slice(0, len(parameter)))
+    kept_N = (made_ND != 0).any(1)
+    near_ND = torch.isclose(
+        made_ND, parameter.detach(), rtol=2**-7, atol=1e-6 * float(made_ND.abs().max())
+    )
+    return bool(near_ND[kept_N].all())

@@ -1,0 +1,204 @@
+"""Vocabulary adapters: autograd through ``A E`` beside them, what moves, stops on the way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch.func import functional_call
+from torch.nn import functional
+from training_pico import (
+    BATCH,
+    VOCABULARY,
+    folders_of,
+    losses,
+    pico_weights,
+    run_of,
+    table,
+    write_adapted,
+)
+
+from revocab.errors import RevocabError
+from revocab.initialise.source_weights import read_source_weights
+from revocab.training import vocabulary_adapter
+from revocab.training.recipe import Stage
+from revocab.training.train import train
+from revocab.training.trainer import RecipeTrainer
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+NAMES = {"input": "model.embed_tokens.weight", "output": "lm_head.weight"}
+STEPS, CLIP = 30, 0.11
+
+
+def stage(steps=STEPS, auxiliary=0.0, **changes):
+    return Stage(
+        **{
+            "name": "adapters", "steps": steps, "learning_rate": 3e-3, "train": ["embeddings"],
+            "weight_decay": 0.3, "warmup_steps": 2, "adapter": {"auxiliary": auxiliary}, **changes,
+        }
+    )  # fmt: skip
+
+
+def adapted_run(inputs, out, *stages, micro_batch=None, **changes):
+    steps = sum(one.steps for one in stages)
+    own = {"steps": steps, "checkpoint_every": steps, "gradient_clip": CLIP, "warmup_steps": 0}
+    return run_of(inputs, out, micro_batch, stages=stages, **{**own, **changes})
+
+
+def weights(folder):
+    return load_file(folder / "model.safetensors")
+
+
+def at(out, step):
+    return out / "checkpoints" / f"step-{step:06d}"
+
+
+def autograd(inputs, auxiliary, tied=False):
+    """Train A as a parameter in a plain loop; return rows of the table, and A of every matrix."""
+    from transformers import AutoModelForCausalLM
+
+    settings, first = stage(auxiliary=auxiliary), pico_weights()
+    model = AutoModelForCausalLM.from_pretrained(inputs / "adapted", dtype=torch.float32)
+    named = dict(AutoModelForCausalLM.from_pretrained(inputs / "source").float().named_parameters())
+    a0_NV = first.dense(slice(0, VOCABULARY))
+    whichs = ["input"] if tied else ["input", "output"]
+    a = {which: a0_NV.clone().requires_grad_() for which in whichs}
+    optimizer = torch.optim.AdamW([*a.values()], betas=(0.9, 0.95), eps=1e-8, weight_decay=0.3)
+    tokens = torch.from_numpy(np.load(inputs / "packed" / "tokens-00000.npy").astype(np.int64))
+    rows = []
+    for step in range(STEPS):
+        optimizer.param_groups[0]["lr"] = settings.learning_rate * settings.factor(step)
+        ids = tokens[step * BATCH : (step + 1) * BATCH]
+        made = {NAMES[which]: a[which] @ named[NAMES[which]].detach() for which in a}
+        if tied:
+            made[NAMES["output"]] = made[NAMES["input"]]
+        logits = functional_call(model, made, (ids,)).logits[:, :-1]
+        loss = functional.cross_entropy(logits.reshape(-1, VOCABULARY), ids[:, 1:].reshape(-1))
+        moved = sum(
+            torch.linalg.vector_norm((one - a0_NV)[first.shared_S], dim=1).mean()
+            for one in a.values()
+        ) / len(a)
+        optimizer.zero_grad()
+        (loss + auxiliary * moved if auxiliary else loss).backward()
+        norm = torch.nn.utils.clip_grad_norm_([*a.values()], CLIP)
+        optimizer.step()
+        rows.append((loss.item(), norm.item(), moved.item()))
+    return rows, {NAMES[which]: one.detach() @ named[NAMES[which]] for which, one in a.items()}
+
+
+@pytest.mark.parametrize(("auxiliary", "micro"), [(0.0, 4), (2.0, 4), (2.0, 2), (2.0, 1)])
+def test_thirty_steps_equal_autograd_through_the_product(
+    inputs, tmp_path, monkeypatch, auxiliary, micro
+):
+    """Clipping is active, and blocks are smaller than the matrices."""
+    monkeypatch.setattr(vocabulary_adapter, "BLOCK_ELEMENTS", 700)
+    manifest = train(adapted_run(inputs, tmp_path, stage(auxiliary=auxiliary), micro_batch=micro))
+    expected, matrices = autograd(inputs, auxiliary)
+    found = zip(table(tmp_path / "losses.csv"), table(tmp_path / "adapter.csv"), strict=True)
+    for (row, moved), (loss, norm, distance) in zip(found, expected, strict=True):
+        assert float(row["loss"]) == pytest.approx(loss, abs=1e-5)
+        assert float(row["gradient_norm"]) == pytest.approx(norm, rel=1e-4)
+        assert float(moved["auxiliary_loss"]) == pytest.approx(distance, rel=1e-4, abs=1e-7)
+    assert sum(norm > CLIP for _, norm, _ in expected) > 5
+    ours = weights(at(tmp_path, STEPS))
+    for name, theirs in matrices.items():
+        torch.testing.assert_close(ours[name].float(), theirs, rtol=0.01, atol=1e-4, msg=name)
+    assert manifest["settings"]["stages"][0]["adapter"] == {"auxiliary": auxiliary}
+
+
+def test_a_tied_model_has_one_adapter(inputs, tmp_path):
+    write_adapted(tmp_path, tie_word_embeddings=True)
+    for name in ("packed", "heldout"):
+        (tmp_path / name).symlink_to(inputs / name)
+    train(adapted_run(tmp_path, tmp_path / "out", stage(auxiliary=1.0)))
+    expected, matrices = autograd(tmp_path, 1.0, tied=True)
+    assert losses(tmp_path / "out") == pytest.approx([row[0] for row in expected], abs=1e-5)
+    ours = weights(at(tmp_path / "out", STEPS))
+    assert NAMES["output"] not in ours
+    name, theirs = *matrices.keys(), *matrices.values()
+    torch.testing.assert_close(ours[name].float(), theirs, rtol=0.01, atol=1e-4)
+
+
+@pytest.fixture(scope="module")
+def finished(inputs, tmp_path_factory):
+    """Adapters with a heavy auxiliary loss, then everything."""
+    out = tmp_path_factory.mktemp("adapters")
+    then = Stage(name="everything", steps=3, learning_rate=1e-2)
+    train(adapted_run(inputs, out, stage(5, 1e4, weight_decay=0.0), then, checkpoint_every=2))
+    return out, then
+
+
+def test_nothing_but_embedding_and_head_moves_before_the_next_stage(inputs, finished):
+    out, _ = finished
+    before, border, after = weights(inputs / "adapted"), weights(at(out, 5)), weights(at(out, 8))
+    moved = {name for name in before if not torch.equal(before[name], border[name])}
+    assert moved == set(NAMES.values())
+    assert all(not torch.equal(border[name], after[name]) for name in border)
+    assert len(table(out / "adapter.csv")) == 5
+
+
+def test_a_heavy_auxiliary_loss_keeps_shared_rows(inputs, finished, tmp_path):
+    train(adapted_run(inputs, tmp_path, stage(5, weight_decay=0.0)))
+    shared_S = pico_weights().shared_S
+    before = weights(inputs / "adapted")
+    for name in NAMES.values():
+        free, held = (
+            (weights(at(out, 5))[name].float() - before[name].float()).norm(dim=1)
+            for out in (tmp_path, finished[0])
+        )
+        assert held[shared_S].mean() < 0.5 * free[shared_S].mean()
+        assert held.sum() - held[shared_S].sum() > 0.1 * (free.sum() - free[shared_S].sum())
+
+
+def test_a_run_that_is_stopped_ends_with_the_same_bytes(inputs, finished, tmp_path, monkeypatch):
+    out, then = finished
+    stages = stage(5, 1e4, weight_decay=0.0), then
+    run = adapted_run(inputs, tmp_path, *stages, checkpoint_every=2)
+    for last in (3, 7):  # in the adapters' stage, and in the one after it
+        with monkeypatch.context() as patched:
+            patched.setattr(RecipeTrainer, "finish_step", stopping(last))
+            with pytest.raises(KeyboardInterrupt):
+                train(run)
+    train(run)
+    for path in sorted(one.relative_to(out) for one in out.rglob("*") if one.is_file()):
+        if path.name != "timing.json":
+            assert (out / path).read_bytes() == (tmp_path / path).read_bytes(), path
+
+
+def stopping(last):
+    """Return what a step ends with in a process that is stopped after ``last`` steps."""
+    plain = RecipeTrainer.finish_step
+
+    def finish(trainer, step, rate):
+        if step > last:
+            raise KeyboardInterrupt
+        plain(trainer, step, rate)
+
+    return finish
+
+
+def test_a_source_that_is_missing_wrong_or_of_no_use(inputs, tmp_path):
+    from dataclasses import replace
+
+    run = adapted_run(inputs, tmp_path, stage(2))
+    with pytest.raises(RevocabError, match="--source: the first stage trains vocabulary adapters"):
+        train(replace(run, source=None))
+    with pytest.raises(RevocabError) as caught:
+        train(replace(run, source=inputs / "adapted"))
+    assert len(caught.value.problems) == 2
+    assert "the input matrix is not what source_weights.npz makes of" in caught.value.problems[0]
+    with pytest.raises(RevocabError, match=r"no source_weights\.npz, from which"):
+        train(replace(run, model=inputs / "model"))
+    plain = replace(run_of(inputs, tmp_path), source=inputs / "source")
+    with pytest.raises(RevocabError, match="only vocabulary adapters read it"):
+        train(plain)
+
+
+def test_pico_weights_have_every_case(inputs):
+    found = read_source_weights(inputs / "adapted")["input"]
+    lengths = found.starts_N.diff()
+    assert {1, 2, 40} <= {*lengths.tolist()}
+    assert 0 < len(found.shared_S) < VOCABULARY
+    assert folders_of(inputs, adapted_run(inputs, inputs, stage(2)).settings)["source"].is_dir()
