@@ -1,0 +1,116 @@
+"""The corpora of config/lep.yaml and what is copied of them, from repositories laid out as theirs.
+
+Layouts as on stored pages of the Hub: Wikipedia in 21 shards, Habr converted to Parquet, Pikabu and
+the news as compressed JSONL beside a loading script. The text is the demo's.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import hub_content
+import hub_server
+import pytest
+
+from revocab.config import read
+from revocab.demoworld.build import documents
+from revocab.demoworld.stories import build
+from revocab.io import read_json, read_jsonl, write_text
+from revocab.plan import Plan
+
+SHARDS = 21
+#: Runs several commands in one process: each start of Python with its libraries takes seconds.
+CALLS = """
+import json, sys
+from importlib import import_module
+from revocab import cli
+for command, words in json.loads(sys.argv[1]):
+    cli.call(import_module(f"revocab.commands.{command}").COMMAND, words, command)
+"""
+
+
+def wikipedia(main: Path, world) -> None:
+    """Write both languages; paragraphs long enough to be copied."""
+    names = [f"20231101.{one}" for one in ("ru", "en")]
+    hub_content.card(main, {one: {"train": f"{one}/train-*"} for one in names})
+    texts = [row["text"] for row in documents(world, "it", 6 * SHARDS, hub_content.SEED)]
+    articles = [" ".join(texts[n : n + 6]) for n in range(0, len(texts), 6)]
+    for name in names:
+        for shard, text in enumerate(articles):
+            rows = [{"id": f"{name}-{shard}", "title": "x", "text": f"{text}\nShard {shard}."}]
+            hub_content.parquet(main / f"{name}/train-{shard:05d}-of-{SHARDS:05d}.parquet", rows)
+
+
+def zipped(folder: Path, script: str, name: str, rows: list[dict]) -> None:
+    """Write compressed JSONL beside a loading script."""
+    import pyarrow
+
+    folder.mkdir(parents=True)
+    lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    (folder / name).write_bytes(pyarrow.compress(lines, codec="zstd", asbytes=True))
+    (folder / f"{script}.py").write_text("raise SystemExit('never run')\n")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory) -> Path:
+    root, world = tmp_path_factory.mktemp("hub"), build(hub_content.SEED)
+    sets = root / "datasets"
+    texts = [row["text"] for row in documents(world, "it", 40, hub_content.SEED)]
+    marked = [{"id": n, "text_markdown": text} for n, text in enumerate(texts)]
+    plain = [{"text": text, "file": "x"} for text in texts]
+    wikipedia(sets / "wikimedia/wikipedia/main", world)
+    habr = sets / "IlyaGusev/habr" / hub_content.PARQUET_BRANCH
+    hub_content.parquet(habr / "default/train/0000.parquet", marked)
+    zipped(sets / "IlyaGusev/pikabu/main", "pikabu", "00.jsonl.zst", marked)
+    zipped(sets / "IlyaGusev/ru_news/main", "ru_news", "ru_news.jsonl.zst", plain)
+    for name in ("cointegrated/taiga_stripped_proza", "deepvk/cultura_ru_edu"):
+        hub_content.data_set(sets / name / "main", {"default": {"train": plain}})
+    said = [
+        {"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": text}]}
+        for text in texts
+    ]
+    hub_content.data_set(sets / "IlyaGusev/saiga_scored/main", {"default": {"train": said}})
+    return root
+
+
+@pytest.mark.hub
+def test_every_corpus_is_prepared_and_copied_from_what_none_trains_on(
+    repository, hub, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(repository)
+    small = {
+        "wikipedia-ru": {"heldout_bytes": 12000},
+        **{name: {"heldout_bytes": 1000} for name in ("wikipedia-en", "news", "saiga")},
+    }
+    write_text(tmp_path / "small.yaml", json.dumps({"corpora": small}))
+    plan = Plan(read("config/lep.yaml", tmp_path / "small.yaml"))
+    steps = [plan.step("prepare_corpus", corpus=one) for one in plan.experiment.corpora]
+    tasks = ("copy_sentences_ru", "copy_paragraphs_ru")
+    steps += [plan.step("build_prompts", task=task) for task in tasks]
+    below = f"{tmp_path}/resources/lep"
+    calls = [
+        (one.command, [word.replace("resources/lep", below) for word in one.arguments()])
+        for one in steps
+    ]
+    for _, words in calls:
+        words[-1] = words[-1].replace("results/lep", f"{tmp_path}/results/lep")
+    done = hub_server.run_against(hub, tmp_path / "cache", ["-c", CALLS, json.dumps(calls)])
+    assert done.returncode == 0, done.stderr
+    found = {
+        name: read_json(Path(f"{below}/corpora/{name}/manifest.json"))
+        for name in plan.experiment.corpora
+    }
+    assert all(one["train"]["documents"] > 0 for one in found.values())
+    assert found["copies"]["copying"] == "paragraph"
+    trained = found["wikipedia-ru"]["train"]["documents"]
+    assert trained + found["wikipedia-ru"]["heldout"]["documents"] == SHARDS - 1
+    copied = {
+        row["id"].split(".")[1] for row in read_jsonl(f"{below}/corpora/copies/train.jsonl.gz")
+    }
+    assert copied == {f"ru-{SHARDS - 1}"}
+    held_out = {row["id"] for row in read_jsonl(f"{below}/corpora/wikipedia-ru/heldout.jsonl.gz")}
+    for task in tasks:
+        rows = list(read_jsonl(tmp_path / f"results/lep/prompts/{task}.jsonl"))
+        assert rows and len(rows[0]["shots"]) == 5
+        assert {row["id"].rpartition(".")[0] for row in rows} <= held_out
