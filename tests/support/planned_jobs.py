@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from revocab.config.lineage import learns_new_rows
 from revocab.config.reads import READ
 from revocab.plan import Plan, Step
 from revocab.plan.evaluation import comet_models, timed_runs
@@ -67,7 +66,7 @@ def possible_jobs(plan: Plan) -> Iterator[tuple[str, Wildcards]]:
         "measure_similarity": [
             {"group": one}
             for one, of in experiment.runs.items()
-            if learns_new_rows(of) and any(method.evaluate for method in of.methods.values())
+            if any(run.learns_rows_of(of.target) for run in plan.evaluated(one))
         ],
         "compare_runs": [{"group": one} for one in significance],
         "write_settings": [{"part": one} for one in READ],
