@@ -6,8 +6,8 @@
 
 One matrix, on random values and random gradients of as many micro batches as asked: what the model
 itself computes is the same in all three. Each way has a process of its own, so that its peak memory
-is its own; what stands there before the first step is not counted. ``--computed`` prints
-operations and memory of the paper's shape by formula; nothing is run.
+is its own: source rows, matrix, gradient and what the optimizer keeps, without the libraries.
+``--computed`` prints operations and memory of the paper's shape by formula; nothing is run.
 """
 
 from __future__ import annotations
@@ -98,9 +98,11 @@ def measure(way: str, shape: Shape, micro_batches: int, steps: int, threads: int
     """Return seconds per step without the first, and the peak of memory above the start."""
     import torch
 
+    import revocab.training.vocabulary_adapter  # noqa: F401  (its libraries do not count)
     from revocab.initialise.cost_at_scale import PeakMemory
 
     torch.set_num_threads(threads)
+    torch._dynamo  # noqa: B018  (the same: the first step of an optimizer loads it)
     with PeakMemory.watch() as memory:
         step = stepping(way, shape, micro_batches)
         step()
