@@ -120,7 +120,9 @@ def random_bytes(rows: int, width: int, seed: int) -> memoryview:
     return memoryview(matrix_VD.flatten().view(torch.uint8).numpy())
 
 
-def write_model(folder: Path, tokenizer: Path, shape: dict[str, int], files: int) -> None:
+def write_model(
+    folder: Path, tokenizer: Path, shape: dict[str, int], files: int, seed: int = 0
+) -> None:
     """Write the checkpoint tensor by tensor; other than vocabulary tensors repeat one block."""
     from revocab.models.folder import copy_tokenizer
     from revocab.tokenizers.canonical import load_tokenizer
@@ -152,7 +154,7 @@ def write_model(folder: Path, tokenizer: Path, shape: dict[str, int], files: int
             handle.write(struct.pack("<Q", len(text)) + text)
             for name, size in tensors:
                 if size[0] == rows:
-                    handle.write(random_bytes(*size, seed=len(name)))
+                    handle.write(random_bytes(*size, seed=seed + len(name)))
                     continue
                 left = size_of(size)
                 while left:

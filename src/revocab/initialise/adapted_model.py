@@ -49,7 +49,8 @@ def make_inputs(
 ) -> MethodInputs:
     """Return a method's inputs for one matrix; matrices go to float32 on ``device``.
 
-    ``helper_VD`` is in the order of the target vocabulary, ``helper_known_V`` its mask.
+    With a donor they are so many that the source's stays as stored. ``helper_VD`` is in the order
+    of the target vocabulary, ``helper_known_V`` its mask.
     """
     import torch
 
@@ -59,7 +60,7 @@ def make_inputs(
         return torch.as_tensor(values.copy(), dtype=torch.int64, device=device)
 
     return MethodInputs(
-        source_VD=source_VD.to(device=device, dtype=torch.float32),
+        source_VD=source_VD.to(device=device, dtype=None if donor else torch.float32),
         target_rows=len(vocabularies.target_tokenizer),
         overlap_target_N=ids(pairs.target_ids),
         overlap_source_N=ids(pairs.source_ids),
@@ -136,12 +137,12 @@ def initialise_matrices(
     made = NewMatrices({}, {}, {})
     # A tied helper has one matrix for both: what a method takes from it alone is computed once.
     shared: dict[str, Any] = {}
-    tokens = len(vocabularies.source_tokenizer)
-    rows = len(vocabularies.target_tokenizer)
     comparing = _auxiliary(method, options, vocabularies, helper, auxiliary, device)
-    for which, name in source.vocabulary_tensors.items():
+
+    def one_matrix(which: Which, name: str) -> None:
+        """Fill and describe one; what is read for it is freed with this call."""
         say(f"{name}: {method.name}")
-        source_VD = source.matrix(which, tokens)
+        source_VD = source.matrix(which, len(vocabularies.source_tokenizer))
         helper_VD = None if helper is None else helper.matrix(which)
         inputs = make_inputs(
             which,
@@ -161,12 +162,15 @@ def initialise_matrices(
         say(f"{name}: diagnostics")
         new_N, copied_N = inputs.missing_N.cpu(), inputs.overlap_target_N.cpu()
         if not method.copies_overlap:
-            new_N, copied_N = torch.arange(rows), copied_N[:0]
+            new_N, copied_N = torch.arange(inputs.target_rows), copied_N[:0]
         found = diagnostics.describe(source_VD, made.matrices[which], copied_N, new_N)
         for example in found["near_duplicates"]["examples"]:
             ids = [example["token"], example["other"]]
             example["texts"] = vocabularies.target_tokenizer.convert_ids_to_tokens(ids)
         made.described[which] = {**found, "method": inputs.notes}
+
+    for which, name in source.vocabulary_tensors.items():
+        one_matrix(which, name)
     return made
 
 

@@ -19,20 +19,23 @@ Solve = Literal["least_change", "minimum_norm"]
 
 
 def change_of_rows(
-    pairs: Iterable[tuple[torch.Tensor, torch.Tensor]], width: int, solve: Solve = "least_change"
+    pairs: Iterable[tuple[torch.Tensor, torch.Tensor]],
+    width: int,
+    solve: Solve = "least_change",
+    device: torch.device | str = "cpu",
 ) -> torch.Tensor:
     """Return X [D, D], float64, such that ``A + A X`` is nearest to B in squares.
 
     ``pairs`` yields rows of A and B in chunks, of any dtype. ``least_change``: the smallest such X,
     so that A = B gives exactly 0, whatever the rank of A. ``minimum_norm``: the smallest I + X. At
-    full rank they are one. Normal equations in float64.
+    full rank they are one. Normal equations in float64 on ``device``, wherever the rows are.
     """
     import torch
 
-    gram_PP = torch.zeros(width + 1, width + 1, dtype=torch.float64)
-    right_PD = torch.zeros(width + 1, width, dtype=torch.float64)
+    gram_PP = torch.zeros(width + 1, width + 1, dtype=torch.float64, device=device)
+    right_PD = torch.zeros(width + 1, width, dtype=torch.float64, device=device)
     for first, second in pairs:
-        a_ND, b_ND = first.double(), second.double()
+        a_ND, b_ND = first.to(device).double(), second.to(device).double()
         wanted_ND = b_ND - a_ND if solve == "least_change" else b_ND
         gram_PP[:-1, :-1].addmm_(a_ND.T, a_ND)
         right_PD[:-1].addmm_(a_ND.T, wanted_ND)
@@ -45,9 +48,12 @@ def change_of_rows(
 
 
 def changed(rows_VD: torch.Tensor, change_DD: torch.Tensor) -> Iterator[torch.Tensor]:
-    """Yield ``C + C X`` in chunks of rows, float32; C itself, bit for bit, where X is 0."""
+    """Yield ``C + C X`` in chunks of rows, float32; C itself, bit for bit, where X is 0.
+
+    It is computed where X is.
+    """
     nothing = not bool(change_DD.any())
     change_DD = change_DD.float()
     for start in range(0, len(rows_VD), CHUNK_ROWS):
-        chunk_ND = rows_VD[start : start + CHUNK_ROWS].float()
+        chunk_ND = rows_VD[start : start + CHUNK_ROWS].to(change_DD.device).float()
         yield chunk_ND if nothing else chunk_ND + chunk_ND @ change_DD

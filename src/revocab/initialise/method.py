@@ -51,8 +51,9 @@ class DonorRows:
 class MethodInputs:
     """What a method may look at, for one matrix (input embedding or LM head).
 
-    All matrices are float32 on one device and hold token rows only: the padding rows that some
-    models have after their last token are cut off. ``overlap_target_N[i]`` and
+    All matrices are float32 on one device, but for methods that ask for a donor, whose source rows
+    are as stored. They hold token rows only: the padding rows that some models have after their
+    last token are cut off. ``overlap_target_N[i]`` and
     ``overlap_source_N[i]`` are the ids of one shared token; ``missing_N`` are the target ids
     without a source row; both sorted by target id (int64).
     """
@@ -107,11 +108,12 @@ class MethodInputs:
 class Method:
     """One way to fill the rows of a target vocabulary.
 
-    ``initialise(inputs, options)`` returns float32 rows: one per ``missing_N`` when
-    ``copies_overlap``, else one per target id. A method that ``keeps_vocabulary`` (lapt, base)
-    changes no matrix at all. One whose new rows are weighted sums of source rows may give the
-    weights as ``source_weights(inputs, options)``, a row per ``missing_N``: vocabulary adapters
-    start from them (``docs/vocadt.md``). It has ``copies_overlap``.
+    ``initialise(inputs, options)`` returns float32 rows (or, with a donor, of the source's dtype):
+    one per ``missing_N`` when ``copies_overlap``, else one per target id. A method that
+    ``keeps_vocabulary`` (lapt, base) changes no matrix at all. One whose new rows are weighted sums
+    of source rows may give the weights as ``source_weights(inputs, options)``, a row per
+    ``missing_N``: vocabulary adapters start from them (``docs/vocadt.md``). It has
+    ``copies_overlap``.
     """
 
     name: str

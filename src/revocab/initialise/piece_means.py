@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from revocab.initialise.method import MethodInputs
@@ -28,9 +28,15 @@ def piece_means(inputs: MethodInputs, pieces: Callable[[int], list[int]]) -> tor
     empty_N = torch.tensor([not one for one in lists], device=source_VD.device)
     if empty_N.any():
         rows_ND[empty_N] = column_mean(source_VD).float()
-    inputs.notes["pieces_per_token"] = round(sum(map(len, lists)) / len(lists), 4)
-    inputs.notes["tokens_without_pieces"] = int(empty_N.sum())
+    note_pieces(inputs, lists)
     return rows_ND
+
+
+def note_pieces(inputs: MethodInputs, lists: Sequence[Sequence[int]]) -> None:
+    """Note of the pieces of each missing token how many there are; of no token, nothing."""
+    if lists:
+        inputs.notes["pieces_per_token"] = round(sum(map(len, lists)) / len(lists), 4)
+        inputs.notes["tokens_without_pieces"] = sum(not one for one in lists)
 
 
 def means_of(rows_VD: torch.Tensor, lists: list[list[int]]) -> torch.Tensor:

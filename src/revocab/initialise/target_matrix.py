@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from revocab.errors import RevocabError
+from revocab.initialise.anchor_scaling import CHUNK_ROWS, chunks
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
 from revocab.initialise.piece_means import piece_means
 from revocab.initialise.row_statistics import column_mean
@@ -55,16 +56,20 @@ def _checked(rows_ND: torch.Tensor, inputs: MethodInputs, method: Method) -> tor
             f"method {method.name!r} returned shape {tuple(rows_ND.shape)}, expected "
             f"{(wanted, inputs.source_VD.shape[1])}; this is a fault of the method"
         )
-    broken = int((~torch.isfinite(rows_ND)).any(dim=1).sum())
-    if broken:
+    broken = 0
+    zero_N = torch.zeros(wanted, dtype=torch.bool, device=rows_ND.device)
+    for start, part_ND in zip(range(0, wanted, CHUNK_ROWS), chunks(rows_ND), strict=True):
+        broken += int((~torch.isfinite(part_ND)).any(dim=1).sum())
+        zero_N[start : start + CHUNK_ROWS] = (part_ND == 0).all(dim=1)
+    # What rows in the source's dtype are not, because they were rounded to it, is told below.
+    if broken and rows_ND.dtype == torch.float32:
         raise RevocabError(
             f"method {method.name!r}, {inputs.matrix} matrix: {broken} rows are not finite; look "
             "for non-finite or extreme rows in the source and helper matrices"
         )
-    zero_N = (rows_ND == 0).all(dim=1)
     inputs.notes["zero_rows_replaced"] = int(zero_N.sum())
     if zero_N.any():
-        rows_ND[zero_N] = column_mean(inputs.source_VD).float()
+        rows_ND[zero_N] = column_mean(inputs.source_VD).float().to(rows_ND.dtype)
     return rows_ND
 
 
@@ -77,9 +82,8 @@ def fill(
     """
     import torch
 
-    with torch.inference_mode():
+    with torch.no_grad():  # not inference mode, whose tensors cannot be changed by who gets them
         rows_ND = _checked(new_rows(inputs, method, options), inputs, method)
-    target_VD = source_VD.new_empty(inputs.target_rows, source_VD.shape[1])
     new_ND = rows_ND.cpu().to(source_VD.dtype)
     if broken := broken_rows(new_ND):
         raise RevocabError(
@@ -87,7 +91,8 @@ def fill(
             f" for {source_VD.dtype}, the source's dtype; save the source in float32 or bfloat16"
         )
     if not method.copies_overlap:
-        return target_VD.copy_(new_ND)
+        return new_ND
+    target_VD = source_VD.new_empty(inputs.target_rows, source_VD.shape[1])
     target_VD[inputs.overlap_target_N.cpu()] = source_VD[inputs.overlap_source_N.cpu()]
     target_VD[inputs.missing_N.cpu()] = new_ND
     return target_VD

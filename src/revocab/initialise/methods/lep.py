@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.initialise.anchor_scaling import CHUNK_ROWS
 from revocab.initialise.least_change import Solve, change_of_rows, changed
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
-from revocab.initialise.piece_means import means_of, piece_means
+from revocab.initialise.piece_means import means_of, note_pieces, piece_means
 
 if TYPE_CHECKING:
     import torch
@@ -27,50 +28,68 @@ def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
     """Return ``C D`` for every token, with D from base rows E to the source's rows F.
 
     Tikhomirov and Chernyshev 2024, equations 7, 9, 13 and 14. Tokens that the adapted model lacks,
-    and special tokens, are the source's own: their rows, or the mean of their pieces.
+    and special tokens, are the source's own: their rows, or the mean of their pieces. Rows have the
+    source's dtype: each is rounded once, when its chunk is done.
     """
     import torch
 
     donor = inputs.donor
     assert donor is not None  # needs_donor
-    rows_VD = inputs.source_VD.new_empty(inputs.target_rows, inputs.source_VD.shape[1])
-    rows_VD[inputs.missing_N] = piece_means(inputs, inputs.pieces)
-    rows_VD[inputs.overlap_target_N] = inputs.source_VD[inputs.overlap_source_N]
-    change_DD = inputs.source_VD.new_zeros(rows_VD.shape[1], rows_VD.shape[1]).double()
-    if options.map != "swap":
-        lists = _fitted(inputs, options.map)
-        inputs.notes["rows_fitted"] = len(lists)
-        pairs = (
-            (means_of(donor.base_VD, lists[start : start + CHUNK_ROWS]),
-             means_of(inputs.source_VD, lists[start : start + CHUNK_ROWS]))
-            for start in range(0, len(lists), CHUNK_ROWS)
-        )  # fmt: skip
-        change_DD = change_of_rows(pairs, rows_VD.shape[1], options.solve)
-        inputs.notes["change_norm"] = float(change_DD.norm())
-    carried_V = torch.ones(inputs.target_rows, dtype=torch.bool)
+    pieces = {token: inputs.pieces(token) for token in inputs.missing_N.tolist()}
+    note_pieces(inputs, list(pieces.values()))
+    change_DD = _change(inputs, pieces, options)
+    carried_V = torch.ones(inputs.target_rows, dtype=torch.bool, device=change_DD.device)
     if donor.adapted_known_V is not None:
-        carried_V &= donor.adapted_known_V
+        carried_V &= donor.adapted_known_V.to(carried_V.device)
     carried_V[inputs.kept_N] = False
     inputs.notes["rows_carried"] = int(carried_V.sum())
+    rows_VD = inputs.source_VD.new_empty(inputs.target_rows, inputs.source_VD.shape[1])
     start = 0
     for chunk_ND in changed(donor.adapted_VD, change_DD):
-        part = slice(start, start + len(chunk_ND))
-        rows_VD[part][carried_V[part]] = chunk_ND[carried_V[part]]
+        rows_VD[start : start + len(chunk_ND)] = chunk_ND
         start += len(chunk_ND)
+    _place_own(rows_VD, inputs, pieces, ~carried_V)
     return rows_VD
 
 
-def _fitted(inputs: MethodInputs, rows: Literal["overlap", "conversion"]) -> list[list[int]]:
+def _change(inputs: MethodInputs, pieces: dict[int, list[int]], options: Any) -> torch.Tensor:
+    """Return D without the identity, float64 [D, D]; zeros for a swap."""
+    donor, width = inputs.donor, inputs.source_VD.shape[1]
+    assert donor is not None  # needs_donor
+    if options.map == "swap":
+        return inputs.source_VD.new_zeros(width, width).double()
+    lists = _fitted(inputs, [] if options.map == "overlap" else list(pieces.values()))
+    inputs.notes["rows_fitted"] = len(lists)
+    pairs = (
+        (means_of(donor.base_VD, lists[start : start + CHUNK_ROWS]),
+         means_of(inputs.source_VD, lists[start : start + CHUNK_ROWS]))
+        for start in range(0, len(lists), CHUNK_ROWS)
+    )  # fmt: skip
+    change_DD = change_of_rows(pairs, width, options.solve, inputs.source_VD.device)
+    inputs.notes["change_norm"] = float(change_DD.norm())
+    return change_DD
+
+
+def _fitted(inputs: MethodInputs, pieces: list[list[int]]) -> list[list[int]]:
     """Return, for every row to fit, the source ids whose mean it is; the base has all of them."""
     assert inputs.donor is not None
     known_V = inputs.donor.base_known_V
-    lists = [[one] for one in inputs.overlap_source_N.tolist()]
-    if rows == "conversion":
-        lists += [inputs.pieces(token) for token in inputs.missing_N.tolist()]
+    lists = [*([one] for one in inputs.overlap_source_N.tolist()), *pieces]
     if known_V is not None:
         known = known_V.tolist()
         lists = [one for one in lists if all(known[piece] for piece in one)]
     return [one for one in lists if one]
+
+
+def _place_own(
+    rows_VD: torch.Tensor, inputs: MethodInputs, pieces: dict[int, list[int]], own_V: torch.Tensor
+) -> None:
+    """Set the rows of the tokens in ``own_V`` (bool) to what the source itself has for them."""
+    own_N = own_V[inputs.overlap_target_N]
+    rows_VD[inputs.overlap_target_N[own_N]] = inputs.source_VD[inputs.overlap_source_N[own_N]]
+    missing_N = inputs.missing_N[own_V[inputs.missing_N]]
+    rest = replace(inputs, missing_N=missing_N, notes={})
+    rows_VD[missing_N] = piece_means(rest, pieces.__getitem__).to(rows_VD.dtype)
 
 
 METHOD = Method(
