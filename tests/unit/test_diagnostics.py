@@ -89,7 +89,7 @@ def test_clp_that_blows_up_is_told():
 
 @pytest.mark.parametrize("width", [16, 700])
 def test_near_duplicates_are_those_of_a_full_search(width, monkeypatch):
-    monkeypatch.setattr(duplicates, "BLOCK_ELEMENTS", 100)  # several blocks
+    monkeypatch.setattr(duplicates, "BLOCK_ROWS", 7)  # several blocks
     generator = torch.Generator().manual_seed(5)
     matrix = torch.randn(60, width, generator=generator)
     matrix[50] = 3 * matrix[4] + 0.03 * torch.randn(width, generator=generator)  # near a copied row

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from revocab.initialise.anchor_scaling import Rows, chunks
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
 COSINE = 0.99
 #: Width that wider rows are projected to for the search.
 WIDTH = 128
-#: Floats of similarity held at once: 64 MiB.
-BLOCK_ELEMENTS = 1 << 24
+#: Rows that are compared with as many others at once: 4 MiB of cosines.
+BLOCK_ROWS = 1024
 EXAMPLES = 10
 
 
@@ -38,17 +39,28 @@ def _directions(matrix_VD: torch.Tensor) -> torch.Tensor:
 
 
 def nearest(matrix_VD: torch.Tensor, query_N: torch.Tensor) -> torch.Tensor:
-    """Return, for each row id asked for, the id of the row with the greatest cosine to it."""
+    """Return, for each row id asked for, the id of the row with the greatest cosine to it.
+
+    Of equal ones the first. Blocks of cosines are small enough to stay in the processor's cache.
+    """
     import torch
 
     directions_VK = _directions(matrix_VD)
     found_N = torch.empty_like(query_N)
-    step = max(1, BLOCK_ELEMENTS // len(matrix_VD))
-    for start in range(0, len(query_N), step):
-        ids = query_N[start : start + step]
-        cosines = directions_VK[ids] @ directions_VK.T
-        cosines[torch.arange(len(ids)), ids] = -2.0
-        found_N[start : start + step] = cosines.argmax(dim=1)
+    for start in range(0, len(query_N), BLOCK_ROWS):
+        ids_B = query_N[start : start + BLOCK_ROWS]
+        queries_BK = directions_VK[ids_B]
+        best_B = torch.full((len(ids_B),), -math.inf)
+        where_B = torch.zeros_like(ids_B)
+        for other in range(0, len(matrix_VD), BLOCK_ROWS):
+            cosines_BC = queries_BK @ directions_VK[other : other + BLOCK_ROWS].T
+            own_B = ((ids_B >= other) & (ids_B < other + BLOCK_ROWS)).nonzero()[:, 0]
+            cosines_BC[own_B, ids_B[own_B] - other] = -2.0
+            greatest_B, place_B = cosines_BC.max(dim=1)
+            better_B = greatest_B > best_B
+            best_B[better_B] = greatest_B[better_B]
+            where_B[better_B] = place_B[better_B] + other
+        found_N[start : start + BLOCK_ROWS] = where_B
     return found_N
 
 
