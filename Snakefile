@@ -12,6 +12,7 @@ if "experiment" not in config:
 include: "workflow/rules/common.smk"
 include: "workflow/rules/arguments.smk"
 include: "workflow/rules/data.smk"
+include: "workflow/rules/answers.smk"
 include: "workflow/rules/tokenizer.smk"
 include: "workflow/rules/intersection.smk"
 include: "workflow/rules/init.smk"

@@ -23,6 +23,8 @@ VERBS = {
     "task": "build_task",
     "score": "score_multiple_choice",
     "generate": "generate_text",
+    "answer": "answer_prompts",
+    "judge": "judge_answers",
     "report": "build_report",
 }
 #: What says something of an experiment: a function of the words, and the line of the help.

@@ -18,6 +18,7 @@ COMMANDS = {
 METHODS, TABLES = "initialise/methods", "report/tables"
 PROBE_KINDS = "evaluation/probe_kinds"
 ENGINES, GENERATION_KINDS = "evaluation/engines", "evaluation/generation_kinds"
+JUDGES = "answering/judges"
 #: Folders whose modules a command finds at run time.
 FOUND = {
     "build_tokenizer": ("tokenizer_building/constructions",),
@@ -30,6 +31,8 @@ FOUND = {
     "build_prompts": (GENERATION_KINDS,),
     "generate_text": (GENERATION_KINDS, ENGINES),
     "score_comet": (GENERATION_KINDS,),
+    "answer_prompts": (ENGINES,),
+    "judge_answers": (JUDGES, ENGINES),
     "compare_runs": (GENERATION_KINDS,),
     "write_experiment": (METHODS,),
     "make_tables": (TABLES, METHODS, GENERATION_KINDS),

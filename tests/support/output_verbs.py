@@ -61,6 +61,23 @@ VERBS = [
         "text",
     ),
     Verb(
+        "answer_prompts",
+        lambda given, made: [
+            *("--model", given / "source", "--files", given / "chat/it.jsonl"),
+            *("--chat-template", "plain", "--engine", "transformers", "--device", "cpu"),
+            *("--max-new-tokens", 2, "--context-length", 64),
+        ],
+        "source",
+    ),
+    Verb(
+        "judge_answers",
+        lambda given, made: [
+            *("--conversations", made / "answer_prompts" / "conversations.jsonl.gz"),
+            *("--kind", "rule", "--option", "ended=false"),
+        ],
+        "",
+    ),
+    Verb(
         "build_probe",
         lambda given, made: [
             *("--kind", "word_order", "--number", 1, "--language", "it", "--seed", 1),
@@ -197,6 +214,8 @@ def write_inputs(given: Path, toys: Path) -> None:
     words = [*SOURCE_WORDS, *TARGET_WORDS]
     texts = [" ".join(words[n:] + words[:n]) for n in range(20)]
     write_jsonl(given / "text/it.jsonl", [{"text": text} for text in texts])
+    asked = [{"role": "user", "content": "chi?"}]
+    write_jsonl(given / "chat/it.jsonl", [{"messages": asked}])
     (given / "text/it.yaml").write_text("task: x\n")
     query = {"id": "q", "context": "il gatto", "question": "chi?", "answers": ["il cane"]}
     row = {"id": "q", "kind": "question_answering", "direction": ["it"], "shots": []}

@@ -31,6 +31,8 @@ def possible_jobs(plan: Plan) -> Iterator[tuple[str, Wildcards]]:
     names = {
         **{rule: [{}] for rule in once},
         "prepare_corpus": [{"corpus": one} for one in experiment.corpora],
+        "answer_prompts": [{"corpus": one} for one in plan.answered],
+        "judge_answers": [{"corpus": one} for one in plan.judged],
         "build_tokenizer": [{"tokenizer": one} for one in experiment.tokenizers],
         "intersect_vocabularies": [{"source": a, "target": b} for a, b in plan.intersections],
         "fetch_model": [{"model": one} for one in plan.fetched],

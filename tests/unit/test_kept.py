@@ -72,6 +72,8 @@ def test_every_rule_that_lasts_is_a_rule_and_names_its_outputs(plan):
         "fetch_model",
         "change_model",
         "pack_heldout_answers",
+        "answer_prompts",
+        "judge_answers",
     }
     assert len({job.manifest for job in jobs}) == len(jobs)
 

@@ -124,7 +124,7 @@ def test_every_job_of_a_shipped_experiment(files):
     assert len(seen) >= 16
     if files == ("tests/experiments/small.yaml",):
         rest = {"build_probe", "change_model", "fetch_model", "score_comet", "measure_heldout"}
-        rest |= {"pack_heldout_answers"}
+        rest |= {"pack_heldout_answers", "answer_prompts", "judge_answers"}
         assert set(steps()) - seen == rest
 
 

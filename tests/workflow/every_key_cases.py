@@ -52,6 +52,22 @@ CORPORA: list[Case] = [
     one("corpora.chat.messages_field", "said", "prepare_corpus:chat"),
     ({"corpora.chat.copying": "sentence", "corpora.chat.messages_field": None},
      ["prepare_corpus:chat"]),
+    *each(
+        "corpora.own.answers", ["answer_prompts:own"],
+        model="helper", chat_template="chatml", engine="transformers", max_new_tokens=9,
+        context_length=99, limit=3,
+    ),
+    *each("corpora.own.answers.judge", ["judge_answers:own"], ended=False, own_checks=False),
+    one("corpora.own.answers.judge.checks.language", "it", "judge_answers:own"),
+    *each("corpora.graded.answers.model", ["answer_prompts:graded"], run="main-sava", step=4),
+    *each(
+        "corpora.graded.answers.judge", ["judge_answers:graded"],
+        threshold=3, engine="transformers", max_new_tokens=4, context_length=512,
+    ),
+    ({"corpora.graded.answers.judge.kind": "reward_model",
+      "corpora.graded.answers.judge.threshold": 0.5}, ["judge_answers:graded"]),
+    *each("corpora.graded.answers.judge_model", ["judge_answers:graded"], run="main-sava", step=4),
+    one("corpora.graded.answers.judge_model", "plain", "judge_answers:graded"),
     one("corpora.it.source.world", "documents.en", "prepare_corpus:it"),
     one("corpora.en.source.path", "data/other.jsonl", "prepare_corpus:en"),
     *each(

@@ -143,7 +143,10 @@ SCORES = {*TABLES, *FIGURES, "collect_scores", "compare_runs"}
 SCORING = {"score_multiple_choice", "generate_text", "score_comet", "measure_efficiency"}
 TRAINING = {"adapt_model", "measure_similarity", *SCORING, *SCORES}
 #: What is made of trained runs, and what begins with them.
-BUILT_ON = {"init_embeddings", "change_model", "measure_heldout"}
+BUILT_ON = {
+    *("init_embeddings", "change_model", "measure_heldout"),
+    *("answer_prompts", "judge_answers", "prepare_corpus", "measure_fertility"),
+}
 COMET = {f"evaluation.generation.{key}": None for key in ("comet_model", "xcomet_model")}
 
 

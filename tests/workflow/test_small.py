@@ -17,9 +17,11 @@ EXPERIMENT = "tests/experiments/small.yaml"
 #: Rules that need a Hub or an environment of their own (test_hub_paper.py runs them), or have an
 #: experiment of their own (test_model_changes.py, test_building_runs.py, test_long_arguments.py).
 ELSEWHERE = {
+    "answer_prompts",
     "build_probe",
     "change_model",
     "fetch_model",
+    "judge_answers",
     "measure_heldout",
     "pack_heldout_answers",
     "score_comet",

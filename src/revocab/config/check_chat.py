@@ -49,7 +49,7 @@ def check_chat(experiment: Experiment) -> Iterator[str]:
 
 
 def chat_templates(experiment: Experiment) -> Iterator[tuple[str, str]]:
-    """Yield every chat template that tokenizers, recipes and run groups name, with its key."""
+    """Yield every chat template that the parts of an experiment name, with its key."""
     for name, tokenizer in experiment.tokenizers.items():
         built, options = tokenizer.construction()
         for option, template in options.given_templates():
@@ -60,6 +60,9 @@ def chat_templates(experiment: Experiment) -> Iterator[tuple[str, str]]:
     for name, group in experiment.runs.items():
         if group.chat and group.chat.template:
             yield f"runs.{name}.chat.template", group.chat.template
+    for name, corpus in experiment.corpora.items():
+        if corpus.answers and corpus.answers.chat_template:
+            yield f"corpora.{name}.answers.chat_template", corpus.answers.chat_template
 
 
 def under_data_root(path: str) -> bool:

@@ -80,7 +80,7 @@ def check_models(experiment: Experiment) -> Iterator[str]:
         yield from _block_problems(experiment, key, given)
 
 
-def _node(reference: ModelReference) -> str:
+def node(reference: ModelReference) -> str:
     """Return what stands for a model or a run among both (ids hold no space)."""
     return reference if isinstance(reference, str) else f"run {reference.run}"
 
@@ -88,14 +88,14 @@ def _node(reference: ModelReference) -> str:
 def _cycles(experiment: Experiment) -> Iterator[str]:
     """Yield a problem for every ring with a changed model in it."""
     changed = {
-        name: [_node(one) for _, one in given.references()]
+        name: [node(one) for _, one in given.references()]
         for name, _, given in changed_models(experiment)
     }
     children = {
         **changed,
         **{f"run {run}": [model] for run, model in scored_as_they_are(experiment).items()},
         **{
-            f"run {run}": [*_read_by(group, name)]
+            f"run {run}": [*read_by(group, name)]
             for run, (group, name) in method_runs(experiment).items()
         },
     }
@@ -110,10 +110,10 @@ def _cycles(experiment: Experiment) -> Iterator[str]:
             )
 
 
-def _read_by(group: RunGroup, name: str) -> Iterator[str]:
+def read_by(group: RunGroup, name: str) -> Iterator[str]:
     """Yield the models and runs that a run of a group reads."""
     entry, method = group.methods[name], method_of(group, name)
-    yield from (_node(named) for _, named in parents(entry))
+    yield from (node(named) for _, named in parents(entry))
     if entry.start is None:
         yield group.source
     try:

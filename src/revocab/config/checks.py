@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from revocab.closed import problems_of, unknown
+from revocab.config.check_answers import answer_references, check_answers
 from revocab.config.check_chat import chat_templates, check_chat, under_data_root
 from revocab.config.check_models import bodies, check_models, model_references
 from revocab.config.check_names import check_names
@@ -54,7 +55,7 @@ def check_references(experiment: Experiment) -> Iterator[str]:
         if model.pretrain:
             used.append((f"models.{name}.pretrain.mixture", model.pretrain.mixture, "mixture"))
             used.append((f"models.{name}.pretrain.recipe", model.pretrain.recipe, "recipe"))
-    used += model_references(e)
+    used += [*model_references(e), *answer_references(e)]
     for name, recipe in e.recipes.items():
         used += [
             (f"recipes.{name}.stages.{stage.name}.mixture", stage.mixture, "mixture")
@@ -361,6 +362,7 @@ def all_problems(experiment: Experiment) -> list[str]:
         check_names,
         check_tokenizers,
         check_models,
+        check_answers,
         check_mixtures,
         check_methods,
         check_identities,

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from revocab.answering.options import (
+    CONVERSATIONS,
+    MESSAGES,
+    AnswerJob,
+    AnswerOptions,
+    JudgeJob,
+)
 from revocab.config.pairs import compared_pairs
 from revocab.corpora.prepare import CorpusJob, CorpusOptions
+from revocab.corpora.source import Form
 from revocab.demoworld.build import WorldJob
 from revocab.fertility.measure import FertilityJob, FertilityOptions
 from revocab.intersection.intersect import IntersectionJob
@@ -21,13 +29,44 @@ def build_demoworld(plan: Plan) -> Step:
 
 
 def prepare_corpus(plan: Plan, corpus: str) -> Step:
-    """Return the job of one corpus."""
+    """Return the job of one corpus; one that a model answers is made of its conversations."""
     given = plan.experiment.corpora[corpus]
     options = given.model_dump(include=set(CorpusOptions.model_fields))
-    job = CorpusJob(corpus=corpus, source=given.source.form, **options)
-    return Step(
-        "prepare_corpus", plan.paths.corpus(corpus), job, {"files": plan.source(given.source)}
-    )
+    form, files = given.source.form, plan.source(given.source)
+    if given.answers is not None:
+        judged = given.answers.judge is not None
+        folder = plan.paths.judged(corpus) if judged else plan.paths.answers(corpus)
+        form, files = Form(), [Artefact.file(f"{folder}/{CONVERSATIONS}")]
+        options["messages_field"] = MESSAGES
+    job = CorpusJob(corpus=corpus, source=form, **options)
+    return Step("prepare_corpus", plan.paths.corpus(corpus), job, {"files": files})
+
+
+def answer_prompts(plan: Plan, corpus: str) -> Step:
+    """Return the job that lets a model answer the questions of a corpus."""
+    given = plan.experiment.corpora[corpus]
+    answers = given.answers
+    assert answers is not None and given.messages_field is not None  # else nothing asks for it
+    options = answers.model_dump(include=set(AnswerOptions.model_fields))
+    job = AnswerJob(source=given.source.form, messages_field=given.messages_field, **options)
+    inputs: dict[str, Given] = {
+        "model": plan.referred(answers.model),
+        "files": plan.source(given.source),
+        "chat_template": chat_template(answers.chat_template),
+    }
+    return Step("answer_prompts", plan.paths.answers(corpus), job, inputs)
+
+
+def judge_answers(plan: Plan, corpus: str) -> Step:
+    """Return the job that judges a model's answers."""
+    answers = plan.experiment.corpora[corpus].answers
+    assert answers is not None and answers.judge is not None  # else nothing asks for it
+    job = JudgeJob(kind=answers.judge.kind, option=answers.judge.given())
+    inputs: dict[str, Given] = {
+        "conversations": Artefact.file(f"{plan.paths.answers(corpus)}/{CONVERSATIONS}"),
+        "model": plan.referred(answers.judge_model) if answers.judge_model else None,
+    }
+    return Step("judge_answers", plan.paths.judged(corpus), job, inputs)
 
 
 def build_tokenizer(plan: Plan, tokenizer: str) -> Step:

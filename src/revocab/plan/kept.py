@@ -31,6 +31,8 @@ LASTING = frozenset(
     {
         "build_demoworld",
         "prepare_corpus",
+        "answer_prompts",
+        "judge_answers",
         "build_tokenizer",
         "intersect_vocabularies",
         "fetch_model",
@@ -130,6 +132,8 @@ def _wildcards(plan: Plan) -> Iterator[tuple[str, dict[str, str]]]:
     if experiment.world:
         yield "build_demoworld", {}
     yield from _each("prepare_corpus", ("corpus",), zip(experiment.corpora))
+    yield from _each("answer_prompts", ("corpus",), zip(plan.answered))
+    yield from _each("judge_answers", ("corpus",), zip(plan.judged))
     yield from _each("build_tokenizer", ("tokenizer",), zip(experiment.tokenizers))
     yield from _each("intersect_vocabularies", ("source", "target"), plan.intersections)
     yield from _each("fetch_model", ("model",), zip(plan.fetched))

@@ -43,6 +43,14 @@ class Paths:
         """Return the folder of a prepared corpus."""
         return f"{self.resources}/corpora/{corpus}"
 
+    def answers(self, corpus: str) -> str:
+        """Return the folder of a corpus's conversations as a model answers them."""
+        return f"{self.resources}/answers/{corpus}"
+
+    def judged(self, corpus: str) -> str:
+        """Return the folder of those that a judge keeps."""
+        return f"{self.resources}/judged/{corpus}"
+
     def tokenizer(self, tokenizer: str) -> str:
         """Return a tokenizer folder."""
         return f"{self.results}/tokenizers/{tokenizer}"

@@ -227,6 +227,17 @@ class Plan:
     # --- sets of things, for targets and wildcards ----------------------------------------------
 
     @property
+    def answered(self) -> list[str]:
+        """Return the corpora whose conversations a model answers here."""
+        return [name for name, one in self.experiment.corpora.items() if one.answers]
+
+    @property
+    def judged(self) -> list[str]:
+        """Return those of them whose answers are judged."""
+        corpora = self.experiment.corpora.items()
+        return [name for name, one in corpora if one.answers and one.answers.judge]
+
+    @property
     def probes(self) -> list[str]:
         """Return the tasks whose items are made from held-out text."""
         tasks = self.experiment.evaluation.multiple_choice.tasks

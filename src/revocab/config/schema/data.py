@@ -4,18 +4,42 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pydantic import create_model, model_validator
+from pydantic import Field, create_model, model_validator
 
-from revocab.closed import Closed, OneLine, exactly_one
+from revocab.answering.judge import JudgeOptions, judges
+from revocab.answering.options import AnswerOptions
+from revocab.closed import Closed, OneLine, any_of, exactly_one
 from revocab.corpora.prepare import CorpusOptions
 from revocab.corpora.source import Source
+from revocab.models.change import ModelReference
 from revocab.tokenizer_building.construction import ConstructionOptions, constructions
+
+if TYPE_CHECKING:
+    JudgeChoice = JudgeOptions
+else:
+    JudgeChoice = any_of(one.options for one in judges().values())
+
+
+class OwnAnswers(AnswerOptions):
+    """Answers of a model in place of those that conversations have."""
+
+    model: ModelReference
+    chat_template: OneLine | None = Field(
+        default=None,
+        description="Jinja file by which it is asked, or the name of a template of the package; "
+        "default: its own",
+    )
+    judge: JudgeChoice | None = Field(default=None, description="which answers are kept; none: all")
+    #: The model of a judge that has one.
+    judge_model: ModelReference | None = None
 
 
 class Corpus(CorpusOptions):
     """Documents of one language."""
 
     source: Source
+    #: Left out of what is written where there are none, as before there was a choice.
+    answers: OwnAnswers | None = Field(default=None, exclude_if=lambda given: given is None)
 
 
 class TokenizerPlace(Closed):

@@ -1,0 +1,1 @@
+"""Conversations that a model answers itself, and judges of its answers."""

@@ -1,0 +1,91 @@
+"""What a judge of answered conversations is, and the registry of those in ``judges/``.
+
+The schema of an experiment file is made of judges' options, so nothing here or at the top of a
+judge's file imports torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from revocab.closed import Closed, Id, checked, kind_of, unknown
+from revocab.errors import RevocabError
+from revocab.registry import found_in
+
+if TYPE_CHECKING:
+    from revocab.answering.options import AnswerHardware
+
+#: A conversation: ``id``, ``messages`` and, where a model answered here, ``answers``.
+Row = Mapping[str, Any]
+
+
+class JudgeOptions(Closed):
+    """Base of a judge's options; each narrows ``kind`` to its own name."""
+
+    kind: Id = Field(description="such as rule; an unknown one lists them all")
+
+    def given(self) -> dict[str, Any]:
+        """Return the options without the kind: what a job holds."""
+        return self.model_dump(mode="json", exclude={"kind"})
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a judge says of one conversation."""
+
+    kept: bool
+    #: By the judge's own measure; None: it gave none.
+    score: float | None
+    #: Why a conversation is left out: one of few, as they are counted.
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class JudgeInputs:
+    """What a judge may use beside conversations and options."""
+
+    #: The model of a judge that has one.
+    model: Path | None
+    machine: AnswerHardware
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judge:
+    """A judge: one file in ``judges/`` with one object ``JUDGE``."""
+
+    options: type[JudgeOptions]
+    #: Returns one verdict per conversation, in order.
+    judge: Callable[[Sequence[Row], Any, JudgeInputs], Iterable[Verdict]]
+    #: The model that it needs: one that generates text, one that scores text, or none.
+    needs_model: Literal["generates", "scores"] | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the name that an experiment file gives."""
+        return kind_of(self.options)
+
+
+@cache
+def judges() -> dict[str, Judge]:
+    """Return every judge by name, as found in ``revocab.answering.judges``."""
+    from revocab.answering import judges as package
+
+    return found_in(package, "JUDGE")
+
+
+def find_judge(name: str) -> Judge:
+    """Return a judge by name; raise :class:`RevocabError` with the list if there is none."""
+    if name not in judges():
+        raise RevocabError(unknown("kind", name, judges(), "judge"))
+    return judges()[name]
+
+
+def judge_options(judge: Judge, given: Mapping[str, Any]) -> Any:
+    """Return a judge's options, checked; raise :class:`RevocabError` for those that are wrong."""
+    return checked(judge.options, {**given, "kind": judge.name}, "option")

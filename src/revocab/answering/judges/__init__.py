@@ -1,0 +1,1 @@
+"""One file per judge; each holds one ``JUDGE``."""

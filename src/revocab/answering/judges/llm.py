@@ -1,0 +1,91 @@
+"""A chat model as judge: it is asked to grade a conversation from 1 to 5.
+
+Tikhomirov and Chernyshev 2024 (LEP) keep answers with at least 4 of 5 points for grammar and
+relevance; the wording here is our own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from pydantic import Field
+
+from revocab.answering.judge import Judge, JudgeInputs, JudgeOptions, Row, Verdict
+from revocab.answering.options import MESSAGES
+from revocab.chat.messages import ASSISTANT, Message
+from revocab.evaluation.options import GenerationOptions
+
+WORST, BEST = 1, 5
+#: What the judge is asked, before and after the conversation.
+QUESTION = (
+    "Below is a conversation between a user and an assistant. Grade the assistant's answers: are"
+    " they grammatical, and do they answer what was asked?"
+)
+SCALE = (
+    f"Answer with one number from {WORST} (wrong, or not what was asked) to {BEST} (correct and"
+    " complete), and nothing else."
+)
+NUMBER = re.compile(r"\d+")
+
+
+class LlmOptions(JudgeOptions, GenerationOptions):
+    """Which grades are good enough, and how they are generated."""
+
+    kind: Literal["llm"]
+    threshold: int = Field(
+        default=4, ge=WORST, le=BEST, description="least grade of a conversation that is kept"
+    )
+    max_new_tokens: int = Field(default=8, ge=1, description="maximum tokens of a grade")
+
+
+def question(row: Row) -> list[Message]:
+    """Return the messages that ask for the grade of a conversation."""
+    said = "\n\n".join(
+        f"{'Assistant' if one['role'] == ASSISTANT else one['role'].capitalize()}: {one['content']}"
+        for one in row[MESSAGES]
+    )
+    return [{"role": "user", "content": f"{QUESTION}\n\n{said}\n\n{SCALE}"}]
+
+
+def grade(answer: str) -> int | None:
+    """Return the first number of an answer; None where that is none, or not on the scale."""
+    found = NUMBER.search(answer)
+    number = int(found.group()) if found else None
+    return number if number is not None and WORST <= number <= BEST else None
+
+
+def judge(rows: Sequence[Row], options: LlmOptions, inputs: JudgeInputs) -> Iterator[Verdict]:
+    """Yield a verdict per conversation; one without a grade, or too long, is left out."""
+    from revocab.evaluation.chat_prompts import ChatOptions
+    from revocab.evaluation.engine import choose_engine
+    from revocab.evaluation.generate import load_generator
+    from revocab.evaluation.options import Generating
+
+    assert inputs.model is not None  # needs_model
+    generating = Generating(
+        **options.model_dump(include=set(GenerationOptions.model_fields)),
+        **inputs.machine.model_dump(),
+        chat=ChatOptions(),
+    )
+    generator = load_generator(
+        inputs.model, choose_engine(options.engine, "generation"), generating
+    )
+    assert generator.chat is not None  # loaded for chat
+    room = min(options.context_length, generator.context_length) - options.max_new_tokens
+    prompts = [generator.chat.encode(generator.chat.text(question(row))) for row in rows]
+    fits = [len(prompt) <= room for prompt in prompts]
+    able = [prompt for prompt, fitting in zip(prompts, fits, strict=True) if fitting]
+    outputs = iter(generator.generate(able, options.max_new_tokens, None) if able else [])
+    generator.close()
+    for fitting in fits:
+        found = grade(next(outputs).text) if fitting else None
+        if found is None:
+            yield Verdict(False, None, "no grade" if fitting else "too long")
+        else:
+            kept = found >= options.threshold
+            yield Verdict(kept, float(found), "" if kept else "low grade")
+
+
+JUDGE = Judge(options=LlmOptions, judge=judge, needs_model="generates")

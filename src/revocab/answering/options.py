@@ -1,0 +1,51 @@
+"""What decides a model's own answers, and what is taken from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from revocab.closed import Job, OneLine
+from revocab.corpora.source import Form
+from revocab.evaluation.options import GenerationOptions, Hardware
+
+#: The conversations, in the folders of both commands.
+CONVERSATIONS = "conversations.jsonl.gz"
+#: The field of their rows that has the messages.
+MESSAGES = "messages"
+
+
+class AnswerOptions(GenerationOptions):
+    """How questions are answered, greedily, through the model's chat template."""
+
+    limit: int | None = Field(
+        default=None, ge=1, description="answer only the first N conversations"
+    )
+
+
+class AnswerJob(AnswerOptions, Job):
+    """Answers of one model, and where the questions come from."""
+
+    source: Form = Field(default=Form(), description="form of the files, or a Hub data set")
+    messages_field: OneLine = Field(
+        default=MESSAGES, description="field of a row that contains the messages"
+    )
+
+
+class AnswerHardware(Hardware):
+    """Where and in which batches a model answers or judges."""
+
+    batch_size: int = Field(
+        default=32, ge=1, description="prompts per batch; some engines choose their own"
+    )
+
+
+class JudgeJob(Job):
+    """A judge and its options."""
+
+    kind: OneLine = Field(description="such as rule; an unknown one lists them all")
+    option: dict[str, Any] = Field(
+        default_factory=dict,
+        description="options of this judge, NAME=VALUE as in YAML; an unknown one lists them all",
+    )

@@ -1,0 +1,29 @@
+"""Keep the conversations that a judge finds good: a rule, a reward model or a chat model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from revocab.answering.options import AnswerHardware, JudgeJob
+from revocab.closed import Closed
+from revocab.command import Command
+from revocab.models.hub_or_folder import model_field
+
+
+class Inputs(Closed):
+    """What is judged, and the model that judges, if one does."""
+
+    conversations: Path = Field(description="file of conversations, such as answer_prompts writes")
+    model: Path | None = model_field("model folder of the judge", default=None)
+
+
+def run(inputs: Inputs, job: JudgeJob, machine: AnswerHardware, out: Path) -> None:
+    """Write the conversations that are kept, and every verdict."""
+    from revocab.answering.judged import judge_folder
+
+    judge_folder(inputs.conversations, inputs.model, job, machine, out)
+
+
+COMMAND = Command(run, job=JudgeJob, inputs=Inputs, machine=AnswerHardware)
