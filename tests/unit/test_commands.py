@@ -14,6 +14,7 @@ import pytest
 from pydantic import BaseModel
 
 from revocab import __main__ as entry
+from revocab.answering.options import AnswerJob, AnswerOptions
 from revocab.closed import Job
 from revocab.command import Command, read
 from revocab.commands.compare_runs import ComparisonJob
@@ -48,6 +49,7 @@ NAMES = sorted(path.stem for path in entry.COMMANDS.glob("*.py") if path.stem !=
 OPTIONS = [
     (WorldOptions, WorldJob, experiment.Experiment.model_fields["world"].annotation),
     (CorpusOptions, CorpusJob, data.Corpus),
+    (AnswerOptions, AnswerJob, data.OwnAnswers),
     (FertilityOptions, FertilityJob, evaluation.Fertility),
     (EmbeddingSimilarityOptions, EmbeddingSimilarityJob, evaluation.Similarity),
     (options.ScoringOptions, options.ScoringJob, evaluation.MultipleChoice),

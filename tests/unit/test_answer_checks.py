@@ -1,0 +1,89 @@
+"""What an experiment may not say of corpora that a model answers, and which jobs it plans."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import yaml
+
+from revocab.config import validate
+from revocab.config.load import overlaid
+from revocab.errors import RevocabError
+from revocab.plan import Plan
+
+FILES = ("tests/experiments/small.yaml", "tests/experiments/runs.yaml")
+OWN = {
+    "language": "en",
+    "source": {"world": "conversations.en.train"},
+    "messages_field": "messages",
+    "answers": {"model": {"run": "mistral-instruct"}, "judge": {"kind": "rule"}},
+}
+
+
+@pytest.fixture
+def values(repository, monkeypatch) -> dict:
+    """The small experiment with a corpus that its tuned run answers."""
+    monkeypatch.chdir(repository)
+    first, second = (yaml.safe_load((repository / name).read_text()) for name in FILES)
+    return overlaid(overlaid(first, second), {"corpora": {"own": copy.deepcopy(OWN)}})
+
+
+def problems(values: dict) -> list[str]:
+    with pytest.raises(RevocabError) as error:
+        validate(values)
+    return error.value.problems
+
+
+def test_a_corpus_is_made_of_judged_answers(values):
+    plan = Plan(validate(values))
+    answer, judge, prepare = (
+        plan.step(rule, corpus="own")
+        for rule in ("answer_prompts", "judge_answers", "prepare_corpus")
+    )
+    assert answer.inputs["model"].path.startswith("results/small/runs/mistral-instruct/checkpoints")
+    assert judge.inputs["conversations"].path.startswith(f"{answer.out}/")
+    assert prepare.inputs["files"][0].path.startswith(f"{judge.out}/")
+    assert prepare.job.messages_field == "messages" and prepare.job.source.kind == "path"
+    del values["corpora"]["own"]["answers"]["judge"]
+    prepare = Plan(validate(values)).step("prepare_corpus", corpus="own")
+    assert prepare.inputs["files"][0].path.startswith(f"{answer.out}/")
+
+
+def test_what_is_missing_or_wrong_is_told_at_once(values):
+    own = values["corpora"]["own"]
+    own["answers"] |= {"model": "mistrel", "judge": {"kind": "llm"}, "chat_template": "plane"}
+    del own["messages_field"]
+    found = problems(values)
+    assert len(found) == 4
+    for said in (
+        "corpora.own.answers.model: no model 'mistrel'",
+        "corpora.own.answers: answers are those of conversations, and corpora.own holds text",
+        "corpora.own.answers.judge_model: judge 'llm' needs a model; name one",
+        "corpora.own.answers.chat_template: no file 'plane'",
+    ):
+        assert any(one.startswith(said) for one in found), said
+
+
+def test_a_judge_by_rule_has_no_model_and_runs_have_to_be_there(values):
+    own = values["corpora"]["own"]["answers"]
+    own |= {"judge_model": "mistral", "model": {"run": "mistral-instruct", "step": 7}}
+    found = problems(values)
+    assert any("judge_model: judge 'rule' uses no model; remove it" in one for one in found)
+    assert any("model.step: run 'mistral-instruct' has no checkpoint 7" in one for one in found)
+
+
+def test_options_of_another_judge_are_none(values):
+    values["corpora"]["own"]["answers"]["judge"]["threshold"] = 3
+    (found,) = problems(values)
+    assert found.startswith("corpora.own.answers.judge.threshold: unknown key (allowed: checks, ")
+
+
+def test_a_model_does_not_answer_what_it_is_trained_on(values):
+    """The tuned run would read its own answers; through another run, too."""
+    values["mixtures"]["chat"] = {"chat": 0.5, "own": 0.5}
+    (found,) = problems(values)
+    assert found == (
+        "corpora.own.answers: answered by what is trained on it (corpus own reads run "
+        "mistral-instruct reads corpus own); take another model, or train on another corpus"
+    )
