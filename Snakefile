@@ -23,6 +23,11 @@ include: "workflow/rules/analyse.smk"
 include: "workflow/rules/report.smk"
 
 
+# The console shows a job as one line, without its files.
+for one in workflow.rules:
+    one.message = f"{one.name} {{wildcards}}"
+
+
 localrules:
     all,
 

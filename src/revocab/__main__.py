@@ -31,6 +31,10 @@ VERBS = {
 PLANNED = {
     "run": ("revocab.workflow.run.run", "run Snakemake, also after a run that was killed"),
     "job": ("revocab.plan.show.show_job", "print the command line of one job: RULE [NAME=VALUE …]"),
+    "preflight": (
+        "revocab.workflow.preflight.preflight",
+        "try a training, a kill, a resume, an export and scoring before it runs for days: RUN",
+    ),
     "status": ("revocab.workflow.status.status", "show jobs done and left, and training progress"),
     "rerun": (
         "revocab.plan.decide.rerun",

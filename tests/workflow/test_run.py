@@ -44,6 +44,7 @@ def test_the_same_command_goes_on_after_a_kill(repository, tmp_path):
         os.kill(job, signal.SIGKILL)
     second = subprocess.run(RUN, check=False, **said)
     assert second.returncode == 0, second.stderr
+    assert ": count_parameters" in second.stderr and "Reason:" not in second.stderr
     assert f"removed the lock of a run that has ended (process {first.pid})" in second.stderr
     assert (tmp_path / TARGET).is_file()
     assert not [*tmp_path.glob("results/**/*.part")] and not [*(tmp_path / LOCKS).glob("*")]

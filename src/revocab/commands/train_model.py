@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from pathlib import Path
 
 from pydantic import Field
@@ -65,7 +66,10 @@ ENGINE = {"fsdp", "activation_checkpointing", "compile"}
 
 def run(inputs: Inputs, job: Settings, machine: Machine, out: Path) -> None:
     """Train, or go on from the last state."""
+    from revocab.training.slurm_tasks import process_variables
     from revocab.training.startup import pretend_absent
+
+    os.environ.update(process_variables(os.environ))
 
     adapters = any(stage.lora for stage in job.stages or ())
     pretend_absent("datasets", "scipy", *([] if adapters else ["peft"]))

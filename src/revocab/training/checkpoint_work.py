@@ -20,6 +20,7 @@ class CheckpointWork:
         self.run = run
         self.inputs = inputs
         self.tables = tables
+        self.evaluations = self.exports = 0
         self.evaluation_seconds = 0.0
         self.before_training = 0.0
         self.export_seconds = 0.0
@@ -35,6 +36,7 @@ class CheckpointWork:
         check_heldout(rows)
         if self.tables is not None:
             self.tables.append(HELDOUT, rows)
+        self.evaluations += 1
         self.evaluation_seconds += time.perf_counter() - begin
 
     def __call__(self, trainer: RecipeTrainer, step: int) -> None:
@@ -49,6 +51,7 @@ class CheckpointWork:
             return
         begin = time.perf_counter()
         self.export(trainer, step)
+        self.exports += 1
         self.export_seconds += time.perf_counter() - begin
 
     def export(self, trainer: RecipeTrainer, step: int) -> None:

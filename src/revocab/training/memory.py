@@ -123,19 +123,21 @@ def token_bytes(shape: ModelShape, options: StepOptions) -> int:
     return layers + head + one
 
 
-def head_bytes(shape: ModelShape, options: StepOptions) -> int:
+def head_bytes(shape: ModelShape, options: StepOptions, tokens: int) -> int:
     """Return the bytes of the head's own gradient, and of a chunk of logits with its own."""
     from revocab.training.loss import GPU_CHUNK_ELEMENTS
 
     gradient = shape.vocabulary * shape.hidden * (2 * options.width + FLOAT)
-    chunk = GPU_CHUNK_ELEMENTS * (2 * FLOAT + options.width) if shape.chunked_head else 0
-    return gradient + chunk
+    if not shape.chunked_head:
+        return gradient
+    logits = min(GPU_CHUNK_ELEMENTS, tokens * shape.vocabulary)
+    return gradient + logits * (2 * FLOAT + options.width)
 
 
 def step_bytes(shape: ModelShape, options: StepOptions, micro_batch: int) -> int:
     """Return the bytes that training takes on one device with ``micro_batch`` sequences a pass."""
     tokens = micro_batch * options.sequence_length
-    fixed = state_bytes(shape, options) + head_bytes(shape, options)
+    fixed = state_bytes(shape, options) + head_bytes(shape, options, tokens)
     return fixed + tokens * token_bytes(shape, options)
 
 

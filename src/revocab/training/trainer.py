@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import sys
+import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
@@ -67,6 +68,8 @@ class RecipeTrainer(Trainer):
         self.watch = watch or LossWatch()
         self.packed = packed
         self.clock = Clock()
+        #: Seconds that each resume state took.
+        self.state_seconds: list[float] = []
         self._pending: list[tuple[int, torch.Tensor, torch.Tensor, float]] = []
         self._moved: torch.Tensor | None = None
         self._pending_moved: list[tuple[int, torch.Tensor]] = []
@@ -332,7 +335,9 @@ class RecipeTrainer(Trainer):
         if step in self.checkpoints:
             self.work(self, step)
         if step < self.settings.steps:
+            begin = time.perf_counter()
             self._save_state(model, trial, Path(str(self.args.output_dir)) / f"{PREFIX}{step}")
+            self.state_seconds.append(time.perf_counter() - begin)
         self.saving.saved()
         self.clock.start()
 

@@ -12,7 +12,9 @@ from revocab.errors import RevocabError
 from revocab.workflow.lock import LOCKS, remove_dead_locks
 
 #: With these Snakemake takes no lock, or is asked about its own.
-NO_LOCK = frozenset({"-n", "--dry-run", "--dryrun", "--nolock", "--unlock"})
+DRY_RUN = frozenset({"-n", "--dry-run", "--dryrun"})
+NO_LOCK = DRY_RUN | {"--nolock", "--unlock"}
+NO_REASONS = "--quiet=reason"
 USAGE = """usage: revocab run [--configfile FILE …] [--profile FOLDER] [--cores N] [FLAG …]
 
 Run Snakemake in this checkout; all arguments are passed on to it. If an earlier run was killed, its
@@ -40,4 +42,12 @@ def run(words: Sequence[str]) -> str:
         for line in remove_dead_locks(given.directory / LOCKS):
             print(line, file=sys.stderr)
     sys.stderr.flush()
-    os.execv(sys.executable, [sys.executable, "-m", "snakemake", *words])
+    os.execv(sys.executable, [sys.executable, "-m", "snakemake", *quiet(words), *words])
+
+
+def quiet(words: Sequence[str]) -> list[str]:
+    """Return the flag that leaves out why each job runs, which names all its files; none for a dry
+    run, and none if the words say how much is printed.
+    """
+    loud = DRY_RUN | {"-q", "--verbose", "-p", "--printshellcmds"}
+    return [] if any(one in loud or one.startswith("--quiet") for one in words) else [NO_REASONS]

@@ -1,0 +1,41 @@
+"""The tasks of a Slurm step as the processes of one training: what torchrun would set, from Slurm.
+
+``srun --ntasks 8 … train_model.py`` starts a process for each device, on one node or on many, and
+sends each of them the signal before the time limit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+#: Ports of the first process: one of these, by the number of the job and its step.
+PORTS = range(20000, 30000)
+
+
+def first_host(nodes: str) -> str:
+    """Return the first host of a list in Slurm's notation, such as ``gpu[03-05,9],login1``."""
+    found = re.match(r"([^,\[]+)(?:\[([^\],-]+)[^\]]*\]([^,\[]*))?", nodes)
+    if found is None:
+        raise ValueError(f"no list of nodes: {nodes!r}")
+    return found[1] + (found[2] or "") + (found[3] or "")
+
+
+def process_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables by which torch's processes find each other; none to set if they are
+    set, or if this process is not one of several tasks that ``srun`` has started.
+
+    The variables of the allocation (``SLURM_NTASKS``) say nothing of the process: a batch script
+    has them, too.
+    """
+    tasks = int(environment.get("SLURM_STEP_NUM_TASKS", "1"))
+    if tasks == 1 or "RANK" in environment:
+        return {}
+    number = int(environment["SLURM_JOB_ID"]) * 10 + int(environment["SLURM_STEP_ID"])
+    return {
+        "RANK": environment["SLURM_PROCID"],
+        "LOCAL_RANK": environment["SLURM_LOCALID"],
+        "WORLD_SIZE": str(tasks),
+        "MASTER_ADDR": first_host(environment["SLURM_STEP_NODELIST"]),
+        "MASTER_PORT": str(PORTS[number % len(PORTS)]),
+    }

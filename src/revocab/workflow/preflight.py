@@ -1,0 +1,202 @@
+"""``revocab preflight``: what may go wrong in a training of days, tried in minutes before it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revocab.errors import RevocabError
+from revocab.flags import Parser
+from revocab.plan.plan import Plan
+from revocab.plan.show import add_experiment, flags_of, planned
+from revocab.plan.step import Artefact, Step
+from revocab.training.settings import Settings
+from revocab.workflow.profile import resources_of
+from revocab.workflow.rehearsal import Rehearsal, scoring_step
+from revocab.workflow.status import duration
+
+if TYPE_CHECKING:
+    from revocab.training.estimate import TrainingEstimate
+
+SCRIPT = Path("scripts/train_model.py")
+#: Steps, if not asked for.
+STEPS = 20
+
+
+def preflight(words: Sequence[str]) -> str:
+    """Return the report of ``RUN [--configfile FILE …] [--profile FOLDER] [--steps N] …``.
+
+    Raises :class:`RevocabError` for a run that is not trained, for inputs that are not made yet,
+    and for whatever fails, with the end of the log; its folder is then kept.
+    """
+    given = parser().parse_args(words)
+    plan = planned(given)
+    if given.run not in plan.trained:
+        known = ", ".join(plan.trained) or "none"
+        raise RevocabError(f"{given.run!r}: not a run that is trained (trained here: {known})")
+    if given.steps < 2:
+        raise RevocabError(f"--steps: {given.steps}; give 2 or more, half come before the kill")
+    check_inputs(plan, given.run, flags_of(given.configfile, given.config))
+
+    def resources(rule: str) -> Mapping[str, Any]:
+        return resources_of(given.profile, rule) if given.profile else {}
+
+    step = plan.step("adapt_model", run=given.run)
+    expected = estimate_of(step, resources("adapt_model"))
+    lines = [f"preflight of {given.run}", *estimate_lines(expected)]
+    if given.estimate:
+        return "\n".join(lines)
+    total = settings_of(step).steps
+    scratch = Path(tempfile.mkdtemp(prefix=f"preflight-{given.run}-", dir=given.scratch))
+    steps = max(2, min(given.steps, total) // 2 * 2)
+    rehearsal = Rehearsal(plan, given.run, scratch, steps, steps == total, resources)
+    try:
+        for part in (rehearsal.kill, rehearsal.resume, rehearsal.score):
+            lines += timed(part)
+        lines += measured_lines(plan, step, rehearsal.timing(), resources("adapt_model"))
+    except RevocabError as error:
+        raise RevocabError([*error.problems, f"passed before: {'; '.join(lines[1:])}"]) from None
+    shutil.rmtree(scratch)
+    return "\n".join(lines)
+
+
+def parser() -> Parser:
+    """Return the parser of the command line."""
+    made = Parser(prog="revocab preflight", description=__doc__)
+    made.add_argument("run", help="id of a run that is trained")
+    made.add_argument("--profile", type=Path, metavar="FOLDER", help="what training is given")
+    made.add_argument("--steps", type=int, default=STEPS, help=f"steps (default: {STEPS})")
+    made.add_argument(
+        "--scratch", type=Path, metavar="FOLDER",
+        help="where a folder is made for it, and removed if all passes (default: as TMPDIR says)",
+    )  # fmt: skip
+    made.add_argument("--estimate", action="store_true", help="print the estimate, run nothing")
+    add_experiment(made)
+    return made
+
+
+def check_inputs(plan: Plan, run: str, flags: Sequence[str]) -> None:
+    """Raise :class:`RevocabError` naming what has to be made first, and how."""
+    scoring = scoring_step(plan, run)
+    tasks = scoring.files()["tasks"][:1] if scoring else []
+    training = plan.step("adapt_model", run=run).files()
+    needed = [file for name, files in training.items() if name != "arguments" for file in files]
+    missing = [file for file in [*needed, *tasks] if not Path(file).exists()]
+    if missing:
+        command = " ".join(["revocab run --cores N", *flags, "--", *missing])
+        raise RevocabError(f"{', '.join(missing)}: not there yet; make them first: {command}")
+    if not SCRIPT.is_file():
+        raise RevocabError(f"{SCRIPT}: no such file; revocab preflight works in a checkout")
+
+
+def timed(part: Callable[[], str | None]) -> list[str]:
+    """Do a part; return its line, none if there was nothing to do."""
+    begin = time.perf_counter()
+    done = part()
+    return [line("passed", f"{done} ({duration(time.perf_counter() - begin)})")] if done else []
+
+
+def line(name: str, text: str) -> str:
+    """Return a line of the report."""
+    return f"  {name:<11}{text}"
+
+
+def size(number: float) -> str:
+    """Return a number of bytes in the largest unit that leaves one or more."""
+    for unit in ("B", "kB", "MB"):
+        if number < 1000:
+            return f"{number:.3g} {unit}"
+        number /= 1000
+    return f"{number:,.1f} GB"
+
+
+def settings_of(step: Step) -> Settings:
+    """Return the settings of a training."""
+    assert isinstance(step.job, Settings)
+    return step.job
+
+
+def estimate_of(step: Step, resources: Mapping[str, Any]) -> TrainingEstimate:
+    """Return the estimate of a training from the configuration of its model."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    from revocab.io import read_json
+    from revocab.training.checkpoints import stored_dtype
+    from revocab.training.estimate import estimate
+    from revocab.training.lora import Adapters
+
+    model, packed = step.inputs["model"], step.inputs["packed"]
+    assert isinstance(model, Artefact) and isinstance(packed, Artefact)
+    config = AutoConfig.from_pretrained(model.path, local_files_only=True, trust_remote_code=False)
+    settings = settings_of(step)
+    with torch.device("meta"):
+        shape = AutoModelForCausalLM.from_config(config)
+        shape.tie_weights()
+        Adapters(shape, settings.plan, settings.seed)
+    free = torch.cuda.mem_get_info()[0] if torch.cuda.is_available() else None
+    length = read_json(f"{packed.path}/manifest.json")["sequence_length"]
+    processes = max(1, int(resources.get("gpu") or 1))
+    dtype = stored_dtype(Path(model.path))
+    return estimate(shape, dtype, settings, length, resources, processes, free)
+
+
+def estimate_lines(found: TrainingEstimate) -> list[str]:
+    """Return an estimate as lines."""
+    disk = f"{size(found.checkpoints)} of checkpoints, {size(found.states)} of resume states"
+    return [
+        line("estimated", f"{found.tokens:,} tokens, {found.flops:.2e} operations"),
+        line("", f"memory of a device {size(found.memory)}, micro batch {found.micro_batch}"),
+        line("", f"disk {size(found.disk)}: {disk}"),
+    ]
+
+
+def measured_lines(
+    plan: Plan, step: Step, timing: Mapping[str, Any], resources: Mapping[str, Any]
+) -> list[str]:
+    """Return what was measured, and what the whole would take at this speed."""
+    from revocab.commands.train_model import Machine
+
+    settings = settings_of(step)
+    minutes = float(resources.get("state_minutes") or Machine().state_minutes)
+    whole = whole_seconds(settings, timing, minutes)
+    memory = {"host": timing["peak_memory_bytes"], "device": timing["peak_device_memory_bytes"]}
+    peaks = [f"{name} {size(value)}" for name, value in memory.items() if value]
+    lines = [
+        line(
+            "measured", f"{timing['tokens_per_second']:,.0f} tokens per second, {timing['device']}"
+        ),
+        line("", f"memory: {', '.join(peaks)}, micro batch {timing['micro_batch']}"),
+        line("in all", f"{duration(whole)} for this run, at the speed of its first steps"),
+    ]
+    others = [settings_of(plan.step("adapt_model", run=one)) for one in plan.trained]
+    rows = sum(one.steps * one.batch_size for one in others)
+    every = whole * rows / (settings.steps * settings.batch_size)
+    return [
+        *lines,
+        line("", f"{duration(every)} for all {len(others)} trainings, if they are alike"),
+    ]
+
+
+def whole_seconds(settings: Settings, timing: Mapping[str, Any], state_minutes: float) -> float:
+    """Return the seconds of a whole training, from what one process measured (``timing.json``).
+
+    States are saved at checkpoints and every ``state_minutes``.
+    """
+
+    def each(name: str, number: str) -> float:
+        return timing[f"{name}_seconds"] / timing[number] if timing[number] else 0.0
+
+    training = settings.steps * each("training", "steps")
+    checkpoints = len(settings.checkpoint_steps)
+    states = checkpoints + training / (60 * state_minutes)
+    return (
+        training
+        + checkpoints * each("export", "exports")
+        + len(settings.heldout_steps) * each("evaluation", "evaluations")
+        + states * each("state", "states")
+    )

@@ -1,0 +1,165 @@
+"""The first steps of a real training in a folder of their own: killed, resumed, scored."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from revocab.errors import RevocabError
+from revocab.evaluation.engine import interpreter
+from revocab.folder_claim import is_whole
+from revocab.io import read_json
+from revocab.plan.plan import Plan
+from revocab.plan.step import Artefact, Step
+from revocab.training.resume_state import CHECKSUMS, PREFIX
+from revocab.workflow.launch import launcher
+
+#: Items of the one task that is scored, and lines of a log that an error shows.
+ITEMS, SHOWN_LINES = 8, 15
+SECONDS_BETWEEN_LOOKS = 0.005
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """One run's training, cut short. ``resources`` are what the profile gives to a rule."""
+
+    plan: Plan
+    run: str
+    scratch: Path
+    #: Of the training, a multiple of 2: half of them before the kill.
+    steps: int
+    #: The training has no more steps than these.
+    whole: bool
+    resources: Callable[[str], Mapping[str, Any]]
+
+    @property
+    def out(self) -> Path:
+        """Return the folder of the training."""
+        return self.scratch / "run"
+
+    @property
+    def checkpoint(self) -> Path:
+        """Return the folder that is exported after the last step."""
+        return Path(self.plan.paths.checkpoint(str(self.out), self.steps))
+
+    def kill(self) -> str:
+        """Train until a state is saved, and kill all processes; return what was done."""
+        half = self.steps // 2
+        state = self.out / "state" / f"{PREFIX}{half}" / CHECKSUMS
+        process = self._start("train-1", *self._training())
+        self._wait(process, "train-1", state.is_file)
+        kill_all(process)
+        if process.wait() != -signal.SIGKILL:
+            raise self._failed("train-1", "ended before it could be killed")
+        return f"trained {half} steps, saved the state, killed"
+
+    def resume(self) -> str:
+        """Go on to the last step, then send SIGTERM; return what was done."""
+        process = self._start("train-2", *self._training())
+        self._wait(process, "train-2", lambda: is_whole(self.checkpoint))
+        if not self.whole:
+            process.send_signal(signal.SIGTERM)
+        finished = process.wait() == 0
+        said = self._log("train-2").read_text(errors="replace")
+        if "resuming from step" not in said:
+            raise self._failed("train-2", "did not resume from the saved state")
+        if finished != self.whole or not (finished or "stopped by SIGTERM" in said):
+            raise self._failed("train-2", "did not end as it should")
+        last = "" if self.whole else ", saved its state at SIGTERM"
+        return f"resumed, trained to step {self.steps}, exported the model{last}"
+
+    def score(self) -> str | None:
+        """Score some items with the exported checkpoint; None where the run is not scored so."""
+        step = scoring_step(self.plan, self.run)
+        if step is None:
+            return None
+        tasks = step.inputs["tasks"]
+        assert isinstance(tasks, Sequence)
+        limit = min(getattr(step.job, "limit", None) or ITEMS, ITEMS)
+        models = {self.steps: Artefact(str(self.checkpoint), ())}
+        step = replace(
+            step,
+            job=step.job.model_copy(update={"limit": limit}),
+            inputs={**step.inputs, "models": models, "tasks": tasks[:1]},
+            out=str(self.scratch / "scores" / "multiple_choice.csv"),
+            prefix=str(self.scratch / "score"),
+        )
+        engine = self.plan.experiment.evaluation.multiple_choice.engine
+        python = interpreter(engine, "multiple_choice", sys.executable)
+        words = self._words(step, "score_multiple_choice", ("device", "dtype", "batch_size"))
+        if self._start("score", python, words).wait():
+            raise self._failed("score", "scoring failed")
+        return f"scored {limit} items of {Path(tasks[0].path).stem}"
+
+    def timing(self) -> dict[str, Any]:
+        """Return what the resumed training measured."""
+        return read_json(self.out / "timing.json")
+
+    def _training(self) -> tuple[str, list[str]]:
+        """Return interpreter and words of the training."""
+        from revocab.commands.train_model import Machine
+
+        step = self.plan.step("adapt_model", run=self.run)
+        step = replace(
+            step,
+            job=step.job.model_copy(update={"checkpoint_every": self.steps // 2}),
+            out=str(self.out),
+            prefix=str(self.scratch / "train"),
+        )
+        words = self._words(step, "adapt_model", tuple(Machine.model_fields))
+        return sys.executable, [*launcher(self.resources("adapt_model")), *words]
+
+    def _words(self, step: Step, rule: str, options: Sequence[str]) -> list[str]:
+        """Return script and arguments of a job, with what the profile says of the machine."""
+        for path, text in step.long().items():
+            Path(path).write_text(text, encoding="utf-8")
+        given = self.resources(rule)
+        machine = {name: given[name] for name in options if given.get(name) is not None}
+        flags = ["--machine", json.dumps(machine)] if machine else []
+        return [f"scripts/{step.command}.py", *step.arguments(), *flags]
+
+    def _log(self, name: str) -> Path:
+        return self.scratch / f"{name}.log"
+
+    def _start(self, name: str, python: str, words: Sequence[str]) -> subprocess.Popen[bytes]:
+        with self._log(name).open("wb") as log:
+            return subprocess.Popen([python, *words], stdout=log, stderr=log)
+
+    def _wait(
+        self, process: subprocess.Popen[bytes], name: str, reached: Callable[[], bool]
+    ) -> None:
+        """Wait until something holds; raise if the process ends before it does."""
+        while not reached():
+            if process.poll() is not None and not reached():
+                raise self._failed(name, f"training ended with exit status {process.returncode}")
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+
+    def _failed(self, name: str, what: str) -> RevocabError:
+        log = self._log(name)
+        last = log.read_text(errors="replace").splitlines()[-SHOWN_LINES:]
+        return RevocabError("\n".join([f"{what}; the end of {log}:", *last]))
+
+
+def kill_all(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and all that it has started; it may have ended."""
+    with suppress(psutil.NoSuchProcess):
+        started = psutil.Process(process.pid)
+        for one in (*started.children(recursive=True), started):
+            one.kill()
+
+
+def scoring_step(plan: Plan, run: str) -> Step | None:
+    """Return the job that scores a run on multiple-choice tasks, if there is one."""
+    if not plan.runs[run].evaluate or not plan.choice_tasks(plan.runs[run]):
+        return None
+    return plan.step("score_multiple_choice", run=run)

@@ -1,0 +1,62 @@
+"""What profiles say of training, and how it is started."""
+
+from __future__ import annotations
+
+import pytest
+
+from revocab.errors import RevocabError
+from revocab.workflow.launch import launcher
+from revocab.workflow.profile import resources_of
+
+
+def test_resources_of_a_rule(tmp_path):
+    (tmp_path / "config.yaml").write_text(
+        "default-resources: {runtime: 120 * attempt, gpu: 0}\n"
+        "set-resources: {adapt_model: {gpu: 4, fsdp: 1}, other: {gpu: 9}}\n"
+        "set-threads: {adapt_model: 16}\n"
+    )
+    assert resources_of(tmp_path, "adapt_model") == {
+        "runtime": "120 * attempt", "gpu": 4, "fsdp": 1, "threads": 16
+    }  # fmt: skip
+    assert resources_of(tmp_path, "pack_tokens") == {"runtime": "120 * attempt", "gpu": 0}
+
+
+def test_default_resources_may_be_a_list(tmp_path):
+    (tmp_path / "config.yaml").write_text("default-resources: [gpu=1, accelerate=one-cpu]\n")
+    assert resources_of(tmp_path, "adapt_model") == {"gpu": 1, "accelerate": "one-cpu"}
+
+
+@pytest.mark.parametrize("profile", ["default", "one-gpu", "slurm"])
+def test_shipped_profiles_are_read(repository, profile):
+    found = resources_of(repository / "profiles" / profile, "adapt_model")
+    assert ("micro_batch" in found) == (profile == "slurm")
+
+
+def test_what_is_no_profile(tmp_path):
+    with pytest.raises(RevocabError, match=r"config\.yaml: no such file; give a folder"):
+        resources_of(tmp_path, "adapt_model")
+    (tmp_path / "config.yaml").write_text("a: [")
+    with pytest.raises(RevocabError, match="not valid YAML"):
+        resources_of(tmp_path, "adapt_model")
+
+
+@pytest.mark.parametrize(
+    ("resources", "words"),
+    [
+        ({}, []),
+        ({"gpu": 1}, []),
+        (
+            {"gpu": 4},
+            ["-m", "torch.distributed.run", "--nproc-per-node", "4", "--shutdown-timeout", "270"],
+        ),
+        (
+            {"gpu": 8, "accelerate": "fsdp-one-node"},
+            [
+                "-m", "accelerate.commands.launch", "--config_file",
+                "config/accelerate/fsdp-one-node.yaml", "--num_processes", "8",
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_how_training_starts(resources, words):
+    assert launcher(resources) == words

@@ -1,0 +1,93 @@
+"""``revocab preflight``: on the small experiment, and what it says before it starts anything."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from revocab.config import read
+from revocab.errors import RevocabError
+from revocab.plan import Plan
+from revocab.training.settings import Settings
+from revocab.workflow.preflight import preflight, size, whole_seconds
+from revocab.workflow.rehearsal import Rehearsal
+
+EXPERIMENT = "tests/experiments/small.yaml"
+WORDS = ("mistral-sava", "--configfile", EXPERIMENT)
+
+
+def test_all_parts_pass_on_the_small_experiment(small, repository, tmp_path, monkeypatch):
+    monkeypatch.chdir(repository)
+    said = preflight([*WORDS, "--steps", "6", "--scratch", str(tmp_path)])
+    assert "20,480 tokens" in said
+    for part in (
+        "trained 3 steps, saved the state, killed",
+        "resumed, trained to step 6, exported the model, saved its state at SIGTERM",
+        "scored 8 items of hellaswag_it",
+        "tokens per second",
+        "for 2 trainings",
+    ):
+        assert part in said, said
+    assert not [*tmp_path.iterdir()]
+
+
+def test_what_is_not_there_yet_is_named(repository, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RevocabError) as caught:
+        preflight(["mistral-sava", "--configfile", str(repository / EXPERIMENT)])
+    said = str(caught.value)
+    assert "results/small/runs/mistral-sava/init/manifest.json" in said
+    assert "results/small/tasks/hellaswag_it.yaml" in said and "arc_easy_en" not in said
+    assert "make them first: revocab run --cores N --configfile" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["mistral-base"], r"not a run that is trained \(trained here: mistral-sava"),
+        (["mistral-sava", "--steps", "1"], "--steps: 1; give 2 or more"),
+        (["mistral-sava", "--profile", "nowhere"], "nowhere/config.yaml: no such file"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_tried(repository, monkeypatch, words, said, small):
+    monkeypatch.chdir(repository)
+    with pytest.raises(RevocabError, match=said):
+        preflight([*words, "--configfile", EXPERIMENT])
+
+
+def test_a_part_that_fails_shows_the_end_of_its_log(repository, tmp_path):
+    plan = Plan(read(repository / EXPERIMENT))
+    rehearsal = Rehearsal(plan, "mistral-sava", tmp_path, 4, whole=False, resources=lambda _: {})
+    (tmp_path / "train-1.log").write_text("a line\nthe cause\n")
+    process = subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"])
+    with pytest.raises(RevocabError, match=r"exit status 3; the end of .*train-1\.log:\na line\n"):
+        rehearsal._wait(process, "train-1", Path(tmp_path / "never").exists)
+
+
+def test_the_whole_is_extrapolated_by_hand():
+    settings = Settings(
+        steps=1000, batch_size=4, learning_rate=1e-3, checkpoint_every=250, heldout_every=100,
+        seed=1,
+    )  # fmt: skip
+    timing = {
+        "steps": 10, "training_seconds": 20.0, "exports": 1, "export_seconds": 7.0,
+        "evaluations": 2, "evaluation_seconds": 6.0, "states": 2, "state_seconds": 10.0,
+    }  # fmt: skip
+    training = 1000 * 2.0
+    states = 4 + training / 600
+    heldout = 1 + 10 + 2  # before training, every 100th, and at 250 and 750
+    expected = training + 4 * 7.0 + heldout * 3.0 + states * 5.0
+    assert whole_seconds(settings, timing, state_minutes=10) == pytest.approx(expected)
+    none = {**timing, "states": 0, "state_seconds": 0.0}
+    assert whole_seconds(settings, none, 10) == pytest.approx(expected - states * 5.0)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(999, "999 B"), (1234, "1.23 kB"), (56_700_000, "56.7 MB"), (2.5e12, "2,500.0 GB")],
+)
+def test_sizes(number, text):
+    assert size(number) == text
