@@ -28,7 +28,7 @@ def test_all_parts_pass_on_the_small_experiment(small, repository, tmp_path, mon
         "resumed, trained to step 6, exported the model, saved its state at SIGTERM",
         "scored 8 items of hellaswag_it",
         "tokens per second",
-        "for 2 trainings",
+        "for all 2 trainings",
     ):
         assert part in said, said
     assert not [*tmp_path.iterdir()]
