@@ -43,10 +43,11 @@ SHIPPED = {
     ("paper", "tasks-vocadt"): {"build_task": 12 + 27},
     # Seven vocabularies; three maps, an untrained control and a tuned model or more for each.
     ("lep",): {
-        "fetch_model": 4 + 4, "build_tokenizer": 4 + 7 + 7 + 4, "intersect_vocabularies": 7 + 7,
-        "init_embeddings": 7 + 3 * (3 + 4) + (3 + 4) + 12, "adapt_model": 7 + 2 * (1 + 2) * 2,
-        "pack_tokens": 7 + 2 * (1 + 2) * 2, "score_multiple_choice": 2 + 7 + 2 + 21 + 7 + 12 + 4,
-        "generate_text": 2 + 7 + 2 + 21 + 7 + 12 + 4, "build_task": 10, "build_prompts": 4,
+        "fetch_model": 4 + 4 + 1, "build_tokenizer": 4 + 7 + 7 + 4, "intersect_vocabularies": 7 + 7,
+        "init_embeddings": 7 + 3 * (3 + 4) + (3 + 4) + 14, "adapt_model": 7 + 2 * (1 + 2) * 2 + 2,
+        "pack_tokens": 7 + 2 * (1 + 2) * 2 + 2, "answer_prompts": 1, "judge_answers": 1,
+        "score_multiple_choice": 2 + 7 + 2 + 21 + 7 + 14 + 4,
+        "generate_text": 2 + 7 + 2 + 21 + 7 + 14 + 4, "build_task": 10, "build_prompts": 4,
     },
     ("lep", "lep-released"): {
         "fetch_model": 3, "adapt_model": 0, "init_embeddings": 0, "score_multiple_choice": 3,
