@@ -113,7 +113,7 @@ def opened(path: Path, compression: str | None) -> BinaryIO | gzip.GzipFile:
 
 
 def json_rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[dict[str, Any]]:
-    """Yield one object a line; blank lines are nothing."""
+    """Yield one object per line; blank lines are skipped."""
     for number, line in lines:
         if not line.strip():
             continue

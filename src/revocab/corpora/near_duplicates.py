@@ -1,4 +1,4 @@
-"""Documents that nearly repeat one before: MinHash signatures with locality-sensitive hashing.
+"""Documents that nearly repeat an earlier one: MinHash signatures with locality-sensitive hashing.
 
 Broder 1997, "On the resemblance and containment of documents". The signatures and their index are
 datasketch's.

@@ -141,7 +141,7 @@ def _documents(
 
 
 def _identity(document: dict[str, Any]) -> str:
-    """Return what tells a document from others: its text, or its messages with their roles."""
+    """Return what identifies a document: its text, or its messages with their roles."""
     messages = document.get("messages")
     return document["text"] if messages is None else json.dumps(messages, ensure_ascii=False)
 
@@ -281,7 +281,7 @@ def prepare_corpus(
 
 
 def _given(near_duplicates: NearDuplicates | None) -> dict[str, Any]:
-    """Return what a manifest says of near duplicates, nothing where all are kept."""
+    """Return what a manifest says about near duplicates; nothing if all are kept."""
     return {"near_duplicates": near_duplicates.model_dump()} if near_duplicates else {}
 
 
@@ -293,7 +293,7 @@ def prepare(files: Sequence[Path], job: CorpusJob, out: str | Path) -> dict[str,
 
 
 def described(form: Form, files: Sequence[Path]) -> dict[str, Any]:
-    """Return what a manifest says of a source: names and checksums of files, or a Hub commit."""
+    """Return what a manifest says about a source: names and checksums of files, or a Hub commit."""
     check_number(form, files)
     if form.hub is not None:
         return {"label": form.hub.id, **origin(form)}

@@ -32,7 +32,7 @@ PUNKT_LANGUAGES = {
 SENTENCES, RULES, UNICODE = "nltk-word_tokenize", "nltk-rules", "unicode-words"
 #: What an experiment may ask for; ``nltk`` takes the rules where the sentence data is absent.
 Choice = Literal["nltk", "nltk_rules", "unicode"]
-#: How the sentence data is had.
+#: How to get the sentence data.
 GET_SENTENCES = "python -m nltk.downloader punkt_tab"
 #: Marks that NLTK's rules allow between a final full stop and the end of a text.
 CLOSING_MARKS = ")]}>\"'»”’"

@@ -1,4 +1,4 @@
-"""What guesses that see no question reach on multiple-choice items: near chance, if all is well."""
+"""How guesses that see no question score on multiple choice: near chance, if all is well."""
 
 from __future__ import annotations
 

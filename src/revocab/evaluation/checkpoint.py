@@ -1,4 +1,4 @@
-"""What every engine asks before it loads a checkpoint: is it one, where to, in which dtype."""
+"""What every engine settles before it loads a checkpoint: is it one, which device, which dtype."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from revocab.models.folder import TOKENIZER_FILES
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint that an engine loads, and where to."""
+    """A checkpoint that an engine loads, and the device that it goes to."""
 
     folder: Path
     #: cpu, cuda, cuda:1, ...; not auto.

@@ -48,7 +48,7 @@ class Comet:
         return Path(self.name).exists()
 
     def checkpoint(self) -> Path:
-        """Return the checkpoint file; that of a Hub id is downloaded, at the commit of now.
+        """Return the checkpoint file; that of a Hub id is downloaded, at its current commit.
 
         Raises :class:`RevocabError` for a folder without checkpoints or a model that cannot be had.
         """
@@ -66,7 +66,7 @@ class Comet:
         return "" if self.local else self._origin()["commit"]
 
     def state(self) -> list[Any]:
-        """Return what tells this model from another: its name and commit, or its file as it is."""
+        """Return what identifies this model: its name and commit, or its file as it is."""
         if not self.local:
             return [self.name, self.revision()]
         found = self.checkpoint().stat()

@@ -54,7 +54,7 @@ class TextGenerator(ABC):
     def encode_text(self, text: str) -> list[int]:
         """Return the token ids of a text that follows a label and a space, without special tokens.
 
-        Nothing has none.
+        An empty text has none.
         """
         return self.tokenizer(f" {text}", add_special_tokens=False)["input_ids"] if text else []
 

@@ -37,7 +37,7 @@ def load_timed(
 ) -> TimedModel:
     """Load one checkpoint for sequences of up to ``longest`` tokens."""
     size = min(options.batch_size, options.prompts)
-    assert engine.efficiency is not None  # else it is not chosen
+    assert engine.efficiency is not None  # or it would not have been chosen
     with loading(folder):
         return engine.efficiency(Checkpoint(folder, device, dtype, size), longest)
 

@@ -101,8 +101,8 @@ class Engine:
     efficiency: Callable[[Checkpoint, int], TimedModel] | None = None
     #: Where its libraries are; None: where everything else is.
     environment: Environment | None = None
-    #: How much ``auto`` likes it on a kind of device, cpu or cuda: the highest that imports runs; 0
-    #: is never.
+    #: How well it suits a kind of device, cpu or cuda: ``auto`` takes the highest that imports; 0
+    #: means never.
     preference: Callable[[str], int] = never
     #: What ``evaluation.multiple_choice`` and its tables call it; None: by its name.
     harness_name: str | None = None

@@ -13,7 +13,7 @@ from revocab.closed import Closed, OneLine, checked
 from revocab.evaluation.metric import CHOICE_METRICS
 
 FILE = Path(__file__).parent / "families.yaml"
-#: Of a family that names no metric, or is not in the file.
+#: The metric of a family that names none, or is not in the file.
 DEFAULT_METRIC = "acc"
 
 

@@ -117,7 +117,7 @@ def load_generator(folder: Path, engine: Engine, options: Generating) -> TextGen
     """Load one checkpoint."""
     device = choose_device(options.device)
     dtype = choose_dtype(options.dtype, device)
-    assert engine.generation is not None  # else it is not chosen
+    assert engine.generation is not None  # or it would not have been chosen
     with loading(folder):
         checkpoint = Checkpoint(folder, device, dtype, options.batch_size)
         generator = engine.generation(checkpoint, options.context_length)

@@ -75,7 +75,7 @@ def _batches(documents: list[str]) -> Iterator[list[str]]:
 
 
 def _encoded(tokenizer: PreTrainedTokenizerFast, documents: list[str]) -> Iterator[list[Any]]:
-    """Yield the encodings of a batch after another; the next one is encoded meanwhile."""
+    """Yield the encodings batch by batch; the next batch is encoded meanwhile."""
     backend = tokenizer.backend_tokenizer
     # The fast call skips offsets, which nobody reads here.
     encode = getattr(backend, "encode_batch_fast", backend.encode_batch)

@@ -28,7 +28,7 @@ _SHOWN = 5
 
 @contextmanager
 def loading(folder: str | Path) -> Iterator[None]:
-    """Turn what a library says of a model that it cannot load into a :class:`RevocabError`."""
+    """Turn a library's complaint about a model that it cannot load into a :class:`RevocabError`."""
     from safetensors import SafetensorError
 
     try:

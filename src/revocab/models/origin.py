@@ -1,4 +1,4 @@
-"""What a model or tokenizer folder tells of where it comes from: its name and its licence.
+"""What a model or tokenizer folder says about its origin: its name and its licence.
 
 Nothing here is a path of one machine: what is written with it may be published.
 """
@@ -16,7 +16,7 @@ from revocab.io import read_json
 
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 NAME = re.compile(r"[^/\\\n]+")
-#: Folders of our own layout that say nothing of what lies in them.
+#: Folders of our own layout whose names say nothing about what they hold.
 UNTELLING = re.compile(r"snapshot|untrained|init|checkpoints|(step|checkpoint)-\d+")
 #: What a card may say of a licence; ``other`` has a name and an address of its own.
 LICENCE = ("license", "license_name", "license_link")

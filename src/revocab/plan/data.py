@@ -24,7 +24,7 @@ from revocab.tokenizer_building.construction import TokenizerJob
 def build_demoworld(plan: Plan) -> Step:
     """Return the job that makes the demo's text."""
     given = plan.experiment.world
-    assert given is not None  # else nothing asks for the job
+    assert given is not None  # or nothing would ask for the job
     return Step("build_demoworld", plan.paths.world, WorldJob(**given.model_dump()))
 
 

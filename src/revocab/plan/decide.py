@@ -70,7 +70,7 @@ def made_outputs(plan: Plan) -> Iterator[Made]:
 
 
 def unmade(decisions: Decisions, plan: Plan) -> list[Asked]:
-    """Return what was asked for and has not been made since."""
+    """Return the outputs that were requested and have not been made again since."""
     makers = {str(job.manifest): job.maker for job in lasting_jobs(plan)}
     return [one for one in decisions.rerun if makers.get(one.output) == one.made_by]
 
@@ -160,7 +160,7 @@ def rerun(words: Sequence[str]) -> str:
 
 
 def _unfit(name: str, own: Sequence[LastingJob], stale: Sequence[LastingJob]) -> Iterator[str]:
-    """Yield why a name cannot be asked for."""
+    """Yield the reasons why a name cannot be requested."""
     jobs = [job for job in own if job.name == name]
     if not jobs:
         yield unknown("RUN", name, {job.name for job in own}, "run or pretrained model")

@@ -1,4 +1,4 @@
-"""What a person has decided on results of older code: ``results/<experiment>/code.json``."""
+"""What the user has decided about results of older code: ``results/<experiment>/code.json``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from revocab.plan.plan import Plan, steps
 
 
 class Accepted(Closed):
-    """Codes of a rule that count as equal; ``code`` was the current one."""
+    """Versions of a rule's code that count as equal; ``code`` was the current one."""
 
     rule: str
     code: str
@@ -42,8 +42,7 @@ class Decisions(Closed):
     def read(cls, plan: Plan) -> Decisions:
         """Return the decisions on an experiment, none where there is no file.
 
-        Raises :class:`RevocabError` for a file that is damaged, or speaks of rules that there are
-        not.
+        Raises :class:`RevocabError` for a file that is damaged, or names unknown rules.
         """
         path = cls.file(plan)
         if not path.exists():
@@ -71,7 +70,7 @@ class Decisions(Closed):
         return self.file(plan)
 
     def equal(self, rule: str, one: str, other: str) -> bool:
-        """Return whether two codes of a rule are the same, or accepted as the same."""
+        """Return whether two versions of a rule's code are the same, or accepted as the same."""
         groups = [{of.code, *of.older} for of in self.accepted if of.rule == rule]
         found = {one}
         while more := {code for group in groups if group & found for code in group} - found:
@@ -79,5 +78,5 @@ class Decisions(Closed):
         return other in found
 
     def asks_for(self, output: Path, made_by: str) -> bool:
-        """Return whether an output, made by a code, is to be made again."""
+        """Return whether an output that some code made is to be made again."""
         return Asked(output=str(output), made_by=made_by) in self.rerun

@@ -62,7 +62,7 @@ def build_task(plan: Plan, task: str) -> Step:
 def build_probe(plan: Plan, task: str) -> Step:
     """Return the job that makes a task's items from held-out text."""
     given = plan.experiment.evaluation.multiple_choice.tasks[task]
-    assert given.probe is not None  # else nothing asks for the job
+    assert given.probe is not None  # or nothing would ask for the job
     options = given.probe.model_dump(include=set(ProbeOptions.model_fields))
     job = ProbeJob(language=given.language, seed=plan.experiment.seed, **options)
     inputs = {"corpora": plan.corpora(given.probe.corpora, "heldout")}
@@ -70,7 +70,7 @@ def build_probe(plan: Plan, task: str) -> Step:
 
 
 def near(path: Path) -> str:
-    """Return a path from the current folder where it is below it: the same on every machine."""
+    """Return a path relative to the current folder if it lies in it: the same on all machines."""
     inside = path.absolute().is_relative_to(Path.cwd())
     return str(path.absolute().relative_to(Path.cwd()) if inside else path)
 
@@ -132,7 +132,7 @@ def build_prompts(plan: Plan, task: str) -> Step:
 
 
 def generate_text(plan: Plan, run: str) -> Step:
-    """Return the job that lets a run's checkpoints write."""
+    """Return the job that generates text with a run's checkpoints."""
     given, run_ = plan.experiment.evaluation.generation, plan.runs[run]
     options = given.model_dump(include=set(GenerationOptions.model_fields))
     limits = {given.tasks[task].limit for task in plan.generation_tasks(run_)}
@@ -153,7 +153,7 @@ def generate_text(plan: Plan, run: str) -> Step:
 
 
 def comet_models(plan: Plan, run: Run) -> dict[str, str]:
-    """Return the COMET models by metric; none where no task of a run is of a kind they score."""
+    """Return the COMET models by metric; none if they score no task of the run."""
     given = plan.experiment.evaluation.generation
     tasks = [given.tasks[task] for task in plan.generation_tasks(run)]
     applies = any(find_kind(task.kind).comet_source for task in tasks)
@@ -218,7 +218,7 @@ def measure_similarity(plan: Plan, group: str) -> Step:
 def measure_scale(plan: Plan) -> Step:
     """Return the job that measures methods at a real model's size."""
     given = plan.experiment.scale
-    assert given is not None  # else nothing asks for the job
+    assert given is not None  # or nothing would ask for the job
     job = ScaleJob(
         **given.model_dump(include=set(ScaleOptions.model_fields)),
         methods={
@@ -267,7 +267,7 @@ def measure_efficiency(plan: Plan, run: str) -> Step:
     """Return the job that times a run's last checkpoint."""
     experiment, run_ = plan.experiment, plan.runs[run]
     given = experiment.evaluation.efficiency
-    assert given is not None  # else nothing asks for the job
+    assert given is not None  # or nothing would ask for the job
     job = EfficiencyJob(
         run=run,
         step=run_.steps[-1],

@@ -1,4 +1,4 @@
-"""Every job that an experiment's report stands on, found without Snakemake."""
+"""Every job that an experiment's report depends on, found without Snakemake."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class NamedJob:
 
     @property
     def rule(self) -> str:
-        """Return the rule that it is of."""
+        """Return the job's rule."""
         return self.name.partition("--")[0]
 
 

@@ -32,11 +32,11 @@ class Paths:
         return f"{self.resources}/world"
 
     def settings(self, part: str) -> str:
-        """Return the file of what a part of the report reads of the experiment."""
+        """Return the file with what a part of the report reads from the experiment."""
         return f"{self.results}/settings/{part}.json"
 
     def argument(self, job: str) -> str:
-        """Return how the files begin that hold a job's long arguments."""
+        """Return the common beginning of the files that hold a job's long arguments."""
         return f"{self.results}/arguments/{job}"
 
     def corpus(self, corpus: str) -> str:
@@ -82,7 +82,7 @@ class Paths:
         return f"{self.results}/runs/{run}"
 
     def checkpoint(self, folder: str, step: int) -> str:
-        """Return the folder of a checkpoint below that of a run or model; step 0 has another."""
+        """Return a checkpoint's folder within that of a run or model; step 0 lies elsewhere."""
         return f"{folder}/checkpoints/step-{step:06d}"
 
     def packed(self, tokenizer: str, mixture: str, recipe: str) -> str:

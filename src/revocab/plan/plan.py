@@ -24,7 +24,7 @@ from revocab.report.asked import asked_scores
 
 
 class Plan:
-    """What an experiment computes. Names are put together; nothing is written, no result read."""
+    """What an experiment computes. It composes names, writes nothing and reads no result."""
 
     def __init__(self, experiment: Experiment):
         self.experiment = experiment
@@ -37,13 +37,13 @@ class Plan:
         return {run.id: run for run in expand(self.experiment)}
 
     def replicates(self, run: str) -> list[Run]:
-        """Return the run of an id, or those that are shown under it; none: there is no such run."""
+        """Return the run with an id, or the replicates shown under it; empty if there are none."""
         return [one for one in self.runs.values() if run in (one.id, one.replicate_of)]
 
     def step(self, rule: str, **wildcards: str) -> Step:
         """Return the job of a rule for its wildcards.
 
-        Raises :class:`RevocabError` for a rule that there is not.
+        Raises :class:`RevocabError` for an unknown rule.
         """
         rules = steps()
         if rule not in rules:
@@ -98,7 +98,7 @@ class Plan:
 
     @property
     def held_out(self) -> dict[str, Artefact]:
-        """Return the corpora of which no training may read what they hold out, by id."""
+        """Return, by id, the corpora whose held-out text no training may read."""
         evaluation = self.experiment.evaluation
         tasks = evaluation.multiple_choice.tasks.values()
         asked = [corpus for task in tasks if task.probe for corpus in task.probe.corpora]
@@ -140,7 +140,7 @@ class Plan:
         return self.other(run.start) if run.start else self.model(run.source)
 
     def root(self, run: str) -> Artefact:
-        """Return the model that a run goes back to, over the runs that it and they started from."""
+        """Return the model that a run descends from, through any runs that it started from."""
         found = self.runs[run]
         while found.start:
             found = self.runs[found.start[0]]

@@ -52,7 +52,7 @@ def paths(given: Given) -> Any:
 
 @dataclass(frozen=True)
 class Step:
-    """One job. ``inputs`` are named as the command names them; those that are none are left out."""
+    """One job. ``inputs`` have the command's names for them; those that are None are left out."""
 
     #: Name of the module in ``commands/`` and of the script.
     command: str
@@ -97,7 +97,7 @@ class Step:
         return {**found, **{name: files for name, files in more.items() if files}}
 
     def arguments(self) -> list[str]:
-        """Return the command's arguments but for the machine's."""
+        """Return the command's arguments, apart from the machine's."""
         flags = [word for name, text in self.given().items() for word in (f"--{name}", text)]
         return [*flags, "--out", self.out]
 

@@ -36,7 +36,7 @@ def pack_tokens(plan: Plan, tokenizer: str, mixture: str, recipe: str) -> Step:
         shares={corpus: [one.get(corpus, 0) for one in mixtures] for corpus in corpora},
         stages={name: rows[name] for name in staged},
     )
-    # What a tuning holds out makes no text be packed again.
+    # What fine-tuning holds out does not make text be packed again.
     heldout = {
         name: one
         for name, one in plan.held_out.items()

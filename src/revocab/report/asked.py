@@ -1,4 +1,4 @@
-"""Which scores an experiment's tables and figures show: what they do not, is not computed."""
+"""Which scores an experiment's tables and figures show; no others are computed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def task_languages(experiment: Experiment) -> dict[str, set[Id]]:
 
 
 def group_tasks(experiment: Experiment, group: Id) -> set[str]:
-    """Return the tasks in languages of a run group; of a group that names none, all tasks."""
+    """Return the tasks in a run group's languages; all tasks, if it names no languages."""
     spoken = experiment.runs[group].languages if group in experiment.runs else None
     tasks = task_languages(experiment)
     return {task for task, used in tasks.items() if spoken is None or used.issubset(spoken)}

@@ -143,7 +143,7 @@ def table_problems(results: Results) -> Iterator[str]:
 
 
 def gap_problems(results: Results) -> Iterator[str]:
-    """Yield a line for everything that results lack for a table; its kind knows."""
+    """Yield a line for everything that a table's kind finds missing in the results."""
     for options in results.experiment.tables.values():
         yield from table_kinds()[options.kind].gaps(results, options)
 

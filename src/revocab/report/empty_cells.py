@@ -10,7 +10,7 @@ from revocab.report.table import Table
 
 
 def empty_cells(path: Path, table: Table, rows: list[dict[str, str]]) -> Iterator[str]:
-    """Yield a line for every number that is not there; what cannot be is a text."""
+    """Yield a line for every missing number; a number that cannot exist is a text instead."""
     for row in table.data_rows():
         for name, cell in zip(columns(table), row.cells, strict=True):
             if cell.text is None and cell.value is None:

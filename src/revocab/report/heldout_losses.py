@@ -104,7 +104,7 @@ def languages_shown(results: Results, languages: Sequence[Id] | None) -> list[st
 
 def text_languages(experiment: Experiment) -> list[str]:
     """Return the languages of held-out text that is no conversation, in the file's order."""
-    from revocab.config.corpora import text_corpora  # stands on the schema
+    from revocab.config.corpora import text_corpora  # imports the schema, which imports kinds
 
     corpora = experiment.corpora
     texts = text_corpora(experiment, experiment.evaluation.heldout)

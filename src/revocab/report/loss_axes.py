@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Progress = Literal["steps", "bytes"]
 LABELS: dict[Progress, str] = {"steps": "training steps", "bytes": "megabytes of training text"}
 Scale = Literal["linear", "log"]
-#: Most ticks of a logarithmic axis that still can be read.
+#: The most ticks of a logarithmic axis that can still be read.
 TICKS = 6
 #: Ticks within a decade, for a range of losses below :data:`WIDE` and for a wider one.
 FINE, COARSE = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8), (1, 2, 5)

@@ -27,7 +27,7 @@ MARKS = "Best per block in bold, second underlined; the base model is not ranked
 
 
 def synthetic(results: Results) -> list[str]:
-    """Return the note that data are synthetic, where the experiment has a world."""
+    """Return the note that data are synthetic, if the experiment has a generated world."""
     return [SYNTHETIC] if results.experiment.world else []
 
 

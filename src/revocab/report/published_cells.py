@@ -34,7 +34,7 @@ class PublishedCell:
 
     @property
     def place(self) -> tuple[str, str, str]:
-        """Return where it stands in its table."""
+        """Return its place in its table."""
         return self.block, self.row, self.column
 
     def told(self) -> str:

@@ -145,7 +145,7 @@ class HeldoutLoss(RunValue):
     reference: Id | None = None
 
     def header(self) -> str:
-        """Return language and step, and the unit where it is no other column's."""
+        """Return language and step, and the unit if no other column states it."""
         at = "" if self.step == "last" else f" at {self.step}"
         return f"{language_label(self.language)} loss{at} ({unit(self.reference)})"
 
@@ -225,7 +225,7 @@ class FirstStepLoss(RunValue):
         return Cell(number(first.get(column)), digits=3, provenance=where)
 
     def notes(self, results: Results, header: str) -> list[str]:
-        """Return what it cannot be compared with."""
+        """Return a note on what it cannot be compared with."""
         return [OWN_TOKENS] if self.per == "token" else []
 
 

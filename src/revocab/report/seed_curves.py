@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from revocab.config.expand import Run
 
-#: By step: the mean over seeds and the standard deviation, which one seed has not.
+#: By step: the mean over seeds and the standard deviation, which a single seed does not have.
 Curve = dict[int, tuple[float, float | None]]
 
 

@@ -35,7 +35,7 @@ COLUMNS = (
     "group", "step", "task", "language", "metric", "run", "other", "difference", "low", "high",
     "p_value", "p_holm", "items", "resamples", "seed",
 )  # fmt: skip
-#: Columns more where runs have replicates: how many seeds a pair has, and the interval over these.
+#: Further columns where runs have replicates: a pair's number of seeds, and the interval over them.
 SEED_COLUMNS = ("seeds", "seed_low", "seed_high")
 Key = tuple[str, str]
 #: Where a run's items of multiple-choice tasks and of COMET stand.
@@ -98,7 +98,7 @@ def pairs_of(first: System, second: System) -> list[tuple[Replicate, Replicate]]
 def over_seeds(key: Key, first: System, second: System) -> dict[str, Any]:
     """Return the number of seeds of a comparison and its interval over them.
 
-    Of a system that is trained with one seed alone, nothing is known of others.
+    A system trained with a single seed says nothing about other seeds.
     """
     if not (first.seeded or second.seeded):
         return dict.fromkeys(SEED_COLUMNS)

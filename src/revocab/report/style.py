@@ -59,7 +59,7 @@ def save(figure: Figure, folder: Path, identifier: str, title: str) -> None:
 
 
 def readable(colour: str) -> str:
-    """Return a hexadecimal colour darkened by a fifth: light ones are lines, but not letters."""
+    """Return a hexadecimal colour darkened by a fifth: light ones do for lines, not for text."""
     parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
     return "#" + "".join(f"{round(part * 0.8):02x}" for part in parts)
 

@@ -2,7 +2,7 @@
 
 ``▁città`` (SentencePiece), ``ĠcittÃł`` (byte-level) and ``città`` (WordPiece, word-initial) all
 stand for the bytes of " città": a word start is a leading space byte. ``<0x0A>`` and ``Ċ`` are one
-newline byte. Special tokens are told by their role, never by their spelling.
+newline byte. Special tokens are identified by their role, never by their spelling.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def load_tokenizer(folder: str | Path, revision: str | None = None) -> PreTraine
 
 
 def tokenizer_file(folder: str | Path) -> Path:
-    """Return the file that holds a local tokenizer's vocabulary: what its checksum is taken of."""
+    """Return the file that holds a local tokenizer's vocabulary; its checksum identifies it."""
     return tiktoken_file(folder) or Path(folder) / "tokenizer.json"
 
 

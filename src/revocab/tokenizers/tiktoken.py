@@ -63,8 +63,8 @@ def tiktoken_file(path: str | Path) -> Path | None:
 def read_ranks(path: Path) -> list[bytes]:
     """Return the tokens of a ``.tiktoken`` file, in the order of their ranks 0, 1, 2 …
 
-    Raises :class:`RevocabError` with every problem: lines that are no base64 and number, repeated
-    tokens, repeated ranks, ranks left out, single bytes that are missing.
+    Raises :class:`RevocabError` with every problem: lines that are not base64 and a number,
+    repeated tokens, repeated ranks, ranks left out, single bytes that are missing.
     """
     tokens: dict[int, bytes] = {}
     lines_of: dict[bytes, int] = {}

@@ -1,4 +1,4 @@
-"""vLLM, in an environment of its own (``make vllm``, docs/vllm.md): it pins what it stands on.
+"""vLLM, in an environment of its own (``make vllm``, docs/vllm.md): it pins its dependencies.
 
 Prompts, the stop and the greedy choice are those of the other engines. Nothing of vLLM is imported
 unless it is asked for.

@@ -86,7 +86,7 @@ def smooth(values: list[float], width: float = SMOOTHING) -> list[float]:
 
 
 def measured_places(results: Results, runs: list[Run], places: Places) -> list[float]:
-    """Return where held-out loss was measured: the first of them begins a logarithmic axis."""
+    """Return where held-out loss was measured; a logarithmic axis begins at the first of these."""
     steps = {run.id: {row["step"] for row in results.heldout(run)[0]} for run in runs}
     return [
         place for run, one in places.items() for step, place in one.items() if step in steps[run]
