@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
+from revocab.report import notes
 from revocab.report.names import method_label
 from revocab.report.seed_cells import cells_over_seeds
 from revocab.report.table import Row, mark_column, text
@@ -48,3 +49,8 @@ def run_rows(
         if best is not None:
             mark_column(ranked, column, lowest=best == "lower")
     return rows
+
+
+def run_notes(results: Results, runs: Sequence[str]) -> list[str]:
+    """Return the notes under a table of such rows: how they are ranked, seeds, synthetic text."""
+    return [RANKED, *notes.seeds_of(results, runs), *notes.synthetic(results)]

@@ -13,7 +13,7 @@ from revocab.report.asked import of_runs
 from revocab.report.kind import KindOptions, TableKind
 from revocab.report.references import unknown_runs, unscored_runs
 from revocab.report.results import Results
-from revocab.report.run_rows import RANKED, run_rows
+from revocab.report.run_rows import run_notes, run_rows
 from revocab.report.table import MISSING, Cell, Table, text
 from revocab.report.task_means import (
     Mean,
@@ -109,9 +109,7 @@ def table_of_means(
             said,
             f"{listed}.",
             *metrics_note(results, named, options.metrics),
-            RANKED,
-            *notes.seeds_of(results, options.runs),
-            *notes.synthetic(results),
+            *run_notes(results, options.runs),
         ],
     )
 

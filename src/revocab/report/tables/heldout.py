@@ -10,7 +10,6 @@ from pydantic import Field
 
 from revocab.closed import Id, Step, unknown
 from revocab.languages import language_label
-from revocab.report import notes
 from revocab.report.empty_cells import empty_cells
 from revocab.report.heldout_losses import (
     counted_files,
@@ -27,7 +26,7 @@ from revocab.report.heldout_losses import (
 from revocab.report.kind import KindOptions, TableKind
 from revocab.report.references import unknown_runs
 from revocab.report.results import Results
-from revocab.report.run_rows import RANKED, run_rows
+from revocab.report.run_rows import run_notes, run_rows
 from revocab.report.table import MISSING, Cell, Table, text
 
 if TYPE_CHECKING:
@@ -111,9 +110,7 @@ def build(results: Results, identifier: str, options: HeldoutTable) -> Table:
             unit_note(languages, None),
             *([unit_note(languages, options.reference)] if options.reference else []),
             *([reach_note(options)] if options.reach else []),
-            RANKED,
-            *notes.seeds_of(results, options.runs),
-            *notes.synthetic(results),
+            *run_notes(results, options.runs),
         ],
         over=["", *[column.over for column in columns]],
     )

@@ -13,7 +13,7 @@ from revocab.report.asked import of_runs
 from revocab.report.kind import KindOptions, TableKind
 from revocab.report.references import unknown_runs
 from revocab.report.results import Results
-from revocab.report.run_rows import RANKED, run_rows
+from revocab.report.run_rows import run_notes, run_rows
 from revocab.report.run_values import OneValue
 from revocab.report.table import Table
 
@@ -56,9 +56,7 @@ def build(results: Results, identifier: str, options: RunsTable) -> Table:
         rows,
         [
             *dict.fromkeys(said),
-            RANKED,
-            *notes.seeds_of(results, options.runs),
-            *notes.synthetic(results),
+            *run_notes(results, options.runs),
         ],
     )
 
