@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from revocab.errors import RevocabError
-from revocab.workflow.launch import launcher
+from revocab.workflow.launch import launcher, starter
 from revocab.workflow.profile import resources_of
 
 
@@ -49,6 +49,7 @@ def test_what_is_no_profile(tmp_path):
             {"gpu": 4},
             ["-m", "torch.distributed.run", "--nproc-per-node", "4", "--shutdown-timeout", "270"],
         ),
+        ({"gpu": 4, "nodes": 2, "accelerate": "fsdp-one-node"}, []),
         (
             {"gpu": 8, "accelerate": "fsdp-one-node"},
             [
@@ -60,3 +61,14 @@ def test_what_is_no_profile(tmp_path):
 )  # fmt: skip
 def test_how_training_starts(resources, words):
     assert launcher(resources) == words
+
+
+@pytest.mark.parametrize("resources", [{}, {"gpu": 4}, {"gpu": 4, "nodes": 1}])
+def test_one_node_needs_no_srun(resources):
+    assert starter(resources) == []
+
+
+def test_several_nodes_start_a_task_for_each_gpu():
+    expected = "srun --overlap --kill-on-bad-exit=1 --nodes 16 --ntasks-per-node 4"
+    assert starter({"gpu": 4, "nodes": 16}) == expected.split()
+    assert starter({"nodes": 2})[-2:] == ["--ntasks-per-node", "1"]

@@ -36,6 +36,8 @@ def test_a_task_of_a_step():
     found = process_variables(STEP)
     assert found["RANK"] == "5" and found["LOCAL_RANK"] == "1" and found["WORLD_SIZE"] == "8"
     assert found["MASTER_ADDR"] == "gpu03" and int(found["MASTER_PORT"]) in PORTS
+    alone = process_variables({**STEP, "SLURM_STEP_NUM_NODES": "1"})
+    assert alone["MASTER_ADDR"] == "localhost"
     others = [{**STEP, "SLURM_PROCID": str(one)} for one in range(8)]
     assert len({process_variables(one)["MASTER_PORT"] for one in others}) == 1
     again = process_variables({**STEP, "SLURM_STEP_ID": "3"})

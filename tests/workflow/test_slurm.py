@@ -1,4 +1,6 @@
-"""A real Slurm runs profiles/slurm: killed and timed-out trainings go on, to the same bytes."""
+"""A real Slurm runs profiles/slurm: killed and timed-out trainings go on, to the same bytes; the
+tasks of a step train together.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,10 @@ import yaml
 from compared_results import pair_up
 from run_snakemake import BIN, copy_checkout
 from slurm import call, slurm, why_not
+from training_pico import RECIPE, losses, run_of, write_inputs
+
+from revocab.io import read_json
+from revocab.training.train import train
 
 EXPERIMENT = "tests/experiments/small.yaml"
 RUNS = ("mistral-sava", "mistral-focus")
@@ -141,3 +147,31 @@ def test_killed_and_timed_out_trainings_go_on_to_the_same_bytes(
     pairs = [one for one in pair_up(repository, folder, {}) if one.name.startswith(mine)]
     assert len(pairs) > 100
     assert {one.name: one.state() for one in pairs if one.state() != "same"} == {}
+
+
+def test_the_tasks_of_a_step_are_the_processes_of_one_training(cluster, repository, tmp_path):
+    """Without torchrun; SIGTERM by scancel stops both after the same step."""
+    write_inputs(tmp_path / "inputs")
+    changes = {"steps": 80, "checkpoint_every": 80, "seed": 18}
+    alone, out = tmp_path / "alone", tmp_path / "out"
+    train(run_of(tmp_path / "inputs", alone, **changes))
+    inputs = {name: tmp_path / "inputs" / name for name in ("model", "packed", "heldout")}
+    options = {**RECIPE, **changes, **inputs, "threads": 1, "out": out}
+    flags = [f"--{key.replace('_', '-')}={value}" for key, value in options.items()]
+    words = ["srun", "--ntasks=2", BIN / "python", repository / "scripts/train_model.py", *flags]
+    environment = {**os.environ, **cluster, "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(words, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 200
+        while process.poll() is None and time.monotonic() < deadline:
+            if (out / "losses.csv").exists() and len(losses(out)) > 4:
+                break
+            time.sleep(0.005)
+        (job,) = call(cluster, "squeue", "--noheader", "--format=%i").split()
+        call(cluster, "scancel", "--signal=TERM", job)
+        said = process.communicate(timeout=200)[1]
+    stopped = len(losses(out))
+    assert said.count(f"stopped by SIGTERM; the state of step {stopped} of 80 is saved") == 1, said
+    assert read_json(out / "timing.json")["processes"] == 2
+    assert losses(out) == pytest.approx(losses(alone)[:stopped], abs=1e-4)
+    train(run_of(tmp_path / "inputs", out, **changes))  # one process goes on
+    assert losses(out) == pytest.approx(losses(alone), abs=1e-4)

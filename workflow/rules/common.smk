@@ -156,6 +156,11 @@ def machine(*names, **fixed):
 TRAINING_MACHINE = machine(*TrainingMachine.model_fields)
 
 
+def starter(wildcards, resources):
+    """Return what starts Python for a training: nothing, or srun on several nodes."""
+    return launch.starter(resources)
+
+
 def launcher(wildcards, resources):
     """Return how Python starts a training: itself, torchrun or accelerate."""
     return launch.launcher(resources)

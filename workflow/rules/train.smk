@@ -69,11 +69,12 @@ rule adapt_model:
         code=code("adapt_model"),
         python=not_recorded(PYTHON),
         job=job("adapt_model"),
+        starter=starter,
         launcher=launcher,
         machine=TRAINING_MACHINE,
     # exec: a signal that Slurm sends before the time limit must not end a shell around the training.
     shell:
-        "exec {params.python:q} {params.launcher:q} scripts/train_model.py {params.job:q}"
+        "exec {params.starter:q} {params.python:q} {params.launcher:q} scripts/train_model.py {params.job:q}"
         " {params.machine:q} 2> {log:q}"
 
 
@@ -91,6 +92,7 @@ use rule adapt_model as pretrain_stand_in with:
         code=code("pretrain_stand_in"),
         python=not_recorded(PYTHON),
         job=job("pretrain_stand_in"),
+        starter=starter,
         launcher=launcher,
         machine=TRAINING_MACHINE,
 

@@ -31,11 +31,13 @@ def process_variables(environment: Mapping[str, str]) -> dict[str, str]:
     tasks = int(environment.get("SLURM_STEP_NUM_TASKS", "1"))
     if tasks == 1 or "RANK" in environment:
         return {}
+    # On one node whatever name Slurm has for it, which nothing else may know.
+    alone = environment.get("SLURM_STEP_NUM_NODES") == "1"
     number = int(environment["SLURM_JOB_ID"]) * 10 + int(environment["SLURM_STEP_ID"])
     return {
         "RANK": environment["SLURM_PROCID"],
         "LOCAL_RANK": environment["SLURM_LOCALID"],
         "WORLD_SIZE": str(tasks),
-        "MASTER_ADDR": first_host(environment["SLURM_STEP_NODELIST"]),
+        "MASTER_ADDR": "localhost" if alone else first_host(environment["SLURM_STEP_NODELIST"]),
         "MASTER_PORT": str(PORTS[number % len(PORTS)]),
     }

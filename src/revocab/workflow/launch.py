@@ -10,10 +10,25 @@ from typing import Any
 SHUTDOWN_SECONDS = 270
 
 
+def starter(resources: Mapping[str, Any]) -> list[str]:
+    """Return the words before Python: none, or ``srun``'s where the profile gives several nodes.
+
+    It starts a process for each GPU of each node, within the allocation of the job; they find each
+    other by :mod:`revocab.training.slurm_tasks`.
+    """
+    nodes = resources.get("nodes") or 1
+    if nodes == 1:
+        return []
+    tasks = ["--nodes", str(nodes), "--ntasks-per-node", str(max(1, resources.get("gpu") or 0))]
+    return ["srun", "--overlap", "--kill-on-bad-exit=1", *tasks]
+
+
 def launcher(resources: Mapping[str, Any]) -> list[str]:
     """Return the words between Python and the script: none, torchrun's where the profile gives
-    more than one GPU, or accelerate's where it names a file of ``config/accelerate``.
+    more than one GPU of one node, or accelerate's where it names a file of ``config/accelerate``.
     """
+    if starter(resources):
+        return []
     gpus, profile = resources.get("gpu", 0), resources.get("accelerate")
     if profile:
         file = f"config/accelerate/{profile}.yaml"
