@@ -6,8 +6,11 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, LlamaConfig
 
+from revocab.config import read
+from revocab.models.parameters import model_config
 from revocab.training.estimate import estimate
 from revocab.training.memory import ModelShape, StepOptions, step_bytes
+from revocab.training.recipe import TrainingOptions
 from revocab.training.settings import Settings
 
 CONFIG = LlamaConfig(
@@ -59,3 +62,22 @@ def test_processes_and_free_memory(model):
     sharded = estimate(model, torch.float32, settings, 16, {"fsdp": 1}, processes=2)
     shape = ModelShape.of(CONFIG, PARAMETERS, PARAMETERS)
     assert sharded.memory == step_bytes(shape, StepOptions(16, sharded_over=2), 4)
+
+
+def test_the_experiment_for_one_gpu_fits_24_gb(repository):
+    """The figures of docs/machines.md; the whole batch at once would take five such cards."""
+    experiment = read(repository / "config/one-gpu.yaml")
+    recipe, shape = experiment.recipes["adapt"], experiment.parameters[1]
+    settings = Settings(**recipe.model_dump(include=set(TrainingOptions.model_fields)), seed=17)
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(
+            model_config(shape.architecture, shape.vocabulary_size)
+        )
+        model.tie_weights()
+    given = (model, torch.bfloat16, settings, recipe.sequence_length, {}, 1)
+    found = estimate(*given, free=24 * 10**9)
+    assert (found.tokens, found.micro_batch) == (131_072_000, 8)
+    sizes = [round(one / 1e9, 1) for one in (found.memory, found.checkpoints, found.states)]
+    assert sizes == [19.4, 1.3, 4.5]
+    assert found.flops == pytest.approx(1.54e17, rel=0.01)
+    assert estimate(*given).memory > 5 * 24e9
