@@ -17,7 +17,12 @@ from revocab.errors import RevocabError
 from revocab.io import write_json
 from revocab.plan import Plan
 from revocab.report.figures.heldout import curves_of
-from revocab.report.heldout_losses import heldout_curve, languages_shown, steps_to_reach
+from revocab.report.heldout_losses import (
+    answer_languages,
+    heldout_curve,
+    languages_shown,
+    steps_to_reach,
+)
 from revocab.report.kind import table_kinds
 from revocab.report.loss_axes import (
     COARSE,
@@ -86,6 +91,9 @@ def test_answers_in_conversations_are_not_text_of_a_language(root):
     results = Results(root)
     losses = heldout_curve(results, results.run("mistral-sava"), "it")
     assert losses[0] == pytest.approx(LOSSES["mistral-sava"][0] - 0.6)  # of the other corpus
+    answers = heldout_curve(results, results.run("mistral-sava"), "it", answers=True)
+    assert answers[0] == pytest.approx(LOSSES["mistral-sava"][0] + 0.4)
+    assert answer_languages(results.experiment) == ["it"]
     assert languages_shown(results, None) == ["en"]
 
 

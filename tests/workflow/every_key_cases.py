@@ -301,14 +301,20 @@ CASES = [
 #: Keys that are no case above, and why.
 WITHOUT_A_CASE = {
     **{
-        f"{section}.*[sweep].value.{key}": "as a column of a table of kind runs"
-        for section in ("tables", "figures")
+        f"{place}.{key}": "as a column of a table of kind runs"
+        for place in (
+            "tables.*[sweep].value",
+            "figures.*[sweep].value",
+            "tables.*[claims].claims.*.value_fall.value",
+            "tables.*[claims].claims.*.value_fall.below_value",
+        )
         for key in (
             "label",
             "tokens.language",
             "bytes.language",
             "heldout.step",
             "heldout.reference",
+            "heldout.answers",
             "steps_to.language",
             "steps_to.loss",
             "steps_to.interpolate",

@@ -41,17 +41,23 @@ def token_counts(results: Results, tokenizer: str) -> TokenCounts:
 
 
 def heldout_curve(
-    results: Results, run: Run, language: str, reference: str | None = None
+    results: Results,
+    run: Run,
+    language: str,
+    reference: str | None = None,
+    *,
+    answers: bool = False,
 ) -> dict[int, float]:
     """Return the loss on all held-out text of a language by step, ascending.
 
-    Answers in conversations do not count. In bits per byte; with ``reference``, in nats per token
-    of that tokenizer on the same text. A step at which a text has no loss, or no count of tokens,
-    is left out.
+    Answers in conversations do not count, or with ``answers`` they alone. In bits per byte; with
+    ``reference``, in nats per token of that tokenizer on the same text. A step at which a text has
+    no loss, or no count of tokens, is left out.
     """
     counts = token_counts(results, reference) if reference else {}
     sums: dict[int, list[float]] = {}
-    for row in results.heldout_text(run, language):
+    rows = results.heldout_answers if answers else results.heldout_text
+    for row in rows(run, language):
         bits = math.nan if row["bits_per_byte"] is None else row["bits_per_byte"]
         size = counts.get((row["corpus"], row["bytes"]), math.nan) if reference else row["bytes"]
         total = sums.setdefault(row["step"], [0.0, 0.0])
@@ -109,6 +115,12 @@ def text_languages(experiment: Experiment) -> list[str]:
     corpora = experiment.corpora
     texts = text_corpora(experiment, experiment.evaluation.heldout)
     return list(dict.fromkeys(corpora[one].language for one in texts if one in corpora))
+
+
+def answer_languages(experiment: Experiment) -> list[str]:
+    """Return the languages of held-out conversations, in the file's order."""
+    named = (experiment.corpora.get(one) for one in experiment.evaluation.heldout)
+    return list(dict.fromkeys(one.language for one in named if one and one.holds_conversations))
 
 
 def counted_files(plan: Plan, runs: Iterable[str], reference: str | None) -> list[str]:

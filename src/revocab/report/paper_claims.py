@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Id, OneLine, exactly_one, unknown
 from revocab.report.asked import choices_in, of_group
+from revocab.report.claim_measure import Measure
 from revocab.report.prerequisites import manifest
 from revocab.report.references import no_choices, other_languages, unknown_groups
 from revocab.report.results import Results, number
 from revocab.report.scores import AVERAGE, average_task
+from revocab.report.value_fall import ValueFall
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
@@ -26,41 +28,6 @@ if TYPE_CHECKING:
 
 #: Bounds are met up to this share of them: printed decimals have no exact binary form.
 SLACK = 1e-9
-
-
-class Measure(Closed):
-    """What a claim is about; the hooks say nothing where a measure has nothing to say."""
-
-    #: Whether it follows from names and sizes, so that a smaller run tests it as well.
-    any_scale: ClassVar[bool] = False
-
-    def published(self, results: Results) -> float | None:
-        """Return the number that the paper's printed values give, None where they give none."""
-        return None
-
-    def ours(self, results: Results) -> float | None:
-        """Return the number that our results give, None where it is not measured."""
-        return None
-
-    def shown(self, value: float) -> str:
-        """Return a number as readers see it."""
-        return f"{value:,.10g}"
-
-    def remark(self, results: Results) -> str:
-        """Return what stands behind our number."""
-        return ""
-
-    def problems(self, experiment: Experiment, key: str) -> Iterable[str]:
-        """Yield what the experiment lacks for it."""
-        return ()
-
-    def needs(self, plan: Plan) -> Iterable[str]:
-        """Return the files that it reads beside the scores."""
-        return ()
-
-    def scores(self, experiment: Experiment) -> Iterable[tuple[str, str]]:
-        """Yield the groups and tasks whose scores it reads."""
-        return ()
 
 
 class SharedTokens(Measure):
@@ -314,6 +281,7 @@ MEASURES = (
     "size_fall",
     "score_gain",
     "similarity_gain",
+    "value_fall",
     "product",
 )
 
@@ -333,6 +301,7 @@ class PaperClaim(Closed):
     size_fall: SizeFall | None = None
     score_gain: ScoreGain | None = None
     similarity_gain: SimilarityGain | None = None
+    value_fall: ValueFall | None = None
     product: Product | None = None
 
     @model_validator(mode="after")

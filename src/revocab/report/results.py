@@ -306,6 +306,13 @@ class Results:
         rows = [row for row in self.heldout(run)[0] if row["language"] == language]
         return [row for row in rows if row["corpus"] not in conversations]
 
+    def heldout_answers(self, run: Run, language: str) -> list[Record]:
+        """Return the held-out losses of a run on the answers in conversations of a language."""
+        corpora = self.experiment.corpora
+        conversations = {name for name, one in corpora.items() if one.holds_conversations}
+        rows = [row for row in self.heldout(run)[0] if row["language"] == language]
+        return [row for row in rows if row["corpus"] in conversations]
+
     def heldout_by_language(self, run: Run, language: str) -> dict[int, float]:
         """Return bits per byte over all held-out text of a language, by step."""
         totals: dict[int, list[float]] = {}

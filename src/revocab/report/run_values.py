@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -12,6 +11,7 @@ from revocab.closed import Closed, Id, OneLine, Step, exactly_one, unknown
 from revocab.languages import language_label
 from revocab.report.asked import choices_in
 from revocab.report.heldout_losses import (
+    answer_languages,
     counted_files,
     heldout_curve,
     heldout_problems,
@@ -23,6 +23,7 @@ from revocab.report.heldout_losses import (
 from revocab.report.references import no_choices, unscored_runs
 from revocab.report.results import Results, number
 from revocab.report.run_rows import Better
+from revocab.report.run_value import RunValue
 from revocab.report.table import MISSING, Cell, text
 from revocab.report.task_means import (
     macro,
@@ -32,6 +33,7 @@ from revocab.report.task_means import (
     unknown_choices,
     unknown_task_ids,
 )
+from revocab.report.tokenizer_values import CharactersPerToken, Fertility, Vocabulary
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
@@ -42,37 +44,6 @@ COUNTS = "Tokens and bytes of training text in millions; tokens are those of a r
 OWN_TOKENS = (
     "Loss per token of the first step is in a run's own tokens: it compares runs of one tokenizer."
 )
-
-
-class RunValue(Closed):
-    """One number of a run; hooks say nothing where a value has nothing to say."""
-
-    #: Which value is the better one; None: neither.
-    better: ClassVar[Better | None] = None
-
-    @abstractmethod
-    def header(self) -> str:
-        """Return the header of its column."""
-
-    @abstractmethod
-    def cell(self, results: Results, run: Run) -> Cell:
-        """Return the number of a run, empty where it is not there; a dash where it cannot be."""
-
-    def notes(self, results: Results, header: str) -> Iterable[str]:
-        """Return sentences that stand under a table which shows it, under a header."""
-        return ()
-
-    def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterable[str]:
-        """Yield what the experiment lacks for it."""
-        return ()
-
-    def needs(self, plan: Plan, runs: Sequence[str]) -> Iterable[str]:
-        """Return the files that it reads beside the scores."""
-        return ()
-
-    def tasks(self, experiment: Experiment) -> Iterable[str]:
-        """Return the tasks whose scores it shows."""
-        return ()
 
 
 class TrainingText(RunValue):
@@ -143,22 +114,38 @@ class HeldoutLoss(RunValue):
     language: Id
     step: Step = "last"
     reference: Id | None = None
+    answers: bool = Field(
+        default=False, description="on answers in held-out conversations instead of text"
+    )
+
+    @model_validator(mode="after")
+    def _answers_per_byte(self) -> HeldoutLoss:
+        if self.answers and self.reference:
+            raise ValueError("answers: their loss is per byte; remove 'reference'")
+        return self
 
     def header(self) -> str:
         """Return language and step, and the unit if no other column states it."""
         at = "" if self.step == "last" else f" at {self.step}"
-        return f"{language_label(self.language)} loss{at} ({unit(self.reference)})"
+        on = " answer" if self.answers else ""
+        return f"{language_label(self.language)}{on} loss{at} ({unit(self.reference)})"
 
     def cell(self, results: Results, run: Run) -> Cell:
         """Return the loss."""
-        curve = heldout_curve(results, run, self.language, self.reference)
+        curve = heldout_curve(results, run, self.language, self.reference, answers=self.answers)
         return Cell(loss_at(run, curve, self.step), digits=3, provenance=results.heldout(run)[1])
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
         """Yield a problem for a language, a tokenizer or a step that is not there."""
-        yield from heldout_problems(
-            experiment, key, [self.language], self.reference, listed="language"
-        )
+        if self.answers:
+            known = answer_languages(experiment)
+            if self.language not in known:
+                about = "language with held-out conversations"
+                yield unknown(f"{key}.language", self.language, known, about)
+        else:
+            yield from heldout_problems(
+                experiment, key, [self.language], self.reference, listed="language"
+            )
         yield from unmeasured_steps(experiment, f"{key}.step", runs, [self.step])
 
     def needs(self, plan: Plan, runs: Sequence[str]) -> list[str]:
@@ -281,74 +268,6 @@ class Average(RunValue):
         yield from unknown_task_ids(experiment, f"{key}.named", named)
         yield from unknown_choices(experiment, key, self.metrics)
         yield from unscored_runs(experiment, key, runs, named, self.step)
-
-
-class TokenizerMeasure(RunValue):
-    """What the report on tokenizers measured of a run's tokenizer on a corpus."""
-
-    #: The column of the report.
-    measure: ClassVar[str]
-    #: What it is called in front of the corpus.
-    said: ClassVar[str]
-
-    corpus: Id
-
-    def header(self) -> str:
-        """Return the measure and the corpus."""
-        return f"{self.said} on {self.corpus}"
-
-    def cell(self, results: Results, run: Run) -> Cell:
-        """Return the measure."""
-        where = "fertility/fertility.csv"
-        for row in results.csv(where):
-            if (row["tokenizer"], row["corpus"]) == (run.target, self.corpus):
-                return Cell(number(row[self.measure]), provenance=where)
-        return Cell()
-
-    def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
-        """Yield a problem for a corpus on which no tokenizer is measured."""
-        known = experiment.fertility.corpora
-        if self.corpus not in known:
-            yield unknown(f"{key}.corpus", self.corpus, known, "corpus under fertility.corpora")
-
-    def needs(self, plan: Plan, runs: Sequence[str]) -> list[str]:
-        """Return the report on tokenizers."""
-        return [f"{plan.paths.fertility}/manifest.json"]
-
-
-class Fertility(TokenizerMeasure):
-    """Tokens per word, mean over the documents."""
-
-    better: ClassVar[Better | None] = "lower"
-    measure: ClassVar[str] = "fertility"
-    said: ClassVar[str] = "Fertility"
-
-
-class CharactersPerToken(TokenizerMeasure):
-    """Characters of the corpus divided by its tokens."""
-
-    better: ClassVar[Better | None] = "higher"
-    measure: ClassVar[str] = "characters_per_token"
-    said: ClassVar[str] = "Characters per token"
-
-
-class Vocabulary(RunValue):
-    """Number of tokens of a run's tokenizer, special ones included."""
-
-    def header(self) -> str:
-        """Return what is counted."""
-        return "Vocabulary"
-
-    def cell(self, results: Results, run: Run) -> Cell:
-        """Return the number."""
-        where = f"tokenizers/{run.target}/manifest.json"
-        found = results.json(where) or {}
-        return Cell(found.get("vocabulary_size"), digits=0, provenance=where)
-
-    def needs(self, plan: Plan, runs: Sequence[str]) -> list[str]:
-        """Return what is known of each run's tokenizer."""
-        used = dict.fromkeys(one.target for run in runs for one in plan.replicates(run))
-        return [f"{plan.paths.tokenizer(one)}/manifest.json" for one in used]
 
 
 VALUES = (

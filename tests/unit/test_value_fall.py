@@ -1,0 +1,128 @@
+"""Claims about numbers of runs: means over seeds by hand, shares, other steps, problems."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+import yaml
+from fake_results import REPOSITORY, change_experiment, fake_results, write_csv
+
+from revocab.config import validate
+from revocab.config.replicates import with_replicates
+from revocab.errors import RevocabError
+from revocab.plan import Plan
+from revocab.report.make_tables import build_table
+from revocab.report.results import Results
+from revocab.report.scores import collect_scores
+
+#: Italian bits per byte at steps 0 and 100, by run and seed.
+LOSSES = {
+    "replicates-random": {1: (3.0, 1.0), 2: (3.0, 2.0), 3: (3.0, 1.5)},
+    "replicates-fvt": {1: (2.0, 1.1), 2: (2.0, 1.2), 3: (2.0, 1.3)},
+}
+LAST = {"heldout": {"language": "it"}}
+FIRST = {"heldout": {"language": "it", "step": 0}}
+FERTILITY = {"fertility": {"corpus": "world-it"}}
+CLAIMS = {
+    "random": {"value": LAST, "runs": ["replicates-fvt"], "below": ["replicates-random"]},
+    "itself": {"value": LAST, "runs": ["replicates-fvt"], "below": ["replicates-fvt"],
+               "below_value": FIRST, "share": True},
+    "worst": {"value": LAST, "runs": ["replicates-fvt", "replicates-random"],
+              "below": ["mistral-base"]},
+    "tokenizer": {"value": FERTILITY, "runs": ["mistral-fvt"], "below": ["mistral-base"],
+                  "share": True},
+}  # fmt: skip
+
+
+def table(**changes: object) -> dict:
+    claims = [
+        {"says": name, "place": "here", "at_least": 0.0, "value_fall": {**one, **changes}}
+        for name, one in CLAIMS.items()
+    ]
+    return {"claims": {"kind": "claims", "title": "Claims", "claims": claims}}
+
+
+def demo() -> dict:
+    return yaml.safe_load((REPOSITORY / "config/demo.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory) -> Path:
+    values, _ = with_replicates(demo())
+    folder = tmp_path_factory.mktemp("falls") / "demo"
+    fake_results(folder, runs=values["runs"], tables=table())
+    for run, by_seed in LOSSES.items():
+        for seed, losses in by_seed.items():
+            path = folder / f"runs/{run}-seed{seed}/heldout.csv"
+            last = Results(folder).run(f"{run}-seed{seed}").steps[-1]
+            rows = [
+                {"step": step, "corpus": "world-it", "language": "it", "loss": 1, "tokens": 9,
+                 "bits_per_byte": loss, "bytes": 60000}
+                for step, loss in zip((0, last), losses, strict=True)
+            ]  # fmt: skip
+            write_csv(path, rows)
+    collect_scores(folder, folder / "scores.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def rows(root) -> dict[str, list[str]]:
+    found = build_table(Results(root), "claims").data_rows()
+    return {row.cells[0].text: [cell.text for cell in row.cells[5:]] for row in found}
+
+
+def test_means_over_seeds_and_each_seed(rows):
+    """1.5 − 1.2 in the mean; 1.0 − 1.1, 2.0 − 1.2 and 1.5 − 1.3 by seed."""
+    assert rows["random"] == ["0.300 (by seed: -0.100, 0.800, 0.200)", "holds"]
+
+
+def test_another_number_of_the_same_run_as_a_share(rows):
+    """From 2.0 at step 0 to 1.1, 1.2 and 1.3."""
+    assert rows["itself"] == ["40.0 % (by seed: 45.0 %, 40.0 %, 35.0 %)", "holds"]
+
+
+def test_the_worst_of_several_runs_counts(root, rows):
+    """And a run without seeds stands for every seed."""
+    results = Results(root)
+    curve = results.heldout_by_language(results.run("mistral-base"), "it")
+    base = curve[0]
+    random = [last for _, last in LOSSES["replicates-random"].values()]
+    fvt = [last for _, last in LOSSES["replicates-fvt"].values()]
+    seeds = [base - max(pair) for pair in zip(random, fvt, strict=True)]
+    listed = ", ".join(f"{one:.3f}" for one in seeds)
+    fall = base - fmean(random)
+    verdict = "holds" if fall >= 0 else "does not hold"
+    assert rows["worst"] == [f"{fall:.3f} (by seed: {listed})", verdict]
+
+
+def test_a_number_without_seeds(root, rows):
+    found = {
+        row["tokenizer"]: float(row["fertility"])
+        for row in Results(root).csv("fertility/fertility.csv")
+        if row["corpus"] == "world-it"
+    }
+    assert rows["tokenizer"][0] == f"{100 * (1 - found['target'] / found['source']):.1f} %"
+
+
+def test_a_missing_number_is_not_measured(root, tmp_path):
+    for path in root.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    (tmp_path / "experiment.json").unlink()
+    (tmp_path / "experiment.json").write_bytes((root / "experiment.json").read_bytes())
+    change_experiment(tmp_path, "tables", value=table(value={"vocabulary": {}}))
+    found = build_table(Results(tmp_path), "claims").data_rows()
+    assert [cell.text for cell in found[0].cells[5:]] == ["–", "not measured here"]
+
+
+def test_what_is_wrong_is_told_and_files_are_made_first():
+    values = {**demo(), "figures": {}, "tables": table()}
+    made_first = Plan(validate(values)).step("make_tables").also
+    assert "results/demo/fertility/manifest.json" in made_first
+    values["tables"] = table(value={"heldout": {"language": "fr"}}, runs=["mistral-nobody"])
+    with pytest.raises(RevocabError) as caught:
+        validate(values)
+    told = "\n".join(caught.value.problems)
+    assert "tables.claims.claims.0.runs: no run 'mistral-nobody'" in told
+    assert "tables.claims.claims.0.value.language: no language" in told
