@@ -69,6 +69,7 @@ def possible_jobs(plan: Plan) -> Iterator[tuple[str, Wildcards]]:
             {"group": one}
             for one, of in experiment.runs.items()
             if any(run.learns_rows_of(of.target) for run in plan.evaluated(one))
+            and any(shown.kind == "similarity" for shown in experiment.tables.values())
         ],
         "compare_runs": [{"group": one} for one in significance],
         "write_settings": [{"part": one} for one in READ],
