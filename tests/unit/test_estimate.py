@@ -52,6 +52,25 @@ def test_a_stage_that_trains_embeddings_alone(model):
     assert found.micro_batch == 8
 
 
+def test_vocabulary_adapters(model):
+    """Two matrices of 100 rows of 60 source rows, with two moments each; 8 wide."""
+    rows = {"name": "rows", "steps": 10, "learning_rate": 1e-3, "train": ["embeddings"]}
+    plain, adapted = (
+        estimate(
+            model,
+            torch.float32,
+            Settings(checkpoint_every=10, stages=[{**rows, **more}], **GIVEN),
+            16,
+            {},
+            source_rows=60,
+        )
+        for more in ({}, {"adapter": {"auxiliary": 0.1}})
+    )
+    assert adapted.memory - plain.memory == 4 * 3 * 2 * 100 * 60
+    assert adapted.states - plain.states == 3 * 4 * 3 * 2 * 100 * 60
+    assert adapted.flops - plain.flops == 10 * 2 * (4 * 100 * 60 * 8 + 2 * 100 * 8 * 8)
+
+
 def test_processes_and_free_memory(model):
     settings = Settings(steps=10, checkpoint_every=10, **GIVEN)
     assert estimate(model, torch.float32, settings, 16, {}, processes=4).micro_batch == 2

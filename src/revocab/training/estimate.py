@@ -1,8 +1,9 @@
 """What a training will take, from its settings and the shape of its model: nothing is run.
 
 Assumed: every number of the model is stored as its folder stores it; a resume state holds float32
-weights and, of what is trained, two moments; three states stand on the disk while the oldest is
-being replaced; arithmetic is counted as in :mod:`revocab.training.costs`.
+weights, two moments of what is trained, and vocabulary adapters with theirs; three states stand on
+the disk while the oldest is being replaced; arithmetic is counted as in
+:mod:`revocab.training.costs`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from revocab.training.costs import mean_flops_per_token
+from revocab.training.costs import adapter_flops, mean_flops_per_token
 from revocab.training.loss import has_plain_head
 from revocab.training.memory import (
     FLOAT,
@@ -22,6 +23,7 @@ from revocab.training.memory import (
     step_bytes,
 )
 from revocab.training.resume_state import KEPT
+from revocab.training.vocabulary_adapter import matrices_of
 
 if TYPE_CHECKING:
     import torch
@@ -59,20 +61,24 @@ def estimate(
     machine: Mapping[str, Any],
     processes: int = 1,
     free: int | None = None,
+    source_rows: int = 0,
 ) -> TrainingEstimate:
     """Return the estimate of a training on rows of ``length`` tokens.
 
     ``model`` may be on the meta device; adapters are its own already. ``machine`` are the machine
     options of ``train_model``. ``free`` are the bytes of a device; without them and without a
-    ``micro_batch`` the whole share of a step is taken at once.
+    ``micro_batch`` the whole share of a step is taken at once. ``source_rows`` are those that
+    vocabulary adapters combine.
     """
     plan = settings.plan
     groups = plan.groups(model)
+    adapted = [one.shape for _, one in matrices_of(model)] if settings.adapter else []
     shape = ModelShape.of(
         model.config,
         sum(parameter.numel() for parameter in model.parameters()),
         most_trained(groups, len(plan.stages)),
         chunked_head=has_plain_head(model),
+        adapters=sum(rows * source_rows for rows, _ in adapted),
     )
     options = StepOptions(
         length,
@@ -84,11 +90,12 @@ def estimate(
     if free is not None and not machine.get("micro_batch"):
         size = starting_micro_batch(free, shape, options, size * passes)
     tokens = settings.steps * settings.batch_size * length
+    own = plan.ends[0] * sum(adapter_flops(rows, source_rows, width) for rows, width in adapted)
     return TrainingEstimate(
         tokens=tokens,
-        flops=tokens * mean_flops_per_token(model, groups, plan, length),
+        flops=tokens * mean_flops_per_token(model, groups, plan, length) + own,
         memory=step_bytes(shape, options, size),
         micro_batch=size,
         checkpoints=len(settings.checkpoint_steps) * shape.parameters * stored.itemsize,
-        states=(KEPT + 1) * FLOAT * (shape.parameters + 2 * shape.trained),
+        states=(KEPT + 1) * FLOAT * (shape.parameters + 2 * shape.trained + 3 * shape.adapters),
     )

@@ -38,12 +38,20 @@ class ModelShape:
     vocabulary: int
     #: Logits are made chunk by chunk (:func:`revocab.training.loss.has_plain_head`).
     chunked_head: bool = True
+    #: Numbers in the matrices of vocabulary adapters, which have moments and no gradient.
+    adapters: int = 0
 
     @classmethod
     def of(
-        cls, config: Any, parameters: int, trained: int, *, chunked_head: bool = True
+        cls,
+        config: Any,
+        parameters: int,
+        trained: int,
+        *,
+        chunked_head: bool = True,
+        adapters: int = 0,
     ) -> ModelShape:
-        """Return the shape that a transformers configuration and two counts give."""
+        """Return the shape that a transformers configuration and the counts give."""
         heads, hidden = config.num_attention_heads, config.hidden_size
         head = getattr(config, "head_dim", None) or hidden // heads
         return cls(
@@ -55,6 +63,7 @@ class ModelShape:
             queries=heads * head,
             vocabulary=config.vocab_size,
             chunked_head=chunked_head,
+            adapters=adapters,
         )
 
 
@@ -84,12 +93,12 @@ class StepOptions:
 
 
 def state_bytes(shape: ModelShape, options: StepOptions) -> int:
-    """Return the bytes of weights, gradients and AdamW's moments on one device.
+    """Return the bytes of weights, gradients, adapters and AdamW's moments on one device.
 
     Weights are float32, with a copy in bfloat16 where that is the precision of the forward pass.
     """
     copy = options.width if options.width != FLOAT else 0
-    whole = shape.parameters * (FLOAT + copy) + shape.trained * 3 * FLOAT
+    whole = shape.parameters * (FLOAT + copy) + (shape.trained + shape.adapters) * 3 * FLOAT
     return whole // options.sharded_over
 
 

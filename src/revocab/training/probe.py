@@ -25,6 +25,10 @@ def probed_micro_batch(trainer: RecipeTrainer, engine: TrainingEngine) -> int | 
         sum(parameter.numel() for parameter in model.parameters()),
         most_trained(trainer.groups, len(trainer.plan.stages)),
         chunked_head=has_plain_head(model),
+        adapters=sum(
+            len(one.weights) * one.weights.source_rows
+            for one in trainer.vocabulary_adapters.values()
+        ),
     )
     options = StepOptions(
         trainer.packed.sequence_length,

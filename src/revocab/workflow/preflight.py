@@ -142,7 +142,13 @@ def estimate_of(step: Step, resources: Mapping[str, Any]) -> TrainingEstimate:
     length = read_json(f"{packed.path}/manifest.json")["sequence_length"]
     processes = max(1, int(resources.get("gpu") or 1))
     dtype = stored_dtype(Path(model.path))
-    return estimate(shape, dtype, settings, length, resources, processes, free)
+    source, rows = step.inputs.get("source"), 0
+    if isinstance(source, Artefact):
+        read = AutoConfig.from_pretrained(
+            source.path, local_files_only=True, trust_remote_code=False
+        )
+        rows = read.get_text_config().vocab_size
+    return estimate(shape, dtype, settings, length, resources, processes, free, rows)
 
 
 def estimate_lines(found: TrainingEstimate) -> list[str]:
