@@ -2,19 +2,6 @@
 from revocab.answering.options import CONVERSATIONS as CONVERSATIONS_FILE
 
 
-def answering_python(corpus, judges=False):
-    """Return the interpreter of the engine that answers the questions of a corpus, or judges."""
-    answers = EXPERIMENT.corpora[corpus].answers
-    engine = getattr(answers.judge, "engine", None) if judges else answers.engine
-    if engine is None or USES_CONDA:
-        return PYTHON
-    try:
-        return interpreter(engine, "generation", PYTHON)
-    except RevocabError as error:
-        print(error.render(), file=sys.stderr)
-        sys.exit(1)
-
-
 rule answer_prompts:
     input:
         unpack(needs("answer_prompts")),
@@ -55,7 +42,7 @@ rule judge_answers:
         gpu=1,
     params:
         code=code("judge_answers"),
-        python=lambda wildcards, resources: answering_python(wildcards.corpus, judges=True),
+        python=lambda wildcards, resources: judging_python(wildcards.corpus),
         job=job("judge_answers"),
         machine=machine("device", "dtype", "batch_size"),
     shell:

@@ -46,15 +46,31 @@ GENERATION = EXPERIMENT.evaluation.generation
 CHOICES = EXPERIMENT.evaluation.multiple_choice
 
 
-def engine_python(part):
-    """Return the interpreter of rules that run the engine of a part of the evaluation."""
+def python_of(engine, part):
+    """Return the interpreter of an engine, for rules that run it for a part of the evaluation."""
     if USES_CONDA:
         return PYTHON
     try:
-        return interpreter(getattr(EXPERIMENT.evaluation, part).engine, part, PYTHON)
+        return interpreter(engine, part, PYTHON)
     except RevocabError as error:
         print(error.render(), file=sys.stderr)
         sys.exit(1)
+
+
+def engine_python(part):
+    """Return the interpreter of rules that run the engine of a part of the evaluation."""
+    return python_of(getattr(EXPERIMENT.evaluation, part).engine, part)
+
+
+def answering_python(corpus):
+    """Return the interpreter of the engine that answers the questions of a corpus."""
+    return python_of(EXPERIMENT.corpora[corpus].answers.engine, "generation")
+
+
+def judging_python(corpus):
+    """Return the interpreter of the judge of a corpus: its engine's, where it runs one."""
+    engine = getattr(EXPERIMENT.corpora[corpus].answers.judge, "engine", None)
+    return PYTHON if engine is None else python_of(engine, "generation")
 
 
 def engine_environment(part):
