@@ -7,6 +7,7 @@ in chunks and in their stored dtype.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from revocab.initialise.anchor_scaling import Rows, chunks
@@ -26,10 +27,7 @@ BINS = 48
 
 def norms_of(rows_ND: torch.Tensor | Rows) -> torch.Tensor:
     """Return each row's L2 norm (float64)."""
-    import torch
-
-    parts = [chunk.float().norm(dim=1).double() for chunk in chunks(rows_ND)]
-    return torch.cat(parts) if parts else torch.empty(0, dtype=torch.float64)
+    return _per_row(rows_ND, lambda chunk_ND: chunk_ND.float().norm(dim=1))
 
 
 def mean_row(rows_ND: torch.Tensor | Rows) -> torch.Tensor:
@@ -43,8 +41,25 @@ def cosines_to(rows_ND: torch.Tensor | Rows, direction_D: torch.Tensor) -> torch
     import torch
 
     similarity = torch.nn.functional.cosine_similarity
-    parts = [similarity(chunk.float(), direction_D[None]).double() for chunk in chunks(rows_ND)]
-    return torch.cat(parts) if parts else torch.empty(0, dtype=torch.float64)
+    return _per_row(rows_ND, lambda chunk_ND: similarity(chunk_ND.float(), direction_D[None]))
+
+
+def _per_row(
+    rows_ND: torch.Tensor | Rows, value: Callable[[torch.Tensor], torch.Tensor]
+) -> torch.Tensor:
+    """Return a value per row (float64), from chunks of rows.
+
+    They are placed as they come: small tensors that are kept where a chunk was would keep the
+    allocator from using its memory for the next one, and memory would grow with the matrix.
+    """
+    import torch
+
+    found_N = torch.empty(len(rows_ND), dtype=torch.float64)
+    start = 0
+    for chunk_ND in chunks(rows_ND):
+        found_N[start : start + len(chunk_ND)] = value(chunk_ND)
+        start += len(chunk_ND)
+    return found_N
 
 
 def summary(values_N: torch.Tensor) -> dict[str, float | int | None]:

@@ -31,11 +31,13 @@ def _directions(matrix_VD: torch.Tensor) -> torch.Tensor:
     if width > 4 * WIDTH:
         generator = torch.Generator().manual_seed(0)
         mix_DK = torch.randn(width, WIDTH, generator=generator)
-    parts = []
+    found_VK = torch.empty(len(matrix_VD), width if mix_DK is None else WIDTH)
+    start = 0
     for chunk in chunks(matrix_VD):
         rows = chunk.float() if mix_DK is None else chunk.float() @ mix_DK
-        parts.append(torch.nn.functional.normalize(rows, dim=1))
-    return torch.cat(parts)
+        found_VK[start : start + len(chunk)] = torch.nn.functional.normalize(rows, dim=1)
+        start += len(chunk)
+    return found_VK
 
 
 def nearest(matrix_VD: torch.Tensor, query_N: torch.Tensor) -> torch.Tensor:
@@ -80,11 +82,13 @@ def near_duplicates(matrix_VD: torch.Tensor, new_N: torch.Tensor) -> dict[str, A
     pairs = zip(
         chunks(Rows(matrix_VD, new_N), 512), chunks(Rows(matrix_VD, other_N), 512), strict=True
     )
-    cosines, same = [], []
+    cosines_N, same_N = torch.empty(len(new_N)), torch.empty(len(new_N), dtype=torch.bool)
+    start = 0
     for rows, others in pairs:
-        cosines.append(similarity(rows.float(), others.float()))
-        same.append((rows == others).all(dim=1))
-    cosines_N, same_N = torch.cat(cosines), torch.cat(same)
+        part = slice(start, start + len(rows))
+        cosines_N[part] = similarity(rows.float(), others.float())
+        same_N[part] = (rows == others).all(dim=1)
+        start = part.stop
     result["rows"] = int((cosines_N >= COSINE).sum())
     result["identical"] = int(same_N.sum())
     order = cosines_N.argsort(descending=True, stable=True)[: min(EXAMPLES, result["rows"])]
