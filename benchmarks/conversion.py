@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from revocab.cli import run
 
@@ -58,7 +59,7 @@ def helper_shape(width: int) -> dict[str, int]:
     }
 
 
-def layer_shapes(shape: dict[str, int]) -> dict[str, list[int]]:
+def layer_shapes(shape: dict[str, Any]) -> dict[str, list[int]]:
     hidden, wide = shape["hidden_size"], shape["intermediate_size"]
     kv = hidden // shape["num_attention_heads"] * shape["num_key_value_heads"]
     return {
@@ -74,7 +75,7 @@ def layer_shapes(shape: dict[str, int]) -> dict[str, list[int]]:
     }
 
 
-def tensor_shapes(shape: dict[str, int], rows: int) -> list[tuple[str, list[int]]]:
+def tensor_shapes(shape: dict[str, Any], rows: int) -> list[tuple[str, list[int]]]:
     hidden = shape["hidden_size"]
     layers = [
         (f"model.layers.{layer}.{name}", size)
@@ -121,7 +122,7 @@ def random_bytes(rows: int, width: int, seed: int) -> memoryview:
 
 
 def write_model(
-    folder: Path, tokenizer: Path, shape: dict[str, int], files: int, seed: int = 0
+    folder: Path, tokenizer: Path, shape: dict[str, Any], files: int, seed: int = 0
 ) -> None:
     """Write the checkpoint tensor by tensor; other than vocabulary tensors repeat one block."""
     from revocab.models.folder import copy_tokenizer

@@ -39,6 +39,10 @@ class Size:
     shape: dict[str, int]
 
 
+#: What a configuration says beside the dimensions.
+FAMILY = {"architectures": ["LlamaForCausalLM"], "model_type": "llama"}
+
+
 SIZES = {
     "llama-3-8b": Size(
         128_256,
@@ -103,7 +107,7 @@ def main() -> None:
     from revocab.output import ResumableFolder
 
     size = SIZES[arguments.size]
-    shape = {**size.shape, "num_hidden_layers": arguments.layers}
+    shape = {**size.shape, "num_hidden_layers": arguments.layers, **FAMILY}
     tokenizers = {"source": size.source_tokens, "target": size.target_tokens}
     names = tuple(f"{one}/*" for one in (*tokenizers, *MODELS))
     work = ResumableFolder(arguments.work, "LEP benchmark", [], names=names)
