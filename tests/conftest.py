@@ -25,11 +25,24 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What reads the small experiment waits for a DAG; its own tests come first and build it."""
-    for item in items:
-        if "small" in getattr(item, "fixturenames", ()):
-            item.add_marker("dag")
-    items.sort(key=lambda item: item.path.name != "test_small.py")
+    """Mark as ``dag`` what reads the small experiment, and put files in order for the workers.
+
+    The tests of the small experiment come first and build it. Beside it run the workflow's other
+    tests, then what reads it; the short files come last, so that all workers end together.
+    """
+    reading = [item for item in items if "small" in getattr(item, "fixturenames", ())]
+    for item in reading:
+        item.add_marker("dag")
+    files = {item.path for item in reading}
+
+    def rank(item: pytest.Item) -> int:
+        if item.path.name == "test_small.py":
+            return 0
+        if item.path in files:
+            return 2
+        return 1 if item.path.parent.name == "workflow" else 3
+
+    items.sort(key=rank)
 
 
 @pytest.fixture(scope="session")

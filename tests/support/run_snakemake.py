@@ -24,6 +24,13 @@ def copy_checkout(repository: Path, folder: Path) -> None:
     shutil.copy2(repository / "Snakefile", folder)
 
 
+def link_checkout(repository: Path, folder: Path) -> Path:
+    """Return ``folder`` as a checkout in which nothing has been made, of links."""
+    for name in (*READ, "Snakefile", "tests"):
+        (folder / name).symlink_to(repository / name)
+    return folder
+
+
 def snakemake(
     repository: Path, *arguments: object, **environment: str
 ) -> subprocess.CompletedProcess:

@@ -137,7 +137,7 @@ def test_by_hand_a_change_is_a_verb(toys, tmp_path, capsys):
 
 
 @pytest.fixture(scope="module")
-def small(repository):
+def given(repository):
     return yaml.safe_load((repository / "tests/experiments/small.yaml").read_text())
 
 
@@ -157,8 +157,8 @@ GROWN = {"tokenizer": "source", "blocks": {"model": "mistral", "share": 0.5}}
 INSTRUCTED = {"tokenizer": "source", "sum": {"model": "grown", "add": [{"model": "mistral"}]}}
 
 
-def test_a_changed_model_is_planned_from_its_models(small):
-    values = with_models(small, grown=GROWN, instructed=INSTRUCTED)
+def test_a_changed_model_is_planned_from_its_models(given):
+    values = with_models(given, grown=GROWN, instructed=INSTRUCTED)
     values["runs"]["mistral"]["source"] = "grown"
     plan = Plan(validate(values))
     assert plan.changed == ["grown", "instructed"] and plan.fetched == []
@@ -171,13 +171,13 @@ def test_a_changed_model_is_planned_from_its_models(small):
     )
     source = plan.step("init_embeddings", run="mistral-sava").inputs["source"]
     assert source.path == "results/small/models/grown"
-    plain = with_models(small, grown=GROWN | {"sum": None}, instructed=INSTRUCTED)
+    plain = with_models(given, grown=GROWN | {"sum": None}, instructed=INSTRUCTED)
     plain["models"]["instructed"]["sum"]["add"][0]["minus"] = None
     assert Plan(validate(plain)).step("change_model", model="instructed") == step
 
 
-def test_a_record_names_no_change_but_those_that_are_made(small):
-    experiment = validate(with_models(small, grown=GROWN))
+def test_a_record_names_no_change_but_those_that_are_made(given):
+    experiment = validate(with_models(given, grown=GROWN))
     record = json.loads(json.dumps(as_json(experiment)["experiment"]))
     assert record["models"]["grown"]["blocks"] == GROWN["blocks"]
     assert "sum" not in record["models"]["grown"]
@@ -204,8 +204,8 @@ def expanded(step, share=1, tokenizer="target", **run):
     return {"laid": {"tokenizer": tokenizer, "blocks": {"model": model, "share": share}}}
 
 
-def test_a_changed_model_is_planned_from_a_checkpoint(small):
-    plan = Plan(validate(with_models(small, laid=LAID)))
+def test_a_changed_model_is_planned_from_a_checkpoint(given):
+    plan = Plan(validate(with_models(given, laid=LAID)))
     step = plan.step("change_model", model="laid")
     folder = "results/small/runs/mistral-sava"
     assert step.inputs["model"].path == f"{folder}/checkpoints/step-000020"
@@ -219,10 +219,10 @@ def test_a_changed_model_is_planned_from_a_checkpoint(small):
     )
 
 
-def test_a_run_that_reads_no_helper_is_no_part_of_a_ring(small):
+def test_a_run_that_reads_no_helper_is_no_part_of_a_ring(given):
     """The helper of the group is made of one of its runs, which needs none itself."""
     laid = {"tokenizer": "target", "blocks": {"model": {"run": "mistral-fvt"}, "share": 0.5}}
-    values = with_models(small, laid=laid)
+    values = with_models(given, laid=laid)
     values["runs"]["mistral"]["methods"]["fvt"] = {}
     values["runs"]["mistral"]["helper"] = "laid"
     assert Plan(validate(values)).changed == ["laid"]
@@ -234,9 +234,9 @@ def test_a_run_that_reads_no_helper_is_no_part_of_a_ring(small):
     ]
 
 
-def test_a_run_from_a_model_that_is_made_of_it_is_a_ring(small):
+def test_a_run_from_a_model_that_is_made_of_it_is_a_ring(given):
     """Unless it starts from another run: then its group's source model is not read."""
-    values = with_models(small, **expanded("last"))
+    values = with_models(given, **expanded("last"))
     values["models"]["laid"]["tokenizer"] = "source"
     values["models"]["laid"]["blocks"]["model"]["run"] = "mistral-lapt"
     values["runs"]["mistral"]["methods"]["lapt"] = {}
@@ -331,15 +331,15 @@ def test_a_run_from_a_model_that_is_made_of_it_is_a_ring(small):
         ),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_one_clear_line(small, models, said):
-    found = problems(with_models(small, **models))
+def test_what_cannot_be_is_one_clear_line(given, models, said):
+    found = problems(with_models(given, **models))
     assert any(line.startswith(said) for line in found), found
     others = [line for line in found if not line.startswith(said)]
     assert not others or "required and not given" in others[0]
 
 
-def test_a_context_is_that_of_the_model_that_was_expanded(small):
-    values = with_models(small, grown=GROWN)
+def test_a_context_is_that_of_the_model_that_was_expanded(given):
+    values = with_models(given, grown=GROWN)
     values["runs"]["mistral"]["source"] = "grown"
     values["models"]["mistral"]["pretrain"]["context_length"] = 256
     (line,) = problems(values)

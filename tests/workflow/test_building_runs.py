@@ -8,21 +8,18 @@ from pathlib import Path
 
 import pytest
 import yaml
-from run_snakemake import succeed
+from run_snakemake import link_checkout, succeed
 
 from revocab.io import read_json, sha256
 
 OVERLAY = "tests/experiments/runs.yaml"
-#: What a checkout needs to run the workflow.
-NEEDED = ("Snakefile", "workflow", "scripts", "src", "config", "profiles", "envs", "tests")
 
 pytestmark = pytest.mark.dag
 
 
 def checkout(repository: Path, folder: Path) -> Path:
     """Return a folder that runs the workflow, with the small experiment's finished results."""
-    for name in NEEDED:
-        (folder / name).symlink_to(repository / name)
+    link_checkout(repository, folder)
     for name in ("results", "resources"):
         shutil.copytree(repository / name / "small", folder / name / "small", symlinks=True)
     # What Snakemake noted of the jobs, so that it runs what the overlay changes and no more.

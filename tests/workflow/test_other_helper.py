@@ -7,9 +7,12 @@ from itertools import islice
 import pytest
 import yaml
 from helper_toys import build_byte_level
-from run_snakemake import dry_run, snakemake, succeed
+from planning import all_jobs
+from run_snakemake import link_checkout, succeed
 from toy_models import build_model
 
+from revocab.config import read
+from revocab.errors import RevocabError
 from revocab.io import read_json, read_jsonl
 
 FILES = ("tests/experiments/small.yaml", "tests/experiments/helper.yaml")
@@ -17,7 +20,7 @@ RUNS = ("mistral-projection", "mistral-wechsel")
 
 
 def test_the_helpers_tokenizer_is_built_and_intersected(repository):
-    plain, jobs = (dry_run(repository, "--configfile", *files) for files in (FILES[:1], FILES))
+    plain, jobs = (all_jobs(repository, *files) for files in (FILES[:1], FILES))
     for rule in ("build_tokenizer", "intersect_vocabularies"):
         assert jobs[rule] == plain[rule] + 1
 
@@ -38,11 +41,11 @@ def converted(small, repository, tmp_path_factory):
         "models": {name: {"pretrain": None, "path": path} for name, path in given.items()},
     }
     (folder / "paths.yaml").write_text(yaml.safe_dump(overlay))
-    results = repository / "results/small-helper"
     wanted = [f"results/small-helper/runs/{run}/init/manifest.json" for run in RUNS]
     files = (*FILES, folder / "paths.yaml")
-    succeed(repository, "--cores", "2", "--configfile", *files, "--", *wanted)
-    return results
+    root = link_checkout(repository, tmp_path_factory.mktemp("checkout"))
+    succeed(root, "--cores", "2", "--configfile", *files, "--", *wanted)
+    return root / "results/small-helper"
 
 
 def test_the_init_jobs_count_what_the_intersections_say(converted):
@@ -63,10 +66,11 @@ def test_the_init_jobs_count_what_the_intersections_say(converted):
         assert len(AutoTokenizer.from_pretrained(folder)) == model.config.vocab_size
 
 
-def test_a_helper_with_the_sources_tokenizer_ends_early(repository, tmp_path):
+def test_a_helper_with_the_sources_tokenizer_is_refused(repository, tmp_path):
     overlay = {"models": {"helper": {"tokenizer": "source"}}}
     (tmp_path / "wrong.yaml").write_text(yaml.safe_dump(overlay))
-    done = snakemake(repository, "--dry-run", "--configfile", FILES[0], tmp_path / "wrong.yaml")
-    assert done.returncode == 1
-    assert "runs.mistral.methods.sava: helper 'helper' uses tokenizer 'source'" in done.stderr
-    assert "Traceback" not in done.stderr
+    with pytest.raises(RevocabError) as caught:
+        read(repository / FILES[0], tmp_path / "wrong.yaml")
+    (problem,) = caught.value.problems
+    said = "runs.mistral.methods.sava: helper 'helper' uses tokenizer 'source'"
+    assert problem.startswith(said)

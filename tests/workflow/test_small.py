@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 import yaml
 from durations import processor_seconds
-from run_snakemake import dry_run, succeed
+from planning import all_jobs
+from run_snakemake import succeed
 
 from revocab.io import read_json
 
@@ -40,7 +41,7 @@ def test_every_rule_takes_part_in_few_jobs(repository):
     rules = {*re.findall(r"^(?:rule|checkpoint) (\w+):", text, re.M)}
     rules |= {*re.findall(r"^use rule \w+ as (\w+) ", text, re.M)}
     assert len(rules) > 25
-    jobs = dry_run(repository, "--configfile", EXPERIMENT)
+    jobs = all_jobs(repository, EXPERIMENT)
     assert jobs.keys() == rules - ELSEWHERE
     # Settings of the report are copied in no time.
     assert sum(jobs.values()) - jobs["all"] - jobs["write_settings"] <= 40
