@@ -5,6 +5,7 @@ tasks of a step train together.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -142,7 +143,8 @@ def test_killed_and_timed_out_trainings_go_on_to_the_same_bytes(
     assert any(f"status is: '{one}'" in said for one in ("TIMEOUT", "FAILED"))
     for run in RUNS:
         log = (folder / f"results/small/logs/adapt_model/{run}.log").read_text()
-        assert "from step 10" in log, log
+        # The last state of its own, or the one that it saved when it was told to end.
+        assert re.search(r"from step 1\d", log), log
     mine = ("results/small/", "resources/small/")
     pairs = [one for one in pair_up(repository, folder, {}) if one.name.startswith(mine)]
     assert len(pairs) > 100
