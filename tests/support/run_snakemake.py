@@ -31,6 +31,18 @@ def link_checkout(repository: Path, folder: Path) -> Path:
     return folder
 
 
+def small_checkout(repository: Path, folder: Path, *parts: str) -> Path:
+    """Return a folder that runs the workflow, with results of the small experiment, or parts."""
+    folder.mkdir(exist_ok=True)
+    link_checkout(repository, folder)
+    # With what Snakemake noted of the jobs, so that it runs what is changed and no more.
+    copied = [".snakemake/metadata", "resources/small"]
+    copied += [f"results/small/{part}" for part in parts] or ["results/small"]
+    for name in copied:
+        shutil.copytree(repository / name, folder / name, symlinks=True)
+    return folder
+
+
 def snakemake(
     repository: Path, *arguments: object, **environment: str
 ) -> subprocess.CompletedProcess:

@@ -101,8 +101,8 @@ def test_what_an_empty_section_cannot_feed_is_told(values, section):
         "generation": "evaluation: {generation: null}",
         "multiple_choice": "evaluation: {multiple_choice: null}",
         "fertility": "fertility: null",
-        "parameters": "parameters: null",
-        "similarity": "runs: {mistral: {methods: {sava: null, focus: null}}}",
+        "parameters": "tables: {parameters: {kind: parameters, title: Parameters}}",
+        "similarity": "runs: {mistral: {methods: {sava: null}}}",
         "models": "models: null",
     }[section]
     expected = {
@@ -139,7 +139,7 @@ def test_tokenizers_alone(values):
 
 
 def test_null_is_a_default_or_takes_away(values):
-    plan = planned(values, "runs: {mistral: {methods: {focus: null}}}\nfigures: {loss: null}")
+    plan = planned(values, "runs: {mistral: {methods: {instruct: null}}}\nfigures: {loss: null}")
     assert list(plan.runs) == ["mistral-base", "mistral-sava"]
     assert "loss" not in plan.experiment.figures
     same = planned(values, "runs: {mistral: {methods: {sava: {helper: null, anchors: null}}}}")

@@ -71,9 +71,9 @@ def test_every_rule_that_lasts_is_a_rule_and_names_its_outputs(plan):
     assert {job.rule for job in jobs} == LASTING - {
         "fetch_model",
         "change_model",
-        "pack_heldout_answers",
         "answer_prompts",
         "judge_answers",
+        "train_auxiliary",
     }
     assert len({job.manifest for job in jobs}) == len(jobs)
 
@@ -126,12 +126,12 @@ def report(plan, keeps=True):
 def test_a_report_names_runs_files_and_both_commands(plan):
     assert report(plan) == ""
     made(ADAPTED, OLD)
-    made(Path("results/small/runs/mistral-focus/manifest.json"), OLD)
+    made(Path("results/small/runs/mistral-instruct/manifest.json"), OLD)
     made(Path("results/small/models/helper/manifest.json"), NEW)
     flags = "--configfile 'a b.yaml'"
     assert report(plan).splitlines()[1:] == [
-        "  adapt_model mistral-sava, mistral-focus: training/trainer.py",
-        f"to make them again: revocab rerun mistral-sava mistral-focus {flags}",
+        "  adapt_model mistral-sava, mistral-instruct: training/trainer.py",
+        f"to make them again: revocab rerun mistral-sava mistral-instruct {flags}",
         f"to accept them as made by the current code: revocab accept {flags}",
     ]
     assert report(plan, keeps=False) == ""
@@ -209,9 +209,11 @@ def test_a_run_that_is_asked_for_is_made_again_once(plan):
     assert param(plan, identity(NEW), keeps=True) == identity(NEW)
     assert "nothing to make again" in decide.rerun(["--all", *FLAGS])
     # What is fulfilled is dropped when something else is decided.
-    made(Path("results/small/runs/mistral-focus/manifest.json"), OLD)
-    decide.rerun(["mistral-focus", *FLAGS])
-    assert [Path(one.output).parent.name for one in Decisions.read(plan).rerun] == ["mistral-focus"]
+    made(Path("results/small/runs/mistral-instruct/manifest.json"), OLD)
+    decide.rerun(["mistral-instruct", *FLAGS])
+    assert [Path(one.output).parent.name for one in Decisions.read(plan).rerun] == [
+        "mistral-instruct"
+    ]
 
 
 def test_a_request_of_code_that_is_back_asks_for_nothing(plan, monkeypatch):
@@ -239,7 +241,7 @@ def test_asking_again_changes_nothing_and_accepting_takes_it_back(plan):
         ([], "give the runs to make again, or --all"),
         (["mistral-sava", "--all"], "give the runs to make again, or --all"),
         (["mistral-savva"], "did you mean 'mistral-sava'"),
-        (["mistral-focus"], "mistral-focus: does not exist yet"),
+        (["mistral-instruct"], "mistral-instruct: does not exist yet"),
         (["helper"], "helper: was made by the current code; .* --forcerun results/small/mod"),
         (
             ["mistral-sava"],

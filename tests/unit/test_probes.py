@@ -291,7 +291,7 @@ def test_a_corpus_that_holds_out_nothing_or_another_language(repository, monkeyp
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"corpora": ["world-ti"]}, "probe.corpora: no corpus 'world-ti' (known: world-en"),
+        ({"corpora": ["world-ti"]}, "probe.corpora: no corpus 'world-ti' (known: chat"),
         ({"kind": "next-word"}, "probe.kind: no kind of probe 'next-word' (known: agreement"),
         ({"number": 21}, "probe.number: 21 is not a multiple of 4"),
         ({"data": {"world": "boolq.it"}}, ": probe makes the rows of a template; leave out data"),

@@ -24,7 +24,7 @@ SMALL = yaml.safe_load(
 def experiment(methods: dict[str, Any], **group: Any) -> dict[str, Any]:
     """Return the small experiment with one group, ``g``, of these runs."""
     values = copy.deepcopy(SMALL)
-    for one in ("tables", "figures", "scale", "auxiliary"):
+    for one in ("tables", "figures"):
         del values[one]
     values["runs"] = {
         "g": {

@@ -28,7 +28,7 @@ MIXES = {"one-nine": "m9", "one-three": "m3", "even": "even"}
 def experiment(sweep: Any = None, /, **run: Any) -> dict[str, Any]:
     """Return the small experiment with one group, ``g``, of a run that is swept."""
     values = copy.deepcopy(SMALL)
-    for one in ("tables", "figures", "scale", "auxiliary"):
+    for one in ("tables", "figures"):
         del values[one]
     values["models"]["mistral"]["pretrain"]["context_length"] = 4096
     values["models"]["helper"]["pretrain"]["context_length"] = 4096

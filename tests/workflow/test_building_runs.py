@@ -1,39 +1,36 @@
-"""Runs that build on runs, through Snakemake, beside the results of the small experiment."""
+"""Runs that build on runs, seeds and sweeps, beside the results of the small experiment."""
 
 from __future__ import annotations
 
 import csv
-import shutil
+import re
+from collections import Counter
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 import yaml
-from run_snakemake import link_checkout, succeed
+from run_snakemake import small_checkout, succeed
 
 from revocab.io import read_json, sha256
 
 OVERLAY = "tests/experiments/runs.yaml"
+SEEDS = [f"seeded-fvt-seed{seed}" for seed in (1, 2, 3)]
 
 pytestmark = pytest.mark.dag
 
 
-def checkout(repository: Path, folder: Path) -> Path:
-    """Return a folder that runs the workflow, with the small experiment's finished results."""
-    link_checkout(repository, folder)
-    for name in ("results", "resources"):
-        shutil.copytree(repository / name / "small", folder / name / "small", symlinks=True)
-    # What Snakemake noted of the jobs, so that it runs what the overlay changes and no more.
-    noted = Path(".snakemake/metadata")
-    shutil.copytree(repository / noted, folder / noted)
-    return folder
-
-
 @pytest.fixture(scope="module")
 def root(small, repository, tmp_path_factory) -> Path:
-    folder = checkout(repository, tmp_path_factory.mktemp("runs"))
+    folder = small_checkout(repository, tmp_path_factory.mktemp("runs"))
     files = ("tests/experiments/small.yaml", OVERLAY)
-    said = succeed(folder, "--cores", "2", "--configfile", *files)
-    assert "pretrain_stand_in" not in said  # the small experiment's own
+    # The package in the folder: its templates then have the paths that are recorded.
+    environment = {"PYTHONPATH": str(folder / "src")}
+    said = succeed(folder, "--cores", "2", "--configfile", *files, **environment)
+    # The small experiment's own is not made again, and seeds share what they pack.
+    jobs = Counter(re.findall(r"^Job \d+: (\w+)", said, re.M))
+    assert not {"pretrain_stand_in", "build_tokenizer"} & {*jobs}
+    assert (jobs["adapt_model"], jobs["pack_tokens"]) == (7, 3)
     return folder / "results" / "small"
 
 
@@ -94,7 +91,7 @@ def test_tables_show_each_kind_of_run(root):
     names = [row["Model"] for row in rows(root / "tables/choices_it.csv")]
     assert names == ["Mistral stand-in", "The helper", "FVT", "SAVA", "SAVA"]
     names = [row["Model"] for row in rows(root / "tables/other.csv")]
-    assert names == ["Mistral stand-in again", "back", "carried", "continued", "continued"]
+    assert names == ["Mistral stand-in again", "back", "continued", "continued"]
     base = [rows(root / f"tables/{one}.csv")[0]["AVG"] for one in ("choices_it", "other")]
     assert base[0] == base[1] != ""
 
@@ -109,38 +106,66 @@ def test_items_made_of_held_out_text_are_scored(root):
     assert "word_order_it" in (root / "report.html").read_text()  # beside its blind baselines
 
 
-def test_an_experiment_without_most_sections_runs(root, tmp_path):
-    """Tokenizers alone, to the page."""
-    values = yaml.safe_load((root.parents[1] / "tests/experiments/small.yaml").read_text())
-    kept = ("experiment", "title", "world", "corpora", "tokenizers", "fertility", "intersections")
-    alone = {key: values[key] for key in kept if key in values} | {"experiment": "alone"}
+def test_an_experiment_without_most_sections_runs(small, repository, tmp_path):
+    """Tokenizers alone, to the page; what the small experiment has made of them is there."""
+    values = yaml.safe_load((repository / "tests/experiments/small.yaml").read_text())
+    kept = ("experiment", "title", "world", "corpora", "tokenizers", "fertility")
+    alone = {key: values[key] for key in kept}
     alone["tables"] = {"fertility": values["tables"]["fertility"]}
     file = tmp_path / "alone.yaml"
     file.write_text(yaml.safe_dump(alone, sort_keys=False))
-    said = succeed(root.parents[1], "--cores", "2", "--configfile", file)
-    assert "adapt_model" not in said and "score_" not in said
-    made = root.parent / "alone"
+    folder = small_checkout(repository, tmp_path / "checkout", "tokenizers", "fertility")
+    said = succeed(folder, "--cores", "2", "--configfile", file)
+    assert "build_tokenizer" not in said and "adapt_model" not in said and "score_" not in said
+    made = folder / "results/small"
     assert read_json(made / "checks.json") == {
-        "experiment": "alone", "tables": 1, "figures": 0, "runs": 0, "scores": 0, "problems": 0
+        "experiment": "small", "tables": 1, "figures": 0, "runs": 0, "scores": 0, "problems": 0
     }  # fmt: skip
     assert "Fertility" in (made / "report.html").read_text()
 
 
-def test_a_run_tuned_on_answers_ends_with_a_lower_loss_on_them_and_its_template(root):
-    folder = root / "runs/mistral-instruct"
-    first, last = (dict(heldout(root, "mistral-instruct", step)) for step in (0, 20))
-    assert first.keys() == {"world-it", "world-en", "chat"}
-    assert float(last["chat"]) < float(first["chat"])
-    packed = read_json(root / "packed/source--chat--answers/manifest.json")
-    assert packed["loss"] == "answers"
-    template = (folder / "checkpoints/step-000020/chat_template.jinja").read_text()
-    assert template == packed["chat_template"]
+# Seeds and sweeps. -------------------------------------------------------------------------------
 
 
-def test_averages_of_held_out_text_leave_answers_out(root):
-    from revocab.report.results import Results
+def losses(root: Path, run: str) -> list[str]:
+    return [row["loss"] for row in rows(root / "runs" / run / "losses.csv")]
 
-    results = Results(root)
-    run = results.run("mistral-instruct")
-    found = {row["corpus"]: row for row in results.heldout(run)[0] if row["step"] == 20}
-    assert results.heldout_by_language(run, "en")[20] == found["world-en"]["bits_per_byte"]
+
+def test_seeds_begin_with_the_same_model_and_read_the_same_rows_in_other_orders(root):
+    """FVT draws nothing: all that its seeds move is the order of rows."""
+    assert len({sha256(root / "runs" / run / "init/model.safetensors") for run in SEEDS}) == 1
+    packed = [read_json(root / "runs" / run / "manifest.json")["inputs"]["packed"] for run in SEEDS]
+    assert len(set(packed)) == 1
+    assert len({tuple(losses(root, run)) for run in SEEDS}) == 3
+
+
+def test_rows_are_packed_once_for_all_runs_that_share_them(root):
+    ours = {one.name for one in (root / "packed").iterdir() if "brief" in one.name}
+    assert ours == {"target--bilingual--brief", "target--bilingual-most--brief-bilingual-most"}
+    manifests = [
+        read_json(root / f"runs/seeded-swept-{name}/manifest.json") for name in ("half", "most")
+    ]
+    assert [one["steps"] for one in manifests] == [6, 4]
+    seeded = read_json(root / "runs" / SEEDS[0] / "manifest.json")
+    assert manifests[0]["inputs"]["packed"] == seeded["inputs"]["packed"]
+    assert manifests[0]["corpora"]["world-it"]["tokens"] == 6 * 8 * 128 / 2
+    assert manifests[1]["corpora"]["world-it"]["tokens"] == 4 * 8 * 128 * 3 / 4
+
+
+def test_tables_show_means_over_seeds(root):
+    table = rows(root / "tables/seeds.csv")
+    assert [row["Model"] for row in table] == ["Mistral stand-in once more", "FVT"]
+    scored = [
+        float(row["value"])
+        for run in SEEDS
+        for row in rows(root / "runs" / run / "multiple_choice.csv")
+        if (row["step"], row["task"], row["metric"]) == ("6", "hellaswag_it", "acc_norm")
+    ]
+    assert float(table[1]["Hellaswag"]) == pytest.approx(100 * fmean(scored), abs=1e-6)
+    assert float(table[1]["Hellaswag deviation"]) >= 0 and table[0]["Hellaswag deviation"] == ""
+    (pair,) = [
+        row for row in rows(root / "significance/seeded/significance.csv")
+        if row["task"] == "hellaswag_it"
+    ]  # fmt: skip
+    assert (pair["run"], pair["other"], pair["seeds"]) == ("seeded-base", "seeded-fvt", "3")
+    assert "square brackets" in (root / "report.html").read_text(encoding="utf-8")

@@ -13,6 +13,7 @@ from run_snakemake import copy_checkout, succeed
 from snakemake.settings.types import RerunTrigger
 
 from revocab import code_identity
+from revocab.chat import template
 from revocab.evaluation import tasks
 from revocab.plan import decide
 from revocab.plan.kept import LASTING
@@ -58,6 +59,7 @@ def edited(small, repository, tmp_path, monkeypatch):
     monkeypatch.setattr(code_identity, "__file__", str(tmp_path / "src/revocab/code_identity.py"))
     # The package that plans is the repository's; its templates are those of the copy.
     monkeypatch.setattr(tasks, "TEMPLATES", tmp_path / "src/revocab/evaluation/templates")
+    monkeypatch.setattr(template, "FOLDER", tmp_path / "src/revocab/chat/templates")
     values = yaml.safe_load((repository / EXPERIMENT).read_text())
     yield Edited(tmp_path, tmp_path, values)
     code_identity.code_of.cache_clear()
@@ -89,7 +91,7 @@ def test_where_trainings_are_kept_they_are_asked_for_or_accepted(edited, capsys)
     capsys.readouterr()
     assert edited.kept().needed == set()
     told = capsys.readouterr().err
-    assert "  adapt_model mistral-sava, mistral-focus: training/trainer.py\n" in told
+    assert "  adapt_model mistral-sava, mistral-instruct: training/trainer.py\n" in told
     assert "revocab rerun" in told and "revocab accept" in told
     flags = ["--configfile", EXPERIMENT]
     decide.rerun(["mistral-sava", *flags])

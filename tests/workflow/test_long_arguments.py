@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from planning import changed
-from run_snakemake import snakemake
+from planning import Checkout, changed
+from run_snakemake import succeed
 
 from revocab.config import validate
 from revocab.io import read_json, write_jsonl
@@ -25,7 +25,12 @@ MOST = 131_071
 #: What a shell or Snakemake could stumble over.
 AWKWARD = "'\"$HOME `ls` {threads} %s \\n é\U0001f600 "
 COUNTED, CORPUS = "results/small/parameters.csv", "resources/small/corpora/many/manifest.json"
+TARGETS = (COUNTED, CORPUS)
 FILES = 900
+ARCHITECTURE = {
+    "family": "mistral", "hidden_size": 4096, "intermediate_size": 14336, "layers": 32, "heads": 32,
+    "kv_heads": 8,
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -41,7 +46,7 @@ def place(repository, tmp_path, monkeypatch) -> Path:
 def values(repository, place) -> dict:
     """The small experiment, with labels of 240 kB and a corpus of 900 files with long names."""
     values = yaml.safe_load((repository / "tests/experiments/small.yaml").read_text())
-    (shape,) = values["parameters"]
+    shape = {"vocabulary_size": 32_000, "architecture": ARCHITECTURE}
     labels = [str(number) + AWKWARD * (80_000 // len(AWKWARD)) for number in range(3)]
     values["parameters"] = [{**shape, "label": label} for label in labels]
     for number in range(FILES):
@@ -51,15 +56,12 @@ def values(repository, place) -> dict:
     return values
 
 
-def make(repository: Path, values: dict, *arguments: str) -> str:
+def make(repository: Path, values: dict) -> str:
     """Make both things of an experiment; return what Snakemake says."""
-    Path("experiment.yaml").write_text(yaml.safe_dump(values), encoding="utf-8")
-    done = snakemake(
-        repository, "--cores", "1", "--directory", Path.cwd(), "--configfile",
-        Path("experiment.yaml").absolute(), *arguments, "--", COUNTED, CORPUS,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout + done.stderr
+    file = Path("experiment.yaml").absolute()
+    file.write_text(yaml.safe_dump(values), encoding="utf-8")
+    call = ("--cores", "1", "--directory", Path.cwd(), "--configfile", file)
+    return succeed(repository, *call, "--", *TARGETS)
 
 
 def test_a_long_job_is_a_file_and_runs_again_when_it_changes(repository, place, values):
@@ -67,26 +69,26 @@ def test_a_long_job_is_a_file_and_runs_again_when_it_changes(repository, place, 
     counting, preparing = plan.step("count_parameters"), plan.step("prepare_corpus", corpus="many")
     assert len(counting.job.canonical()) > 200_000 and len(preparing.texts()["inputs"]) > 200_000
     before = {*place.rglob("*")}
-    make(repository, values, "--dry-run")
-    assert {one for one in place.rglob("*") if ".snakemake" not in one.parts} - before == {
-        place / "experiment.yaml"
-    }
+    made = Checkout(repository, place, values)
+    rules = made.plan(targets=TARGETS).rules()
+    assert rules == {"count_parameters", "prepare_corpus", "write_argument"}
+    assert {one for one in place.rglob("*") if ".snakemake" not in one.parts} == before
     make(repository, values)
     with Path(COUNTED).open(newline="", encoding="utf-8") as file:
         labels = [row["label"] for row in csv.DictReader(file)]
     assert labels == [one["label"] for one in values["parameters"]]
     manifest = read_json(Path(CORPUS))
     assert sum(manifest[part]["documents"] for part in ("train", "heldout")) == FILES
-    assert "Nothing to be done" in make(repository, values, "--dry-run")
+    assert made.plan(targets=TARGETS).needed == set()
     # One number of one of them, and another file: each runs what it feeds.
-    values = changed(values, {"parameters.1.vocabulary_size": 31_000})
-    said = make(repository, values)
+    change = {"parameters.1.vocabulary_size": 31_000}
+    said = make(repository, changed(values, change))
     assert "count_parameters" in said and "prepare_corpus" not in said
     with Path(COUNTED).open(newline="", encoding="utf-8") as file:
         assert [row["vocabulary_size"] for row in csv.DictReader(file)][1] == "31000"
     write_jsonl(place / "text/one-more.jsonl", [{"text": "Un altro."}])
-    said = make(repository, values, "--dry-run")
-    assert "prepare_corpus" in said and "count_parameters" not in said
+    rules = made.plan(change, targets=TARGETS).rules()
+    assert rules == {"prepare_corpus", "write_argument"}
 
 
 def test_a_printed_long_job_can_be_pasted(repository, place, values):

@@ -25,7 +25,7 @@ from revocab.io import read_json
 from revocab.training.train import train
 
 EXPERIMENT = "tests/experiments/small.yaml"
-RUNS = ("mistral-sava", "mistral-focus")
+RUNS = ("mistral-sava", "mistral-instruct")
 #: Beyond the checkpoint at which a state is saved, before the last step.
 STEPS = range(11, 20)
 

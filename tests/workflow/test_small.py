@@ -13,19 +13,22 @@ from planning import all_jobs
 from run_snakemake import succeed
 
 from revocab.io import read_json
+from revocab.report.results import Results
 
 EXPERIMENT = "tests/experiments/small.yaml"
-#: Rules that need a Hub or an environment of their own (test_hub_paper.py runs them), or have an
-#: experiment of their own (test_model_changes.py, test_building_runs.py, test_long_arguments.py).
+#: Rules that need a Hub or an environment of their own (test_hub_paper.py runs them), or are run
+#: elsewhere (test_model_changes.py, test_building_runs.py, test_long_arguments.py).
 ELSEWHERE = {
     "answer_prompts",
     "build_probe",
     "change_model",
+    "count_parameters",
     "fetch_model",
     "judge_answers",
     "measure_heldout",
-    "pack_heldout_answers",
+    "measure_scale",
     "score_comet",
+    "train_auxiliary",
     "write_argument",
 }
 
@@ -104,17 +107,35 @@ def test_the_target_tokenizer_needs_fewer_tokens_for_italian(small):
     assert fertility["target", "world-it"] < 0.8 * fertility["source", "world-it"]
 
 
-@pytest.mark.parametrize("run", ["mistral-sava", "mistral-focus"])
-def test_an_adapted_model_loads_and_has_the_target_vocabulary(small, run):
+def test_an_adapted_model_loads_and_has_the_target_vocabulary(small):
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    folder = small / f"runs/{run}/checkpoints/step-000020"
+    folder = small / "runs/mistral-sava/checkpoints/step-000020"
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForCausalLM.from_pretrained(folder)
     rows = model.get_input_embeddings().weight.shape[0]
     assert rows == model.get_output_embeddings().weight.shape[0]
     assert rows == len(tokenizer) == model.config.vocab_size
     assert model.generation_config.eos_token_id == tokenizer.eos_token_id
+
+
+def test_a_run_tuned_on_answers_ends_with_a_lower_loss_on_them_and_its_template(small):
+    results = Results(small)
+    rows, _ = results.heldout(results.run("mistral-instruct"))
+    loss = {(row["corpus"], row["step"]): row["loss"] for row in rows}
+    assert {corpus for corpus, _ in loss} == {"world-it", "world-en", "chat"}
+    assert loss["chat", 20] < loss["chat", 0]
+    packed = read_json(small / "packed/source--chat--answers/manifest.json")
+    assert packed["loss"] == "answers"
+    folder = small / "runs/mistral-instruct/checkpoints/step-000020"
+    assert (folder / "chat_template.jinja").read_text() == packed["chat_template"]
+
+
+def test_averages_of_held_out_text_leave_answers_out(small):
+    results = Results(small)
+    run = results.run("mistral-instruct")
+    found = {row["corpus"]: row for row in results.heldout(run)[0] if row["step"] == 20}
+    assert results.heldout_by_language(run, "en")[20] == found["world-en"]["bits_per_byte"]
 
 
 def test_a_second_call_has_nothing_to_do_and_says_so_soon(small, repository):
