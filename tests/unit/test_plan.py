@@ -45,6 +45,8 @@ SHIPPED = [
     ("config/one-gpu.yaml",),
     ("config/chat-demo.yaml",),
     ("config/bilingual-demo.yaml",),
+    ("config/lep-demo.yaml",),
+    ("config/vocadt-demo.yaml",),
     ("tests/experiments/small.yaml",),
     ("tests/experiments/small.yaml", "tests/experiments/helper.yaml"),
 ]  # fmt: skip
