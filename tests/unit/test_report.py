@@ -228,6 +228,14 @@ def test_adapted_language(folder):
     assert Results(folder).adapted_language("mistral") == "it"
 
 
+@pytest.mark.parametrize("order", [("world-it", "world-en"), ("world-en", "world-it")])
+def test_of_equal_shares_the_adapted_language_is_named_first(broken, order):
+    content = read_json(broken / "experiment.json")
+    content["experiment"]["mixtures"]["adaptation"] = dict.fromkeys(order, 0.5)
+    write_json(broken / "experiment.json", content)
+    assert Results(broken).adapted_language("mistral") == order[0].removeprefix("world-")
+
+
 def test_stages_with_mixtures_of_their_own_are_shown(broken):
     """Most of the steps are English, though the group's mixture is Italian."""
 

@@ -61,7 +61,9 @@ SHIPPED = {
         "pretrain_stand_in": 1, "build_tokenizer": 10, "adapt_model": 1 + 4 + 3 + 2,
         "measure_heldout": 16 + 9, "score_multiple_choice": 1 + 1 + 16 + 2 + 1 + 4,
     },
-    ("vocadt-demo",): {"pretrain_stand_in": 1, "adapt_model": 5, "init_embeddings": 7, "measure_heldout": 2},
+    ("vocadt-demo",): {
+        "pretrain_stand_in": 1, "adapt_model": 5, "init_embeddings": 7, "measure_heldout": 2,
+    },
     ("one-gpu",): {"fetch_model": 2, "adapt_model": 5, "intersect_vocabularies": 1},
     ("local-data",): {
         "pretrain_stand_in": 2, "measure_scale": 1, "adapt_model": 8 + 9, "build_probe": 8,

@@ -210,7 +210,8 @@ class Results:
 
     def adapted_language(self, group: str) -> str | None:
         """Return the language with the largest share of a group's data, over all stages of its
-        first trained run; None if it has none.
+        first trained run, and of equal shares the one that the mixture names first; None if the
+        group trains none.
         """
         experiment = self.experiment
         trained = next((run for run in self.group(group, evaluated=False) if run.trains), None)
@@ -230,7 +231,7 @@ class Results:
                 # Sizes are unknown here: what the fixed shares leave is taken as split evenly.
                 known = rest / len(by_size) if share == "size" else share
                 shares[language] = shares.get(language, 0) + known * steps
-        return max(sorted(shares), key=shares.__getitem__)
+        return max(shares, key=shares.__getitem__)
 
     @cached_property
     def scores(self) -> Scores:
