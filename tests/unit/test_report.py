@@ -17,6 +17,7 @@ from revocab.report import blind_baselines, initialisation
 from revocab.report.checks import check_artefacts, check_results
 from revocab.report.claim import all_claims
 from revocab.report.claims.above_chance import chance
+from revocab.report.claims.fertility import change_in_words
 from revocab.report.export import export_results
 from revocab.report.html import build_report
 from revocab.report.make_tables import make_tables
@@ -173,6 +174,11 @@ def test_blind_baselines_far_above_chance_fail(tmp_path):
     write_json(tmp_path / "probes" / "of_another_time" / "baselines.json", row)
     (found,) = blind_baselines.problems(experiment, tmp_path)
     assert "probes/next_it/baselines.json: next_it: blind baseline shortest reaches" in found
+
+
+def test_fertility_that_rises_does_not_fall_by_a_negative_share():
+    assert change_in_words(0.25) == "falls by 25.0%"
+    assert change_in_words(-0.243) == "rises by 24.3%"
 
 
 def test_claims_by_hand(tmp_path):

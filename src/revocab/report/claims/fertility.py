@@ -32,6 +32,11 @@ def reductions(results: Results) -> list[Record]:
     return rows
 
 
+def change_in_words(fall: float) -> str:
+    """Return by how much fertility falls or, for a negative share, rises."""
+    return f"falls by {fall:.1%}" if fall >= 0 else f"rises by {-fall:.1%}"
+
+
 def find(results: Results) -> Iterator[Claim]:
     """Yield whether fertility in the adapted languages falls by at least :data:`WANTED`."""
     languages = {results.adapted_language(group) for group in results.experiment.runs}
@@ -41,7 +46,7 @@ def find(results: Results) -> Iterator[Claim]:
             yield Claim(
                 f"{language_label(row['language'])} fertility on {row['corpus']} falls by at least "
                 f"{WANTED:.0%} from {row['source']} to {row['target']}",
-                f"{row['before']:.3f} → {row['after']:.3f}: falls by {row['fall']:.1%}"
+                f"{row['before']:.3f} → {row['after']:.3f}: {change_in_words(row['fall'])}"
                 + (known if row["corpus"] in results.trained_on(row["target"]) else ""),
                 row["fall"] >= WANTED,
             )
