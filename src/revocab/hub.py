@@ -139,4 +139,5 @@ def dataset_rows(
         )
         return load_dataset(**asked, split=split, streaming=streaming)
     except Exception as error:
-        raise RevocabError(explain(error, origin["hub"])) from error
+        chosen = f" (files: {files!r})" if files else ""
+        raise RevocabError(f"{explain(error, origin['hub'])}{chosen}") from error

@@ -202,13 +202,16 @@ def test_fasttext_takes_the_helpers_place(demo):
     assert validate(demo).auxiliary.epochs == 3  # FOCUS's own
 
 
-def test_a_file_of_vectors_takes_the_helpers_place(demo):
+def test_a_file_of_vectors_takes_the_helpers_place(demo, tmp_path):
     methods = {"similarity": {}, "named": {"method": "similarity", "auxiliary": "file"}}
     demo["runs"]["mistral"]["methods"] = methods
     demo["tables"], demo["figures"] = {}, {}
     assert any("needs a file of vectors by token text" in one for one in problems(demo))
     demo["auxiliary"] = {"vectors": "{data_root}/vectors.safetensors"}
-    experiment = validate({**demo, "data_root": "some"})
+    demo["data_root"] = str(tmp_path)
+    assert any("vectors.safetensors' does not exist" in one for one in problems(demo))
+    (tmp_path / "vectors.safetensors").touch()
+    experiment = validate(demo)
     runs = {run.id: run for run in expand(experiment)}
     assert runs["mistral-named"].vectors and runs["mistral-named"].helper is None
     assert not runs["mistral-similarity"].vectors and runs["mistral-similarity"].helper

@@ -36,7 +36,8 @@ EVALUATION: list[Case] = [
     ),
     *each(f"{TASKS}.probe_en.probe", ["build_probe:probe_en"], kind="word_order", number=8),
     one(f"{TASKS}.probe_en.probe.corpora", ["en"], "build_probe:probe_en", PACK_PRETRAINING, PACK,
-        PACK_STAGED, "pack_tokens:optimised--thirds--third-thirds"),
+        PACK_STAGED, "pack_tokens:optimised--thirds--third-thirds",
+        "pack_tokens:target--thirds--third"),
     *each(f"{TASKS}.hub_en.items", ["build_task:hub_en"], number=6, revision="v2"),
     *each(f"{TASKS}.harness_it", ["build_task:harness_it"], harness="arc_en", revision="v2"),
     *each(
