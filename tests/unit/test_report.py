@@ -16,6 +16,7 @@ from revocab.io import read_json, write_json, write_jsonl
 from revocab.report import blind_baselines, initialisation
 from revocab.report.checks import check_artefacts, check_results
 from revocab.report.claim import all_claims
+from revocab.report.claims import above_chance
 from revocab.report.claims.above_chance import chance
 from revocab.report.claims.fertility import change_in_words
 from revocab.report.export import export_results
@@ -179,6 +180,13 @@ def test_blind_baselines_far_above_chance_fail(tmp_path):
 def test_fertility_that_rises_does_not_fall_by_a_negative_share():
     assert change_in_words(0.25) == "falls by 25.0%"
     assert change_in_words(-0.243) == "rises by 24.3%"
+
+
+@pytest.mark.parametrize("families", [3, 4])
+def test_too_few_families_are_no_claim_about_four(folder, monkeypatch, families):
+    row = {"task": "x", "value": 0.9, "stderr": 0.01, "chance": 0.25, "above": True}
+    monkeypatch.setattr(above_chance, "scored", lambda *_: [row] * families)
+    assert any(above_chance.find(Results(folder))) == (families == 4)
 
 
 def test_claims_by_hand(tmp_path):

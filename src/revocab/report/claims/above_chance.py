@@ -57,10 +57,13 @@ def scored(results: Results, group: str, language: str) -> list[Record]:
 
 
 def find(results: Results) -> Iterator[Claim]:
-    """Yield whether each base model is above chance on :data:`WANTED` English families, once."""
+    """Yield whether each base model is above chance on :data:`WANTED` English families, once.
+
+    Nothing is claimed where fewer families are scored.
+    """
     for group in results.experiment.runs:
         rows = scored(results, group, "en")
-        if not rows or results.base(group).scores_of:
+        if len(rows) < WANTED or results.base(group).scores_of:
             continue
         found = [row for row in rows if row["above"]]
         listed = "; ".join(
