@@ -50,6 +50,33 @@ def test_linear_falls_by_equal_steps():
     assert factors == pytest.approx([0.0, 0.5, 1.0, 0.8, 0.6, 0.4, 0.2, 0.2])
 
 
+def inverse_sqrt(step, warmup):
+    return learning_rate_factor(
+        step, schedule="inverse_sqrt", steps=100, warmup_steps=warmup, final_share=0.1
+    )
+
+
+def test_inverse_square_root_by_hand():
+    """The peak ends the warm-up, half of it is four times as far, and there is no floor."""
+    factors = [inverse_sqrt(step, 4) for step in (0, 2, 4, 16, 36, 400)]
+    assert factors == pytest.approx([0.0, 0.5, 1.0, 1 / 2, 1 / 3, 1 / 10])
+
+
+@pytest.mark.parametrize("warmup", [0, 1, 5])
+def test_inverse_square_root_is_that_of_transformers(warmup):
+    import torch
+    from transformers import get_inverse_sqrt_schedule
+
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    schedule = get_inverse_sqrt_schedule(optimizer, num_warmup_steps=warmup)
+    theirs = []
+    for _ in range(40):
+        theirs.append(schedule.get_last_lr()[0])
+        optimizer.step()
+        schedule.step()
+    assert [inverse_sqrt(step, warmup) for step in range(40)] == pytest.approx(theirs, rel=1e-12)
+
+
 def test_no_warmup_starts_at_the_peak():
     assert cosine(0, warmup=0) == 1.0
 

@@ -6,7 +6,9 @@ import math
 from typing import Literal
 
 #: What a recipe or stage may name.
-Schedule = Literal["constant", "cosine", "linear"]
+Schedule = Literal["constant", "cosine", "linear", "inverse_sqrt"]
+#: Updates over which a rate of ``inverse_sqrt`` without a warm-up keeps near its peak.
+TIMESCALE = 10_000
 
 
 def learning_rate_factor(
@@ -18,12 +20,17 @@ def learning_rate_factor(
     ``tau = (step - warmup_steps) / (steps - warmup_steps)`` and ``f = final_share``,
     ``f + (1 - f) (1 + cos(pi tau)) / 2`` (``cosine``), the released SAVA recipe (llm-foundry's
     ``cosine_with_warmup``), or ``f + (1 - f) (1 - tau)`` (``linear``). As there, the first update
-    of a warm-up has rate 0.
+    of a warm-up has rate 0. ``inverse_sqrt`` knows neither end nor floor: with ``t`` the steps of
+    the warm-up, or :data:`TIMESCALE` where there is none, it is ``sqrt(t / (step - warmup_steps +
+    t))``, as in transformers' ``get_inverse_sqrt_schedule``.
     """
     if step < warmup_steps:
         return step / warmup_steps
     if schedule == "constant":
         return 1.0
+    if schedule == "inverse_sqrt":
+        timescale = warmup_steps or TIMESCALE
+        return math.sqrt(timescale / (step - warmup_steps + timescale))
     progress = min(1.0, (step - warmup_steps) / max(1, steps - warmup_steps))
     if schedule == "linear":
         return final_share + (1.0 - final_share) * (1.0 - progress)
