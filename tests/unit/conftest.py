@@ -9,6 +9,7 @@ from pathlib import Path
 
 import hub_server
 import pytest
+import yaml
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.evaluation.engine import engines
@@ -24,6 +25,13 @@ def toys(tmp_path_factory):
     build_model(source, folder / "tied", seed=2, tied=True, family="llama")
     build_model(target, folder / "helper", seed=3, hidden_size=24, tied=True)
     return folder
+
+
+@pytest.fixture
+def demo(repository, monkeypatch) -> dict:
+    """The values of config/demo.yaml, from a repository that is the current folder."""
+    monkeypatch.chdir(repository)
+    return yaml.safe_load(Path("config/demo.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import copy
 
 import pytest
 import yaml
+from refusals import problems
 
 from revocab.config import validate
 from revocab.config.load import overlaid
-from revocab.errors import RevocabError
 from revocab.plan import Plan
 
 FILES = ("tests/experiments/small.yaml", "tests/experiments/runs.yaml")
@@ -27,12 +27,6 @@ def values(repository, monkeypatch) -> dict:
     monkeypatch.chdir(repository)
     first, second = (yaml.safe_load((repository / name).read_text()) for name in FILES)
     return overlaid(overlaid(first, second), {"corpora": {"own": copy.deepcopy(OWN)}})
-
-
-def problems(values: dict) -> list[str]:
-    with pytest.raises(RevocabError) as error:
-        validate(values)
-    return error.value.problems
 
 
 def test_a_corpus_is_made_of_judged_answers(values):

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from change_toys import changed, tensors_of
 from damaged_models import DAMAGES, damaged
+from refusals import problems
 from toy_folders import shard
 
 from revocab import __main__ as entry
@@ -145,12 +146,6 @@ def with_models(values, **models):
     values = copy.deepcopy(values)
     values["models"] |= {name.replace("_", "-"): one for name, one in models.items()}
     return values
-
-
-def problems(values):
-    with pytest.raises(RevocabError) as caught:
-        validate(values)
-    return caught.value.problems
 
 
 GROWN = {"tokenizer": "source", "blocks": {"model": "mistral", "share": 0.5}}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 import yaml
+from refusals import problems
 
 from revocab.config import validate
-from revocab.errors import RevocabError
 from revocab.plan import Plan
 
 FILES = ("tests/experiments/small.yaml", "tests/experiments/runs.yaml")
@@ -20,12 +20,6 @@ def values(repository, monkeypatch) -> dict:
     monkeypatch.chdir(repository)
     first, second = (yaml.safe_load((repository / name).read_text()) for name in FILES)
     return overlaid(first, second)
-
-
-def problems(values: dict) -> list[str]:
-    with pytest.raises(RevocabError) as error:
-        validate(values)
-    return error.value.problems
 
 
 def test_a_recipe_learns_from_corpora_of_its_kind_alone(values):

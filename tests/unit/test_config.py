@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 import copy
-from pathlib import Path
 
 import pytest
 import yaml
+from refusals import problems
 
 from revocab.closed import unknown
 from revocab.config import expand, read, validate
-from revocab.config.pairs import compared_pairs
+from revocab.config.load import read_values
 from revocab.config.schema import Recipe
 from revocab.errors import RevocabError
 from revocab.evaluation.tasks import TEMPLATES
-
-
-@pytest.fixture
-def demo(repository, monkeypatch) -> dict:
-    monkeypatch.chdir(repository)
-    return yaml.safe_load(Path("config/demo.yaml").read_text())
-
-
-def problems(values: dict) -> list[str]:
-    with pytest.raises(RevocabError) as caught:
-        validate(values)
-    return caught.value.problems
 
 
 @pytest.mark.parametrize("name", ["demo", "chat-demo", "paper", "one-gpu"])
@@ -39,6 +27,35 @@ def test_local_data_is_valid_with_its_folder(repository, monkeypatch, shared_fol
     monkeypatch.chdir(repository)
     experiment = read("config/local-data.yaml", data_root=str(shared_folder))
     assert str(shared_folder) in experiment.corpora["europarl-it"].source.path
+
+
+@pytest.mark.parametrize(
+    ("base", "overlay"),
+    [
+        ("paper", "tasks-vocadt"),
+        ("paper", "tasks-gosal"),
+        ("paper", "tasks-itabench"),
+        ("paper", "itabench-first"),
+        ("demo", "evaluation-extra"),
+    ],
+)
+def test_overlays_fit_their_experiments(repository, monkeypatch, base, overlay):
+    monkeypatch.chdir(repository)
+    over = f"config/overlays/{overlay}.yaml"
+    tasks = read(f"config/{base}.yaml", over).evaluation.multiple_choice.tasks
+    added = read_values(over)["evaluation"].get("multiple_choice", {}).get("tasks", {})
+    assert added.keys() <= tasks.keys()
+
+
+@pytest.mark.shared_data
+def test_local_tasks_fit_the_data_folder(repository, monkeypatch, shared_folder):
+    monkeypatch.chdir(repository)
+    files = ("config/local-data.yaml", "config/overlays/tasks-local.yaml")
+    experiment = read(*files, data_root=str(shared_folder))
+    languages = {task.language for task in experiment.evaluation.multiple_choice.tasks.values()}
+    assert {"it", "en", "ar", "ru", "sw"} <= languages
+    directions = [one.direction for one in experiment.evaluation.generation.tasks.values()]
+    assert ["ru", "it"] in directions and ["en", "el"] in directions
 
 
 def test_runs_of_the_demo(demo):
@@ -159,73 +176,6 @@ def test_a_file_that_is_no_mapping(tmp_path):
         read(tmp_path / "a.yaml")
 
 
-# Helpers and what is compared. -------------------------------------------------------------------
-
-
-def test_a_helper_may_have_another_tokenizer(demo):
-    demo["models"]["helper-large"]["tokenizer"] = "source-large"
-    lines = problems(demo)
-    # Of the source's own tokenizer it would have no new token.
-    assert len(lines) == 1 and lines[0].startswith("runs.llama.methods.sava: helper 'helper-large'")
-    demo["runs"]["llama"]["helper"] = "helper-medium"
-    experiment = validate(demo)
-    pairs = compared_pairs(experiment, expand(experiment))
-    assert pairs == dict.fromkeys([("source", "target"), ("source-large", "target")], "bytes")
-
-
-def test_a_pair_of_tokenizers_is_compared_in_one_way(demo):
-    demo["runs"]["llama"]["identity"] = "marker"
-    validate(demo)
-    # As helper of the one group and as source of the other.
-    demo["models"]["helper-large"]["tokenizer"] = "source-large"
-    demo["runs"]["llama"]["helper"] = "helper-medium"
-    (line,) = problems(demo)
-    assert line.startswith("runs.llama.identity: 'marker', but runs.mistral compares the same")
-    assert "'source-large' and 'target' by 'bytes'" in line
-
-
-# Auxiliary embeddings. ---------------------------------------------------------------------------
-
-
-def test_fasttext_takes_the_helpers_place(demo):
-    group = demo["runs"]["mistral"]
-    group["methods"] = {
-        "focus": {},
-        "focus-fasttext": {"method": "focus", "auxiliary": "fasttext"},
-    }
-    demo["tables"], demo["figures"] = {}, {}
-    demo["auxiliary"] = {"corpora": list(demo["corpora"])[:1], "dimension": 20}
-    runs = {run.id: run for run in expand(validate(demo))}
-    assert runs["mistral-focus"].helper and not runs["mistral-focus"].auxiliary
-    assert runs["mistral-focus-fasttext"].auxiliary
-    assert runs["mistral-focus-fasttext"].helper is None
-    assert validate(demo).auxiliary.epochs == 3  # FOCUS's own
-
-
-def test_a_file_of_vectors_takes_the_helpers_place(demo, tmp_path):
-    methods = {"similarity": {}, "named": {"method": "similarity", "auxiliary": "file"}}
-    demo["runs"]["mistral"]["methods"] = methods
-    demo["tables"], demo["figures"] = {}, {}
-    assert any("needs a file of vectors by token text" in one for one in problems(demo))
-    demo["auxiliary"] = {"vectors": "{data_root}/vectors.safetensors"}
-    demo["data_root"] = str(tmp_path)
-    assert any("vectors.safetensors' does not exist" in one for one in problems(demo))
-    (tmp_path / "vectors.safetensors").touch()
-    experiment = validate(demo)
-    runs = {run.id: run for run in expand(experiment)}
-    assert runs["mistral-named"].vectors and runs["mistral-named"].helper is None
-    assert not runs["mistral-similarity"].vectors and runs["mistral-similarity"].helper
-
-
-def test_fasttext_without_its_section_or_corpora_is_refused(demo):
-    demo["runs"]["mistral"]["methods"]["focus"] = {"auxiliary": "fasttext"}
-    assert any("names no text for them" in one for one in problems(demo))
-    demo["auxiliary"] = {"vectors": "vectors.txt"}
-    assert any("names no text for them" in one for one in problems(demo))
-    demo["auxiliary"] = {"corpora": ["nowhere"]}
-    assert any(one.startswith("auxiliary.corpora: no corpus 'nowhere'") for one in problems(demo))
-
-
 def test_parallel_text_must_have_the_languages(demo):
     demo["fertility"]["parallel"] = {
         "source": {"lines": {"en": "README.md", "it": "README.md"}},
@@ -238,135 +188,6 @@ def test_parallel_text_must_have_the_languages(demo):
     lines = problems(demo)
     assert any(line.startswith("tables.parity: kind 'parity' shows") for line in lines)
     assert any(line.startswith("figures.token_counts: kind") for line in lines)
-
-
-def test_roles_belong_to_a_tokenizer(demo):
-    demo["roles"] = {"sourse": {"<tool>": "tool"}}
-    assert any("roles: no tokenizer 'sourse'" in line for line in problems(demo))
-
-
-# Tokenizers built from others. --------------------------------------------------------------------
-
-EXTEND = {"base": "source", "corpora": {"world-it": 1.0}, "add": 64}
-
-
-def with_tokenizers(demo, **tokenizers):
-    return {**demo, "tokenizers": {**demo["tokenizers"], **tokenizers}}
-
-
-def test_every_construction_is_a_key(demo):
-    made = validate(
-        with_tokenizers(
-            demo,
-            a={"extend": EXTEND},
-            b={"replace": {"base": "a", "corpora": {"world-it": 1.0}, "share": 0.3}},
-            c={"optimise": {"base": "b", "corpora": {"world-it": 1.0}, "donor": "target"}},
-            d={"substitute": {"hub": "org/name", "revision": "main"}},
-            e={"hub": "org/name"},
-        )
-    ).tokenizers
-    assert [made[one].construction()[0] for one in "abcde"] == [
-        *("extend", "replace", "optimise", "substitute", "substitute")
-    ]
-    assert dict(made["c"].construction()[1].given_tokenizers()) == {"base": "b", "donor": "target"}
-    assert made["source"].construction()[0] == "train"
-
-
-@pytest.mark.parametrize(
-    ("entry", "wanted"),
-    [
-        (
-            {"extend": {**EXTEND, "base": "sorce"}},
-            "tokenizers.new.extend.base: no tokenizer 'sorce'",
-        ),
-        (
-            {"extend": {**EXTEND, "corpora": {"world-fr": 1.0}}},
-            "tokenizers.new.extend.corpora: no corpus 'world-fr'",
-        ),
-        (
-            {"extend": {**EXTEND, "corpora": {"world-it": 0.7}}},
-            "tokenizers.new.extend.corpora: shares sum to 0.7",
-        ),
-        ({"extend": {**EXTEND, "base": "new"}}, "tokenizers.new: built from itself (new from new)"),
-        (
-            {"extend": {**EXTEND, "ad": 5}},
-            "tokenizers.new.extend.ad: unknown key (allowed: add, add_share, base, corpora, donor",
-        ),
-        ({"extend": {**EXTEND, "size": 5}}, "tokenizers.new.extend: exactly one of add, add_share"),
-        (
-            {"extend": EXTEND, "hub": "x/y"},
-            "tokenizers.new: exactly one of hub, path, adopt",
-        ),
-        ({"extent": EXTEND}, "tokenizers.new.extent: unknown key"),
-        ({"substitute": {"path": "/no/such"}}, "tokenizers.new.substitute.path: '/no/such' does"),
-    ],
-)
-def test_wrong_tokenizers(demo, entry, wanted):
-    found = problems(with_tokenizers(demo, new=entry))
-    assert any(one.startswith(wanted) for one in found), found
-
-
-def test_a_ring_of_tokenizers_is_one_problem(demo):
-    ring = {
-        "a": {"extend": {**EXTEND, "base": "b"}},
-        "b": {"extend": {**EXTEND, "donor": "c", "add": "all"}},
-        "c": {"replace": {"base": "a", "corpora": {"world-it": 1.0}, "share": 0.1}},
-    }
-    found = problems(with_tokenizers(demo, **ring))
-    assert found == [
-        "tokenizers.a: built from itself (a from b from c from a); give one of them another base"
-        " or donor"
-    ]
-
-
-def test_examples_in_the_docs_are_valid(repository, demo):
-    page = (repository / "docs/tokenizers.md").read_text()
-    blocks = [part.split("```")[0] for part in page.split("```yaml\n")[1:]]
-    assert len(blocks) >= 3
-    for block in blocks:
-        values = yaml.safe_load(block)
-        corpora = {**demo["corpora"], **values.get("corpora", {})}
-        made = validate({**with_tokenizers(demo, **values["tokenizers"]), "corpora": corpora})
-        assert values["tokenizers"].keys() <= made.tokenizers.keys()
-
-
-def merged(first: dict, second: dict) -> dict:
-    """Merge as Snakemake merges several --configfile."""
-    result = dict(first)
-    for key, value in second.items():
-        both = isinstance(value, dict) and isinstance(result.get(key), dict)
-        result[key] = merged(result[key], value) if both else value
-    return result
-
-
-@pytest.mark.parametrize(
-    ("base", "overlay"),
-    [
-        ("paper", "tasks-vocadt"),
-        ("paper", "tasks-gosal"),
-        ("paper", "tasks-itabench"),
-        ("paper", "itabench-first"),
-        ("demo", "evaluation-extra"),
-    ],
-)
-def test_overlays_fit_their_experiments(repository, monkeypatch, base, overlay):
-    monkeypatch.chdir(repository)
-    values = yaml.safe_load(Path(f"config/{base}.yaml").read_text())
-    more = yaml.safe_load(Path(f"config/overlays/{overlay}.yaml").read_text())
-    tasks = validate(merged(values, more)).evaluation.multiple_choice.tasks
-    assert set(more["evaluation"].get("multiple_choice", {}).get("tasks", {})) <= set(tasks)
-
-
-@pytest.mark.shared_data
-def test_local_tasks_fit_the_data_folder(repository, monkeypatch, shared_folder):
-    monkeypatch.chdir(repository)
-    values = yaml.safe_load(Path("config/local-data.yaml").read_text())
-    more = yaml.safe_load(Path("config/overlays/tasks-local.yaml").read_text())
-    experiment = validate({**merged(values, more), "data_root": str(shared_folder)})
-    languages = {task.language for task in experiment.evaluation.multiple_choice.tasks.values()}
-    assert {"it", "en", "ar", "ru", "sw"} <= languages
-    directions = [one.direction for one in experiment.evaluation.generation.tasks.values()]
-    assert ["ru", "it"] in directions and ["en", "el"] in directions
 
 
 def test_extra_tables_are_checked(demo):

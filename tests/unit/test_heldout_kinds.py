@@ -7,7 +7,6 @@ import math
 from pathlib import Path
 
 import pytest
-import yaml
 from fake_results import change_experiment, fake_results, write_csv
 from hypothesis import given
 from hypothesis import strategies as st
@@ -166,12 +165,6 @@ def test_a_loss_that_is_not_there_is_named(root):
     lack = list(table_kinds()["heldout"].check(Path("t.csv"), build_table(Results(root), "t"), []))
     assert "t.csv: SAVA: no Italian, bits per byte first checkpoint" in lack
     assert not any("6 steps" in one for one in lack)
-
-
-@pytest.fixture
-def demo(repository, monkeypatch) -> dict:
-    monkeypatch.chdir(repository)
-    return yaml.safe_load(Path("config/demo.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import yaml
 from fake_results import fake_results
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import problems
 
 from revocab.commands.build_probe import COMMAND
 from revocab.config import validate
@@ -250,12 +251,6 @@ def small(repository: Path, monkeypatch, **changes) -> dict:
     for key, value in changes.items():
         (task["probe"] if key in task["probe"] else task)[key] = copy.deepcopy(value)
     return values
-
-
-def problems(values: dict) -> list[str]:
-    with pytest.raises(RevocabError) as caught:
-        validate(values)
-    return caught.value.problems
 
 
 KEY = "evaluation.multiple_choice.tasks.next_word_it"

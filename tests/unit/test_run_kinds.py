@@ -296,12 +296,6 @@ def test_a_lack_is_named_for_headers_under_headers(root):
     assert list(check(Path("t.csv"), found, [])) == ["t.csv: Italian: no SAVA score"]
 
 
-@pytest.fixture
-def demo(repository, monkeypatch) -> dict:
-    monkeypatch.chdir(repository)
-    return yaml.safe_load(Path("config/demo.yaml").read_text(encoding="utf-8"))
-
-
 def test_what_is_shown_is_scored(demo):
     tables = {"categories": TABLES["categories"]}
     shown = asked_scores(validate({**demo, "tables": tables, "figures": {}}))

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 from fake_results import change_experiment, fake_results
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,12 +51,6 @@ def with_runs(values: dict, **more: dict) -> dict:
     runs = {name: {"method": "fvt", "axes": place} for name, place in {**PLACES, **more}.items()}
     group = values["runs"]["mistral"]
     return {**values, "runs": {**values["runs"], "mistral": {**group, "methods": runs}}}
-
-
-@pytest.fixture
-def demo(repository, monkeypatch) -> dict:
-    monkeypatch.chdir(repository)
-    return yaml.safe_load(Path("config/demo.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture

@@ -1,0 +1,17 @@
+"""What an experiment is refused for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from revocab.config import validate
+from revocab.errors import RevocabError
+
+
+def problems(values: dict[str, Any]) -> list[str]:
+    """Return the problems of an experiment's values; an experiment without one fails the test."""
+    with pytest.raises(RevocabError) as caught:
+        validate(values)
+    return caught.value.problems
