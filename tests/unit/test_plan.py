@@ -185,6 +185,7 @@ def test_what_is_not_shown_is_not_made(data):
         ("config/local-data.yaml",),
         ("config/local-data.yaml", "config/overlays/tasks-local.yaml"),
         ("config/bilingual-local.yaml",),
+        ("config/vocadt-local.yaml",),
     ],
 )
 def test_every_job_on_the_data_folder(shared_folder, files):
@@ -206,7 +207,7 @@ def test_every_file_is_planned():
     files = {*REPOSITORY.glob("config/*.yaml"), *REPOSITORY.glob("config/overlays/*.yaml")}
     planned = {Path(one).stem for names in SHIPPED for one in names}
     planned |= {"local-data", "tasks-local", "flores-files"}  # they read a data folder
-    planned |= {"bilingual", "bilingual-local"}
+    planned |= {"bilingual", "bilingual-local", "vocadt-local"}
     assert {file.stem for file in files} == planned - {"small", "helper"}
 
 

@@ -78,6 +78,11 @@ SHIPPED = {
         "pretrain_stand_in": 2, "change_model": 1, "adapt_model": 3 + 9 + 6 + 4 + 3 + 1 + 6,
         "score_multiple_choice": 0, "build_tokenizer": 4,
     },
+    # Six rates; in three groups three trainings of three seeds, two methods untrained, one control.
+    ("vocadt-local",): {
+        "pretrain_stand_in": 1, "build_tokenizer": 4, "init_embeddings": 6 + 3 * (9 + 2 + 1),
+        "adapt_model": 6 + 3 * (9 + 1), "measure_heldout": 6, "score_multiple_choice": 0,
+    },
     ("bilingual",): {
         "fetch_model": 7, "change_model": 3, "adapt_model": 36, "score_multiple_choice": 18,
         "build_tokenizer": 7, "train_auxiliary": 1, "build_task": 19, "generate_text": 0,
@@ -124,7 +129,7 @@ def check(repository, names, jobs, **keys):
 
 
 #: Files that a user completes: with the data folder, or with files of their own.
-LOCAL, OWN = ("local-data", "bilingual-local"), ("bilingual",)
+LOCAL, OWN = ("local-data", "bilingual-local", "vocadt-local"), ("bilingual",)
 
 
 def named(local: bool):
