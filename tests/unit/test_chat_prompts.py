@@ -9,6 +9,7 @@ import pytest
 import yaml
 from evaluation_toys import IT_ROWS, write_model, write_task
 
+from revocab.chat.layout import Layout
 from revocab.chat.template import find_template
 from revocab.config.expand import expand
 from revocab.config.schema import Experiment
@@ -17,7 +18,6 @@ from revocab.evaluation import harness
 from revocab.evaluation.chat_prompts import ChatFormat, ChatOptions, template_text
 from revocab.evaluation.engine import choose_engine
 from revocab.evaluation.generate import asked, generate_checkpoints, load_generator
-from revocab.evaluation.generation_kind import Layout
 from revocab.evaluation.multiple_choice import Scorer, score_checkpoints
 from revocab.evaluation.options import Generating, Scoring
 from revocab.evaluation.prompts import messages, prompt_row

@@ -21,6 +21,7 @@ MESSAGES = [
 ]
 #: As the formats are documented: what a conversation looks like, and, in «», what is learned.
 TEXTS = {
+    "completion": ("<s>Reply in Italian.Who is Lora?« È maestra.</s>»Where?« A Pieve.</s>»"),
     "plain": (
         "<s>system:\nReply in Italian.\nuser:\nWho is Lora?\nassistant:\n«È maestra.</s>»user:\n"
         "Where?\nassistant:\n«A Pieve.</s>»"
@@ -93,7 +94,7 @@ def test_tokens_and_masks_are_those_of_apply_chat_template(name, tokenizer, fold
 
 
 @pytest.mark.parametrize(
-    ("name", "number"), {"plain": 1, "chatml": 0, "llama-3": 1, "mistral": 1, "openchat": 1}.items()
+    ("name", "number"), [(name, 0 if name == "chatml" else 1) for name in sorted(TEXTS)]
 )
 def test_bos_is_what_the_template_writes_once(name, number, tokenizer, folder):
     """Though the tokenizer itself puts one before every text."""
@@ -114,9 +115,10 @@ def test_the_end_of_every_answer_is_learned(name, tokenizer, folder):
     assert learned.count(end) == 3 and learned[-1] == end
 
 
-def test_the_prompt_of_plain_is_the_beginning_of_the_conversation(tokenizer, folder):
+@pytest.mark.parametrize("name", ["plain", "completion"])
+def test_the_prompt_is_the_beginning_of_the_conversation(name, tokenizer, folder):
     """So that a model is asked as it has learned to answer."""
-    template = (FOLDER / "plain.jinja").read_text()
+    template = (FOLDER / f"{name}.jinja").read_text()
     asked = {"chat_template": template, "return_dict": False}
     for number in range(20):
         messages = messages_of(number, 2)
@@ -163,7 +165,7 @@ def test_a_template_that_nothing_can_be_learned_from_is_refused(
 
 
 def test_a_tokenizer_without_a_template_is_refused(folder):
-    with pytest.raises(RevocabError, match=r"has no chat template; give a file .*chatml, llama-3"):
+    with pytest.raises(RevocabError, match=r"has no chat template; give .*completion, llama-3"):
         load_chat_tokenizer(folder)
 
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from scratch_package import blocks, run_scratch, scratch
 
 from revocab import languages as language_data
+from revocab.chat.layout import Layout
 from revocab.code_identity import FOUND
 from revocab.demoworld.build import asked, translated
 from revocab.errors import RevocabError
 from revocab.evaluation.generation_kind import (
     GenerationKind,
-    Layout,
     find_kind,
     generation_kinds,
     metrics,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
+from revocab.chat.layout import LayoutOptions
 from revocab.errors import RevocabError
-from revocab.evaluation.generation_kind import LayoutOptions
 from revocab.evaluation.prompts import PromptJob, build_prompts, layout_of, render, spread
 from revocab.io import write_jsonl
 

@@ -53,6 +53,17 @@ CORPORA: list[Case] = [
     ({"corpora.chat.copying": "sentence", "corpora.chat.messages_field": None},
      ["prepare_corpus:chat"]),
     *each(
+        "corpora.pairs.translation", ["prepare_corpus:pairs"],
+        languages=["it", "en"], both_directions=True,
+    ),
+    one("corpora.pairs.translation.fields.en", "english", "prepare_corpus:pairs"),
+    *each("corpora.pairs.translation.top", ["prepare_corpus:pairs"], field="score", count=8),
+    *each(
+        "corpora.pairs.translation.layout", ["prepare_corpus:pairs"],
+        language="en", instruction="Translate:", labels=["From", "To"], after_label=" =",
+        before_text="  ", between_lines=" ", between_shots="\n",
+    ),
+    *each(
         "corpora.own.answers", ["answer_prompts:own"],
         model="helper", chat_template="chatml", engine="transformers", max_new_tokens=9,
         context_length=99, limit=3,

@@ -16,7 +16,7 @@ class Inputs(Closed):
 
     files: list[Path] = Field(
         default_factory=list,
-        description=".jsonl or .txt (also .gz, .zst), .parquet, or a folder of such files",
+        description=".jsonl, .txt or .tsv (also .gz, .zst), .parquet, or a folder of such files",
     )
 
 

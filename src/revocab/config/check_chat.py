@@ -102,8 +102,8 @@ def _mixture_problems(experiment: Experiment, mixture: str, recipe: str) -> Iter
         if answers:
             yield (
                 f"mixtures.{mixture}: corpus {corpus!r} holds text, and recipe {recipe!r} trains"
-                f" on answers; give corpora.{corpus} a messages_field or copying, or take another"
-                " mixture"
+                f" on answers; give corpora.{corpus} a messages_field, copying or translation, or"
+                " take another mixture"
             )
         else:
             yield (

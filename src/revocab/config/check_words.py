@@ -14,10 +14,11 @@ from revocab.languages import missing_words
 
 
 def check_words(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every language that lacks words of a layout, a template or a copying
-    task.
+    """Yield a problem for every language that lacks words of a layout, a template, or a copying or
+    translation task.
     """
     yield from layout_problems(experiment)
+    yield from translation_problems(experiment)
     yield from copying_problems(experiment)
     yield from template_problems(experiment)
 
@@ -31,6 +32,15 @@ def layout_problems(experiment: Experiment) -> Iterator[str]:
         except RevocabError as error:
             key = f"evaluation.generation.tasks.{name}.direction"
             yield from (f"{key} {task.direction}: {one}" for one in error.problems)
+
+
+def translation_problems(experiment: Experiment) -> Iterator[str]:
+    """Yield a problem for every corpus of translations that cannot be asked for in words."""
+    for name, corpus in experiment.corpora.items():
+        try:
+            _ = corpus.translation and corpus.translation.layouts
+        except RevocabError as error:
+            yield from (f"corpora.{name}.translation: {one}" for one in error.problems)
 
 
 def copying_problems(experiment: Experiment) -> Iterator[str]:

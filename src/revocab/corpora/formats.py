@@ -1,4 +1,4 @@
-"""Documents from files: JSONL, parquet and plain text, compressed or not, one file or a folder."""
+"""Rows from files: JSONL, parquet, plain text and TSV, compressed or not, one file or a folder."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from typing import Any, BinaryIO
 from revocab.errors import RevocabError
 from revocab.io import sha256
 
-#: Kinds of content by file ending; ``.gz`` and ``.zst`` may follow the first two.
-CONTENTS = {".jsonl": "jsonl", ".txt": "text", ".parquet": "parquet"}
+#: Kinds of content by file ending; ``.gz`` and ``.zst`` may follow all but the last.
+CONTENTS = {".jsonl": "jsonl", ".txt": "text", ".tsv": "tsv", ".parquet": "parquet"}
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 #: What a user may give, for messages.
-ENDINGS = ".jsonl or .txt, each also with .gz or .zst, or .parquet"
-ALLOWED = f"{ENDINGS}, or a folder of such files"
+COMPRESSED = "each also with .gz or .zst, or .parquet"
+ALLOWED = f".jsonl, .txt or .tsv, {COMPRESSED}, or a folder of such files"
+#: The same of files on the Hub, which `datasets` reads.
+HUB_CONTENTS = ("jsonl", "text", "parquet")
+HUB_ALLOWED = f".jsonl or .txt, {COMPRESSED}"
 #: Rows of a parquet file in memory at once.
 PARQUET_ROWS = 4096
 
@@ -63,7 +66,9 @@ def checksum(path: str | Path) -> str:
 
 
 def file_rows(path: str | Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a file or of all files of a folder; a text file's rows have ``text`` only.
+    """Yield the rows of a file or of all files of a folder.
+
+    A text file's rows have ``text`` only; columns of a TSV file are called 1, 2, 3 and so on.
 
     Memory holds one row (one batch of a parquet file). Raises :class:`RevocabError` naming file and
     line for broken compression, broken UTF-8, or broken JSON.
@@ -76,7 +81,10 @@ def file_rows(path: str | Path) -> Iterator[dict[str, Any]]:
             yield from parquet_rows(file)
             continue
         lines = numbered_lines(file, compression)
-        yield from json_rows(file, lines) if content == "jsonl" else text_rows(lines)
+        if content == "jsonl":
+            yield from json_rows(file, lines)
+        else:
+            yield from tsv_rows(lines) if content == "tsv" else text_rows(lines)
 
 
 def numbered_lines(path: Path, compression: str | None) -> Iterator[tuple[int, str]]:
@@ -122,6 +130,13 @@ def json_rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[dict[str
         except json.JSONDecodeError as error:
             raise RevocabError(f"{path}, line {number}: not valid JSON ({error})") from None
         yield row
+
+
+def tsv_rows(lines: Iterator[tuple[int, str]]) -> Iterator[dict[str, str]]:
+    """Yield one row per line, as it stands between tabs; there is no header, and no quoting."""
+    for _, line in lines:
+        if line.strip():
+            yield {str(number): one for number, one in enumerate(line.split("\t"), 1)}
 
 
 def text_rows(lines: Iterator[tuple[int, str]]) -> Iterator[dict[str, str]]:

@@ -1,6 +1,7 @@
 """Turn documents from a file or the Hub into a corpus: deduplicated, split by hash, counted.
 
-Conversations are documents that keep their messages beside their text.
+Conversations are documents that keep their messages beside their text. What is made of one pair is
+held out as a whole.
 
 Memory holds one hash and one size per document, never the text, so a corpus of any size works.
 """
@@ -17,12 +18,14 @@ from typing import IO, Any
 
 from pydantic import Field, model_validator
 
-from revocab.chat.messages import checked_messages, is_answered, text_of
+from revocab.chat.messages import is_answered
 from revocab.closed import Closed, Id, Job, OneLine
-from revocab.corpora.copies import Unit, copying_task, units
+from revocab.corpora.copies import Unit
+from revocab.corpora.documents import documents_of, identity
 from revocab.corpora.formats import checksum, data_files
 from revocab.corpora.near_duplicates import NearDuplicates, Signatures
 from revocab.corpora.source import Form, check_number, names_of, origin, read_rows
+from revocab.corpora.translations import Translations
 from revocab.errors import RevocabError
 from revocab.io import sha256, write_json, write_jsonl
 from revocab.output import OutputFolder
@@ -46,6 +49,13 @@ class CorpusOptions(Closed):
         description="makes conversations of text: each asks for one sentence or paragraph of it, "
         "and the answer is the same, word for word; not with messages_field",
     )
+    #: Left out of what is written where there is none, as before there was a choice.
+    translation: Translations | None = Field(
+        default=None,
+        exclude_if=lambda given: given is None,
+        description="makes conversations of parallel text: each asks for a translation, and the "
+        "answer is the other side",
+    )
     limit_documents: int | None = Field(
         default=None, ge=1, description="use only the first N documents"
     )
@@ -67,10 +77,32 @@ class CorpusOptions(Closed):
             raise ValueError("copying makes conversations of text; leave messages_field out")
         return self
 
+    @model_validator(mode="after")
+    def _translations_alone(self) -> CorpusOptions:
+        if self.translation is None:
+            return self
+        if self.copying is not None or self.messages_field is not None:
+            raise ValueError(
+                "translation makes conversations of parallel text; leave messages_field and"
+                " copying out"
+            )
+        if self.language not in self.translation.languages:
+            raise ValueError(
+                f"language: {self.language!r} is none of the languages of translation"
+                f" ({', '.join(self.translation.languages)}); name one of them"
+            )
+        if self.near_duplicates is not None and self.translation.both_directions:
+            raise ValueError(
+                "near_duplicates would take one direction of a pair for a copy of the other; leave"
+                " near_duplicates or both_directions out"
+            )
+        return self
+
     @property
     def holds_conversations(self) -> bool:
         """Whether documents are conversations and not text."""
-        return self.messages_field is not None or self.copying is not None
+        made = (self.messages_field, self.copying, self.translation)
+        return any(one is not None for one in made)
 
 
 class CorpusJob(CorpusOptions, Job):
@@ -82,68 +114,12 @@ class CorpusJob(CorpusOptions, Job):
 
 @dataclass
 class _Kept:
-    """The documents kept, in source order: first half of each SHA-256, and size in bytes."""
+    """The documents kept, in source order: what each is held out by, and size in bytes."""
 
+    #: First halves of SHA-256; equal ones are held out together.
     hashes: list[bytes] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
     skipped: dict[str, int] = field(default_factory=lambda: {"empty": 0, "duplicate": 0})
-
-
-def _value(row: Any, key: str, where: str, option: str) -> Any:
-    """Return a field of a row; say which row has none, and which option names the field."""
-    if not isinstance(row, dict):
-        raise RevocabError(f"{where}: a {type(row).__name__}, expected an object")
-    if key not in row:
-        found = ", ".join(sorted(map(str, row))) or "none"
-        raise RevocabError(
-            f"{where}: no field {key!r}; fields found: {found}; name the right one with "
-            f"--{option.replace('_', '-')} (config: {option})"
-        )
-    return row[key]
-
-
-def _document(row: Any, where: str, options: CorpusOptions) -> dict[str, Any]:
-    """Return what is kept of a row: ``text``, and ``messages`` of a conversation.
-
-    The text is empty where nothing is to be kept. Raises :class:`RevocabError` naming ``where``.
-    """
-    if options.messages_field is not None:
-        value = _value(row, options.messages_field, where, "messages_field")
-        messages = checked_messages(value, f"{where}, field {options.messages_field!r}")
-        return {"text": text_of(messages), "messages": messages}
-    text = _value(row, options.text_field, where, "text_field")
-    if text is not None and not isinstance(text, str):
-        raise RevocabError(
-            f"{where}: field {options.text_field!r} is a {type(text).__name__}, expected text"
-        )
-    return {"text": text or ""}
-
-
-def _documents(
-    rows: Iterable[Any], label: str, options: CorpusJob
-) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield where each document stands, its id, and what is kept of it; see :func:`_document`.
-
-    With ``copying`` a row is as many documents as it has units.
-    """
-    for number, row in enumerate(rows, 1):
-        where = f"{label}, row {number}"
-        document = _document(row, where, options)
-        own = row.get("id")
-        known = isinstance(own, str | int) and str(own)
-        identifier = str(own) if known else f"{options.corpus}-{number}"
-        if options.copying is None:
-            yield where, identifier, document
-            continue
-        for part, text in units(document["text"], options.copying):
-            said = copying_task(text, options.language)
-            yield where, f"{identifier}.{part}", {"text": text_of(said), "messages": said}
-
-
-def _identity(document: dict[str, Any]) -> str:
-    """Return what identifies a document: its text, or its messages with their roles."""
-    messages = document.get("messages")
-    return document["text"] if messages is None else json.dumps(messages, ensure_ascii=False)
 
 
 def _spool(rows: Iterable[Any], spool: IO[bytes], label: str, options: CorpusJob) -> _Kept:
@@ -154,7 +130,7 @@ def _spool(rows: Iterable[Any], spool: IO[bytes], label: str, options: CorpusJob
         kept.skipped["near_duplicate"] = 0
     if options.messages_field is not None:
         kept.skipped["unanswered"] = 0
-    for where, identifier, document in _documents(rows, label, options):
+    for where, identifier, document, held_with in documents_of(rows, label, options):
         if not document["text"].strip():
             kept.skipped["empty"] += 1
             continue
@@ -168,7 +144,7 @@ def _spool(rows: Iterable[Any], spool: IO[bytes], label: str, options: CorpusJob
                 f"{where}: a lone surrogate at character {error.start} is not text;"
                 " repair the source"
             ) from None
-        digest = hashlib.sha256(_identity(document).encode()).digest()[:16]
+        digest = _digest(identity(document))
         if digest in seen:
             kept.skipped["duplicate"] += 1
             continue
@@ -179,7 +155,7 @@ def _spool(rows: Iterable[Any], spool: IO[bytes], label: str, options: CorpusJob
         if options.limit_bytes is not None and total > options.limit_bytes and kept.sizes:
             break
         seen.add(digest)
-        kept.hashes.append(digest)
+        kept.hashes.append(digest if held_with is None else _digest(held_with))
         kept.sizes.append(len(data))
         spool.write(json.dumps({"id": identifier, **document}).encode() + b"\n")
         if len(kept.sizes) == options.limit_documents:
@@ -187,18 +163,24 @@ def _spool(rows: Iterable[Any], spool: IO[bytes], label: str, options: CorpusJob
     return kept
 
 
+def _digest(text: str) -> bytes:
+    """Return the first half of a text's SHA-256."""
+    return hashlib.sha256(text.encode()).digest()[:16]
+
+
 def heldout_documents(hashes: list[bytes], sizes: list[int], heldout_bytes: int) -> set[int]:
     """Return the indices of documents to set aside: smallest hashes until the bytes are reached.
 
-    Depends on the set of documents only, not on their order.
+    Documents with equal hashes stay together. Depends on the set of documents only, not on their
+    order.
     """
     chosen: set[int] = set()
-    total = 0
+    total, last = 0, None
     for index in sorted(range(len(hashes)), key=hashes.__getitem__):
-        if total >= heldout_bytes:
+        if total >= heldout_bytes and hashes[index] != last:
             break
         chosen.add(index)
-        total += sizes[index]
+        total, last = total + sizes[index], hashes[index]
     return chosen
 
 
@@ -260,11 +242,7 @@ def prepare_corpus(
                 "corpus": options.corpus,
                 "language": options.language,
                 "source": source,
-                **(
-                    {"text_field": options.text_field}
-                    if options.messages_field is None
-                    else {"messages_field": options.messages_field}
-                ),
+                **_read_as(options),
                 "limit_documents": options.limit_documents,
                 "limit_bytes": options.limit_bytes,
                 "heldout_bytes": options.heldout_bytes,
@@ -278,6 +256,15 @@ def prepare_corpus(
             }
             write_json(folder / "manifest.json", manifest)
     return manifest
+
+
+def _read_as(options: CorpusOptions) -> dict[str, Any]:
+    """Return what a manifest says about the fields of a row that are read."""
+    if options.translation is not None:
+        return {"translation": options.translation.model_dump(exclude_none=True)}
+    if options.messages_field is not None:
+        return {"messages_field": options.messages_field}
+    return {"text_field": options.text_field}
 
 
 def _given(near_duplicates: NearDuplicates | None) -> dict[str, Any]:

@@ -33,13 +33,14 @@ def check_content(folders: Mapping[str, str | Path], *, conversations: bool) -> 
     if wrong and conversations:
         raise RevocabError(
             f"corpus {name}: holds text, and loss: answers needs conversations; prepare it with "
-            "messages_field (--messages-field) or copying, or set loss: all"
+            "messages_field (--messages-field), copying or translation, or set loss: all"
             for name in wrong
         )
     if wrong:
         raise RevocabError(
             f"corpus {name}: holds conversations, whose answers are trained on; set loss:"
-            " answers (--loss answers), or prepare it without messages_field and copying"
+            " answers (--loss answers), or prepare it without messages_field, copying and"
+            " translation"
             for name in wrong
         )
 
@@ -47,7 +48,8 @@ def check_content(folders: Mapping[str, str | Path], *, conversations: bool) -> 
 def holds_conversations(folder: str | Path) -> bool:
     """Return whether a prepared corpus keeps the messages of conversations."""
     manifest = corpus_manifest(folder)
-    return any(manifest.get(key) is not None for key in ("messages_field", "copying"))
+    kinds = ("messages_field", "copying", "translation")
+    return any(manifest.get(key) is not None for key in kinds)
 
 
 def documents(folder: str | Path, split: Split = "train") -> Iterator[dict[str, Any]]:

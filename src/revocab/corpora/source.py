@@ -14,7 +14,13 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Id, OneLine, exactly_one
-from revocab.corpora.formats import ENDINGS, checksum, content_of, file_rows
+from revocab.corpora.formats import (
+    HUB_ALLOWED,
+    HUB_CONTENTS,
+    checksum,
+    content_of,
+    file_rows,
+)
 from revocab.errors import RevocabError
 from revocab.hub import dataset_rows, resolve
 from revocab.hub_errors import explain_streamed
@@ -54,8 +60,10 @@ class HubData(Closed):
             raise ValueError("name and names are both given; give one")
         if self.files is not None and (self.name or self.names):
             raise ValueError("files chooses the files itself; leave out name and names")
-        if self.files is not None and content_of(Path(self.files)) is None:
-            raise ValueError(f"files: received {self.files!r}; allowed are {ENDINGS}")
+        if self.files is not None:
+            content, _ = content_of(Path(self.files)) or (None, None)
+            if content not in HUB_CONTENTS:
+                raise ValueError(f"files: received {self.files!r}; allowed are {HUB_ALLOWED}")
         if self.names is None and self.join != "id":
             raise ValueError(f"join: {self.join!r} joins the rows of 'names', which is not given")
         return self

@@ -10,54 +10,22 @@ kind's file imports numpy, torch or a library of metrics.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from revocab.chat.messages import ASSISTANT, Message
+from revocab.chat.layout import Languages, Layout, LayoutOptions
+from revocab.chat.messages import Message
 from revocab.closed import Closed, Id, kind_of, unknown
 from revocab.errors import RevocabError
 from revocab.evaluation.metric import CHOICE_METRICS, COMET_METRICS, OTHER_METRICS, Metric
-from revocab.languages import fill
 from revocab.registry import found_in
 
 #: A query or shot: its id and the fields that its kind needs.
 Row = dict[str, Any]
-#: A task's languages as ``direction`` gives them; the last is that of the answer.
-Languages = Sequence[str]
-
-
-class LayoutOptions(Closed):
-    """How a task's prompts are written where not as its kind's; :class:`Layout` says what each is.
-
-    What is left out is the kind's.
-    """
-
-    language: Id | None = Field(
-        default=None, description="language of the words; default: that of the answer"
-    )
-    instruction: str | None = Field(default=None, description="before all; empty: nothing")
-    labels: list[str] | None = Field(default=None, description="one for each text of a shot")
-    after_label: str | None = Field(default=None, description="such as ':'")
-    before_text: str | None = Field(default=None, description="between label and text")
-    between_lines: str | None = None
-    between_shots: str | None = Field(
-        default=None, min_length=1, description="ends an answer, too; it needs a line break"
-    )
-
-    @field_validator("between_shots")
-    @classmethod
-    def _never_in_a_text(cls, given: str | None) -> str | None:
-        if given is not None and "\n" not in given:
-            raise ValueError("each text is one line, so only a line break never occurs in them")
-        return given
-
-    def given(self) -> dict[str, Any]:
-        """Return what is given, as a stored prompt has it."""
-        return {key: value for key, value in self.model_dump().items() if value is not None}
 
 
 class PromptOptions(Closed):
@@ -89,70 +57,6 @@ class OneLanguage(PromptOptions):
     """Base of tasks in one language."""
 
     direction: list[Id] = Field(min_length=1, max_length=1, description="language of the task")
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How a prompt is written: an instruction, then lines for each shot, then those of the query.
-
-    Or the instruction before every one of them (``repeated``).
-
-    ``<<question>>`` is a word of the language that is answered in (:mod:`revocab.languages`).
-    """
-
-    #: What stands before each text of a shot; the last text is the answer.
-    labels: tuple[str, ...]
-    #: Stands before all; empty: nothing does.
-    instruction: str = ""
-    #: Whether the instruction stands before every shot and the query, too.
-    repeated: bool = False
-    after_label: str = ":"
-    before_text: str = " "
-    between_lines: str = "\n"
-    #: Whitespace in a text is collapsed, so that this ends an answer and is never part of one.
-    between_shots: str = "\n\n"
-
-    def worded(self, language: str, aliases: Mapping[str, str]) -> Layout:
-        """Return the layout with a language's words; see :func:`revocab.languages.fill`."""
-        instruction, *labels = fill((self.instruction, *self.labels), language, aliases)
-        return replace(self, instruction=instruction, labels=tuple(labels))
-
-    def prompt(self, shots: Sequence[Sequence[str]], query: Sequence[str]) -> str:
-        """Return the prompt of texts in the order of the labels; the query's answer is left out."""
-        blocks = [self._block(texts, answered=True) for texts in shots]
-        blocks.append(self._block(query, answered=False))
-        head = f"{self.instruction}{self.between_lines}" if self.instruction else ""
-        if self.repeated:
-            return self.between_shots.join(f"{head}{block}" for block in blocks)
-        return head + self.between_shots.join(blocks)
-
-    def messages(
-        self, shots: Sequence[Sequence[str]], query: Sequence[str], *, turns: bool
-    ) -> list[Message]:
-        """Return the same as messages of a conversation, whose next one is the answer.
-
-        With ``turns`` each shot is a question and its answer; else all is one question.
-        """
-        if not turns:
-            return [{"role": "user", "content": self.prompt(shots, query)}]
-        head = f"{self.instruction}{self.between_lines}" if self.instruction else ""
-        found: list[Message] = []
-        for number, texts in enumerate([*shots, query]):
-            before = head if self.repeated or number == 0 else ""
-            question = f"{before}{self._block(texts, answered=False)}"
-            found.append({"role": "user", "content": question})
-            if number < len(shots):
-                found.append({"role": ASSISTANT, "content": texts[-1]})
-        return found
-
-    def _block(self, texts: Sequence[str], *, answered: bool) -> str:
-        lines = [
-            f"{label}{self.after_label}{self.before_text}{text}"
-            for label, text in zip(self.labels, texts, strict=True)
-        ]
-        if not answered:  # it ends with the label, and the space is the answer's
-            lines[-1] = f"{self.labels[-1]}{self.after_label}"
-        return self.between_lines.join(lines)
 
 
 def same_rows(rows: list[Row], options: Any, where: str) -> list[Row]:
@@ -249,17 +153,7 @@ class GenerationKind:
         Raises :class:`RevocabError` naming the words that the language lacks, and those that have
         them, and for labels that are more or fewer than the kind's texts.
         """
-        given = dict(changes)
-        language = given.pop("language", languages[-1])
-        labels = tuple(given.pop("labels", self.layout.labels))
-        if len(labels) != len(self.layout.labels):
-            wanted = ", ".join(map(repr, self.layout.labels))
-            raise RevocabError(
-                f"layout.labels: {len(labels)} given, {len(self.layout.labels)} needed, instead"
-                f" of {wanted}"
-            )
-        own = replace(self.layout, labels=labels, **given)
-        return own.worded(language, self.aliases(languages))
+        return self.layout.in_words(languages, self.aliases(languages), changes)
 
     def right_answers(self, row: Row, languages: Languages) -> list[str]:
         """Return every right answer to a query."""

@@ -20,14 +20,13 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
+from revocab.chat.layout import Languages, Layout
 from revocab.chat.messages import Message
 from revocab.closed import Id, Job, problems_of
 from revocab.corpora.source import Form, origin, place, read_numbered
 from revocab.errors import RevocabError
 from revocab.evaluation.generation_kind import (
     GenerationKind,
-    Languages,
-    Layout,
     PromptOptions,
     Row,
     find_kind,

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from revocab.evaluation.generation_kind import Languages, Row, find_kind
+from revocab.chat.layout import Languages
+from revocab.evaluation.generation_kind import Row, find_kind
 from revocab.evaluation.metric import COMET
 from revocab.evaluation.resampling import Items, bootstrap, first_sum
 

@@ -21,13 +21,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
+from revocab.chat.layout import Languages, Layout
 from revocab.corpora.copies import COPY, INSTRUCTION, TEXT, WORDS, Unit
 from revocab.corpora.copies import units as units_of
 from revocab.errors import RevocabError
 from revocab.evaluation.generation_kind import (
     GenerationKind,
-    Languages,
-    Layout,
     OneLanguage,
     Row,
 )

@@ -12,13 +12,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+from revocab.chat.layout import Languages, Layout
 from revocab.chat.messages import ASSISTANT, Message, checked_messages
 from revocab.errors import RevocabError
 from revocab.evaluation import instruction_checks
 from revocab.evaluation.generation_kind import (
     GenerationKind,
-    Languages,
-    Layout,
     OneLanguage,
     Row,
 )

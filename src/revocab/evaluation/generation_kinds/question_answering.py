@@ -17,10 +17,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from revocab.chat.layout import Languages, Layout
 from revocab.evaluation.generation_kind import (
     GenerationKind,
-    Languages,
-    Layout,
     OneLanguage,
     Row,
 )

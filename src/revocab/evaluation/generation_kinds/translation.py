@@ -20,11 +20,11 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
+from revocab.chat.layout import Languages
 from revocab.closed import Id
+from revocab.corpora.translations import LAYOUT, aliases
 from revocab.evaluation.generation_kind import (
     GenerationKind,
-    Languages,
-    Layout,
     PromptOptions,
     Row,
 )
@@ -68,11 +68,6 @@ def source(row: Row, languages: Languages) -> str:
     return row[languages[0]]
 
 
-def aliases(languages: Languages) -> dict[str, str]:
-    """Return the names of the words for the language translated from, and that into."""
-    return {"source": f"from_{languages[0]}", "target": f"from_{languages[1]}"}
-
-
 def header(task: str, languages: Languages) -> str:
     """Return a task as a header, such as ``flores EN-IT`` of ``flores_en_it``."""
     direction = "-".join(language.upper() for language in languages)
@@ -81,7 +76,7 @@ def header(task: str, languages: Languages) -> str:
 
 KIND = GenerationKind(
     options=Translation,
-    layout=Layout(instruction="<<translate>>", labels=("Text", "Translation")),
+    layout=LAYOUT,
     changes=changes,
     fields=lambda languages: languages,
     texts=texts,
