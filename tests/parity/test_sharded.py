@@ -1,4 +1,4 @@
-"""FSDP on two CPU processes, and the other engine options, against one plain process."""
+"""Two CPU processes, plain and with FSDP, and the other engine options, against one process."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 import torch
 from training_pico import folders_of, losses, run_of, table
 
+from revocab import io
 from revocab.training.recipe import Stage
 from revocab.training.settings import Settings
 from revocab.training.train import train
@@ -61,10 +62,37 @@ def kill_all(process):
     process.wait()
 
 
+def assert_same_losses(out, alone):
+    assert losses(out) == pytest.approx(losses(alone), abs=1e-4)
+    for ours, theirs in zip(table(out / "heldout.csv"), table(alone / "heldout.csv"), strict=True):
+        assert ours["step"] == theirs["step"]
+        assert float(ours["loss"]) == pytest.approx(float(theirs["loss"]), abs=1e-4)
+
+
 def weights(folder):
     from safetensors.torch import load_file
 
     return load_file(folder / "model.safetensors")
+
+
+def test_two_plain_processes_agree_with_one(inputs, alone, tmp_path):
+    """Each holds the whole adapter, and steps it by the gradient that both have exchanged."""
+    out = tmp_path / "out"
+    done = subprocess.run(
+        command(inputs, out), env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True,
+        text=True, timeout=200, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert io.read_json(out / "timing.json")["processes"] == 2
+    assert_same_losses(out, alone)
+    ours, theirs = (table(one / "adapter.csv") for one in (out, alone))
+    assert len(ours) == STAGES[0].steps
+    for one, other in zip(ours, theirs, strict=True):
+        for name, value in other.items():
+            assert float(one[name]) == pytest.approx(float(value), abs=1e-4), name
+    last = "checkpoints/step-000025"
+    for name, tensor in weights(alone / last).items():
+        torch.testing.assert_close(weights(out / last)[name], tensor, rtol=0.02, atol=1e-3)
 
 
 def test_sharded_training_trains_saves_is_killed_and_resumes(inputs, alone, tmp_path):
@@ -86,10 +114,7 @@ def test_sharded_training_trains_saves_is_killed_and_resumes(inputs, alone, tmp_
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert "resuming from step" in done.stderr
-    assert losses(out) == pytest.approx(losses(alone), abs=1e-4)
-    for ours, theirs in zip(table(out / "heldout.csv"), table(alone / "heldout.csv"), strict=True):
-        assert ours["step"] == theirs["step"]
-        assert float(ours["loss"]) == pytest.approx(float(theirs["loss"]), abs=1e-4)
+    assert_same_losses(out, alone)
     first = weights(inputs / "adapted")
     before, after = (weights(out / f"checkpoints/step-0000{n}") for n in ("12", "40"))
     assert {name for name in first if not torch.equal(first[name], before[name])} == {
