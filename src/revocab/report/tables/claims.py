@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from revocab.plan import Plan
 
 VERDICTS = {True: "holds", False: "does not hold"}
+OF_THE_PAPER = ("Printed values", "They say")
+COLUMNS = ("Claim", "Where", "Holds if", *OF_THE_PAPER, "Our values", "We say")
 NOT_PRINTED = "not printed"
 NOT_MEASURED = "not measured here"
 TOO_SMALL = "cannot be tested at this scale"
@@ -31,13 +33,19 @@ class ClaimsTable(KindOptions):
 
 
 def build(results: Results, identifier: str, options: ClaimsTable) -> Table:
-    """Return a row per statement, in the order of the file."""
+    """Return a row per statement, in the order of the file.
+
+    Where no statement has printed numbers, the columns for them are left out.
+    """
+    printed = any(claim.measure.published(results) is not None for claim in options.claims)
+    columns = [one for one in COLUMNS if printed or one not in OF_THE_PAPER]
+    rows = [dict(zip(COLUMNS, cells(results, claim), strict=True)) for claim in options.claims]
     return Table(
         identifier,
         options.kind,
         options.title,
-        ["Claim", "Where", "Holds if", "Printed values", "They say", "Our values", "We say"],
-        [Row([text(one) for one in cells(results, claim)]) for claim in options.claims],
+        columns,
+        [Row([text(row[one]) for one in columns]) for row in rows],
         [
             "Computed from the printed tables and from our results by one rule. Gains are in "
             "points; of several runs the worst counts, against the best of those named after it.",
