@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 
 import pytest
@@ -59,6 +60,43 @@ def test_signals_ask_within_the_block_only():
         os.kill(os.getpid(), signal.SIGUSR1)
         assert [saving.own(), saving.own()] == [Asked.STOP, Asked.STOP]
     assert {number: signal.getsignal(number) for number in before} == before
+
+
+@pytest.mark.parametrize(
+    ("before", "signalled", "expected"),
+    [([], signal.SIGUSR1, Asked.SAVE), ([signal.SIGUSR1], signal.SIGTERM, Asked.STOP)],
+)
+def test_no_signal_is_lost_while_signals_are_read(before, signalled, expected):
+    """Python may call a handler before every instruction."""
+
+    def asked(instruction: int) -> tuple[bool, Asked]:
+        """Return whether there is such an instruction, and what is asked for then or next."""
+        saving, count = Saving(), 0
+        for number in before:
+            saving._note(number, None)
+
+        def trace(frame, event, argument):
+            nonlocal count
+            frame.f_trace_opcodes = True
+            if event == "opcode":
+                count += 1
+                if count == instruction:
+                    saving._note(signalled, None)
+            return trace
+
+        others = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            first = saving.own()
+        finally:
+            sys.settrace(others)
+        return count >= instruction, max(first, saving.own())
+
+    instruction = 1
+    while (found := asked(instruction))[0]:
+        assert found[1] == expected, instruction
+        instruction += 1
+    assert instruction > 10
 
 
 def test_one_process_agrees_with_itself_at_once():

@@ -39,7 +39,7 @@ class Saving:
     def __init__(self, minutes: float | None = None, clock: Callable[[], float] = time.monotonic):
         self.minutes = minutes
         self._clock = clock
-        self._signalled = Asked.NOTHING
+        self._asked: set[Asked] = set()
         self._since = clock()
         self._sent: torch.Tensor | None = None
 
@@ -57,7 +57,7 @@ class Saving:
                 signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
     def _note(self, number: int, frame: Any) -> None:
-        self._signalled = max(self._signalled, SIGNALS[signal.Signals(number)])
+        self._asked.add(SIGNALS[signal.Signals(number)])
 
     def saved(self) -> None:
         """Count the minutes from now."""
@@ -65,13 +65,14 @@ class Saving:
 
     def own(self) -> Asked:
         """Return what this process is asked for; a request to save is returned once."""
-        found, self._signalled = self._signalled, Asked.NOTHING
-        if found == Asked.STOP:
-            self._signalled = Asked.STOP
+        # A signal may come between any two instructions: only what was seen is taken away.
+        found = {*self._asked}
+        self._asked -= found - {Asked.STOP}
         due = self.minutes is not None and self._clock() - self._since >= 60 * self.minutes
         if due:
             self.saved()
-        return max(found, Asked.SAVE if due else Asked.NOTHING)
+            found.add(Asked.SAVE)
+        return max(found, default=Asked.NOTHING)
 
     def agreed(self, device: torch.device) -> Asked:
         """Return what all processes do after this step; each calls this once a step.
