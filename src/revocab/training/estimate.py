@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from revocab.training.costs import adapter_flops, mean_flops_per_token
-from revocab.training.loss import has_plain_head
 from revocab.training.memory import (
     FLOAT,
-    ModelShape,
     StepOptions,
-    most_trained,
+    shape_of,
     starting_micro_batch,
     step_bytes,
 )
@@ -73,13 +71,8 @@ def estimate(
     plan = settings.plan
     groups = plan.groups(model)
     adapted = [one.shape for _, one in matrices_of(model)] if settings.adapter else []
-    shape = ModelShape.of(
-        model.config,
-        sum(parameter.numel() for parameter in model.parameters()),
-        most_trained(groups, len(plan.stages)),
-        chunked_head=has_plain_head(model),
-        adapters=sum(rows * source_rows for rows, _ in adapted),
-    )
+    adapters = sum(rows * source_rows for rows, _ in adapted)
+    shape = shape_of(model, groups, len(plan.stages), adapters)
     options = StepOptions(
         length,
         settings.precision,

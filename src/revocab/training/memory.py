@@ -67,6 +67,21 @@ class ModelShape:
         )
 
 
+def shape_of(
+    model: Any, groups: Iterable[ParameterGroup], stages: int, adapters: int = 0
+) -> ModelShape:
+    """Return the shape of a model that is trained in these groups; ``adapters`` as counted."""
+    from revocab.training.loss import has_plain_head
+
+    return ModelShape.of(
+        model.config,
+        sum(parameter.numel() for parameter in model.parameters()),
+        most_trained(groups, stages),
+        chunked_head=has_plain_head(model),
+        adapters=adapters,
+    )
+
+
 def most_trained(groups: Iterable[ParameterGroup], stages: int) -> int:
     """Return the number of parameters that the stage with most of them trains."""
     found = list(groups)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
-from revocab.training.loss import has_plain_head
-from revocab.training.memory import ModelShape, StepOptions, most_trained, starting_micro_batch
+from revocab.training.memory import StepOptions, shape_of, starting_micro_batch
 
 if TYPE_CHECKING:
     from revocab.training.engine import TrainingEngine
@@ -18,18 +17,10 @@ def probed_micro_batch(trainer: RecipeTrainer, engine: TrainingEngine) -> int | 
     """Return the micro batch that should fit on this process' GPU; None without one."""
     if trainer.args.device.type != "cuda":
         return None
-    model: Any = trainer.model
     args = trainer.args
-    shape = ModelShape.of(
-        model.config,
-        sum(parameter.numel() for parameter in model.parameters()),
-        most_trained(trainer.groups, len(trainer.plan.stages)),
-        chunked_head=has_plain_head(model),
-        adapters=sum(
-            len(one.weights) * one.weights.source_rows
-            for one in trainer.vocabulary_adapters.values()
-        ),
-    )
+    adapted = (one.weights for one in trainer.vocabulary_adapters.values())
+    adapters = sum(len(one) * one.source_rows for one in adapted)
+    shape = shape_of(trainer.model, trainer.groups, len(trainer.plan.stages), adapters)
     options = StepOptions(
         trainer.packed.sequence_length,
         trainer.settings.precision,
