@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Literal
 from revocab.errors import RevocabError
 from revocab.initialise.helper import Helper
 from revocab.initialise.method import DonorRows
-from revocab.initialise.vocabularies import apart
 from revocab.models.folder import ModelFolder
 from revocab.models.load import check_model
+from revocab.tokenizers.canonical import special_and_added
 
 if TYPE_CHECKING:
     import torch
@@ -46,7 +46,7 @@ class Donor:
         donor = cls(
             Helper.open(adapted, vocabularies.target_tokenizer, identity=identity),
             Helper.open(base, vocabularies.source_tokenizer, identity=identity),
-            frozenset(apart(vocabularies.source_tokenizer)),
+            frozenset(special_and_added(vocabularies.source_tokenizer)),
         )
         problems = []
         for name, one in (("adapted", donor.adapted.model), ("base", donor.base.model)):
@@ -86,6 +86,7 @@ def kept_tokens(vocabularies: Vocabularies) -> torch.Tensor:
     import torch
 
     found = vocabularies.intersection
-    source, target = map(apart, (vocabularies.source_tokenizer, vocabularies.target_tokenizer))
+    both = vocabularies.source_tokenizer, vocabularies.target_tokenizer
+    source, target = map(special_and_added, both)
     pairs = zip(found.source_ids.tolist(), found.target_ids.tolist(), strict=True)
     return torch.tensor(sorted(t for s, t in pairs if s in source and t in target)).long()

@@ -83,11 +83,6 @@ def check_pairs(
         )
 
 
-def apart(tokenizer: Any) -> set[int]:
-    """Return the ids of a tokenizer's special and added tokens."""
-    return {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder}
-
-
 def with_spelled_alike(
     found: Intersection, first: PreTrainedTokenizerFast, target: PreTrainedTokenizerFast
 ) -> Intersection:
@@ -96,8 +91,10 @@ def with_spelled_alike(
     """
     import numpy as np
 
-    own = {first.convert_ids_to_tokens(number): number for number in apart(first)}
-    missing = apart(target) & {*found.missing.tolist()}
+    from revocab.tokenizers.canonical import special_and_added
+
+    own = {first.convert_ids_to_tokens(number): number for number in special_and_added(first)}
+    missing = special_and_added(target) & {*found.missing.tolist()}
     spelled = {number: target.convert_ids_to_tokens(number) for number in missing}
     more = {number: own[text] for number, text in spelled.items() if text in own}
     target_ids = np.append(found.target_ids, np.array([*more], dtype=np.int64))

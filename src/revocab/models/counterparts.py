@@ -19,11 +19,11 @@ class _Side:
     """The special and added tokens of one tokenizer, by id and spelling, with their roles."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast, roles: Mapping[str, str]):
-        from revocab.tokenizers.canonical import CHAT_ROLES, token_roles
+        from revocab.tokenizers.canonical import CHAT_ROLES, special_and_added, token_roles
 
-        numbers = {*tokenizer.added_tokens_decoder, *tokenizer.all_special_ids}
         self.spellings: dict[int, Any] = {
-            number: tokenizer.convert_ids_to_tokens(number) for number in sorted(numbers)
+            number: tokenizer.convert_ids_to_tokens(number)
+            for number in sorted(special_and_added(tokenizer))
         }
         self.roles = token_roles(tokenizer, roles)
         #: What they do in a chat, also where they are padding or bos as well.

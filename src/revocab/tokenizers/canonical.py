@@ -107,6 +107,11 @@ def token_roles(
     return found
 
 
+def special_and_added(tokenizer: PreTrainedTokenizerFast) -> set[int]:
+    """Return the ids of a tokenizer's special and added tokens."""
+    return {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder}
+
+
 def strings_by_id(tokenizer: PreTrainedTokenizerFast) -> list[str]:
     """Return every token's spelling, indexed by id.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
-from revocab.initialise.row_statistics import zero_mean_rows
+from revocab.initialise.row_statistics import Distribution, zero_mean_rows
 
 if TYPE_CHECKING:
     import torch
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class KaimingOptions(MethodOptions):
     """The shape of the distribution; its variance is the same."""
 
-    distribution: Literal["uniform", "normal"] = "normal"
+    distribution: Distribution = "normal"
 
 
 def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
