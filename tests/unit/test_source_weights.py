@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from method_inputs import make, new_rows, random_inputs
@@ -15,6 +16,7 @@ from revocab.initialise.method import methods
 from revocab.initialise.options import find_method
 from revocab.initialise.source_pieces import SourceSpelling
 from revocab.initialise.source_weights import (
+    FILE,
     TENSORS,
     SourceWeights,
     read_source_weights,
@@ -122,6 +124,26 @@ def test_what_is_written_is_read(tmp_path):
     second = read_source_weights(tmp_path)["input"]
     assert all(torch.equal(getattr(first, key), getattr(second, key)) for key in TENSORS)
     assert second.dense(slice(1, 3)).tolist() == [[0.25, 0.75, 0, 0], [0, 0, 0, 0]]
+
+
+@pytest.mark.parametrize("damage", ["cut", "pickled", "lacking", "empty"])
+def test_a_damaged_file_is_named(tmp_path, damage):
+    """And nothing in it is run."""
+    file, weights = tmp_path / FILE, SourceWeights.of([{0: 1.0}], 1)
+    write_source_weights(tmp_path, {"input": weights})
+    with np.load(file) as arrays:
+        kept = dict(arrays)
+    if damage == "cut":
+        file.write_bytes(file.read_bytes()[:-30])
+    elif damage == "empty":
+        file.write_bytes(b"")
+    elif damage == "pickled":
+        np.savez(file, **{**kept, "input.weight_K": np.array([{}], dtype=object)})
+    else:
+        del kept["input.shared_S"]
+        np.savez(file, **kept)
+    with pytest.raises(RevocabError, match=r"source_weights\.npz: damaged \(.* 'revocab init'"):
+        read_source_weights(tmp_path)
 
 
 def test_what_a_source_can_spell():

@@ -150,22 +150,31 @@ def write_source_weights(folder: Path, weights: Mapping[Which, SourceWeights]) -
 def read_source_weights(folder: Path) -> dict[Which, SourceWeights]:
     """Return the weights of a model's matrices.
 
-    Raises :class:`RevocabError` where the folder has none: another method made it.
+    Raises :class:`RevocabError` where the folder has none, since another method made it, and for a
+    damaged file.
     """
+    from zipfile import BadZipFile
+
     import numpy as np
     import torch
 
-    if not (folder / FILE).is_file():
+    path = folder / FILE
+    if not path.is_file():
         raise RevocabError(
             f"{folder}: no {FILE}, from which vocabulary adapters start; make the model with"
             " 'revocab init' and a method that combines source rows, such as vocadt or fvt"
         )
-    with np.load(folder / FILE) as arrays:
-        return {
-            which: SourceWeights(
-                source_rows=int(arrays[f"{which}.source_rows"]),
-                **{name: torch.from_numpy(arrays[f"{which}.{name}"]) for name in TENSORS},
-            )
-            for which in get_args(Which)
-            if f"{which}.source_rows" in arrays.files
-        }
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return {
+                which: SourceWeights(
+                    source_rows=int(arrays[f"{which}.source_rows"]),
+                    **{name: torch.from_numpy(arrays[f"{which}.{name}"]) for name in TENSORS},
+                )
+                for which in get_args(Which)
+                if f"{which}.source_rows" in arrays.files
+            }
+    except (BadZipFile, EOFError, KeyError, ValueError) as error:
+        raise RevocabError(
+            f"{path}: damaged ({error}); make the model again with 'revocab init'"
+        ) from error
