@@ -1,11 +1,11 @@
-"""The jobs of an experiment: all that its file allows, and those that its page is made from."""
+"""The jobs of an experiment: all that its file allows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from revocab.config.reads import READ
-from revocab.plan import Plan, Step
+from revocab.plan import Plan
 from revocab.plan.evaluation import comet_models, timed_runs
 from revocab.plan.training import packing
 
@@ -77,32 +77,3 @@ def possible_jobs(plan: Plan) -> Iterator[tuple[str, Wildcards]]:
     for rule, cases in names.items():
         for one in cases:
             yield rule, one
-
-
-def read_jobs(plan: Plan) -> dict[str, Step]:
-    """Return the jobs that an experiment's page is made from, however far back, by their output.
-
-    A file belongs to the job whose output it is or lies in; of several, to the one that lies
-    deepest.
-    """
-    known = {}
-    for rule, wildcards in possible_jobs(plan):
-        step = plan.step(rule, **wildcards)
-        beside = rule == "fetch_model"  # its manifest lies beside the snapshot
-        known[step.out.rpartition("/")[0] if beside else step.out] = step
-    found: dict[str, Step] = {}
-    waiting = [plan.step("build_report")]
-    while waiting:
-        step = waiting.pop()
-        if step.out in found:
-            continue
-        found[step.out] = step
-        for files in step.files().values():
-            waiting += [one for one in (_writer(known, file) for file in files) if one]
-    return found
-
-
-def _writer(known: dict[str, Step], file: str) -> Step | None:
-    parts = file.split("/")
-    places = ("/".join(parts[:length]) for length in range(len(parts), 0, -1))
-    return next((known[place] for place in places if place in known), None)

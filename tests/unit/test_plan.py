@@ -13,7 +13,7 @@ import hypothesis
 import pytest
 from bilingual_files import make_files
 from hypothesis import strategies as st
-from planned_jobs import possible_jobs, read_jobs
+from planned_jobs import possible_jobs
 
 from revocab.closed import Job
 from revocab.command import Command, read
@@ -22,6 +22,7 @@ from revocab.config import validate
 from revocab.config.load import overlaid, read_values
 from revocab.errors import RevocabError
 from revocab.plan import Plan, Step
+from revocab.plan.jobs import needed_jobs
 from revocab.plan.plan import steps
 from revocab.plan.show import show_job
 
@@ -140,7 +141,7 @@ def test_every_job_of_a_shipped_experiment(files):
 def test_every_job_has_a_reader(files):
     """The page is made from every job that the file allows, but for what it shows nothing of."""
     plan = plan_of(*files)
-    used = read_jobs(plan)
+    used = {job.step.out for job in needed_jobs(plan).values()}
     unread = {
         (rule, *given.values())
         for rule, given in possible_jobs(plan)
@@ -162,10 +163,10 @@ def test_what_is_not_shown_is_not_made(data):
         for key in ("tables", "figures")
     }
     less = Plan(plan.experiment.model_copy(update=fewer))
-    jobs = read_jobs(less)
-    assert jobs.keys() <= read_jobs(plan).keys()
+    jobs = needed_jobs(less)
+    assert jobs.keys() <= needed_jobs(plan).keys()
     left = shown.keys() - taken
-    made = {step.command for step in jobs.values()}
+    made = {job.rule for job in jobs.values()}
     assert ("measure_similarity" in made) == ("similarity" in left)
     assert ("count_parameters" in made) == ("parameters" in left)
     compared = {"significance", "answers", "differences"}
@@ -197,7 +198,7 @@ def test_every_job_with_files_of_a_user(tmp_path):
     """The paper's scale, for which the user brings a converted model and conversations."""
     plan = plan_of("config/bilingual.yaml", data_root=str(make_files(tmp_path)))
     assert len(check(plan)) >= 18
-    used = read_jobs(plan)
+    used = {job.step.out for job in needed_jobs(plan).values()}
     jobs = [(rule, plan.step(rule, **given)) for rule, given in possible_jobs(plan)]
     unread = {rule for rule, step in jobs if step.out not in used}
     assert unread == set()
