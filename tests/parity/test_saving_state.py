@@ -16,6 +16,7 @@ from training_pico import losses, run_of
 from revocab import io
 from revocab.errors import RevocabError
 from revocab.training import resume_state
+from revocab.training.checkpoint_work import CheckpointWork
 from revocab.training.train import train
 from revocab.training.trainer import RecipeTrainer
 
@@ -101,6 +102,25 @@ def test_sigterm_at_a_checkpoint_and_at_the_last_step(inputs, finished_often, tm
         train(run_of(inputs, tmp_path, **recipe))
     assert saved(tmp_path) == [8, 4]
     train(run_of(inputs, tmp_path, **recipe))  # the signal at the last step stops nothing
+    assert_same(tmp_path, finished_often)
+
+
+def test_sigterm_outside_of_steps(inputs, finished_often, tmp_path, monkeypatch):
+    """Before the first, or during an export, one more is made; after the last none is left."""
+    usual = CheckpointWork.__call__
+
+    def interrupted(self, trainer, step):
+        if step in (0, 4, 12):
+            os.kill(os.getpid(), signal.SIGTERM)
+        usual(self, trainer, step)
+
+    monkeypatch.setattr(CheckpointWork, "__call__", interrupted)
+    run = run_of(inputs, tmp_path, **{**RECIPE, "checkpoint_every": 4})
+    for step in (1, 5):
+        with pytest.raises(RevocabError, match=f"step {step} of 12 is saved"):
+            train(run)
+        assert saved(tmp_path)[0] == step
+    train(run)
     assert_same(tmp_path, finished_often)
 
 
