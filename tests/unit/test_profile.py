@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from revocab.errors import RevocabError
-from revocab.workflow.launch import launcher, starter
+from revocab.workflow.launch import launcher, nodes_and_tasks, starter
 from revocab.workflow.profile import resources_of
 
 
@@ -72,3 +72,11 @@ def test_several_nodes_start_a_task_for_each_gpu():
     expected = "srun --overlap --kill-on-bad-exit=1 --nodes 16 --ntasks-per-node 4"
     assert starter({"gpu": 4, "nodes": 16}) == expected.split()
     assert starter({"nodes": 2})[-2:] == ["--ntasks-per-node", "1"]
+
+
+@pytest.mark.parametrize(
+    ("resources", "expected"),
+    [({}, (1, 1)), ({"gpu": 0}, (1, 1)), ({"gpu": 4}, (1, 4)), ({"nodes": 2, "gpu": 4}, (2, 4))],
+)
+def test_processes_are_those_of_all_nodes(resources, expected):
+    assert nodes_and_tasks(resources) == expected

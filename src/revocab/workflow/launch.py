@@ -10,17 +10,22 @@ from typing import Any
 SHUTDOWN_SECONDS = 270
 
 
+def nodes_and_tasks(resources: Mapping[str, Any]) -> tuple[int, int]:
+    """Return how many nodes a training has, and how many processes on each: one for each GPU."""
+    return resources.get("nodes") or 1, max(1, resources.get("gpu") or 0)
+
+
 def starter(resources: Mapping[str, Any]) -> list[str]:
     """Return the words before Python: none, or ``srun``'s where the profile gives several nodes.
 
     It starts a process for each GPU of each node, within the allocation of the job; they find each
     other by :mod:`revocab.training.slurm_tasks`.
     """
-    nodes = resources.get("nodes") or 1
+    nodes, tasks = nodes_and_tasks(resources)
     if nodes == 1:
         return []
-    tasks = ["--nodes", str(nodes), "--ntasks-per-node", str(max(1, resources.get("gpu") or 0))]
-    return ["srun", "--overlap", "--kill-on-bad-exit=1", *tasks]
+    where = ["--nodes", str(nodes), "--ntasks-per-node", str(tasks)]
+    return ["srun", "--overlap", "--kill-on-bad-exit=1", *where]
 
 
 def launcher(resources: Mapping[str, Any]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import tempfile
 import time
@@ -15,6 +16,7 @@ from revocab.plan.plan import Plan
 from revocab.plan.show import add_experiment, flags_of, planned
 from revocab.plan.step import Artefact, Step
 from revocab.training.settings import Settings
+from revocab.workflow.launch import nodes_and_tasks
 from revocab.workflow.profile import resources_of
 from revocab.workflow.rehearsal import Rehearsal, scoring_step
 from revocab.workflow.status import duration
@@ -140,7 +142,7 @@ def estimate_of(step: Step, resources: Mapping[str, Any]) -> TrainingEstimate:
         Adapters(shape, settings.plan, settings.seed)
     free = torch.cuda.mem_get_info()[0] if torch.cuda.is_available() else None
     length = read_json(f"{packed.path}/manifest.json")["sequence_length"]
-    processes = max(1, int(resources.get("gpu") or 1))
+    processes = math.prod(nodes_and_tasks(resources))
     dtype = stored_dtype(Path(model.path))
     source, rows = step.inputs.get("source"), 0
     if isinstance(source, Artefact):
