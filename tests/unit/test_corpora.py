@@ -44,6 +44,19 @@ def test_counts_and_skips(tmp_path):
     assert corpus_manifest(tmp_path) == manifest
 
 
+def test_escaped_line_ends_are_undone_where_asked(tmp_path):
+    given_rows = rows("uno\\ndue", "\\n", "uno\ndue")
+    prepare_corpus(given_rows, SOURCE, OPTIONS, tmp_path / "kept")
+    assert list(texts(tmp_path / "kept")) == ["uno\\ndue", "\\n", "uno\ndue"]
+    asked = CorpusJob(corpus="toy", language="it", escaped_line_ends=True)
+    manifest = prepare_corpus(given_rows, SOURCE, asked, tmp_path / "undone")
+    assert list(texts(tmp_path / "undone")) == ["uno\ndue"]
+    assert manifest["skipped"] == {"empty": 1, "duplicate": 1}
+    assert "escaped" not in OPTIONS.canonical() and "escaped_line_ends" in asked.canonical()
+    with pytest.raises(ValueError, match="escaped_line_ends is for rows of text"):
+        CorpusJob(corpus="toy", language="it", escaped_line_ends=True, messages_field="said")
+
+
 def test_own_ids_are_kept(tmp_path):
     prepare_corpus([{"text": "a", "id": "x"}, {"text": "b", "id": 7}], SOURCE, OPTIONS, tmp_path)
     assert [row["id"] for row in documents(tmp_path)] == ["x", "7"]

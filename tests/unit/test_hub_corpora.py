@@ -14,6 +14,8 @@ from revocab.corpora.source import HubData
 from revocab.io import read_json, read_jsonl
 
 WEB, BOOKS, SCRIPT = "example/web", "example/books", "example/script"
+#: Laid out as MADLAD-400: a script on main, and files by language, clean and noisy.
+ESCAPED = "example/escaped"
 CHAT = [
     [
         {"role": "user", "content": f"Chi è {number}?"},
@@ -68,6 +70,12 @@ def root(tmp_path_factory) -> Path:
     (beside / "short").mkdir(parents=True)
     (beside / "short/0.jsonl.zst").write_bytes(packed)
     (beside / "script.py").write_text("raise SystemExit('never run')\n")
+    own = root / "datasets" / ESCAPED / "main/data/sw"
+    own.mkdir(parents=True)
+    (own.parent.parent / "escaped.py").write_text("raise SystemExit('never run')\n")
+    for part in ("clean_0000", "clean_0001", "noisy_0000"):
+        said = lines([{"text": f"{part}: Habari.\\nNjema \\\\nane."}])
+        (own / f"sw_{part}.jsonl.gz").write_bytes(gzip.compress(said))
     chat = [{"id": f"c{number}", "messages": said} for number, said in enumerate(CHAT)]
     hub_content.data_set(root / "datasets/example/chat/main", {"default": {"train": chat}})
     hub_content.data_set(
@@ -145,6 +153,15 @@ def test_files_by_a_pattern_whatever_the_configurations_and_scripts_say(prepare,
     assert texts(out) == [row["text"] for row in rows("book", 7)]
     done, _ = prepare("--source.hub.files", "long/*.jsonl.zst", data_set=SCRIPT)
     assert done.returncode == 1 and "long/*.jsonl.zst" in done.stderr
+
+
+def test_escaped_line_ends_of_files_by_a_pattern_are_undone(prepare, hub):
+    chosen = ("--source.hub.files", "data/sw/sw_clean_*.jsonl.gz")
+    done, out = prepare(*chosen, "--escaped-line-ends", data_set=ESCAPED)
+    assert done.returncode == 0, done.stderr
+    clean = "clean_0000", "clean_0001"
+    assert texts(out) == [f"{part}: Habari.\nNjema \\\nane." for part in clean]
+    assert read_json(out / "manifest.json")["escaped_line_ends"] is True
 
 
 @pytest.mark.parametrize(

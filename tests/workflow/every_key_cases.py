@@ -43,6 +43,7 @@ CORPORA: list[Case] = [
     *each(
         "corpora.it", ["prepare_corpus:it"],
         text_field="body", limit_documents=5, limit_bytes=500, heldout_bytes=900,
+        escaped_line_ends=True,
     ),
     one("corpora.chat.language", "fr", "prepare_corpus:chat"),
     *each(

@@ -51,7 +51,12 @@ def _document(row: Any, where: str, options: CorpusOptions) -> dict[str, Any]:
         raise RevocabError(
             f"{where}: field {options.text_field!r} is a {type(text).__name__}, expected text"
         )
-    return {"text": text or ""}
+    return {"text": _unescaped(text or "", options)}
+
+
+def _unescaped(text: str, options: CorpusOptions) -> str:
+    """Return a text with line ends where the source has a backslash and an n in their place."""
+    return text.replace("\\n", "\n") if options.escaped_line_ends else text
 
 
 def documents_of(rows: Iterable[Any], label: str, options: CorpusJob) -> Iterator[Document]:

@@ -39,6 +39,12 @@ class CorpusOptions(Closed):
 
     language: Id = Field(description="ISO 639-1 code, such as it")
     text_field: OneLine = Field(default="text", description="field of a row that contains the text")
+    escaped_line_ends: bool = Field(
+        default=False,
+        exclude_if=lambda given: not given,
+        description="the source writes line ends as a backslash and an n, as MADLAD-400 does; "
+        "undo that",
+    )
     messages_field: OneLine | None = Field(
         default=None,
         description="field of a row that contains the messages of a conversation, each with role "
@@ -95,6 +101,15 @@ class CorpusOptions(Closed):
             raise ValueError(
                 "near_duplicates would take one direction of a pair for a copy of the other; leave"
                 " near_duplicates or both_directions out"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _escapes_in_text(self) -> CorpusOptions:
+        if self.escaped_line_ends and (self.messages_field or self.translation):
+            raise ValueError(
+                "escaped_line_ends is for rows of text; leave it out, or messages_field and"
+                " translation"
             )
         return self
 
@@ -247,6 +262,7 @@ def prepare_corpus(
                 "limit_bytes": options.limit_bytes,
                 "heldout_bytes": options.heldout_bytes,
                 **({"copying": options.copying} if options.copying else {}),
+                **({"escaped_line_ends": True} if options.escaped_line_ends else {}),
                 **_given(options.near_duplicates),
                 "words": "separated by whitespace",
                 "train": train,
