@@ -67,7 +67,7 @@ def stepping(way: str, shape: Shape, micro_batches: int):
     adapter = make_adapter(shape)
     gradient_ND = random_matrix(shape.rows, shape.width, 1)
     matrix = torch.nn.Parameter(torch.zeros(shape.rows, shape.width))
-    adapters = {(0, 0): adapter} if way == "adapter" else {}
+    adapters = {((0, 0),): adapter} if way == "adapter" else {}
     if way == "autograd":
         a = torch.nn.Parameter(adapter.weights.dense(slice(0, shape.rows)))
         optimizer = torch.optim.AdamW([a], **RATES)

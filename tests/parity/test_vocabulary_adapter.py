@@ -32,11 +32,12 @@ NAMES = {"input": "model.embed_tokens.weight", "output": "lm_head.weight"}
 STEPS, CLIP = 30, 0.11
 
 
-def stage(steps=STEPS, auxiliary=0.0, **changes):
+def stage(steps=STEPS, auxiliary=0.0, shared=False, **changes):
+    adapter = {"auxiliary": auxiliary, "shared": shared}
     return Stage(
         **{
             "name": "adapters", "steps": steps, "learning_rate": 3e-3, "train": ["embeddings"],
-            "weight_decay": 0.3, "warmup_steps": 2, "adapter": {"auxiliary": auxiliary}, **changes,
+            "weight_decay": 0.3, "warmup_steps": 2, "adapter": adapter, **changes,
         }
     )  # fmt: skip
 
@@ -55,8 +56,8 @@ def at(out, step):
     return out / "checkpoints" / f"step-{step:06d}"
 
 
-def autograd(inputs, auxiliary, tied=False):
-    """Train A as a parameter in a plain loop; return rows of the table, and A of every matrix."""
+def autograd(inputs, auxiliary, tied=False, shared=False):
+    """Train A as a parameter in a plain loop; return rows of the table, and every matrix."""
     from transformers import AutoModelForCausalLM
 
     settings, first = stage(auxiliary=auxiliary), pico_weights()
@@ -64,8 +65,9 @@ def autograd(inputs, auxiliary, tied=False):
     named = dict(AutoModelForCausalLM.from_pretrained(inputs / "source").float().named_parameters())
     a0_NV = first.dense(slice(0, VOCABULARY))
     whichs = ["input"] if tied else ["input", "output"]
-    a = {which: a0_NV.clone().requires_grad_() for which in whichs}
-    optimizer = torch.optim.AdamW([*a.values()], betas=(0.9, 0.95), eps=1e-8, weight_decay=0.3)
+    each = [a0_NV.clone().requires_grad_() for _ in (whichs[:1] if shared else whichs)]
+    a = dict(zip(whichs, each * len(whichs) if shared else each, strict=True))
+    optimizer = torch.optim.AdamW(each, betas=(0.9, 0.95), eps=1e-8, weight_decay=0.3)
     tokens = torch.from_numpy(np.load(inputs / "packed" / "tokens-00000.npy").astype(np.int64))
     rows = []
     for step in range(STEPS):
@@ -77,25 +79,28 @@ def autograd(inputs, auxiliary, tied=False):
         logits = functional_call(model, made, (ids,)).logits[:, :-1]
         loss = functional.cross_entropy(logits.reshape(-1, VOCABULARY), ids[:, 1:].reshape(-1))
         moved = sum(
-            torch.linalg.vector_norm((one - a0_NV)[first.shared_S], dim=1).mean()
-            for one in a.values()
-        ) / len(a)
+            torch.linalg.vector_norm((one - a0_NV)[first.shared_S], dim=1).mean() for one in each
+        ) / len(each)
         optimizer.zero_grad()
         (loss + auxiliary * moved if auxiliary else loss).backward()
-        norm = torch.nn.utils.clip_grad_norm_([*a.values()], CLIP)
+        norm = torch.nn.utils.clip_grad_norm_(each, CLIP)
         optimizer.step()
         rows.append((loss.item(), norm.item(), moved.item()))
     return rows, {NAMES[which]: one.detach() @ named[NAMES[which]] for which, one in a.items()}
 
 
-@pytest.mark.parametrize(("auxiliary", "micro"), [(0.0, 4), (2.0, 4), (2.0, 2), (2.0, 1)])
+@pytest.mark.parametrize(
+    ("auxiliary", "micro", "shared"),
+    [(0.0, 4, False), (2.0, 4, False), (2.0, 2, False), (2.0, 1, False), (2.0, 2, True)],
+)
 def test_thirty_steps_equal_autograd_through_the_product(
-    inputs, tmp_path, monkeypatch, auxiliary, micro
+    inputs, tmp_path, monkeypatch, auxiliary, micro, shared
 ):
     """Clipping is active, and blocks are smaller than the matrices."""
     monkeypatch.setattr(vocabulary_adapter, "BLOCK_ELEMENTS", 700)
-    manifest = train(adapted_run(inputs, tmp_path, stage(auxiliary=auxiliary), micro_batch=micro))
-    expected, matrices = autograd(inputs, auxiliary)
+    trained = stage(auxiliary=auxiliary, shared=shared)
+    manifest = train(adapted_run(inputs, tmp_path, trained, micro_batch=micro))
+    expected, matrices = autograd(inputs, auxiliary, shared=shared)
     found = zip(table(tmp_path / "losses.csv"), table(tmp_path / "adapter.csv"), strict=True)
     for (row, moved), (loss, norm, distance) in zip(found, expected, strict=True):
         assert float(row["loss"]) == pytest.approx(loss, abs=1e-5)
@@ -105,7 +110,9 @@ def test_thirty_steps_equal_autograd_through_the_product(
     ours = weights(at(tmp_path, STEPS))
     for name, theirs in matrices.items():
         torch.testing.assert_close(ours[name].float(), theirs, rtol=0.01, atol=1e-4, msg=name)
-    assert manifest["settings"]["stages"][0]["adapter"] == {"auxiliary": auxiliary}
+    assert manifest["settings"]["stages"][0]["adapter"] == {
+        "auxiliary": auxiliary, **({"shared": True} if shared else {})
+    }  # fmt: skip
 
 
 def test_a_tied_model_has_one_adapter(inputs, tmp_path):

@@ -16,13 +16,14 @@ from revocab.training.vocabulary_adapter import AdapterAdamW, VocabularyAdapter
 RATE, DECAY, BETAS = 0.1, 0.5, (0.9, 0.999)
 
 
-def optimizer_of(adapter, rows, width):
-    """Return an optimizer of one adapted matrix, begun, and the matrix."""
-    parameter = torch.nn.Parameter(torch.zeros(rows, width))
+def optimizer_of(adapter, rows, *widths):
+    """Return an optimizer of matrices with one adapter, begun, and the matrices."""
+    matrices = [torch.nn.Parameter(torch.zeros(rows, width)) for width in widths]
     options = {"lr": RATE, "betas": BETAS, "eps": 1e-12, "weight_decay": DECAY, "fused": True}
-    optimizer = AdapterAdamW([{"params": [parameter]}], {(0, 0): adapter}, **options)
+    places = tuple((0, place) for place in range(len(widths)))
+    optimizer = AdapterAdamW([{"params": matrices}], {places: adapter}, **options)
     optimizer.adapt(True, begin=True)
-    return optimizer, parameter
+    return optimizer, *matrices
 
 
 def by_hand(auxiliary=0.0):
@@ -62,6 +63,30 @@ def test_two_clipped_steps_by_hand():
     assert state["step"].item() == 2
 
 
+def test_a_step_of_one_adapter_for_two_matrices_by_hand():
+    weights = by_hand().weights
+    source_VD = torch.tensor(
+        [[2.0, 1.0], [1.0, -1.0]]
+    )  # a column of the embedding, one of the head
+    shared = VocabularyAdapter(weights, source_VD)
+    optimizer, first, second = optimizer_of(shared, 2, 1, 1)
+    assert first.flatten().tolist() == pytest.approx([2, 4 / 3])
+    assert second.flatten().tolist() == pytest.approx([1, -1 / 3])
+
+    # Both products: (3 * 2 + 1 * 1, 3 * 1 - 1 * 1) and (-4 * 2 + 2 * 1, -4 * 1 - 2 * 1).
+    first.grad, second.grad = torch.tensor([[3.0], [-4.0]]), torch.tensor([[1.0], [2.0]])
+    gradient = torch.tensor([[7.0, 2.0], [-6.0, -6.0]])
+    norm, _ = optimizer.clip(1.0)
+    assert norm.item() == pytest.approx(gradient.norm().item())
+    optimizer.step()
+    state = optimizer.state[first]
+    torch.testing.assert_close(state["exp_avg"], 0.1 * gradient / gradient.norm())
+    made_NV = torch.tensor([[0.95 - 0.1, -0.1], [0.95 / 3 + 0.1, 1.9 / 3 + 0.1]])
+    torch.testing.assert_close(state["adapter"], made_NV)
+    torch.testing.assert_close(torch.cat([first, second], 1).detach(), made_NV @ source_VD)
+    assert "adapter" not in optimizer.state[second]
+
+
 def test_a_step_at_rate_zero_changes_moments_alone():
     optimizer, parameter = optimizer_of(by_hand(), 2, 1)
     optimizer.param_groups[0]["lr"] = 0.0
@@ -75,9 +100,12 @@ def test_a_step_at_rate_zero_changes_moments_alone():
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(0, 99), st.integers(1, 40), st.sampled_from([0.0, 0.3, 30.0]))
-def test_the_norm_is_that_of_the_gradient_that_is_never_made(seed, block, auxiliary):
-    """Rows of a block, shared or not, against the gradient in full by its formula."""
+@given(
+    st.integers(0, 99), st.integers(1, 40), st.sampled_from([0.0, 0.3, 30.0]),
+    st.sampled_from([[3], [2, 1]]),
+)  # fmt: skip
+def test_the_norm_is_that_of_the_gradient_that_is_never_made(seed, block, auxiliary, widths):
+    """Rows of a block, shared or not, of one matrix or two, against the gradient in full."""
     draw = torch.Generator().manual_seed(seed)
     source_VD, shared_S = torch.randn(9, 3, generator=draw), torch.tensor([1, 4, 5])
     rows = [{4: 1.0} if t in shared_S else {t: 0.5, 8: 0.5} for t in range(7)]
@@ -93,7 +121,8 @@ def test_the_norm_is_that_of_the_gradient_that_is_never_made(seed, block, auxili
     full_NV[shared_S] += auxiliary / 3 * change_SV / norm_S.clamp(min=1e-30)[:, None]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(vocabulary_adapter, "BLOCK_ELEMENTS", block)
-        square, moved = adapter.measures(a_NV @ source_VD, gradient_ND, {"adapter": a_NV})
+        parts = [one.split(widths, dim=1) for one in (a_NV @ source_VD, gradient_ND)]
+        square, moved = adapter.measures(*parts, {"adapter": a_NV})
     assert square.item() == pytest.approx(full_NV.square().sum().item(), rel=1e-4)
     assert moved.item() == pytest.approx(norm_S.mean().item(), rel=1e-5)
 

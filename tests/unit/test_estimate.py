@@ -52,8 +52,9 @@ def test_a_stage_that_trains_embeddings_alone(model):
     assert found.micro_batch == 8
 
 
-def test_vocabulary_adapters(model):
-    """Two matrices of 100 rows of 60 source rows, with two moments each; 8 wide."""
+@pytest.mark.parametrize("shared", [False, True])
+def test_vocabulary_adapters(model, shared):
+    """Two matrices of 100 rows of 60 source rows, with two moments each, or one; 8 wide."""
     rows = {"name": "rows", "steps": 10, "learning_rate": 1e-3, "train": ["embeddings"]}
     plain, adapted = (
         estimate(
@@ -64,11 +65,12 @@ def test_vocabulary_adapters(model):
             {},
             source_rows=60,
         )
-        for more in ({}, {"adapter": {"auxiliary": 0.1}})
+        for more in ({}, {"adapter": {"auxiliary": 0.1, "shared": shared}})
     )
-    assert adapted.memory - plain.memory == 4 * 3 * 2 * 100 * 60
-    assert adapted.states - plain.states == 3 * 4 * 3 * 2 * 100 * 60
-    assert adapted.flops - plain.flops == 10 * 2 * (4 * 100 * 60 * 8 + 2 * 100 * 8 * 8)
+    each, norm = (1, 2 * 16 * 16) if shared else (2, 2 * 8 * 8)
+    assert adapted.memory - plain.memory == 4 * 3 * each * 100 * 60
+    assert adapted.states - plain.states == 3 * 4 * 3 * each * 100 * 60
+    assert adapted.flops - plain.flops == 10 * (2 * 4 * 100 * 60 * 8 + each * 100 * norm)
 
 
 def test_processes_and_free_memory(model):

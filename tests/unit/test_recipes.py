@@ -77,6 +77,10 @@ def test_stages_in_steps_and_tokens_make_the_total():
             {"stages": [{"name": "a", "steps": 1}, {**ADAPTERS, "name": "b"}]},
             "b has adapter, and is not the first stage",
         ),
+        (
+            {"stages": [{**ADAPTERS, "adapter": {"shared": True}, "groups": {"lm_head": {}}}]},
+            "groups gives lm_head rates of their own, and embedding and head share an adapter",
+        ),
     ],
 )
 def test_contradictions_are_named(values, message):

@@ -187,6 +187,7 @@ RECIPES: list[Case] = [
     one(f"{FIRST}.mixture", "sized", PACK_STAGED),
     *each(f"{NEXT}.groups.embeddings", [SECOND], learning_rate=0.1, weight_decay=0.2),
     one("recipes.adapters.stages.0.adapter.auxiliary", 0.2, "adapt_model:adapters-vocadt"),
+    one("recipes.adapters.stages.0.adapter.shared", True, "adapt_model:adapters-vocadt"),
     *each(f"{NEXT}.lora", [SECOND], rank=4, alpha=8, layers=[0, -1], modules=["q_proj"]),
 ]  # fmt: skip
 

@@ -26,6 +26,7 @@ from revocab.training.vocabulary_adapter import matrices_of
 if TYPE_CHECKING:
     import torch
 
+    from revocab.training.recipe import VocabularyAdapters
     from revocab.training.settings import Settings
 
 
@@ -70,7 +71,7 @@ def estimate(
     """
     plan = settings.plan
     groups = plan.groups(model)
-    adapted = [one.shape for _, one in matrices_of(model)] if settings.adapter else []
+    adapted = adapted_shapes(model, settings.adapter)
     adapters = sum(rows * source_rows for rows, _ in adapted)
     shape = shape_of(model, groups, len(plan.stages), adapters)
     options = StepOptions(
@@ -92,3 +93,11 @@ def estimate(
         checkpoints=len(settings.checkpoint_steps) * shape.parameters * stored.itemsize,
         states=(KEPT + 1) * FLOAT * (shape.parameters + 2 * shape.trained + 3 * shape.adapters),
     )
+
+
+def adapted_shapes(model: Any, given: VocabularyAdapters | None) -> list[tuple[int, int]]:
+    """Return rows and width of what each adapter makes: of a shared one, of both side by side."""
+    shapes = [(len(one), one.shape[1]) for _, one in matrices_of(model)] if given else []
+    if given and given.shared:
+        return [(shapes[0][0], sum(width for _, width in shapes))]
+    return shapes

@@ -60,6 +60,11 @@ class VocabularyAdapters(Closed):
         ge=0,
         description="weight of the loss that keeps rows of shared tokens near the source's",
     )
+    shared: bool = Field(
+        default=False,
+        exclude_if=lambda given: not given,
+        description="one matrix A for embedding and head, also of a model whose head is its own",
+    )
 
 
 class Stage(Closed):
@@ -120,6 +125,11 @@ class Stage(Closed):
             raise ValueError(
                 f"adapter is given, and train is {', '.join(self.train)}; give train:"
                 f" {EMBEDDINGS}: adapters are trained in place of embedding and head, and alone"
+            )
+        if self.adapter is not None and self.adapter.shared and self.groups:
+            raise ValueError(
+                f"groups gives {', '.join(self.groups)} rates of their own, and embedding and head"
+                " share an adapter; leave out groups, or shared"
             )
         return self
 

@@ -89,8 +89,10 @@ def _adapter_flops_per_token(trainer: RecipeTrainer) -> float:
     """Return what vocabulary adapters add, as a mean over all steps."""
     model: Any = trainer.model
     width = model.get_input_embeddings().weight.shape[1]
-    each = [one.weights for one in trainer.vocabulary_adapters.values()]
-    step = sum(adapter_flops(len(one), one.source_rows, width) for one in each)
+    step = sum(
+        adapter_flops(len(one.weights), one.weights.source_rows, width * len(places))
+        for places, one in trainer.vocabulary_adapters.items()
+    )
     tokens = trainer.settings.batch_size * trainer.packed.sequence_length
     return step / tokens * trainer.plan.ends[0] / trainer.plan.ends[-1]
 

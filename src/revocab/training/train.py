@@ -134,8 +134,8 @@ class TrainingInputs:
     packed: PackedRows
     heldout: list[HeldoutCorpus]
     checksums: dict[str, Any]
-    #: Those of the first stage, by matrix; empty where it trains none.
-    vocabulary_adapters: Mapping[Which, VocabularyAdapter]
+    #: Those of the first stage, by their matrices; empty where it trains none.
+    vocabulary_adapters: Mapping[tuple[Which, ...], VocabularyAdapter]
 
 
 def load_inputs(run: TrainingRun) -> TrainingInputs:
@@ -165,9 +165,9 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
         run.model, dtype=torch.float32, config=config, attn_implementation="sdpa"
     )
     dtype = checkpoints.stored_dtype(run.model)
-    adapters: dict[Which, VocabularyAdapter] = {}
+    adapters: dict[tuple[Which, ...], VocabularyAdapter] = {}
     if settings.adapter is not None and run.source is not None:
-        adapters = open_adapters(model, run.model, run.source, settings.adapter.auxiliary)
+        adapters = open_adapters(model, run.model, run.source, settings.adapter)
     return TrainingInputs(model, dtype, packed, heldout, checksums, adapters)
 
 

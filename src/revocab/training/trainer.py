@@ -58,7 +58,7 @@ class RecipeTrainer(Trainer):
         micro: MicroBatch,
         saving: Saving | None = None,
         watch: LossWatch | None = None,
-        vocabulary_adapters: Mapping[Which, VocabularyAdapter] | None = None,
+        vocabulary_adapters: Mapping[tuple[Which, ...], VocabularyAdapter] | None = None,
     ):
         self.settings = settings
         self.tables = tables

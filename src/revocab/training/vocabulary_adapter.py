@@ -11,7 +11,13 @@ with O the shared tokens, whose rows of A were one-hot (A0). It is clipped, Adam
 and ``A E_source`` is written back. Autograd through the product would do the same, but it would
 make the product for every micro batch, and hold a gradient of A's size. The norm that clipping
 needs first comes from G: ``|G E_source'|^2 = tr(G (E_source' E_source) G')``, and what the rows in
-O add. Suffixes: N target tokens, V source tokens, D width, S shared tokens.
+O add.
+
+One adapter may make both embedding and head (``shared``): with their source rows side by side, and
+their gradients too, the same formulas hold, and the products with both add up in dA.
+
+Suffixes: N target tokens, V source tokens, D width (of both matrices, where they share an adapter),
+S shared tokens.
 """
 
 from __future__ import annotations
@@ -21,7 +27,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch.optim.adamw import adamw
@@ -30,7 +36,14 @@ from revocab.errors import RevocabError
 from revocab.initialise.source_weights import FILE, SourceWeights, read_source_weights
 from revocab.initialise.weighted_means import blocks
 from revocab.models.folder import ModelFolder, Which
+from revocab.training.sharded_rows import own_part, own_rows, spread_like, summed
 from revocab.training.stages import ParameterGroup
+
+if TYPE_CHECKING:
+    from revocab.training.recipe import VocabularyAdapters
+
+#: The number of a group of parameters, and a parameter's place in it.
+Place = tuple[int, int]
 
 #: Numbers of A that are worked on at once: 64 MiB, and as much again for each passing copy.
 BLOCK_ELEMENTS = 1 << 24
@@ -47,48 +60,9 @@ def exact_products() -> Iterator[None]:
         torch.set_float32_matmul_precision(before)
 
 
-def own_part(tensor: torch.Tensor) -> torch.Tensor:
-    """Return what this process holds of a tensor: a view of its shard, or all of it."""
-    return tensor.to_local() if hasattr(tensor, "to_local") else tensor
-
-
-def mesh_of(parameter: Any) -> Any:
-    """Return the processes that a distributed tensor is spread over."""
-    return parameter.device_mesh
-
-
-def own_rows(parameter: torch.Tensor) -> slice:
-    """Return the rows that this process holds of a matrix."""
-    rows = len(parameter)
-    for dimension, placement in enumerate(getattr(parameter, "placements", ())):
-        if placement.is_shard():
-            mesh = mesh_of(parameter)
-            each = -(-rows // mesh.size(dimension))
-            first = min(rows, each * mesh.get_local_rank(dimension))
-            return slice(first, min(rows, first + each))
-    return slice(0, rows)
-
-
-def spread_like(parameter: torch.Tensor, own_NV: torch.Tensor) -> torch.Tensor:
-    """Return a matrix of which each process has the rows that it has of ``parameter``."""
-    if not hasattr(parameter, "to_local"):
-        return own_NV
-    from torch.distributed.tensor import DTensor
-
-    whole: Any = parameter
-    shape = torch.Size((len(parameter), own_NV.shape[1]))
-    return DTensor.from_local(
-        own_NV, whole.device_mesh, whole.placements, shape=shape, stride=(shape[1], 1)
-    )
-
-
-def summed(parameter: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
-    """Return the sum of a number over the processes that share the rows of ``parameter``."""
-    for dimension, placement in enumerate(getattr(parameter, "placements", ())):
-        if placement.is_shard():
-            mesh = mesh_of(parameter)
-            torch.distributed.all_reduce(own, group=mesh.get_group(dimension))
-    return own
+def side_by_side(parts_ND: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Return matrices of equally many rows as one; a single one as it is."""
+    return parts_ND[0] if len(parts_ND) == 1 else torch.cat([*parts_ND], dim=1)
 
 
 class Departure(NamedTuple):
@@ -104,11 +78,11 @@ class Departure(NamedTuple):
 
 @dataclass
 class VocabularyAdapter:
-    """One matrix of the model as combinations of source rows, and the rules of its step."""
+    """Matrices of the model, one or both, as combinations of source rows by one A; its step."""
 
     #: A0, a row per target token.
     weights: SourceWeights
-    #: E_source, float32.
+    #: E_source, float32; those of two matrices side by side.
     source_VD: torch.Tensor
     #: Weight of this adapter's auxiliary loss, the mean over O of ``|A_w - A0_w|``.
     auxiliary: float = 0.0
@@ -127,11 +101,16 @@ class VocabularyAdapter:
     def _source_of_shared_S(self) -> torch.Tensor:
         return self.weights.source_of_shared()
 
-    def begin(self, parameter: torch.Tensor) -> None:
-        """Write ``A0 E_source`` into the model's matrix, in float32."""
-        self.source_VD = self.source_VD.to(parameter.device)
-        rows = own_rows(parameter)
-        own_part(parameter).copy_(self.weights.combine(self.source_VD, rows))
+    def sources(self, matrices: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+        """Return the source rows of each matrix: views."""
+        return self.source_VD.split([one.shape[1] for one in matrices], dim=1)
+
+    def begin(self, matrices: Sequence[torch.Tensor]) -> None:
+        """Write ``A0 E_source`` into the model's matrices, in float32."""
+        self.source_VD = self.source_VD.to(matrices[0].device)
+        for parameter, source_VD in zip(matrices, self.sources(matrices), strict=True):
+            rows = own_rows(parameter)
+            own_part(parameter).copy_(self.weights.combine(source_VD, rows))
 
     def release(self) -> None:
         """Free the source's rows, which no further step reads."""
@@ -172,20 +151,25 @@ class VocabularyAdapter:
         return torch.where(norm_S > 0, each / norm_S, 0.0)
 
     def measures(
-        self, parameter: torch.Tensor, gradient: torch.Tensor, state: Mapping[str, torch.Tensor]
+        self,
+        matrices: Sequence[torch.Tensor],
+        gradients: Sequence[torch.Tensor],
+        state: Mapping[str, torch.Tensor],
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return ``|dA|^2`` and the mean norm of the shared rows' change, over all processes."""
-        matrix_ND, gradient_ND = own_part(parameter), own_part(gradient)
+        parameter = matrices[0]
+        own, gradients_ND = [*map(own_part, matrices)], [*map(own_part, gradients)]
         own_NV, first = own_part(state["adapter"]), own_rows(parameter).start
-        found = torch.zeros(2, dtype=torch.float64, device=matrix_ND.device)
+        found = torch.zeros(2, dtype=torch.float64, device=own_NV.device)
         for part in self.parts(parameter):
-            g_ND = gradient_ND[part]
+            g_ND = side_by_side([one[part] for one in gradients_ND])
             found[0] += ((g_ND @ self.gram_DD) * g_ND).sum(dtype=torch.float64)
             row_S, source_S, _, norm_S = self.departure(own_NV, part, first)
             found[1] += norm_S.sum(dtype=torch.float64)
             if self.auxiliary:
                 pull_S = self.pull(norm_S)
-                moved_SD = matrix_ND[part][row_S] - self.source_VD[source_S]
+                matrix_SD = side_by_side([one[part][row_S] for one in own])
+                moved_SD = matrix_SD - self.source_VD[source_S]
                 cross_S = pull_S * (g_ND[row_S] * moved_SD).sum(1)
                 found[0] += (2 * cross_S + (pull_S * norm_S) ** 2).sum(dtype=torch.float64)
         square, total = summed(parameter, found)
@@ -193,22 +177,23 @@ class VocabularyAdapter:
 
     def step(
         self,
-        parameter: torch.Tensor,
-        gradient: torch.Tensor,
+        matrices: Sequence[torch.Tensor],
+        gradients: Sequence[torch.Tensor],
         state: dict[str, torch.Tensor],
         group: Mapping[str, Any],
         scale: torch.Tensor,
     ) -> None:
-        """Make AdamW's step on A with its gradient times ``scale``, and write the matrix anew.
+        """Make AdamW's step on A with its gradient times ``scale``, and write the matrices anew.
 
-        At a rate of 0 moments change, but A does not, and the matrix is left alone.
+        At a rate of 0 moments change, but A does not, and the matrices are left alone.
         """
-        matrix_ND, gradient_ND = own_part(parameter), own_part(gradient)
+        parameter, gradients_ND = matrices[0], [*map(own_part, gradients)]
         own_NV, first = own_part(state["adapter"]), own_rows(parameter).start
         moments = own_part(state["exp_avg"]), own_part(state["exp_avg_sq"])
         beta1, beta2 = group["betas"]
         for part in self.parts(parameter):
-            gradient_NV = (gradient_ND[part] * scale) @ self.source_VD.T
+            gradient_ND = side_by_side([one[part] for one in gradients_ND])
+            gradient_NV = (gradient_ND * scale) @ self.source_VD.T
             if self.auxiliary:
                 row_S, _, change_SV, norm_S = self.departure(own_NV, part, first)
                 change_SV *= (self.pull(norm_S) * scale)[:, None]
@@ -230,34 +215,37 @@ class VocabularyAdapter:
                 maximize=False,
             )
             if group["lr"]:
-                torch.mm(own_NV[part], self.source_VD, out=matrix_ND[part])
+                for one, source_VD in zip(matrices, self.sources(matrices), strict=True):
+                    torch.mm(own_NV[part], source_VD, out=own_part(one)[part])
         state["step"] += 1
 
 
 class AdapterAdamW(torch.optim.AdamW):
     """AdamW that makes the step of some matrices on their adapters, while it is ``adapting``.
 
-    An adapter and its moments are in the state of the model's matrix, so that they are saved and
-    loaded as any optimizer's state is.
+    An adapter and its moments are in the state of the (first) matrix that it makes, so that they
+    are saved and loaded as any optimizer's state is.
     """
 
     def __init__(
         self,
         groups: Iterable[dict[str, Any]],
-        adapters: Mapping[tuple[int, int], VocabularyAdapter],
+        adapters: Mapping[tuple[Place, ...], VocabularyAdapter],
         **options: Any,
     ):
-        """``adapters`` are told by the number of a group and a parameter's place in it."""
+        """``adapters`` are told by the places of the matrices that each makes, which have the same
+        rates.
+        """
         super().__init__(groups, **options)
         self.adapters = dict(adapters)
         self.adapting = False
         self._scale: torch.Tensor | None = None
 
-    def adapted(self) -> Iterator[tuple[dict[str, Any], torch.Tensor, VocabularyAdapter]]:
-        """Yield the matrices that have adapters, each with its group."""
-        for (group, place), adapter in self.adapters.items():
-            found = self.param_groups[group]
-            yield found, found["params"][place], adapter
+    def adapted(self) -> Iterator[tuple[dict[str, Any], list[torch.Tensor], VocabularyAdapter]]:
+        """Yield the adapters, each with its matrices and the group of the first of these."""
+        for places, adapter in self.adapters.items():
+            matrices = [self.param_groups[group]["params"][place] for group, place in places]
+            yield self.param_groups[places[0][0]], matrices, adapter
 
     @torch.no_grad()
     def adapt(self, adapting: bool, *, begin: bool) -> None:
@@ -270,13 +258,18 @@ class AdapterAdamW(torch.optim.AdamW):
             for adapter in self.adapters.values():
                 adapter.release()
             self.adapters.clear()
-        for _, parameter, adapter in self.adapted() if begin else ():
-            adapter.begin(parameter)
+        for _, matrices, adapter in self.adapted() if begin else ():
+            adapter.begin(matrices)
 
-    def _adapter_state(self, parameter: Any, adapter: VocabularyAdapter) -> dict[str, torch.Tensor]:
-        if not self.state[parameter]:
-            self.state[parameter] = adapter.new_state(parameter)
-        return self.state[parameter]
+    def _adapter_state(
+        self, matrices: Sequence[Any], adapter: VocabularyAdapter
+    ) -> dict[str, torch.Tensor]:
+        first, *others = matrices
+        if not self.state[first]:
+            self.state[first] = adapter.new_state(first)
+        for one in others:  # sharded states are saved of every parameter that is trained
+            self.state[one] = {"step": self.state[first]["step"]}
+        return self.state[first]
 
     @torch.no_grad()
     def clip(self, most: float) -> tuple[torch.Tensor, torch.Tensor]:
@@ -287,9 +280,9 @@ class AdapterAdamW(torch.optim.AdamW):
         """
         with exact_products():
             found = [
-                adapter.measures(parameter, parameter.grad, self._adapter_state(parameter, adapter))
-                for _, parameter, adapter in self.adapted()
-                if parameter.grad is not None
+                adapter.measures(matrices, gradients, self._adapter_state(matrices, adapter))
+                for _, matrices, adapter in self.adapted()
+                if (gradients := gradients_of(matrices))
             ]
         norm = torch.stack([square for square, _ in found]).sum().sqrt().float()
         self._scale = (most / (norm + 1e-6)).clamp(max=1.0)
@@ -299,57 +292,76 @@ class AdapterAdamW(torch.optim.AdamW):
     def step(self, closure: Any = None) -> Any:
         """Make a step: on adapters where matrices have them, else on parameters."""
         held = []
-        for group, parameter, adapter in self.adapted() if self.adapting else ():
-            if parameter.grad is not None:
-                held.append((group, parameter, adapter, parameter.grad))
+        for group, matrices, adapter in self.adapted() if self.adapting else ():
+            if gradients := gradients_of(matrices):
+                held.append((group, matrices, adapter, gradients))
+            for parameter in matrices:
                 parameter.grad = None
         loss = super().step(closure)
         with exact_products():
-            for group, parameter, adapter, gradient in held:
+            for group, matrices, adapter, gradients in held:
                 scale = torch.ones(()) if self._scale is None else self._scale
-                state = self._adapter_state(parameter, adapter)
-                adapter.step(parameter, gradient, state, group, scale.to(gradient.device))
+                state = self._adapter_state(matrices, adapter)
+                adapter.step(matrices, gradients, state, group, scale.to(gradients[0].device))
         self._scale = None
         return loss
 
 
-def open_adapters(
-    model: Any, folder: Path, source: Path, auxiliary: float
-) -> dict[Which, VocabularyAdapter]:
-    """Return the first adapters of a model that was loaded from ``folder``, by its matrices.
+def gradients_of(matrices: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """Return the gradients of an adapter's matrices; none unless all have one."""
+    found = [one.grad for one in matrices if one.grad is not None]
+    return found if len(found) == len(matrices) else []
 
-    ``source`` is the model whose rows they combine; ``auxiliary`` is the weight of the auxiliary
-    loss, which is the mean over both. Raises :class:`RevocabError` where the folder does not say
-    what its rows are made of, or the rows are not made of this source.
+
+def open_adapters(
+    model: Any, folder: Path, source: Path, given: VocabularyAdapters
+) -> dict[tuple[Which, ...], VocabularyAdapter]:
+    """Return the first adapters of a model that was loaded from ``folder``, by their matrices.
+
+    ``source`` is the model whose rows they combine; the auxiliary loss is the mean over all. One
+    that both matrices share starts as the input's. Raises :class:`RevocabError` where the folder
+    does not say what its rows are made of, or the rows are not made of this source.
     """
     weights, read = read_source_weights(folder), ModelFolder(source)
     matrices = dict(matrices_of(model))
-    found: dict[Which, VocabularyAdapter] = {}
+    found: dict[tuple[Which, ...], VocabularyAdapter] = {}
     problems = []
     for which, one in weights.items():
         source_VD = read.matrix(which, one.source_rows).float()
-        found[which] = VocabularyAdapter(one, source_VD, auxiliary / len(weights))
-        if not _makes(found[which], matrices[which]):
+        found[which,] = VocabularyAdapter(one, source_VD, given.auxiliary / len(weights))
+        if not _makes(found[which,], matrices[which]):
             problems.append(
                 f"{folder}: the {which} matrix is not what {FILE} makes of {source}; give as"
                 " --source the model that the folder was made from"
             )
     if problems:
         raise RevocabError(problems)
-    return found
+    return shared_adapter(found, given.auxiliary) if given.shared else found
+
+
+def shared_adapter(
+    each: Mapping[tuple[Which, ...], VocabularyAdapter], auxiliary: float
+) -> dict[tuple[Which, ...], VocabularyAdapter]:
+    """Return one adapter in the place of those of all matrices."""
+    first, *_ = each.values()
+    source_VD = side_by_side([one.source_VD for one in each.values()])
+    whichs = tuple(which for (which,) in each)
+    return {whichs: VocabularyAdapter(first.weights, source_VD, auxiliary)}
 
 
 def placed(
-    model: Any, groups: Sequence[ParameterGroup], adapters: Mapping[Which, VocabularyAdapter]
-) -> dict[tuple[int, int], VocabularyAdapter]:
-    """Return adapters by the number of their matrix's group and its place there."""
-    which = {id(parameter): name for name, parameter in matrices_of(model)}
-    return {
-        (number, place): adapters[which[id(parameter)]]
+    model: Any,
+    groups: Sequence[ParameterGroup],
+    adapters: Mapping[tuple[Which, ...], VocabularyAdapter],
+) -> dict[tuple[Place, ...], VocabularyAdapter]:
+    """Return adapters by the places of their matrices."""
+    places = {
+        id(parameter): (number, place)
         for number, group in enumerate(groups)
         for place, parameter in enumerate(group.parameters)
-        if which.get(id(parameter)) in adapters
     }
+    at = {which: places[id(one)] for which, one in matrices_of(model)} if adapters else {}
+    return {tuple(at[which] for which in whichs): one for whichs, one in adapters.items()}
 
 
 def matrices_of(model: Any) -> Iterator[tuple[Which, torch.nn.Parameter]]:
