@@ -26,6 +26,9 @@ Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$")]
 OneLine = Annotated[str, StringConstraints(pattern=r"^[^\n\r\x00]*$", min_length=1)]
 #: Names of checkpoints by their place among those of a run.
 PLACES = ("first", "last")
+#: Name of the checkpoint of lowest held-out loss, of runs whose recipe keeps it; which one that is
+#: is known after training, so that a run or model can be made of it, but not a step be shown.
+BEST = "best"
 #: A checkpoint: its number (0 is the model before training), its place, or the stage that it ends.
 Step = Annotated[int, Field(ge=0)] | Id
 

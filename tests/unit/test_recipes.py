@@ -91,13 +91,24 @@ def test_contradictions_are_named(values, message):
 # Named recipes ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["gosal", "lep", "sava", "sava-constant", "vocadt", "vocadt-rows"])
+@pytest.mark.parametrize(
+    "name", ["alma", "gosal", "lep", "sava", "sava-constant", "vocadt", "vocadt-rows"]
+)
 def test_every_named_recipe_is_whole_and_scales(name):
     values = yaml.safe_load((FOLDER / f"{name}.yaml").read_text())
     whole = Recipe.model_validate(values)
     small = Recipe.model_validate(laid_over(values, {**SHAPE, "steps": 30}))
     assert small.steps == 30
     assert len(small.stages or ()) == len(whole.stages or ())
+
+
+def test_parallel_text_is_learned_as_alma_does():
+    """One epoch of 120,000 directions of pairs, some of them held out, is at most 468 steps."""
+    given = Recipe.model_validate(yaml.safe_load((FOLDER / "alma.yaml").read_text()))
+    assert (given.batch_size, given.sequence_length, given.learning_rate) == (256, 512, 2e-5)
+    assert (given.warmup_steps, given.weight_decay, given.gradient_clip) == (5, 0.01, 1.0)
+    assert given.steps <= 120_000 // 256 and given.checkpoint_every == given.steps // 10
+    assert given.keep_best and given.one_per_row and given.loss == "answers"
 
 
 def test_the_papers_recipes_are_those_of_its_experiment(repository):
@@ -142,7 +153,7 @@ def test_an_unknown_recipe_is_told_with_all_else_that_is_wrong(repository):
     with pytest.raises(RevocabError) as alone:
         validate(values)
     assert len(alone.value.problems) == 1, alone.value.problems
-    known = "(known: answers, answers-lora, gosal, "
+    known = "(known: alma, answers, answers-lora, gosal, "
     assert f"recipes.adapt.from: no recipe 'nope' {known}" in alone.value.problems[0]
     unknown["wieght_decay"] = 0.1
     values["evaluation"]["heldout"] = ["nowhere"]
@@ -329,7 +340,10 @@ def test_flags_change_a_named_recipe():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("--recipe lepp", "--recipe: no recipe 'lepp' (known: answers, answers-lora, gosal, lep, "),
+        (
+            "--recipe lepp",
+            "--recipe: no recipe 'lepp' (known: alma, answers, answers-lora, gosal, lep, ",
+        ),
         ("--recipe lep --steps 5 --tokens 5", "--recipe lep: steps and tokens are both given"),
         ("--recipe lep --steps 5 --learning-rate 0", "--learning-rate: Input should be greater"),
     ],

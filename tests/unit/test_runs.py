@@ -125,7 +125,7 @@ def test_held_out_loss_of_untrained_runs(values):
     plan = plan_of(values)
     measured = [run.id for run in plan.measured]
     untrained = ["mistral-helper-itself", "mistral-fvt", "mistral-focus", "other-back"]
-    assert measured == [*untrained, "other-carried"]
+    assert measured == [*untrained, "other-chosen", "other-carried"]
     step = plan.step("measure_heldout", run="mistral-fvt")
     assert step.inputs["heldout"].path == "results/small/heldout/target--128"
     assert step.out == "results/small/runs/mistral-fvt/heldout.csv"

@@ -155,7 +155,7 @@ RECIPES: list[Case] = [
         warmup_steps=2, warmup_share=0.5, learning_rate=0.1, schedule="constant",
         final_learning_rate_share=0.2, adam_beta1=0.8, adam_beta2=0.9, adam_epsilon=1e-6,
         weight_decay=0.1, gradient_clip=2.0, checkpoint_every=2, precision="bfloat16",
-        heldout_every=2,
+        heldout_every=2, keep_best=True,
     ),
     *each("recipes.adapt", [PACK, MAIN], batch_size=8, steps=12),
     ({"recipes.adapt.tokens": 4096, "recipes.adapt.steps": None}, [PACK, MAIN]),

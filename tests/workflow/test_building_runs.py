@@ -30,7 +30,7 @@ def root(small, repository, tmp_path_factory) -> Path:
     # The small experiment's own is not made again, and seeds share what they pack.
     jobs = Counter(re.findall(r"^Job \d+: (\w+)", said, re.M))
     assert not {"pretrain_stand_in", "build_tokenizer"} & {*jobs}
-    assert (jobs["adapt_model"], jobs["pack_tokens"]) == (7, 3)
+    assert (jobs["adapt_model"], jobs["pack_tokens"]) == (8, 4)
     return folder / "results" / "small"
 
 
@@ -59,6 +59,34 @@ def test_a_run_begins_where_the_other_stood(root):
     assert sha256(begun) == sha256(left)
     assert heldout(root, "other-continued", 0) == heldout(root, "mistral-staged", 4)
     assert heldout(root, "other-continued", 8) != heldout(root, "mistral-staged", 8)
+
+
+def test_a_run_is_made_of_the_best_checkpoint(root):
+    """Of two, the one of the lower loss over both corpora, which are trained on."""
+    trained = root / "runs/seeded-swept-half"
+    kept = read_json(trained / "manifest.json")["best"]
+    losses = {}
+    for one in rows(trained / "heldout.csv"):
+        if int(one["step"]):
+            sums = losses.setdefault(int(one["step"]), [0.0, 0])
+            sums[0] += float(one["loss"]) * int(one["tokens"])
+            sums[1] += int(one["tokens"])
+    assert kept["step"] == min(losses, key=lambda step: losses[step][0] / losses[step][1])
+    weights = "model.safetensors"
+    best = sha256(trained / f"checkpoints/step-{kept['step']:06d}" / weights)
+    assert sha256(root / "runs/other-chosen/init" / weights) == best
+    assert heldout(root, "other-chosen", 0) == heldout(root, "seeded-swept-half", kept["step"])
+
+
+def test_a_run_is_tuned_on_parallel_text(root):
+    """Rows of one pair each, in both directions, of which the translation is learned."""
+    trained = root / "runs/other-translated"
+    assert read_json(trained / "manifest.json")["settings"]["schedule"] == "inverse_sqrt"
+    (folder,) = (root / "packed").glob("*--pairs--translate")
+    packed = read_json(folder / "manifest.json")
+    count = packed["corpora"]["pairs"]
+    assert packed["one_per_row"] and count["documents"] == count["rows"] == 6 * 8
+    assert 0 < count["answer_tokens"] < count["tokens"]
 
 
 def test_rows_are_carried_over(root):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from revocab.closed import RunStep, unknown
+from revocab.closed import BEST, RunStep, unknown
 from revocab.config.lineage import (
     PARENTS,
     first_cycle,
+    keeps_best,
     method_of,
     parent_runs,
     parents,
@@ -181,6 +182,13 @@ def checkpoint_problems(
         yield unknown(f"{key}.run", named.run, known, "run")
         return
     steps, ends = run_steps(experiment, named.run)
+    if named.step == BEST:
+        if not keeps_best(experiment, named.run):
+            yield (
+                f"{key}.step: run {named.run!r} keeps no best checkpoint; set keep_best: true in"
+                " its recipe, or name another step"
+            )
+        return
     if named.step in (0, "last") or selected(steps, ends, [named.step]) not in ([], [0]):
         return
     names = [str(step) for step in steps] + (["first", "last", *ends] if len(steps) > 1 else [])

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from revocab.closed import problems_of, unknown
 from revocab.config.check_answers import answer_references, check_answers
+from revocab.config.check_best import check_best
 from revocab.config.check_chat import chat_templates, check_chat, under_data_root
 from revocab.config.check_models import bodies, check_models, model_references
 from revocab.config.check_names import check_names
@@ -369,6 +370,7 @@ def all_problems(experiment: Experiment) -> list[str]:
         check_runs,
         check_recipes,
         check_chat,
+        check_best,
         check_lengths,
         check_scored_steps,
         check_measured,

@@ -8,6 +8,7 @@ from typing import Any
 
 from revocab.config.lineage import (
     BASE,
+    checkpoint_of,
     method_name,
     run_id,
     run_steps,
@@ -63,9 +64,9 @@ class Run:
     #: Whether a method made it; else it is scored as it is.
     made: bool = True
     #: Run and step that it begins from in place of the source model.
-    start: tuple[str, int] | None = field(default=None, hash=False)
+    start: tuple[str, Step] | None = field(default=None, hash=False)
     #: Run and step that its method reads beside.
-    donor: tuple[str, int] | None = field(default=None, hash=False)
+    donor: tuple[str, Step] | None = field(default=None, hash=False)
     #: Steps that end stages, by the stage's name.
     stage_ends: dict[str, int] = field(default_factory=dict, hash=False)
     #: The run whose scores are this one's as well, being the same model.
@@ -150,8 +151,7 @@ def made_run(experiment: Experiment, group_id: str, group: RunGroup, name: str) 
     for key in ("start", "donor"):
         named = getattr(entry, key)
         if named is not None:
-            (step,) = selected(*run_steps(experiment, named.run), [named.step])
-            parents[key] = (named.run, step)
+            parents[key] = (named.run, checkpoint_of(experiment, named))
     return Run(
         id=identifier,
         group=group_id,

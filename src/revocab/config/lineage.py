@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from revocab.closed import RunStep, Step
+from revocab.closed import BEST, RunStep, Step
 from revocab.config.schema import Experiment, RunGroup, RunMethod
 from revocab.initialise.method import Method, methods
 
@@ -171,6 +171,24 @@ def run_steps(experiment: Experiment, run: str) -> tuple[list[int], dict[str, in
         if recipe is not None:
             return [0, *recipe.checkpoint_steps], recipe.stage_ends
     return [0], {}
+
+
+def keeps_best(experiment: Experiment, run: str) -> bool:
+    """Return whether the training of a run keeps its best checkpoint under that name."""
+    made = method_runs(experiment)
+    if run not in made:
+        return False
+    group, name = made[run]
+    recipe = experiment.recipes.get(group.setting(name, "recipe"))
+    return recipe is not None and recipe.keep_best
+
+
+def checkpoint_of(experiment: Experiment, named: RunStep) -> Step:
+    """Return the checkpoint of a run that another run or model is made of: its number, or best."""
+    if named.step == BEST:
+        return BEST
+    (step,) = selected(*run_steps(experiment, named.run), [named.step])
+    return step
 
 
 def selected(

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from revocab.closed import BEST, Step
+
 MANIFEST = "manifest.json"
 
 
@@ -81,9 +83,9 @@ class Paths:
         """Return the folder of a run."""
         return f"{self.results}/runs/{run}"
 
-    def checkpoint(self, folder: str, step: int) -> str:
+    def checkpoint(self, folder: str, step: Step) -> str:
         """Return a checkpoint's folder within that of a run or model; step 0 lies elsewhere."""
-        return f"{folder}/checkpoints/step-{step:06d}"
+        return f"{folder}/checkpoints/{step if step == BEST else f'step-{step:06d}'}"
 
     def packed(self, tokenizer: str, mixture: str, recipe: str) -> str:
         """Return the folder of packed rows."""

@@ -9,9 +9,10 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+from revocab.closed import Step as StepName
 from revocab.config.check_task_texts import heldout_texts
 from revocab.config.expand import Run, expand
-from revocab.config.lineage import run_steps, selected
+from revocab.config.lineage import checkpoint_of
 from revocab.config.pairs import compared_pairs, helper_pair
 from revocab.config.schema import Experiment, Source
 from revocab.config.schema.evaluation import TaskText
@@ -126,8 +127,8 @@ class Plan:
         pair = helper_pair(self.experiment, helper, target)
         return self.folder(self.paths.intersection(*pair)) if pair else None
 
-    def checkpoint(self, run: Run, step: int) -> Artefact:
-        """Return the model of a run at a step; 0 is the one before training."""
+    def checkpoint(self, run: Run, step: StepName) -> Artefact:
+        """Return the model of a run at a step, or its best; 0 is the one before training."""
         if not run.made:
             return self.model(run.source)
         folder = self.paths.run(run.id)
@@ -146,7 +147,7 @@ class Plan:
             found = self.runs[found.start[0]]
         return self.model(found.source)
 
-    def other(self, named: tuple[str, int]) -> Artefact:
+    def other(self, named: tuple[str, StepName]) -> Artefact:
         """Return the model of the run at the step that ``named`` gives."""
         run, step = named
         return self.checkpoint(self.runs[run], step)
@@ -155,9 +156,7 @@ class Plan:
         """Return what a model is made of: another model, or a run's checkpoint."""
         if isinstance(reference, str):
             return self.model(reference)
-        steps, ends = run_steps(self.experiment, reference.run)
-        (step,) = selected(steps, ends, [reference.step])
-        return self.other((reference.run, step))
+        return self.other((reference.run, checkpoint_of(self.experiment, reference)))
 
     def checkpoints(self, run: Run, steps: list[int]) -> dict[int, Artefact]:
         """Return a run's models by step."""

@@ -8,12 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from revocab.closed import PLACES, Step, unknown
+from revocab.closed import BEST, PLACES, Step, unknown
 from revocab.report.asked import group_tasks, task_languages
 
 if TYPE_CHECKING:
     from revocab.config.schema import Experiment, RunGroup
     from revocab.report.kind import KindOptions
+
+#: What to do where the best checkpoint is to be shown: which step it is, nobody knows beforehand.
+AS_A_RUN = (
+    "; to score the best checkpoint, make a run of it: {method: lapt, start: {run: ID, step: best},"
+    " recipe: null}"
+)
 
 
 def unknown_groups(experiment: Experiment, key: str, *groups: str) -> Iterator[str]:
@@ -115,6 +121,7 @@ def wrong_steps(
                 f"{key}: step {step!r} is not a checkpoint of a run of group {group!r}"
                 " (checkpoints: "
                 f"{', '.join(map(str, numbers))}; or by name: {', '.join(names)})"
+                + (AS_A_RUN if step == BEST else "")
             )
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from revocab.closed import PLACES, Closed, Id, OneLine
+from revocab.closed import BEST, PLACES, Closed, Id, OneLine
 from revocab.training.budgets import resolved
 from revocab.training.lora import LORA, Lora
 from revocab.training.schedule import Schedule, learning_rate_factor
@@ -258,6 +258,13 @@ class TrainingOptions(LossOptions):
         ge=1,
         description="steps between held-out losses, besides checkpoints; default: none",
     )
+    #: Left out of what is written at its default, as before there was a choice.
+    keep_best: bool = Field(
+        default=False,
+        exclude_if=lambda given: not given,
+        description="keep the checkpoint with the lowest held-out loss on the corpora that are "
+        "trained on as 'best' too",
+    )
     precision: Literal["float32", "bfloat16"] = Field(
         default="float32", description="precision of the forward pass; weights are float32"
     )
@@ -278,7 +285,7 @@ class TrainingOptions(LossOptions):
         names = [stage.name for stage in self.stages or ()]
         if len(set(names)) < len(names):
             raise ValueError(f"stages: names {', '.join(names)}; give each stage its own")
-        taken = sorted({*names} & {*PLACES})
+        taken = sorted({*names} & {*PLACES, BEST})
         if taken:
             raise ValueError(f"stages: {', '.join(taken)} names a checkpoint; rename the stage")
         return self

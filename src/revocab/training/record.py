@@ -97,8 +97,11 @@ def _adapter_flops_per_token(trainer: RecipeTrainer) -> float:
     return step / tokens * trainer.plan.ends[0] / trainer.plan.ends[-1]
 
 
-def manifest_of(run: TrainingRun, inputs: TrainingInputs) -> dict[str, Any]:
-    """Describe a finished run: nothing in it depends on time, place or number of processes."""
+def manifest_of(run: TrainingRun, inputs: TrainingInputs, best: dict[str, Any]) -> dict[str, Any]:
+    """Describe a finished run: nothing in it depends on time, place or number of processes.
+
+    ``best`` is what :func:`~revocab.training.best_checkpoint.keep_best` says, if it was asked.
+    """
     import accelerate
     import torch
     import transformers
@@ -115,6 +118,7 @@ def manifest_of(run: TrainingRun, inputs: TrainingInputs) -> dict[str, Any]:
             {"step": step, "path": str(checkpoints.step_folder(Path(), step))}
             for step in settings.checkpoint_steps
         ],
+        **best,
         **checkpoints.adapters_of(settings),
         "settings": settings.described(),
         "corpora": packed["corpora"] if rows == packed["rows"] else None,

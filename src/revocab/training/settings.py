@@ -74,6 +74,8 @@ class Settings(TrainingOptions, Job):
         found = {name: getattr(self, name) for name in DESCRIBED}
         if self.heldout_every is not None:
             found["heldout_every"] = self.heldout_every
+        if self.keep_best:
+            found["keep_best"] = True
         if self.loss != ALL:
             found["loss"] = self.loss
         return {**found, "stages": self.plan.described()} if self.stages else found

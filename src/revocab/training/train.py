@@ -23,6 +23,7 @@ from revocab.models.load import load_causal_lm
 from revocab.output import ResumableFolder, running_code
 from revocab.training import checkpoints, lora, resume_state
 from revocab.training.adapter_inputs import adapter_checksums, check_source
+from revocab.training.best_checkpoint import check_judged, keep_best
 from revocab.training.checkpoint_work import CheckpointWork
 from revocab.training.costs import Costs, EnergyMeter
 from revocab.training.loss_tables import ADAPTER, HELDOUT, LOSSES, LossTables
@@ -115,7 +116,8 @@ def finished_manifest(run: TrainingRun) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     found = io.read_json(path)
-    parts = (*found.get("checkpoints", ()), *found.get("adapters", ()))
+    best = [found["best"]] if "best" in found else []
+    parts = (*found.get("checkpoints", ()), *best, *found.get("adapters", ()))
     named = [run.out / entry["path"] for entry in parts]
     tables = [run.out / name for name in tables_of(run.settings)]
     whole = all(map(is_whole, named)) and all(map(Path.is_file, tables))
@@ -158,6 +160,8 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
     check_loss(packed.manifest, settings)
     check_stages(packed.manifest, settings)
     heldout, manifest = open_heldout(run.heldout)
+    if settings.keep_best:
+        check_judged([one.name for one in heldout], packed.manifest["corpora"])
     checksums = input_checksums(run)
     config = AutoConfig.from_pretrained(run.model, local_files_only=True, trust_remote_code=False)
     check_fit(packed, config, run.model, manifest)
@@ -207,10 +211,17 @@ def train(run: TrainingRun) -> dict[str, Any]:
         raise _stopped(run, trainer.state.global_step) if writes else SystemExit(1)
     if not writes:
         return {}
-    manifest = manifest_of(run, work.inputs)
+    manifest = manifest_of(run, work.inputs, _best(run, work.inputs))
     io.write_json(run.out / "manifest.json", manifest)
     resume_state.discard(run.out / "state")
     return manifest
+
+
+def _best(run: TrainingRun, inputs: TrainingInputs) -> dict[str, Any]:
+    """Keep the best checkpoint, if that is asked; return what the manifest says of it."""
+    if not run.settings.keep_best:
+        return {}
+    return keep_best(run.out, run.settings.checkpoint_steps, inputs.packed.manifest["corpora"])
 
 
 def _prepared(
