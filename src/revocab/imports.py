@@ -171,11 +171,16 @@ def meaning(path: Path) -> str:
 
 
 class Modules:
-    """The modules of one copy of the package, each read once. Names are relative to ``folder``."""
+    """The modules of one copy of the package, each read once, with the YAML that is their data.
+
+    Names are relative to ``folder``.
+    """
 
     def __init__(self, folder: Path):
         self.folder = folder
         self._read: dict[str, Module] = {}
+        self._direct: dict[str, set[str]] = {}
+        self._data: dict[str, dict[str, Any]] = {}
 
     @cached_property
     def names(self) -> dict[str, str]:
@@ -203,7 +208,19 @@ class Modules:
 
     def direct(self, name: str) -> set[str]:
         """Return the modules that one imports, lazily or not."""
-        return {file for one in self.read(name).imports for file in self.run_by_importing(one)}
+        if name not in self._direct:
+            imports = self.read(name).imports
+            self._direct[name] = {file for one in imports for file in self.run_by_importing(one)}
+        return self._direct[name]
+
+    def data(self, name: str) -> dict[str, Any]:
+        """Return what the YAML of a module says, by file."""
+        if name not in self._data:
+            self._data[name] = {
+                path.relative_to(self.folder).as_posix(): read_data(path)
+                for path in data_of(self.folder / name)
+            }
+        return self._data[name]
 
     def closure(self, start: Iterable[str], without: Collection[str] = ()) -> set[str]:
         """Return modules and all below them, but for some and what only they import."""
@@ -225,17 +242,14 @@ class Modules:
         ``shows``: tables, pictures or a page are the result, so that the modules which draw, labels
         and colours count as well.
         """
-        import yaml  # here alone, so that any Python reads modules
-
         found: dict[str, str] = {}
         for name in self.closure(start, () if shows else SPEAKING):
             module = self.read(name)
             found[name] = module.shown if shows else module.meaning
-            for data in data_of(self.folder / name):
-                value = yaml.safe_load(data.read_text(encoding="utf-8"))
-                if isinstance(value, dict) and not shows:
-                    value = {key: one for key, one in value.items() if key not in DRAWN}
-                found[data.relative_to(self.folder).as_posix()] = digest(ascii(value))
+            for data, value in self.data(name).items():
+                drawn = isinstance(value, dict) and not shows
+                said = {key: value[key] for key in value if key not in DRAWN} if drawn else value
+                found[data] = digest(ascii(said))
         return dict(sorted(found.items()))
 
 
@@ -245,3 +259,10 @@ def data_of(path: Path) -> list[Path]:
         beside = sorted(path.parent.glob("*.yaml"))
         return [one for one in beside if not one.with_suffix(".py").is_file()]
     return [one for one in (path.with_suffix(".yaml"),) if one.is_file()]
+
+
+def read_data(path: Path) -> Any:
+    """Return what a YAML file says."""
+    from revocab import yaml_file  # here alone, so that any Python reads modules
+
+    return yaml_file.read(path)[0]

@@ -60,9 +60,9 @@ def test_the_yaml_of_a_module_is_its_code(tmp_path):
     before = found.code(["start.py"])
     assert [name for name in before if name.endswith(".yaml")] == ["a.yaml", "b/words.yaml"]
     (tmp_path / "a.yaml").write_text("# said otherwise\nkey: 1")
-    assert found.code(["start.py"]) == before
+    assert Modules(found.folder).code(["start.py"]) == before
     (tmp_path / "a.yaml").write_text("key: 2")
-    assert changes(before, found.code(["start.py"])) == ["a.yaml"]
+    assert changes(before, Modules(found.folder).code(["start.py"])) == ["a.yaml"]
 
 
 PLAIN = '''
@@ -230,7 +230,8 @@ def test_a_colour_of_a_language_is_no_code_and_a_word_is(tmp_path):
     file, found = tmp_path / "languages/it.yaml", []
     for text in ("colours: [red]", "colours: [blue]", "words: {a: b}"):
         file.write_text(f"name: Italian\n{text}\n")
-        found.append([package_.code(["start.py"], shows=shows) for shows in (False, True)])
+        now = Modules(package_.folder)
+        found.append([now.code(["start.py"], shows=shows) for shows in (False, True)])
     red, blue, worded = found
     assert red[0] == blue[0] != worded[0]
     assert len({identity(shown) for _, shown in found}) == 3
