@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from revocab.training.document_tokens import Document, TextTokenizer, token_spans
-from revocab.training.recipe import RowsBeginAt
+from revocab.training.recipe import ANYWHERE, RowsBeginAt
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class RowSpace:
 
     def room(self, used: int) -> int:
         """Return how many tokens a document may have that is not cut, after ``used`` tokens."""
-        if self.begin_at == "anywhere":
+        if self.begin_at == ANYWHERE:
             return self.tokens - used
         return self.length - used % self.length
 
