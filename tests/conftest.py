@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from durations import Durations
+from hypothesis import settings
 from once import once
 from run_snakemake import succeed
 
@@ -14,6 +15,10 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 #: The tests' own experiment; ``small`` builds it.
 SMALL = ("--cores", "2", "--configfile", "tests/experiments/small.yaml")
+
+# Budgets are in processor time (durations.yaml): a deadline by the clock fails beside other work.
+settings.register_profile("processor_time", deadline=None)
+settings.load_profile("processor_time")
 
 
 def pytest_configure(config: pytest.Config) -> None:
