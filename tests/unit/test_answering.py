@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import pytest
 import torch
-from evaluation_toys import CHAT_TOKENS, make_tokenizer, write_model
+from evaluation_toys import make_reward_model, write_model
 
 from revocab.answering.answer import Dialogue, answer_all, read_dialogues, turns
-from revocab.answering.judge import find_judge, judge_options, judges
+from revocab.answering.judge import JudgeInputs, find_judge, judge_options, judges
 from revocab.answering.judged import judge_folder
 from revocab.answering.judges.llm import grade
 from revocab.answering.options import AnswerHardware, AnswerJob, JudgeJob
@@ -15,6 +19,7 @@ from revocab.chat.template import find_template
 from revocab.corpora.prepare import CorpusJob, prepare
 from revocab.errors import RevocabError
 from revocab.evaluation.decoding import Output
+from revocab.evaluation.records import Records
 from revocab.io import read_json, read_jsonl, write_jsonl
 
 CHATML = find_template("chatml").read_text(encoding="utf-8")
@@ -72,7 +77,8 @@ def test_a_model_reads_its_own_earlier_answers_and_a_cut_one_is_its_last():
     third = Dialogue("3", turns(said("e" * 99, "old")))
     model = Scripted(Output("yes", 2, "eos"), Output("no end", 9, "length"), Output("", 1, "eos"))
     job = AnswerJob(max_new_tokens=9, context_length=100)
-    assert answer_all(model, [first, second, third], job) == 1
+    generate = partial(model.generate, max_new_tokens=9, stop=None)
+    assert answer_all(model, generate, [first, second, third], job) == 1
     assert contents(first.row()) == ["a?", "yes", "b?", ""]
     assert contents(second.row()) == ["cc?", "no end"]
     assert not third.answers
@@ -158,11 +164,11 @@ ROWS = [
 
 
 def verdicts(kind, rows, **options):
+    """Return a judge's verdicts, with records that no other call reads."""
     judge = find_judge(kind)
-    from revocab.answering.judge import JudgeInputs
-
-    inputs = JudgeInputs(options.pop("model", None), MACHINE)
-    return list(judge.judge(rows, judge_options(judge, options), inputs))
+    with TemporaryDirectory() as folder:
+        inputs = JudgeInputs(options.pop("model", None), MACHINE, Records(Path(folder)))
+        return list(judge.judge(rows, judge_options(judge, options), inputs))
 
 
 def test_rules_by_hand():
@@ -214,27 +220,8 @@ def test_a_judge_that_keeps_none_is_an_error(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def write_reward_model(folder, labels=1):
-    from transformers import MistralConfig, MistralForSequenceClassification
-
-    tokenizer = make_tokenizer()
-    tokenizer.add_special_tokens({"extra_special_tokens": list(CHAT_TOKENS)})
-    tokenizer.chat_template = CHATML
-    torch.manual_seed(0)
-    config = MistralConfig(
-        vocab_size=len(tokenizer), hidden_size=16, intermediate_size=32, num_hidden_layers=1,
-        num_attention_heads=2, num_key_value_heads=1, max_position_embeddings=64,
-        num_labels=labels, pad_token_id=0,
-    )  # fmt: skip
-    model = MistralForSequenceClassification(config)
-    model.score.weight.data *= 50
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return model.eval(), tokenizer
-
-
 def test_a_reward_model_scores_whole_conversations(tmp_path):
-    model, tokenizer = write_reward_model(tmp_path / "reward")
+    model, tokenizer = make_reward_model(tmp_path / "reward", CHATML)
     rows = [*ROWS, row(9, "q" * 400, "a")]
     wanted = []
     for one in ROWS:
@@ -251,7 +238,7 @@ def test_a_reward_model_scores_whole_conversations(tmp_path):
 
 
 def test_a_classifier_of_several_labels_is_no_reward_model(tmp_path):
-    write_reward_model(tmp_path / "classifier", labels=3)
+    make_reward_model(tmp_path / "classifier", CHATML, labels=3)
     with pytest.raises(RevocabError, match="gives 3 scores"):
         verdicts("reward_model", ROWS, threshold=0, model=tmp_path / "classifier")
 
@@ -279,11 +266,15 @@ def test_a_chat_model_is_asked_for_grades(chat_model, monkeypatch):
     assert {one.reason for one in found} <= {"no grade", "low grade", ""}
     from revocab.evaluation.engines.transformers import TransformersGenerator
 
-    grades = iter(["5", "3", "4.", "none", "1"])
-    monkeypatch.setattr(
-        TransformersGenerator, "generate",
-        lambda self, prompts, *_: [Output(next(grades), 1, "eos") for _ in prompts],
-    )  # fmt: skip
+    answers = [contents(row)[-1] for row in ROWS]
+    grades = dict(zip(answers, ["5", "3", "4.", "none", "1"], strict=True))
+
+    def graded(self, prompts, *_):
+        texts = [self.tokenizer.decode(prompt) for prompt in prompts]
+        said = [next(one for one in grades if f"Assistant: {one}\n" in text) for text in texts]
+        return [Output(grades[one], 1, "eos") for one in said]
+
+    monkeypatch.setattr(TransformersGenerator, "generate", graded)
     found = verdicts("llm", ROWS, model=chat_model, engine="transformers", context_length=512)
     assert [one.kept for one in found] == [True, False, True, False, False]
     assert [one.score for one in found] == [5.0, 3.0, 4.0, None, 1.0]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.answering.options import CONVERSATIONS, MESSAGES, AnswerHardware, AnswerJob
+from revocab.answering.recorded import Generate, recorded_generation, recording
 from revocab.chat.messages import ASSISTANT, Message, checked_messages
 from revocab.corpora.source import origin, place, read_numbered
 from revocab.errors import RevocabError
@@ -85,10 +86,13 @@ def read_dialogues(job: AnswerJob, files: Sequence[Path]) -> list[Dialogue]:
     return found
 
 
-def answer_all(generator: TextGenerator, dialogues: Sequence[Dialogue], job: AnswerJob) -> int:
+def answer_all(
+    generator: TextGenerator, generate: Generate, dialogues: Sequence[Dialogue], job: AnswerJob
+) -> int:
     """Answer every conversation, turn after turn; the model reads its own earlier answers.
 
-    Returns how many end early because a prompt leaves no room for an answer.
+    ``generate`` is the generator's, or one that records outputs. Returns how many end early
+    because a prompt leaves no room for an answer.
     """
     assert generator.chat is not None  # loaded for chat
     room = min(job.context_length, generator.context_length) - job.max_new_tokens
@@ -105,7 +109,7 @@ def answer_all(generator: TextGenerator, dialogues: Sequence[Dialogue], job: Ans
                 too_long += 1
         able = [one for one, fitting in zip(asked, fits, strict=True) if fitting]
         given = [prompt for prompt, fitting in zip(prompts, fits, strict=True) if fitting]
-        outputs = generator.generate(given, job.max_new_tokens, None) if given else []
+        outputs = generate(given) if given else []
         for one, output in zip(able, outputs, strict=True):
             one.take(output, generator.chat.special_tokens(output.ids))
     return too_long
@@ -121,8 +125,9 @@ def answer_folder(
 ) -> None:
     """Write conversations whose answers are a model's own, in the order of their source.
 
-    Each row has ``messages``, and for each of its ``answers`` how it ended. Raises
-    :class:`RevocabError` as its parts do, and if no question leaves room for an answer.
+    Each row has ``messages``, and for each of its ``answers`` how it ended. A killed call's answers
+    are recorded beside ``out``, and the next one goes on from them. Raises :class:`RevocabError` as
+    its parts do, and if no question leaves room for an answer.
     """
     output = OutputFolder(out, "answered conversations", [model, *files])
     check_model_folder(model)
@@ -137,15 +142,18 @@ def answer_folder(
     )
     quiet_loading()
     generator = load_generator(model, engine, options)
-    too_long = answer_all(generator, dialogues, job)
-    generator.close()
-    rows = [one.row() for one in dialogues if one.answers]
-    if not rows:
-        raise RevocabError(
-            f"{place(job.source, files)}: no question leaves room for {job.max_new_tokens} tokens "
-            "of an answer; raise context_length, or lower max_new_tokens"
+    with recording(output) as (folder, records):
+        generate = recorded_generation(
+            generator, engine, model, job.max_new_tokens, machine.batch_size, records
         )
-    with output.replaced() as folder:
+        too_long = answer_all(generator, generate, dialogues, job)
+        generator.close()
+        rows = [one.row() for one in dialogues if one.answers]
+        if not rows:
+            raise RevocabError(
+                f"{place(job.source, files)}: no question leaves room for {job.max_new_tokens} "
+                "tokens of an answer; raise context_length, or lower max_new_tokens"
+            )
         write_jsonl(folder / CONVERSATIONS, rows)
         manifest = {
             "model": model_hash(model),

@@ -20,6 +20,7 @@ from revocab.registry import found_in
 
 if TYPE_CHECKING:
     from revocab.answering.options import AnswerHardware
+    from revocab.evaluation.records import Records
 
 #: A conversation: ``id``, ``messages`` and, where a model answered here, ``answers``.
 Row = Mapping[str, Any]
@@ -53,6 +54,8 @@ class JudgeInputs:
     #: The model of a judge that has one.
     model: Path | None
     machine: AnswerHardware
+    #: Where a model's results are kept, so that a killed job goes on from them.
+    records: Records
 
 
 @dataclass(frozen=True, kw_only=True)

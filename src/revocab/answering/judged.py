@@ -8,6 +8,7 @@ from typing import Any
 
 from revocab.answering.judge import JudgeInputs, find_judge, judge_options
 from revocab.answering.options import CONVERSATIONS, MESSAGES, AnswerHardware, JudgeJob
+from revocab.answering.recorded import recording
 from revocab.chat.messages import checked_messages, is_answered
 from revocab.errors import RevocabError
 from revocab.evaluation.records import model_hash
@@ -41,6 +42,8 @@ def judge_folder(
 ) -> None:
     """Write the conversations that a judge keeps, as they are, and ``verdicts.jsonl.gz`` of all.
 
+    What a judging model gives is recorded beside ``out`` until the folder is whole: the call after
+    a killed one goes on from there, and so does one with another threshold where none was kept.
     Raises :class:`RevocabError` for options that are wrong, for a model that is needed or of no
     use, and if none is kept.
     """
@@ -51,16 +54,16 @@ def judge_folder(
         what = "needs a model that judges; give --model" if model is None else "uses no --model"
         raise RevocabError(f"judge {judge.name!r} {what}")
     rows = read_conversations(conversations)
-    verdicts = list(judge.judge(rows, options, JudgeInputs(model, machine)))
-    kept = [row for row, verdict in zip(rows, verdicts, strict=True) if verdict.kept]
-    left_out = Counter(verdict.reason for verdict in verdicts if not verdict.kept)
-    if not kept:
-        reasons = ", ".join(f"{reason}: {count}" for reason, count in left_out.most_common())
-        raise RevocabError(
-            f"{conversations}: judge {judge.name!r} keeps none of {len(rows)} conversations "
-            f"({reasons}); change its options, or let another model answer"
-        )
-    with output.replaced() as folder:
+    with recording(output) as (folder, records):
+        verdicts = list(judge.judge(rows, options, JudgeInputs(model, machine, records)))
+        kept = [row for row, verdict in zip(rows, verdicts, strict=True) if verdict.kept]
+        left_out = Counter(verdict.reason for verdict in verdicts if not verdict.kept)
+        if not kept:
+            reasons = ", ".join(f"{reason}: {count}" for reason, count in left_out.most_common())
+            raise RevocabError(
+                f"{conversations}: judge {judge.name!r} keeps none of {len(rows)} conversations "
+                f"({reasons}); change its options, or let another model answer"
+            )
         write_jsonl(folder / CONVERSATIONS, kept)
         said = (
             {"id": row["id"], "kept": one.kept, "score": one.score, "reason": one.reason}

@@ -58,6 +58,7 @@ def grade(answer: str) -> int | None:
 
 def judge(rows: Sequence[Row], options: LlmOptions, inputs: JudgeInputs) -> Iterator[Verdict]:
     """Yield a verdict per conversation; one without a grade, or too long, is left out."""
+    from revocab.answering.recorded import recorded_generation
     from revocab.evaluation.chat_prompts import ChatOptions
     from revocab.evaluation.engine import choose_engine
     from revocab.evaluation.generate import load_generator
@@ -69,15 +70,22 @@ def judge(rows: Sequence[Row], options: LlmOptions, inputs: JudgeInputs) -> Iter
         **inputs.machine.model_dump(),
         chat=ChatOptions(),
     )
-    generator = load_generator(
-        inputs.model, choose_engine(options.engine, "generation"), generating
+    engine = choose_engine(options.engine, "generation")
+    generator = load_generator(inputs.model, engine, generating)
+    generate = recorded_generation(
+        generator,
+        engine,
+        inputs.model,
+        options.max_new_tokens,
+        inputs.machine.batch_size,
+        inputs.records,
     )
     assert generator.chat is not None  # loaded for chat
     room = min(options.context_length, generator.context_length) - options.max_new_tokens
     prompts = [generator.chat.encode(generator.chat.text(question(row))) for row in rows]
     fits = [len(prompt) <= room for prompt in prompts]
     able = [prompt for prompt, fitting in zip(prompts, fits, strict=True) if fitting]
-    outputs = iter(generator.generate(able, options.max_new_tokens, None) if able else [])
+    outputs = iter(generate(able) if able else [])
     generator.close()
     for fitting in fits:
         found = grade(next(outputs).text) if fitting else None

@@ -70,28 +70,51 @@ def judge(
 
     Conversations of one length are a batch: without padding no score depends on what else is in it.
     """
+    from revocab.answering.recorded import Recorded
     from revocab.evaluation.checkpoint import choose_device, choose_dtype
 
     assert inputs.model is not None  # needs_model
     device = choose_device(inputs.machine.device)
     model = RewardModel(inputs.model, device, choose_dtype(inputs.machine.dtype, device))
     encoded = [model.encode(row[MESSAGES]) for row in rows]
-    lengths: dict[int, list[int]] = {}
-    for number, ids in enumerate(encoded):
-        if len(ids) <= model.longest:
-            lengths.setdefault(len(ids), []).append(number)
-    found: dict[int, float] = {}
-    for numbers in lengths.values():
-        for start in range(0, len(numbers), inputs.machine.batch_size):
-            part = numbers[start : start + inputs.machine.batch_size]
-            scores = model.scores([encoded[number] for number in part])
-            found |= dict(zip(part, scores, strict=True))
+    fitting = [number for number, ids in enumerate(encoded) if len(ids) <= model.longest]
+    recorded = Recorded(inputs.records, made_from(inputs.model), inputs.machine.batch_size)
+    scores = recorded.results(
+        [encoded[number] for number in fitting],
+        lambda part: in_batches(model, part, inputs.machine.batch_size),
+    )
+    found = dict(zip(fitting, scores, strict=True))
     for number in range(len(rows)):
         if number not in found:
             yield Verdict(False, None, TOO_LONG)
         else:
             kept = found[number] >= options.threshold
             yield Verdict(kept, found[number], "" if kept else "low score")
+
+
+def made_from(model: Path) -> dict[str, Any]:
+    """Return what the scores of token ids depend on; devices and dtypes only round them."""
+    from revocab.evaluation.records import model_hash, module_hash, versions
+
+    return {
+        "model": model_hash(model),
+        "code": module_hash(__name__),
+        "libraries": versions("torch", "transformers"),
+    }
+
+
+def in_batches(model: RewardModel, encoded: Sequence[list[int]], size: int) -> list[float]:
+    """Return the score of each conversation, of which those of one length are batches."""
+    lengths: dict[int, list[int]] = {}
+    for number, ids in enumerate(encoded):
+        lengths.setdefault(len(ids), []).append(number)
+    found: dict[int, float] = {}
+    for numbers in lengths.values():
+        for start in range(0, len(numbers), size):
+            part = numbers[start : start + size]
+            scores = model.scores([encoded[number] for number in part])
+            found |= dict(zip(part, scores, strict=True))
+    return [found[number] for number in range(len(encoded))]
 
 
 JUDGE = Judge(options=RewardModelOptions, judge=judge, needs_model="scores")
