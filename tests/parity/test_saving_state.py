@@ -197,6 +197,17 @@ def test_out_of_memory_elsewhere_is_one_line(inputs, tmp_path, monkeypatch):
         train(run_of(inputs, tmp_path, **RECIPE))
 
 
+def test_out_of_memory_for_the_moments_says_that_no_micro_batch_helps(
+    inputs, tmp_path, monkeypatch
+):
+    def full(*_, **__):
+        raise torch.OutOfMemoryError("planted")
+
+    monkeypatch.setattr(torch.optim.AdamW, "_init_group", full)
+    with pytest.raises(RevocabError, match=r"optimizer's step.* no micro_batch helps.*fsdp"):
+        train(run_of(inputs, tmp_path, **RECIPE))
+
+
 def test_a_jump_of_the_loss_keeps_the_state_before_it(inputs, tmp_path, monkeypatch):
     usual = RecipeTrainer.compute_loss
 

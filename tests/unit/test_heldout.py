@@ -9,6 +9,7 @@ import torch
 
 from revocab import io
 from revocab.errors import RevocabError
+from revocab.training import heldout_loss
 from revocab.training.document_tokens import Document
 from revocab.training.heldout import HeldoutJob, pack_heldout_folder, windows_of
 from revocab.training.heldout_loss import HeldoutCorpus, heldout_losses, heldout_rows, open_heldout
@@ -90,6 +91,26 @@ def test_loss_does_not_depend_on_batches(model, monkeypatch):
     together = heldout_losses(model, [corpus_of(windows)])[0]
     monkeypatch.setattr("revocab.training.heldout_loss.CPU_BATCH_TOKENS", 1)
     assert heldout_losses(model, [corpus_of(windows)])[0] == pytest.approx(together, rel=1e-6)
+
+
+def test_a_batch_that_does_not_fit_is_halved_until_it_does(model, monkeypatch):
+    windows = windows_of(documents(), 1, 5)
+    whole = heldout_losses(model, [corpus_of(windows)])
+    sizes, usual, most = [], heldout_loss.summed_loss, 2
+
+    def limited(model, ids, *rest):
+        sizes.append(len(ids))
+        if len(ids) > most:
+            raise torch.OutOfMemoryError("planted")
+        return usual(model, ids, *rest)
+
+    monkeypatch.setattr(heldout_loss, "summed_loss", limited)
+    assert heldout_losses(model, [corpus_of(windows)]) == pytest.approx(whole, abs=1e-5)
+    assert sizes[0] == len(windows.lengths) and max(sizes[-2:]) <= most
+    assert sum(size for size in sizes if size <= most) == len(windows.lengths)
+    most = 0
+    with pytest.raises(RevocabError, match="a single window of held-out text"):
+        heldout_losses(model, [corpus_of(windows)])
 
 
 def test_bits_per_byte_by_hand():

@@ -16,6 +16,7 @@ from revocab.errors import RevocabError
 from revocab.output import check_files
 from revocab.training.loss import summed_loss
 from revocab.training.loss_tables import COLUMNS, HELDOUT
+from revocab.training.out_of_memory import in_halves
 from revocab.training.packed_rows import heldout_problems
 
 #: Tokens (with padding) put through the model at once.
@@ -106,21 +107,39 @@ def heldout_losses(
     model.eval()
     sums = torch.zeros(len(mine), dtype=torch.float64, device=device)
     for place, (_, corpus, batch) in enumerate(mine):
-        lengths = corpus.lengths[batch].to(device)
-        width = int(corpus.lengths[batch.start])
-        ids = corpus.input_ids[batch, :width].to(device, torch.int64)
-        learned = None if corpus.answers is None else corpus.answers[batch, :width].to(device)
         if through_forward:
             with torch.no_grad():
+                ids, lengths, learned = windows(corpus, batch, device)
                 sums[place] = model(input_ids=ids, lengths=lengths, learned=learned)
         else:
-            sums[place] = summed_loss(model, ids, lengths, learned)
+            sums[place] = batch_loss(model, corpus, batch, device)
     model.train(training)
     ordered = gathered(sums, processes)[: len(work)]
     totals = [0.0] * len(corpora)
     for (number, _, _), value in zip(work, ordered, strict=True):
         totals[number] += value
     return totals
+
+
+def windows(
+    corpus: HeldoutCorpus, batch: slice, device: torch.device
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+    """Return ids, lengths and answers of some windows, cut to the longest of them."""
+    width = int(corpus.lengths[batch].max())
+    ids = corpus.input_ids[batch, :width].to(device, torch.int64)
+    learned = None if corpus.answers is None else corpus.answers[batch, :width].to(device)
+    return ids, corpus.lengths[batch].to(device), learned
+
+
+def batch_loss(
+    model: Any, corpus: HeldoutCorpus, batch: slice, device: torch.device
+) -> torch.Tensor:
+    """Return the summed loss of some windows, of fewer at once where memory runs out."""
+
+    def compute(part: slice) -> torch.Tensor:
+        return summed_loss(model, *windows(corpus, part, device))
+
+    return in_halves(compute, batch.start, min(batch.stop, len(corpus.lengths)))
 
 
 def place_among_processes() -> tuple[int, int]:

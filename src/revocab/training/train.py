@@ -29,6 +29,7 @@ from revocab.training.costs import Costs, EnergyMeter
 from revocab.training.loss_tables import ADAPTER, HELDOUT, LOSSES, LossTables
 from revocab.training.loss_watch import LossWatch
 from revocab.training.micro_batch import MicroBatch
+from revocab.training.out_of_memory import KEPT
 from revocab.training.record import manifest_of, timing_of
 from revocab.training.settings import Settings, fingerprint
 
@@ -295,13 +296,12 @@ def _explained(run: TrainingRun) -> Iterator[None]:
     import torch
     from safetensors import SafetensorError
 
-    kept = "the last good state is kept"
     try:
         yield
     except torch.OutOfMemoryError as error:
         raise RevocabError(
-            f"{run.out}: out of memory outside of forward and backward pass; {kept}: lower"
-            " micro_batch, set activation_checkpointing or, on several devices, fsdp, and run the"
+            f"{run.out}: out of memory outside of forward and backward pass, where no micro_batch"
+            f" helps; {KEPT}: set fsdp on several devices, or use one with more memory, and run the"
             " same command again"
         ) from error
     except (OSError, RuntimeError, SafetensorError) as error:
@@ -310,7 +310,7 @@ def _explained(run: TrainingRun) -> Iterator[None]:
             raise
         cause = getattr(error, "strerror", None) or f"a file could not be written ({error})"
         raise RevocabError(
-            f"{run.out}: {cause}; {kept}: fix the cause and run the same command again to resume"
+            f"{run.out}: {cause}; {KEPT}: fix the cause and run the same command again to resume"
             " from it"
         ) from error
 

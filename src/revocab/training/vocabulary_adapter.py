@@ -36,6 +36,7 @@ from revocab.errors import RevocabError
 from revocab.initialise.source_weights import FILE, SourceWeights, read_source_weights
 from revocab.initialise.weighted_means import blocks
 from revocab.models.folder import ModelFolder, Which
+from revocab.training.out_of_memory import OPTIMIZER, explained
 from revocab.training.sharded_rows import own_part, own_rows, spread_like, summed
 from revocab.training.stages import ParameterGroup
 
@@ -289,6 +290,7 @@ class AdapterAdamW(torch.optim.AdamW):
         return norm, torch.stack([loss for _, loss in found]).mean().float()
 
     @torch.no_grad()
+    @explained(OPTIMIZER)
     def step(self, closure: Any = None) -> Any:
         """Make a step: on adapters where matrices have them, else on parameters."""
         held = []
