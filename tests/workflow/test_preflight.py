@@ -27,6 +27,7 @@ def test_all_parts_pass_on_the_small_experiment(small, repository, tmp_path, mon
         "trained 3 steps, saved the state, killed",
         "resumed, trained to step 6, exported the model, saved its state at SIGTERM",
         "scored 8 items of hellaswag_it",
+        "generated on 4 prompts of flores_en_it",
         "tokens per second",
         "for all 2 trainings",
     ):
@@ -41,6 +42,7 @@ def test_what_is_not_there_yet_is_named(repository, tmp_path, monkeypatch):
     said = str(caught.value)
     assert "results/small/runs/mistral-sava/init/manifest.json" in said
     assert "results/small/tasks/hellaswag_it.yaml" in said and "arc_easy_en" not in said
+    assert "results/small/prompts/flores_en_it" in said and "squad_it" not in said
     assert "make them first: revocab run --cores N --configfile" in said
 
 

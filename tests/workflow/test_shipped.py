@@ -161,7 +161,10 @@ def test_a_call_without_an_experiment_plans_the_demo(repository):
     assert {rule: jobs[rule] for rule in SHIPPED["demo",]} == SHIPPED["demo",]
 
 
-@pytest.mark.parametrize(("profile", "names"), [("slurm", ("paper",)), ("one-gpu", ("one-gpu",))])
+@pytest.mark.parametrize(
+    ("profile", "names"),
+    [("slurm", ("paper",)), ("one-gpu", ("one-gpu",)), ("one-node", ("paper",))],
+)
 def test_a_profile_plans(repository, profile, names):
     call = ("--cores", "8", "--profile", f"profiles/{profile}", "--configfile", *files_of(names))
     check(repository, names, dry_run(repository, *call))

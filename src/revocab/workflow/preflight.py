@@ -18,7 +18,7 @@ from revocab.plan.step import Artefact, Step
 from revocab.training.settings import Settings
 from revocab.workflow.launch import nodes_and_tasks
 from revocab.workflow.profile import resources_of
-from revocab.workflow.rehearsal import Rehearsal, scoring_step
+from revocab.workflow.rehearsal import Rehearsal, generating_step, scoring_step
 from revocab.workflow.status import duration
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def preflight(words: Sequence[str]) -> str:
     steps = max(2, min(given.steps, total) // 2 * 2)
     rehearsal = Rehearsal(plan, given.run, scratch, steps, steps == total, resources)
     try:
-        for part in (rehearsal.kill, rehearsal.resume, rehearsal.score):
+        for part in (rehearsal.kill, rehearsal.resume, rehearsal.score, rehearsal.generate):
             lines += timed(part)
         lines += measured_lines(plan, step, rehearsal.timing(), resources("adapt_model"))
     except RevocabError as error:
@@ -83,11 +83,12 @@ def parser() -> Parser:
 
 def check_inputs(plan: Plan, run: str, flags: Sequence[str]) -> None:
     """Raise :class:`RevocabError` naming what has to be made first, and how."""
-    scoring = scoring_step(plan, run)
-    tasks = scoring.files()["tasks"][:1] if scoring else []
+    scoring, generating = scoring_step(plan, run), generating_step(plan, run)
+    asked = scoring.files()["tasks"][:1] if scoring else []
+    asked += generating.files()["prompts"][:1] if generating else []
     training = plan.step("adapt_model", run=run).files()
     needed = [file for name, files in training.items() if name != "arguments" for file in files]
-    missing = [file for file in [*needed, *tasks] if not Path(file).exists()]
+    missing = [file for file in [*needed, *asked] if not Path(file).exists()]
     if missing:
         command = " ".join(["revocab run --cores N", *flags, "--", *missing])
         raise RevocabError(f"{', '.join(missing)}: not there yet; make them first: {command}")

@@ -1,4 +1,4 @@
-"""The first steps of a real training in a folder of their own: killed, resumed, scored."""
+"""The first steps of a real training in a folder of their own: killed, resumed, evaluated."""
 
 from __future__ import annotations
 
@@ -10,22 +10,24 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 from revocab.errors import RevocabError
-from revocab.evaluation.engine import interpreter
+from revocab.evaluation.engine import Part, interpreter
 from revocab.folder_claim import is_whole
-from revocab.io import read_json
+from revocab.io import read_json, read_jsonl, write_jsonl
 from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Step
 from revocab.training.resume_state import CHECKSUMS, PREFIX
 from revocab.workflow.launch import launcher
 
-#: Items of the one task that is scored, and lines of a log that an error shows.
-ITEMS, SHOWN_LINES = 8, 15
+#: Items of the one task that is scored, prompts of the one that text is generated for, and lines of
+#: a log that an error shows.
+ITEMS, PROMPTS, SHOWN_LINES = 8, 4, 15
 SECONDS_BETWEEN_LOOKS = 0.005
 
 
@@ -86,20 +88,36 @@ class Rehearsal:
         tasks = step.inputs["tasks"]
         assert isinstance(tasks, Sequence)
         limit = min(getattr(step.job, "limit", None) or ITEMS, ITEMS)
-        models = {self.steps: Artefact(str(self.checkpoint), ())}
         step = replace(
             step,
             job=step.job.model_copy(update={"limit": limit}),
-            inputs={**step.inputs, "models": models, "tasks": tasks[:1]},
+            inputs={**step.inputs, "tasks": tasks[:1]},
             out=str(self.scratch / "scores" / "multiple_choice.csv"),
-            prefix=str(self.scratch / "score"),
         )
-        engine = self.plan.experiment.evaluation.multiple_choice.engine
-        python = interpreter(engine, "multiple_choice", sys.executable)
-        words = self._words(step, "score_multiple_choice", ("device", "dtype", "batch_size"))
-        if self._start("score", python, words).wait():
-            raise self._failed("score", "scoring failed")
+        self._evaluate(step, "multiple_choice")
         return f"scored {limit} items of {Path(tasks[0].path).stem}"
+
+    def generate(self) -> str | None:
+        """Continue some prompts with the exported checkpoint; None where the run is not asked to.
+
+        COMET is not run.
+        """
+        step = generating_step(self.plan, self.run)
+        if step is None:
+            return None
+        prompts = step.inputs["prompts"]
+        assert isinstance(prompts, Mapping)
+        task, given = next(iter(prompts.items()))
+        few = self.scratch / Path(given.path).name
+        rows = [*islice(read_jsonl(given.path), PROMPTS)]
+        write_jsonl(few, rows)
+        step = replace(
+            step,
+            inputs={**step.inputs, "prompts": {task: Artefact.file(str(few))}},
+            out=str(self.scratch / "generation"),
+        )
+        self._evaluate(step, "generation")
+        return f"generated on {len(rows)} prompts of {task}"
 
     def timing(self) -> dict[str, Any]:
         """Return what the resumed training measured."""
@@ -118,6 +136,19 @@ class Rehearsal:
         )
         words = self._words(step, "adapt_model", tuple(Machine.model_fields))
         return sys.executable, [*launcher(self.resources("adapt_model")), *words]
+
+    def _evaluate(self, step: Step, part: Part) -> None:
+        """Run a job of a part of the evaluation with the exported checkpoint; raise if it fails."""
+        name = step.command
+        models = {self.steps: Artefact(str(self.checkpoint), ())}
+        step = replace(
+            step, inputs={**step.inputs, "models": models}, prefix=str(self.scratch / name)
+        )
+        engine = getattr(self.plan.experiment.evaluation, part).engine
+        python = interpreter(engine, part, sys.executable)
+        words = self._words(step, name, ("device", "dtype", "batch_size"))
+        if self._start(name, python, words).wait():
+            raise self._failed(name, f"{name} failed")
 
     def _words(self, step: Step, rule: str, options: Sequence[str]) -> list[str]:
         """Return script and arguments of a job, with what the profile says of the machine."""
@@ -163,3 +194,10 @@ def scoring_step(plan: Plan, run: str) -> Step | None:
     if not plan.runs[run].evaluate or not plan.choice_tasks(plan.runs[run]):
         return None
     return plan.step("score_multiple_choice", run=run)
+
+
+def generating_step(plan: Plan, run: str) -> Step | None:
+    """Return the job that generates text with a run, if there is one."""
+    if not plan.runs[run].evaluate or not plan.generation_tasks(plan.runs[run]):
+        return None
+    return plan.step("generate_text", run=run)
