@@ -1,0 +1,103 @@
+"""The documentation: links lead somewhere, and nothing that must be named is left out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from revocab.__main__ import PLANNED, VERBS
+
+LINK = re.compile(r"!?\[[^\]]*\]\(([^()\s]+)\)")
+FENCE = re.compile(r"^ {0,3}```.*?^ {0,3}```[^\n]*$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`[^`\n]*`")
+
+
+def documents(repository: Path) -> list[Path]:
+    return sorted([*repository.glob("*.md"), *(repository / "docs").rglob("*.md")])
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    names: list[str] = []
+    for heading in re.findall(r"^#{1,6} +(.+?) *$", FENCE.sub("", text), re.MULTILINE):
+        shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "")
+        name = re.sub(r"[^\w\- ]", "", shown.lower()).replace(" ", "-")
+        names.append(f"{name}-{names.count(name)}" if name in names else name)
+    return set(names)
+
+
+def broken(page: Path, root: Path) -> list[str]:
+    """What is wrong with the links of one page, in the order of the page."""
+    problems = []
+    for target in LINK.findall(CODE.sub("", FENCE.sub("", page.read_text(encoding="utf-8")))):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        place = (page.parent / path).resolve() if path else page
+        if not place.exists() or not place.is_relative_to(root):
+            problems.append(f"{page.relative_to(root)}: {target}: no such file")
+        elif anchor and anchor not in anchors(place.read_text(encoding="utf-8")):
+            problems.append(f"{page.relative_to(root)}: {target}: no such heading")
+    return problems
+
+
+def test_every_link_resolves(repository):
+    problems = [one for page in documents(repository) for one in broken(page, repository)]
+    assert not problems, "\n".join(problems)
+
+
+def test_every_page_is_reached_from_the_readme(repository):
+    """A page that no other links to is not found by a reader."""
+    reached, to_read = set(), [repository / "README.md"]
+    while to_read:
+        page = to_read.pop()
+        if page in reached:
+            continue
+        reached.add(page)
+        for target in LINK.findall(page.read_text(encoding="utf-8")):
+            place = (page.parent / target.partition("#")[0]).resolve()
+            if place.suffix == ".md" and place.is_file():
+                to_read.append(place)
+    lost = [page for page in documents(repository) if page not in reached]
+    assert not lost, [str(page.relative_to(repository)) for page in lost]
+
+
+def test_architecture_names_every_folder_and_file_of_the_package(repository):
+    text = (repository / "docs/architecture.md").read_text(encoding="utf-8")
+    package = repository / "src/revocab"
+    parts = [f"{one.parent.name}/" for one in package.glob("*/__init__.py")]
+    parts += [one.name for one in package.glob("*.py") if one.name != "__init__.py"]
+    assert [one for one in parts if f"`{one}`" not in text] == []
+
+
+def test_the_readme_names_every_command(repository):
+    text = (repository / "README.md").read_text(encoding="utf-8")
+    assert [verb for verb in (*VERBS, *PLANNED) if f"`{verb}`" not in text] == []
+
+
+@pytest.mark.parametrize(
+    "line, problem",
+    [
+        ("[a](other.md)", None),
+        ("[a](other.md#two-words-a-dash)", None),
+        ("[a](#here)", None),
+        ("[a](https://example.org/x.md#y)", None),
+        ("`[a](code.md)`", None),
+        ("```\n[a](fence.md)\n```", None),
+        ("[a](missing.md)", "no such file"),
+        ("[a](other.md#two)", "no such heading"),
+        ("[a](#comment)", "no such heading"),
+        ("![a](../outside.svg)", "no such file"),
+    ],
+)
+def test_what_counts_as_broken(tmp_path, line, problem):
+    root = tmp_path / "root"
+    root.mkdir()
+    (tmp_path / "outside.svg").write_text("")
+    (root / "other.md").write_text("# Other\n\n## Two words: a `dash`\n")
+    page = root / "page.md"
+    page.write_text(f"# Page\n\n## Here\n\n```\n# comment\n```\n\n{line}\n")
+    said = broken(page, root)
+    assert [one.rpartition(": ")[2] for one in said] == ([problem] if problem else [])
