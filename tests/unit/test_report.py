@@ -238,21 +238,7 @@ def test_heldout_of_several_corpora_is_weighted_by_bytes(tmp_path):
     assert results.heldout_by_language(results.run("mistral-fvt"), "it") == {0: 1.25}
 
 
-def test_adapted_language(folder):
-    assert Results(folder).adapted_language("mistral") == "it"
-
-
-@pytest.mark.parametrize("order", [("world-it", "world-en"), ("world-en", "world-it")])
-def test_of_equal_shares_the_adapted_language_is_named_first(broken, order):
-    content = read_json(broken / "experiment.json")
-    content["experiment"]["mixtures"]["adaptation"] = dict.fromkeys(order, 0.5)
-    write_json(broken / "experiment.json", content)
-    assert Results(broken).adapted_language("mistral") == order[0].removeprefix("world-")
-
-
 def test_stages_with_mixtures_of_their_own_are_shown(broken):
-    """Most of the steps are English, though the group's mixture is Italian."""
-
     content = read_json(broken / "experiment.json")
     content["experiment"]["recipes"]["adapt"]["stages"] = [
         {"name": "embeddings", "steps": 10, "learning_rate": 0.001},
@@ -262,7 +248,6 @@ def test_stages_with_mixtures_of_their_own_are_shown(broken):
         if run["trains"]:
             run["stage_mixtures"] = {"embeddings": "adaptation", "everything": "english"}
     write_json(broken / "experiment.json", content)
-    assert Results(broken).adapted_language("mistral") == "en"
     build_report(broken, broken / "report.html")
     page = (broken / "report.html").read_text(encoding="utf-8")
     assert "<td>embeddings: adaptation, everything: english</td>" in page

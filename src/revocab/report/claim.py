@@ -45,3 +45,10 @@ def all_claims(results: Results) -> list[Claim]:
     """Return every claim that this experiment has the data for."""
     kinds = sorted(claim_kinds().values(), key=lambda kind: kind.place)
     return [claim for kind in kinds for claim in kind.find(results)]
+
+
+def nothing_claimed(results: Results) -> str:
+    """Return what stands in place of claims where there are none."""
+    if not results.scores.rows:
+        return "No results yet."
+    return "Nothing that this page claims by itself applies here; the tables show the results."

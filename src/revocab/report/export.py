@@ -11,8 +11,9 @@ from revocab.errors import RevocabError
 from revocab.io import write_text
 from revocab.output import OutputFolder, check_files
 from revocab.report import html, notes, sections
-from revocab.report.claim import all_claims
+from revocab.report.claim import all_claims, nothing_claimed
 from revocab.report.final_accuracies import final_accuracies
+from revocab.report.limitations import limitations
 from revocab.report.make_figures import caption
 from revocab.report.make_tables import build_table
 from revocab.report.names import headed, in_order
@@ -31,7 +32,7 @@ def claim_lines(results: Results) -> list[str]:
     """Return what the experiment shows as a Markdown table."""
     found = all_claims(results)
     if not found:
-        return ["No results yet."]
+        return [nothing_claimed(results)]
     verdicts = {True: "holds", False: "**does not hold**", None: "no data"}
     lines = ["| Claim | Numbers | |", "| --- | --- | --- |"]
     return lines + [
@@ -74,7 +75,7 @@ def page(
         if rows:
             lines += [f"## {title}", "", *markdown_table(header, rows), ""]
     lines += ["## Cost", "", *markdown_table(*sections.trainings(results)), ""]
-    lines += ["## Limitations", "", *[f"- {one}" for one in html.limitations(results)], ""]
+    lines += ["## Limitations", "", *[f"- {one}" for one in limitations(results)], ""]
     listed = ", ".join(f"{name} {version}" for name, version in html.versions())
     lines += ["## Versions", "", listed, ""]
     return "\n".join(lines)

@@ -11,9 +11,10 @@ from revocab.evaluation.engine import engines
 from revocab.io import write_text
 from revocab.output import check_files
 from revocab.report import notes
-from revocab.report.claim import all_claims
+from revocab.report.claim import all_claims, nothing_claimed
 from revocab.report.final_accuracies import final_accuracies
 from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS, figure_kinds
+from revocab.report.limitations import limitations
 from revocab.report.make_figures import caption
 from revocab.report.make_tables import build_table
 from revocab.report.names import in_order, numbered
@@ -27,6 +28,9 @@ LIBRARIES = (
     "revocab", "torch", "transformers", "tokenizers", "datasets", "accelerate", "lm-eval",
     "sacrebleu", "rouge-score", "numpy", "pyarrow", "matplotlib", "snakemake",
 )  # fmt: skip
+
+#: Rows from which on a table scrolls in a frame of its own, so that the next one is in reach.
+LONG = 60
 
 
 def versions() -> list[tuple[str, str]]:
@@ -63,6 +67,7 @@ def table_parts(results: Results) -> list[dict[str, Any]]:
                 "title": table.shown_title(),
                 "short": table.title,
                 "html": to_html(table),
+                "long": len(table.rows) > LONG,
                 "notes": table.notes,
                 "files": [f"tables/{identifier}.{ending}" for ending in TABLE_ENDINGS],
             }
@@ -88,40 +93,6 @@ def figure_parts(results: Results) -> list[dict[str, Any]]:
     ]
 
 
-def limitations(results: Results) -> list[str]:
-    """Return what these numbers cannot say, as far as the configuration shows it."""
-    evaluation = results.experiment.evaluation
-    items = list(notes.synthetic(results))
-    built = [one for one, model in results.experiment.models.items() if model.pretrain]
-    if built:
-        items.append(
-            f"The models {', '.join(built)} are small stand-ins pretrained here: scores compare "
-            "methods and do not transfer to models of billions of parameters."
-        )
-    limit = evaluation.multiple_choice.limit
-    if limit:
-        items.append(
-            f"Multiple-choice tasks use their first {limit} items only: see the standard errors."
-        )
-    limits = {t: one.limit for t, one in evaluation.generation.tasks.items() if one.limit}
-    if limits:
-        listed = ", ".join(f"{task} {limit}" for task, limit in limits.items())
-        items.append(f"Generation uses only some of its queries: {listed}.")
-    if not evaluation.generation.comet_model:
-        items.append(
-            "COMET-22 is not configured; chrF++ and BLEU are shown next to its empty column."
-        )
-    items.append(
-        "One seed per run: the standard errors are over items, not over training runs. Small "
-        "differences between methods may be due to chance."
-    )
-    items.append(
-        "Equal tokens are not equal text: runs with different tokenizers see different amounts of "
-        "text in the same number of steps. Bits per byte compares them."
-    )
-    return items
-
-
 def page(results: Results, resources: Path | None = None) -> str:
     """Return the report as one HTML page without any outside reference but to its own folder."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -138,6 +109,7 @@ def page(results: Results, resources: Path | None = None) -> str:
         first=[*notes.synthetic(results), *final_accuracies(results)],
         has_paper=bool(results.paper),
         claims=all_claims(results),
+        nothing_claimed=nothing_claimed(results),
         tables=table_parts(results),
         figures=figure_parts(results),
         sections=sections(results, resources or results.resources),

@@ -49,5 +49,7 @@ def headed(identifier: str, title: str) -> str:
 
 
 def in_order(identifiers: Iterable[str]) -> list[str]:
-    """Return ids of tables or figures as a page shows them: numbered ones first."""
-    return sorted(identifiers, key=lambda one: (not numbered(one), one))
+    """Return ids of tables or figures as a page shows them: numbered ones by number, then the
+    others in the order given, which is that of the experiment file.
+    """
+    return sorted(identifiers, key=lambda one: (not numbered(one), numbered(one) and one))

@@ -208,31 +208,6 @@ class Results:
         trained = self.experiment.tokenizers[tokenizer].train
         return list(trained.corpora) if trained else []
 
-    def adapted_language(self, group: str) -> str | None:
-        """Return the language with the largest share of a group's data, over all stages of its
-        first trained run, and of equal shares the one that the mixture names first; None if the
-        group trains none.
-        """
-        experiment = self.experiment
-        trained = next((run for run in self.group(group, evaluated=False) if run.trains), None)
-        if trained is None or trained.recipe is None:
-            return None
-        stages = experiment.recipes[trained.recipe].stages
-        parts = [(one.mixture, one.steps) for one in stages] if stages else [(None, 1)]
-        shares: dict[str, float] = {}
-        for named, steps in parts:
-            name = named or trained.mixture
-            assert name is not None  # the experiment is validated
-            mixture = experiment.mixtures[name]
-            by_size = [corpus for corpus, share in mixture.items() if share == "size"]
-            rest = 1 - sum(share for share in mixture.values() if share != "size")
-            for corpus, share in mixture.items():
-                language = experiment.corpora[corpus].language
-                # Sizes are unknown here: what the fixed shares leave is taken as split evenly.
-                known = rest / len(by_size) if share == "size" else share
-                shares[language] = shares.get(language, 0) + known * steps
-        return max(shares, key=shares.__getitem__)
-
     @cached_property
     def scores(self) -> Scores:
         """Return ``scores.parquet``; empty if it is not there yet. Replicates have means, too."""

@@ -30,6 +30,7 @@ from revocab.report.task_means import (
     mean_cell,
     metrics_note,
     micro,
+    shown_metrics,
     unknown_choices,
     unknown_task_ids,
 )
@@ -255,8 +256,11 @@ class Average(RunValue):
 
     def notes(self, results: Results, header: str) -> list[str]:
         """Return how tasks are averaged, and the metrics of generated text."""
-        how = "every item" if self.by_items else "every task"
         named = self.tasks(results.experiment)
+        if len(named) == 1:
+            of = shown_metrics(results, named, self.metrics)
+            return [f"{header}: {of + ', ' if of else ''}0 to 100, ± standard error over items."]
+        how = "every item" if self.by_items else "every task"
         said = f"{header}: {how} counts alike; 0 to 100, ± standard error over items."
         return [said, *metrics_note(results, named, self.metrics)]
 

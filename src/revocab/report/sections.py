@@ -19,7 +19,10 @@ Grid = tuple[list[str], list[list[str]]]
 
 @dataclass(frozen=True)
 class Section:
-    """A section of the page: its anchor, title, a note under its rows, and warnings under that."""
+    """A section of the page: its anchor, title, a note under its rows, and warnings under that.
+
+    ``texts`` counts the columns at the left that hold text and not numbers.
+    """
 
     id: str
     title: str
@@ -27,6 +30,7 @@ class Section:
     header: list[str]
     rows: list[list[str]]
     warnings: list[str] = field(default_factory=list)
+    texts: int = 1
 
 
 def sections(results: Results, resources: Path) -> list[Section]:
@@ -40,6 +44,7 @@ def sections(results: Results, resources: Path) -> list[Section]:
             "Held-out text",
             "Bits per byte of held-out text; lower is better.",
             *heldout(results),
+            texts=2,
         ),
         Section(
             "vocabularies",
@@ -47,6 +52,7 @@ def sections(results: Results, resources: Path) -> list[Section]:
             "Tokens that two vocabularies share: as compared here, by what they stand for "
             "(bytes), and as the SAVA release compares spellings (marker).",
             *intersections(results),
+            texts=2,
         ),
         Section(
             "initialisation",
@@ -54,6 +60,7 @@ def sections(results: Results, resources: Path) -> list[Section]:
             initialisation.NOTE,
             *initialisation.table(results),
             initialisation.warnings(results),
+            texts=2,
         ),
         Section(
             "scale",

@@ -108,10 +108,15 @@ def mean_cell(
 
 def metrics_note(results: Results, tasks: Iterable[str], chosen: Metrics) -> list[str]:
     """Return the sentence on the metrics of generative tasks, where there are any."""
+    listed = shown_metrics(results, tasks, chosen)
+    return [f"Metrics of generated text, 0 to 100: {listed}."] if listed else []
+
+
+def shown_metrics(results: Results, tasks: Iterable[str], chosen: Metrics) -> str:
+    """Return which metric of each generative task is shown; nothing where there is no such task."""
     generated = results.experiment.evaluation.generation.tasks
     named = [task for task in dict.fromkeys(tasks) if task in generated]
-    listed = ", ".join(f"{metric_label(metric_of(results, one, chosen))} of {one}" for one in named)
-    return [f"Metrics of generated text, 0 to 100: {listed}."] if named else []
+    return ", ".join(f"{metric_label(metric_of(results, one, chosen))} of {one}" for one in named)
 
 
 def unknown_task_ids(experiment: Experiment, key: str, tasks: Iterable[str]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from revocab.evaluation.over_seeds import SeedInterval, paired_interval
 from revocab.languages import language_label
+from revocab.report.adapted_language import adapted_language
 from revocab.report.claim import Claim, ClaimKind
 from revocab.report.results import Results
 
@@ -23,10 +24,9 @@ def find(results: Results) -> Iterator[Claim]:
     """
     for group in results.experiment.runs:
         runs = {run.name: run for run in results.group(group, evaluated=False) if run.trains}
-        if "random" not in runs:
+        language = adapted_language(results, group)
+        if "random" not in runs or language is None:
             continue
-        language = results.adapted_language(group)
-        assert language is not None  # that run is trained
         random = at_first_checkpoint(results, runs["random"], language)
         where = f"held-out {language_label(language)} bits per byte at the first checkpoint"
         for name in BETTER:

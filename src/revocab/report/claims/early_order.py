@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from revocab.evaluation.over_seeds import FEWEST_SEEDS, deviation, paired_interval
 from revocab.languages import language_label
+from revocab.report.adapted_language import adapted_language
 from revocab.report.claim import Claim, ClaimKind
 from revocab.report.names import method_label
 from revocab.report.results import Results
@@ -27,7 +28,7 @@ def find(results: Results) -> Iterator[Claim]:
     for group in results.experiment.runs:
         named = {run.name: run for run in results.group(group, evaluated=False) if run.trains}
         runs = [named[name] for name in ORDER if name in named]
-        language = results.adapted_language(group)
+        language = adapted_language(results, group)
         if language is None or any(len(results.replicates(run)) < FEWEST_SEEDS for run in runs):
             continue
         curves = [[results.heldout_by_language(one, language) for one in seeds_of(results, run)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from revocab.languages import language_label
+from revocab.report.adapted_language import adapted_language
 from revocab.report.claim import Claim, ClaimKind
 from revocab.report.results import Record, Results, number
 
@@ -39,7 +40,7 @@ def change_in_words(fall: float) -> str:
 
 def find(results: Results) -> Iterator[Claim]:
     """Yield whether fertility in the adapted languages falls by at least :data:`WANTED`."""
-    languages = {results.adapted_language(group) for group in results.experiment.runs}
+    languages = {adapted_language(results, group) for group in results.experiment.runs}
     for row in reductions(results):
         if row["language"] in languages:
             known = f"; {row['target']} was trained on {row['corpus']}, so this flatters it"

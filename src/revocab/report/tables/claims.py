@@ -40,6 +40,7 @@ def build(results: Results, identifier: str, options: ClaimsTable) -> Table:
     printed = any(claim.measure.published(results) is not None for claim in options.claims)
     columns = [one for one in COLUMNS if printed or one not in OF_THE_PAPER]
     rows = [dict(zip(COLUMNS, cells(results, claim), strict=True)) for claim in options.claims]
+    sources = "the printed tables and from our results" if printed else "our results"
     return Table(
         identifier,
         options.kind,
@@ -47,7 +48,7 @@ def build(results: Results, identifier: str, options: ClaimsTable) -> Table:
         columns,
         [Row([text(row[one]) for one in columns]) for row in rows],
         [
-            "Computed from the printed tables and from our results by one rule. Gains are in "
+            f"Computed from {sources} by one rule. Gains are in "
             "points; of several runs the worst counts, against the best of those named after it.",
             *notes.synthetic(results),
         ],

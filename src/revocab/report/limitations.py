@@ -1,0 +1,62 @@
+"""What the numbers of an experiment cannot say, as far as its configuration shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from revocab.evaluation.generation_kind import find_kind
+from revocab.report import notes
+
+if TYPE_CHECKING:
+    from revocab.report.results import Results
+
+
+def limitations(results: Results) -> list[str]:
+    """Return a sentence or two on each limitation, those of the data first."""
+    return [*notes.synthetic(results), *of_models(results), *of_scores(results), *of_runs(results)]
+
+
+def of_models(results: Results) -> Iterator[str]:
+    """Yield that stand-ins are no real models, where there are any."""
+    built = [one for one, model in results.experiment.models.items() if model.pretrain]
+    what = "is a small stand-in" if len(built) == 1 else "are small stand-ins"
+    if built:
+        yield (
+            f"The model{'s' * (len(built) > 1)} {', '.join(built)} {what} pretrained here: scores "
+            "compare methods and do not transfer to models of billions of parameters."
+        )
+
+
+def of_scores(results: Results) -> Iterator[str]:
+    """Yield which items are left out and which metric is missing."""
+    evaluation = results.experiment.evaluation
+    limit = evaluation.multiple_choice.limit
+    if limit and evaluation.multiple_choice.tasks:
+        yield f"Multiple-choice tasks use their first {limit} items only: see the standard errors."
+    tasks = evaluation.generation.tasks
+    limits = [f"{task} {one.limit}" for task, one in tasks.items() if one.limit]
+    if limits:
+        yield f"Generation uses only some of its queries: {', '.join(limits)}."
+    translated = any(find_kind(one.kind).comet_source for one in tasks.values())
+    if translated and not evaluation.generation.comet_model:
+        yield "COMET-22 is not configured; chrF++ and BLEU are shown next to its empty column."
+
+
+def of_runs(results: Results) -> Iterator[str]:
+    """Yield what one seed cannot show, and what equal steps of different tokenizers are not."""
+    groups = results.experiment.runs
+    shown = [run for group in groups for run in results.group(group, evaluated=False)]
+    trained = [run for run in shown if run.trains]
+    lone = [run for run in trained if len(results.replicates(run)) == 1]
+    if lone:
+        which = "One seed per run" if len(lone) == len(trained) else "One seed for most runs"
+        yield (
+            f"{which}: the standard errors are over items, not over training runs. Small "
+            "differences between methods may be due to chance."
+        )
+    if len({run.target for run in trained}) > 1:
+        yield (
+            "Equal tokens are not equal text: runs with different tokenizers see different amounts "
+            "of text in the same number of steps. Bits per byte compares them."
+        )

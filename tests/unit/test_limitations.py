@@ -1,0 +1,89 @@
+"""What the report says of an experiment without being asked, on small changes to shipped ones."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from revocab.config import as_json, validate
+from revocab.io import write_json
+from revocab.report import html
+from revocab.report.claim import nothing_claimed
+from revocab.report.claims.beats_base import percent
+from revocab.report.limitations import limitations
+from revocab.report.make_tables import build_table
+from revocab.report.results import Results
+
+
+@pytest.fixture
+def results_of(repository, tmp_path):
+    """The results folder of a shipped experiment before anything is computed."""
+
+    def found(name, change=lambda values: None):
+        values = yaml.safe_load((repository / "config" / name).read_text(encoding="utf-8"))
+        change(values)
+        write_json(tmp_path / "experiment.json", as_json(validate(values)))
+        return Results(tmp_path)
+
+    return found
+
+
+def beginnings(results):
+    return [one.split(" ")[0] + " " + one.split(" ")[1] for one in limitations(results)]
+
+
+def test_translations_without_comet_and_some_seeds_are_said(results_of):
+    said = limitations(results_of("demo.yaml"))
+    assert any(one.startswith("COMET-22 is not configured") for one in said)
+    assert any(one.startswith("One seed for most runs: ") for one in said)
+    assert any(one.startswith("Equal tokens are not equal text") for one in said)
+
+
+def test_nothing_is_said_of_what_an_experiment_does_not_have(results_of):
+    """No translation, no second tokenizer, no multiple choice, one stand-in."""
+    said = beginnings(results_of("chat-demo.yaml"))
+    assert said == ["Synthetic data:", "The model", "Generation uses", "One seed"]
+
+
+def test_seeds_everywhere_leave_nothing_to_say(results_of):
+    def with_seeds(values):
+        values["runs"]["tuned"]["seeds"] = [1, 2]
+
+    assert "One seed" not in beginnings(results_of("chat-demo.yaml", with_seeds))
+
+
+def test_missing_results_differ_from_results_without_a_claim(results_of):
+    results = results_of("chat-demo.yaml")
+    assert nothing_claimed(results) == "No results yet."
+    results.scores.rows.append({"run": "tuned-base"})
+    assert "applies here" in nothing_claimed(results)
+
+
+@pytest.mark.parametrize(
+    ("stderr", "shown"), [(0.0403, "25.83±4.03"), (None, "25.83"), (0.0, "25.83")]
+)
+def test_averages_of_claims_have_their_errors(stderr, shown):
+    assert percent({"value": 0.2583, "stderr": stderr}) == shown
+
+
+def test_claims_without_published_values_have_no_columns_for_them(results_of):
+    table = build_table(results_of("bilingual-demo.yaml"), "claims")
+    assert table.header == ["Claim", "Where", "Holds if", "Our values", "We say"]
+    assert {len(row.cells) for row in table.rows} == {5}
+    assert "printed" not in table.notes[0]
+
+
+def test_the_score_of_one_task_is_no_mean_of_tasks(results_of):
+    notes = build_table(results_of("lep-demo.yaml"), "ended").notes
+    assert "Average (rules_it): Ended of rules_it, 0 to 100, ± standard error over items." in notes
+    assert not any("every task" in one or "Metrics of" in one for one in notes)
+
+
+def test_the_page_keeps_the_order_of_the_file_and_long_tables_scroll(results_of, monkeypatch):
+    results = results_of("bilingual-demo.yaml")
+    assert 'class="scroll long"' not in html.page(results)
+    monkeypatch.setattr(html, "LONG", 2)
+    page = html.page(results)
+    assert 'class="scroll long"' in page
+    places = [page.index(f'<a href="#{one}"') for one in results.experiment.tables]
+    assert places == sorted(places)
