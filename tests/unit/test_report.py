@@ -6,6 +6,7 @@ import csv
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from fake_results import fake_results, write_csv
@@ -16,7 +17,7 @@ from revocab.io import read_json, write_json, write_jsonl
 from revocab.report import blind_baselines, initialisation
 from revocab.report.checks import check_artefacts, check_results
 from revocab.report.claim import all_claims
-from revocab.report.claims import above_chance
+from revocab.report.claims import above_chance, fertility
 from revocab.report.claims.above_chance import chance
 from revocab.report.claims.fertility import change_in_words
 from revocab.report.export import export_results
@@ -187,6 +188,30 @@ def test_too_few_families_are_no_claim_about_four(folder, monkeypatch, families)
     row = {"task": "x", "value": 0.9, "stderr": 0.01, "chance": 0.25, "above": True}
     monkeypatch.setattr(above_chance, "scored", lambda *_: [row] * families)
     assert any(above_chance.find(Results(folder))) == (families == 4)
+
+
+def test_fertility_is_claimed_of_the_languages_that_a_tokenizer_is_for(folder, monkeypatch):
+    """The vocabulary of a group with Greek is not asked to shorten another group's Swahili."""
+    runs = [
+        SimpleNamespace(
+            group=group, source_tokenizer="source", target=group, keeps_vocabulary=False
+        )
+        for group in ("latin", "greek")
+    ]
+    rows = [
+        {"source": "source", "target": target, "corpus": f"{language}-text", "language": language,
+         "before": 4.0, "after": 3.0, "fall": 0.25}
+        for target in ("latin", "greek", "of-no-run") for language in ("sw", "el", "en")
+    ]  # fmt: skip
+    for_group = {"latin": "sw", "greek": "el"}
+    monkeypatch.setattr(fertility, "adapted_language", lambda _, group: for_group[group])
+    monkeypatch.setattr(fertility, "reductions", lambda _: rows)
+    results = SimpleNamespace(runs=runs, trained_on=lambda _: [])
+    found = {
+        (one.statement.split()[0], one.statement.split()[-1]) for one in fertility.find(results)
+    }
+    every = {("Swahili", "of-no-run"), ("Greek", "of-no-run")}
+    assert found == {("Swahili", "latin"), ("Greek", "greek"), *every}
 
 
 def test_claims_by_hand(tmp_path):

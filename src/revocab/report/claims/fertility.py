@@ -38,11 +38,22 @@ def change_in_words(fall: float) -> str:
     return f"falls by {fall:.1%}" if fall >= 0 else f"rises by {-fall:.1%}"
 
 
+def adapted_languages(results: Results) -> dict[tuple[str, str], set[str | None]]:
+    """Return the languages that the groups of runs from one tokenizer to another are adapted to."""
+    found: dict[tuple[str, str], set[str | None]] = {}
+    for run in results.runs:
+        if not run.keeps_vocabulary:
+            pair = (run.source_tokenizer, run.target)
+            found.setdefault(pair, set()).add(adapted_language(results, run.group))
+    return found
+
+
 def find(results: Results) -> Iterator[Claim]:
     """Yield whether fertility in the adapted languages falls by at least :data:`WANTED`."""
-    languages = {adapted_language(results, group) for group in results.experiment.runs}
+    adapted = adapted_languages(results)
+    everywhere = set().union(*adapted.values())
     for row in reductions(results):
-        if row["language"] in languages:
+        if row["language"] in adapted.get((row["source"], row["target"]), everywhere):
             known = f"; {row['target']} was trained on {row['corpus']}, so this flatters it"
             yield Claim(
                 f"{language_label(row['language'])} fertility on {row['corpus']} falls by at least "
