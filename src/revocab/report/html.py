@@ -63,6 +63,7 @@ def table_parts(results: Results) -> list[dict[str, Any]]:
         parts.append(
             {
                 "id": identifier,
+                "kind": table.kind,
                 "number": numbered(identifier),
                 "title": table.shown_title(),
                 "short": table.title,
