@@ -76,21 +76,26 @@ def write_chat(folder: Path, count: int = 60, heldout: int = 6, language: str = 
     return folder
 
 
-def write_inputs(root: Path, **options: object) -> Path:
-    """Write a pico Mistral, packed conversations and held-out ones under ``root``."""
+def chat_model(folder: Path) -> None:
+    """Write a pico Mistral with a row for each token of :func:`write_tokenizer`."""
     import torch
     from transformers import MistralConfig, MistralForCausalLM
-
-    from revocab.training.heldout import HeldoutJob, pack_heldout_folder
-    from revocab.training.packed_folder import pack_folder
-    from revocab.training.packing import PackingJob
 
     torch.manual_seed(0)
     config = MistralConfig(
         vocab_size=320, hidden_size=16, intermediate_size=32, num_hidden_layers=2,
         num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=160,
     )  # fmt: skip
-    MistralForCausalLM(config).to(torch.bfloat16).save_pretrained(root / "model")
+    MistralForCausalLM(config).to(torch.bfloat16).save_pretrained(folder)
+
+
+def write_inputs(root: Path, **options: object) -> Path:
+    """Write a pico Mistral, packed conversations and held-out ones under ``root``."""
+    from revocab.training.heldout import HeldoutJob, pack_heldout_folder
+    from revocab.training.packed_folder import pack_folder
+    from revocab.training.packing import PackingJob
+
+    chat_model(root / "model")
     tokenizer, corpora = write_tokenizer(root / "tokenizer"), {"it": write_chat(root / "it")}
     values = {"sequence_length": 144, "rows": 240, "seed": 17, "loss": "answers", **options}
     job = PackingJob(**values, shares={"it": [1.0]}, repeat_corpora=True)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import pytest
-from chat_toys import write_tokenizer
-from hypothesis import given
+import training_pico as pico
+from chat_toys import chat_model, write_tokenizer
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from revocab.chat.template import find_template
 from revocab.closed import checked
 from revocab.corpora.formats import file_rows
 from revocab.corpora.prepare import CorpusJob, heldout_documents, prepare, prepare_corpus
@@ -19,8 +22,13 @@ from revocab.errors import RevocabError
 from revocab.evaluation.prompts import PromptJob, build_prompts
 from revocab.io import write_jsonl
 from revocab.training.conversations import encoded, load_chat_tokenizer
+from revocab.training.heldout import HeldoutJob, pack_heldout_folder
+from revocab.training.named_recipes import named_recipe
 from revocab.training.packed_folder import pack_folder
 from revocab.training.packing import PackingJob
+from revocab.training.recipe import PackingOptions, Recipe, TrainingOptions
+from revocab.training.settings import Settings
+from revocab.training.train import TrainingRun, train
 
 #: How ALMA asks, as an experiment writes it for tasks and corpora.
 ALMA = {
@@ -156,6 +164,7 @@ def test_a_repeated_pair_counts_once_and_an_empty_side_never():
     assert kept(rows, 2) == [1, 4]
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 5), max_size=40), st.integers(1, 12))
 def test_the_heap_keeps_what_sorting_would(scores, count):
     """Python's sort is stable, so that of equal scores the earlier comes first."""
@@ -274,3 +283,46 @@ def test_directions_differ_by_order():
     options = Translations(languages=["en", "it"], both_directions=True)
     assert options.directions == [("en", "it"), ("it", "en")]
     assert len({*itertools.chain(*(one.labels for one in options.layouts))}) == 2
+
+
+def test_a_model_is_tuned_as_by_almas_recipe(tmp_path):
+    """From pairs to the best checkpoint, which held-out pairs tell, at a pico model's size."""
+    write_tokenizer(tmp_path / "tokenizer")
+    chat_model(tmp_path / "model")
+    rows = [{"en": f"Bread {n}.", "it": f"Pane {n}."} for n in range(60)]
+    options = job(both_directions=True).model_copy(update={"heldout_bytes": 1500})
+    prepare_corpus(rows, {"label": "rows"}, options, tmp_path / "pairs")
+    small = {"sequence_length": 128, "batch_size": 4, "steps": 6, "checkpoint_every": 2}
+    alma, _ = named_recipe("alma", {"from": "alma", **small, "precision": "float32"})
+    recipe = Recipe.model_validate(alma)
+    corpora = {"pairs": tmp_path / "pairs"}
+    pack_folder(
+        tmp_path / "tokenizer",
+        corpora,
+        PackingJob(
+            **recipe.model_dump(include={*PackingOptions.model_fields}),
+            rows=24,
+            seed=1,
+            shares={"pairs": [1]},
+        ),
+        tmp_path / "packed",
+        [tmp_path / "pairs"],
+        chat_template=recipe.chat_template,
+    )
+    windows = HeldoutJob(sequence_length=128)
+    pack_heldout_folder(
+        tmp_path / "tokenizer", corpora, windows, tmp_path / "heldout", recipe.chat_template
+    )
+    trained = Settings(**recipe.model_dump(include={*TrainingOptions.model_fields}), seed=1)
+    folders = {name: tmp_path / name for name in ("model", "packed", "heldout")}
+    manifest = train(TrainingRun(**folders, out=tmp_path / "run", settings=trained))
+    rates = [float(one["learning_rate"]) for one in pico.table(tmp_path / "run/losses.csv")]
+    assert rates == pytest.approx([0, *(2e-5 / math.sqrt(n) for n in range(1, 6))])
+    losses = {
+        int(one["step"]): float(one["loss"])
+        for one in pico.table(tmp_path / "run/heldout.csv")
+        if int(one["step"])
+    }
+    assert manifest["best"]["step"] == min(losses, key=lambda step: losses[step])
+    template = (tmp_path / "run/checkpoints/best/chat_template.jinja").read_text()
+    assert template == find_template("completion").read_text()
