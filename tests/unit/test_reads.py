@@ -37,6 +37,11 @@ COMPARING: dict[str, dict] = {
     "categories": {"runs": ["mistral-sava"], "categories": {"All": ["mmlu_it", "squad_it"]}},
     "composite": {"runs": ["mistral-sava"], "columns": {"All": ["mmlu_it", "squad_it"]}},
     "languages": {"groups": {"mistral": ["it"]}, "into": "en", "change": "percent"},
+    "models_by_language": {
+        "blocks": [{"languages": ["it"]}],
+        "columns": {"Base": {"it": "mistral-base"}, "SAVA": {"it": "mistral-sava"}},
+        "into": "en",
+    },
     "sweep": SWEEP,
     "examples": {"runs": ["mistral-sava"], "task": "squad_it"},
 }
@@ -56,6 +61,10 @@ def root(tmp_path_factory, repository) -> Path:
     change_experiment(
         folder, "figures", "sweep", value={**SWEEP, "kind": "sweep", "title": "Rates"}
     )
+    models = {**COMPARING["models_by_language"], "averages": [1]}
+    models = {"kind": "models_by_language", "title": "Models", **models}
+    figure = {"kind": "models_by_language", "title": "Models", "show": "averages"}
+    change_experiment(folder, "figures", "models", value={**figure, "tables": {"models": models}})
     for name, options in {"heldout": heldout, **COMPARING}.items():
         change_experiment(folder, "tables", name, value={"kind": name, "title": "Runs", **options})
     experiment = Experiment.model_validate(read_json(folder / "experiment.json")["experiment"])

@@ -338,7 +338,7 @@ def test_the_examples_of_the_docs_are_valid(demo):
         update_config(merged, values)
         validate(merged)
         kinds |= {one["kind"] for one in values.get("tables", {}).values()}
-    assert kinds == {*TABLES, "heldout", "sweep", "examples"}
+    assert kinds == {*TABLES, "models_by_language", "heldout", "sweep", "examples"}
 
 
 def column(**values: object) -> dict:

@@ -141,7 +141,7 @@ LAYOUT: list[Case] = [
         for table in (
             "parameters", "fertility", "tokenizers", "parity", "choices", "generation",
             "similarity", "prompts", "significance", "efficiency", "claims", "heldout",
-            "runs", "categories", "composite", "languages", "sweep", "examples", "gate",
+            "runs", "categories", "composite", "languages", "models", "sweep", "examples", "gate",
         )
     ],
     *each(
@@ -189,6 +189,10 @@ LAYOUT: list[Case] = [
     ),
     one(f"{CLAIMS}.6.value_fall.value.heldout.language", "en", "make_tables"),
     one(f"{CLAIMS}.6.value_fall.below_value.heldout.language", "en", "make_tables"),
+    *each(
+        f"{CLAIMS}.7.cell_gain", ["make_tables"],
+        table="models-again", rows=["English"], column="Base", over=["Ours"],
+    ),
     one("tables.runs.runs", ["main-focus"], "make_tables"),
     one(f"{COLUMNS}.0.label", "Another", "make_tables"),
     *each(f"{COLUMNS}.0.tokens", ["make_tables"], language="it"),
@@ -210,6 +214,19 @@ LAYOUT: list[Case] = [
     *each("tables.composite", ["make_tables"], runs=["second-mean"], step=4),
     one("tables.composite.columns.Good", ["world"], "make_tables"),
     one("tables.composite.metrics.world", "bleu", "make_tables"),
+    *each(
+        "tables.models", ["make_tables"],
+        step=4, heldout=True, change="percent", averages=[1],
+    ),
+    one("tables.models.base", "Ours", "make_tables"),
+    *[({f"tables.models.{key}": value, "tables.models.blocks.0.languages": ["it"],
+        "tables.models.averages": [], **more}, ["make_tables"])
+      for key, value, more in (
+          ("into", "en", {}), ("out_of", "en", {}), ("family", "hellaswag", {}),
+          ("metric", "bleu", {"tables.models.into": "en"}))],
+    one("tables.models.metrics.world", "bleu", "make_tables"),
+    one("tables.models.columns.Ours.it", "main-fvt", "make_tables"),
+    *each("tables.models.blocks.0", ["make_tables"], label="Other", languages=["en", "it"]),
     *each(
         "tables.languages", ["make_tables"],
         columns=["sava"], step=4, into="en", out_of="en", heldout=True, change="percent",
@@ -250,10 +267,12 @@ LAYOUT: list[Case] = [
         one(f"figures.{figure}.title", "Another", "make_figures")
         for figure in (
             "fertility", "by_corpus", "counts", "scores", "losses", "similarity", "heldout",
-            "sweep",
+            "sweep", "models",
         )
     ],
     *each("figures.scores", ["make_figures"], group="second", language="en"),
     one("figures.losses.runs", ["main-focus"], "make_figures"),
+    ({"figures.models.show": "changes", "figures.models.tables.one.change": "percent"},
+     ["make_figures"]),
     one("figures.similarity.group", "second", "make_figures"),
 ]  # fmt: skip

@@ -341,6 +341,25 @@ WITHOUT_A_CASE = {
             "characters_per_token.corpus",
         )
     },
+    **{
+        f"figures.*[models_by_language].tables.*[models_by_language].{key}": "as in a table"
+        for key in (
+            "title",
+            "step",
+            "family",
+            "into",
+            "out_of",
+            "heldout",
+            "metrics.*",
+            "change",
+            "blocks.*.label",
+            "blocks.*.languages",
+            "columns.*.*",
+            "base",
+            "averages",
+            "metric",
+        )
+    },
     "experiment": "another experiment: test_another_id_is_another_experiment",
     **{
         f"evaluation.multiple_choice.tasks.*.data.{key}": "refused: test_source"

@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Id, OneLine, exactly_one, unknown
 from revocab.report.asked import choices_in, of_group
+from revocab.report.cell_gain import CellGain
 from revocab.report.claim_measure import Measure
 from revocab.report.prerequisites import manifest
 from revocab.report.references import no_choices, other_languages, unknown_groups
@@ -282,6 +283,7 @@ MEASURES = (
     "score_gain",
     "similarity_gain",
     "value_fall",
+    "cell_gain",
     "product",
 )
 
@@ -302,6 +304,7 @@ class PaperClaim(Closed):
     score_gain: ScoreGain | None = None
     similarity_gain: SimilarityGain | None = None
     value_fall: ValueFall | None = None
+    cell_gain: CellGain | None = None
     product: Product | None = None
 
     @model_validator(mode="after")

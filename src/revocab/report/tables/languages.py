@@ -5,41 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from revocab.closed import Id, OneLine, Step, unknown
+from revocab.closed import Id, unknown
 from revocab.languages import language_label
 from revocab.report import notes
-from revocab.report.asked import choices_in, of_group
+from revocab.report.asked import of_group
 from revocab.report.empty_cells import empty_cells
-from revocab.report.heldout_losses import (
-    heldout_curve,
-    heldout_problems,
-    loss_at,
-    unit_note,
-    unmeasured_steps,
-)
-from revocab.report.kind import KindOptions, TableKind
+from revocab.report.heldout_losses import heldout_problems, unit_note, unmeasured_steps
+from revocab.report.kind import TableKind
+from revocab.report.language_scores import LanguageScores, average_cells
 from revocab.report.names import method_label
 from revocab.report.references import unknown_groups, unscored_runs
 from revocab.report.results import Results
-from revocab.report.table import MISSING, Cell, Row, Table, mark_cells, text
-from revocab.report.task_means import macro, mean_cell, metrics_note, unknown_choices
+from revocab.report.table import Cell, Row, Table, mark_cells, text
+from revocab.report.task_means import metrics_note, unknown_choices
 
 if TYPE_CHECKING:
-    from revocab.config.expand import Run
     from revocab.config.schema import Experiment
 
-#: Kind of the generative tasks that translate.
-TRANSLATION = "translation"
 BASE = "base"
 
 
-class LanguagesTable(KindOptions):
-    """Languages by runs of the same names in several groups.
-
-    Shown is, of the four of them, what is given; else the mean of all multiple-choice tasks.
-    """
+class LanguagesTable(LanguageScores):
+    """Languages by runs of the same names in several groups."""
 
     kind: Literal["languages"]
     #: Languages that are shown of each group; a group has one tokenizer and so its languages.
@@ -47,39 +36,6 @@ class LanguagesTable(KindOptions):
     columns: list[Id] | None = Field(
         default=None, min_length=1, description="names of runs; default: all that are scored"
     )
-    step: Step = "last"
-    family: Id | None = Field(default=None, description="family of multiple-choice tasks")
-    into: Id | None = Field(default=None, description="translation into this language")
-    out_of: Id | None = Field(default=None, description="translation out of this language")
-    heldout: Literal[True] | None = Field(default=None, description="held-out bits per byte")
-    metrics: dict[Id, OneLine] = Field(
-        default_factory=dict,
-        description="metrics of generation tasks, instead of their kind's first",
-    )
-    change: Literal["difference", "percent"] | None = Field(
-        default=None, description="columns with the change against the base model; default: no such"
-    )
-
-    @model_validator(mode="after")
-    def _one_score(self) -> LanguagesTable:
-        named = ("family", "into", "out_of", "heldout")
-        given = [name for name in named if getattr(self, name) is not None]
-        if len(given) > 1:
-            raise ValueError(f"{' and '.join(given)} are given; give one of {', '.join(named)}")
-        return self
-
-    def tasks(self, experiment: Experiment, language: str) -> list[str]:
-        """Return the tasks whose mean stands for a language."""
-        if self.heldout:
-            return []
-        if self.into is None and self.out_of is None:
-            return choices_in(experiment, language, [self.family] if self.family else None)
-        pair = [language, self.into] if self.into else [self.out_of, language]
-        return [
-            name
-            for name, task in experiment.evaluation.generation.tasks.items()
-            if task.kind == TRANSLATION and list(task.direction) == pair
-        ]
 
 
 def run_names(results: Results, options: LanguagesTable) -> list[str]:
@@ -88,41 +44,6 @@ def run_names(results: Results, options: LanguagesTable) -> list[str]:
         return list(options.columns)
     runs = [run for group in options.groups for run in results.group(group)]
     return list(dict.fromkeys(run.name for run in runs))
-
-
-def value_cell(results: Results, run: Run | None, language: str, options: LanguagesTable) -> Cell:
-    """Return what a run has for a language; a dash for a run that its group does not have."""
-    if run is None or not (run.evaluate or options.heldout):
-        return text(MISSING)
-    if options.heldout:
-        curve = heldout_curve(results, run, language)
-        loss = loss_at(run, curve, options.step)
-        return Cell(loss, digits=3, provenance=results.heldout(run)[1])
-    tasks = options.tasks(results.experiment, language)
-    return mean_cell(results, run, options.step, tasks, options.metrics, macro)
-
-
-def change_cell(cell: Cell, base: Cell, options: LanguagesTable) -> Cell:
-    """Return the change from the base's value, in its unit or in per cent of it."""
-    if cell.text is not None:
-        return text(MISSING)
-    if cell.value is None or not base.value:
-        return Cell(provenance=cell.provenance)
-    change = cell.value - base.value
-    if options.change == "percent":
-        return Cell(100 * change / base.value, provenance=cell.provenance)
-    return Cell(change, digits=cell.digits, provenance=cell.provenance)
-
-
-def average_cells(rows: list[list[Cell]]) -> list[Cell]:
-    """Return the mean of every column; a dash where a language has no value."""
-    found = []
-    for column in zip(*rows, strict=True):
-        values = [cell.value for cell in column if cell.value is not None]
-        whole = len(values) == len(column)
-        mean = Cell(sum(values) / len(values), digits=column[0].digits) if whole else text(MISSING)
-        found.append(mean)
-    return found
 
 
 def build(results: Results, identifier: str, options: LanguagesTable) -> Table:
@@ -135,8 +56,8 @@ def build(results: Results, identifier: str, options: LanguagesTable) -> Table:
         if len(options.groups) > 1:
             rows.append(Row(section=results.experiment.runs[group].label))
         for language in languages:
-            cells = [value_cell(results, runs.get(name), language, options) for name in names]
-            base = value_cell(results, results.base(group), language, options)
+            cells = [options.value_cell(results, runs.get(name), language) for name in names]
+            base = options.value_cell(results, results.base(group), language)
             made = [name in runs and runs[name].made for name in names]
             mark_cells(
                 [cell for cell, one in zip(cells, made, strict=True) if one],
@@ -164,7 +85,7 @@ def with_changes(
     for name, cell in zip(names, cells, strict=True):
         found.append(cell)
         if options.change and name != BASE:
-            found.append(change_cell(cell, base, options))
+            found.append(options.change_cell(cell, base))
     return found
 
 
@@ -225,19 +146,9 @@ def problems(experiment: Experiment, key: str, options: LanguagesTable) -> Itera
             continue
         for language in languages:
             if not options.tasks(experiment, language):
-                yield f"{where}: language {language!r} has no {wanted(options)}; add one"
+                yield f"{where}: language {language!r} has no {options.wanted}; add one"
     yield from unknown_choices(experiment, key, options.metrics)
     yield from wrong_columns(experiment, key, options)
-
-
-def wanted(options: LanguagesTable) -> str:
-    """Return what tasks a language must have."""
-    if options.into:
-        return f"translation into {options.into!r}"
-    if options.out_of:
-        return f"translation out of {options.out_of!r}"
-    of = f" of family {options.family!r}" if options.family else ""
-    return f"multiple-choice task{of}"
 
 
 def wrong_columns(experiment: Experiment, key: str, options: LanguagesTable) -> Iterator[str]:

@@ -1,0 +1,215 @@
+"""Tables by language whose columns name a run for each, and claims on their cells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fake_results import change_experiment, fake_results, write_csv
+
+from revocab.config import validate
+from revocab.errors import RevocabError
+from revocab.report.asked import asked_scores
+from revocab.report.figures.models_by_language import ModelsByLanguageFigure, draw
+from revocab.report.make_tables import build_table
+from revocab.report.palette import Palette
+from revocab.report.paper_claims import PaperClaim
+from revocab.report.results import Results
+from revocab.report.scores import collect_scores
+from revocab.report.table import Table
+
+TABLE: dict = {
+    "kind": "models_by_language",
+    "title": "Models",
+    "blocks": [{"languages": ["en"]}, {"label": "Romance", "languages": ["it"]}],
+    "columns": {
+        "Base": {"en": "mistral-base", "it": "mistral-base"},
+        "Multi": {"en": "mistral-sava", "it": "mistral-sava"},
+        "Mono": {"it": "llama-sava"},
+    },
+    "family": "mmlu",
+    "base": "Base",
+    "averages": [1, 2],
+}
+#: MMLU by run and language, at the last step.
+SCORES = {
+    ("mistral-base", "en"): 0.50, ("mistral-base", "it"): 0.40,
+    ("mistral-sava", "en"): 0.45, ("mistral-sava", "it"): 0.50,
+    ("llama-sava", "it"): 0.30,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory) -> Path:
+    folder = fake_results(tmp_path_factory.mktemp("models") / "demo", tables={"t": TABLE})
+    for file in sorted(folder.glob("runs/*/multiple_choice.csv")):
+        rows = [
+            {**row, "value": SCORES.get((row["run"], row["task"].removeprefix("mmlu_")), 0.1)}
+            for row in Results(folder).csv(str(file))
+        ]
+        write_csv(file, rows)
+    collect_scores(folder, folder / "scores.parquet")
+    return folder
+
+
+def table(root: Path, **options: object) -> Table:
+    change_experiment(root, "tables", "t", value={**TABLE, **options})
+    return build_table(Results(root), "t")
+
+
+def values(made: Table) -> list[list]:
+    return [[cell.text or cell.value for cell in row.cells] for row in made.data_rows()]
+
+
+def test_a_column_stands_for_another_model_in_every_language(root):
+    made = table(root)
+    assert [row.section for row in made.rows if row.section] == ["Romance", "All"]
+    assert made.header == ["Language", "Base", "Multi", "Mono"]
+    assert values(made) == [
+        ["English", pytest.approx(50), pytest.approx(45), "–"],
+        ["Italian", pytest.approx(40), pytest.approx(50), pytest.approx(30)],
+        ["Average of 1", pytest.approx(50), pytest.approx(45), "–"],
+        ["Average of 2", pytest.approx(45), pytest.approx(47.5), "–"],
+    ]
+    marks = [cell.mark for cell in next(r for r in made.rows if r.cells and r.cells[3].value).cells]
+    assert marks == [None, None, "best", "second"]  # the base is not ranked
+    assert "Models: Base 1, Multi 1, Mono 1." in made.notes
+
+
+def test_changes_are_from_the_base(root):
+    made = table(root, change="percent")
+    assert made.header[3] == "Multi change (%)" and len(made.header) == 6
+    assert values(made)[1][3::2] == [pytest.approx(25), pytest.approx(-25)]
+    assert values(table(root, change="difference"))[0][3] == pytest.approx(-5)
+
+
+def test_translations_in_one_metric_and_losses(root):
+    italian = [{"languages": ["it"]}]
+    made = table(root, family=None, into="en", metric="bleu", blocks=italian, averages=[])
+    scores = Results(root).scores
+    assert values(made)[0][2] == scores.get("mistral-sava", 100, "flores_it_en", "bleu")["value"]
+    assert any("BLEU" in note for note in made.notes)
+    made = table(root, family=None, heldout=True)
+    assert "lower is better" in made.notes[0]
+    results = Results(root)
+    loss = results.heldout_by_language(results.run("mistral-sava"), "it")[100]
+    assert values(made)[1][2] == loss
+
+
+def test_without_results_cells_are_missing_and_not_impossible(root, tmp_path):
+    table(root)
+    (tmp_path / "experiment.json").write_bytes((root / "experiment.json").read_bytes())
+    made = build_table(Results(tmp_path), "t")
+    assert values(made)[-1] == ["Average of 2", None, None, "–"]
+
+
+def test_each_language_is_scored_for_the_groups_of_its_runs(demo):
+    shown = asked_scores(validate({**demo, "tables": {"t": TABLE}, "figures": {}}))
+    assert shown == {"mistral": {"mmlu_en", "mmlu_it"}, "llama": {"mmlu_it"}}
+
+
+def heights(axes) -> list[list[float]]:
+    return [[bar.get_height() for bar in one] for one in axes.containers]
+
+
+def test_figures_of_averages_and_of_gains(root, tmp_path):
+    """Averages: a bar per column and table; gains: a panel per column, a bar per language."""
+    printed = ["t,,English,Multi,46,,", "t,Romance,Italian,Multi change (%),20,,"]
+    header = "table,block,row,column,value,stderr,note"
+    (tmp_path / "paper.csv").write_text("\n".join([header, *printed, ""]))
+    change_experiment(root, "paper_values", value=str(tmp_path))
+    results = Results(root)
+    table = {**TABLE, "change": "percent", "averages": [2]}
+    options = ModelsByLanguageFigure(
+        kind="models_by_language", title="Figure", show="averages", tables={"t": table}
+    )
+    (axes,) = draw(results, options, Palette([])).axes
+    assert heights(axes) == [[pytest.approx(45)], [pytest.approx(47.5)]]  # Mono has no English
+    assert options.columns == ["Base", "Multi", "Mono"]
+
+    gains = options.model_copy(update={"show": "changes"})
+    multi, mono = draw(results, gains, Palette([])).axes
+    assert heights(multi) == [[pytest.approx(-10), pytest.approx(25)]]
+    assert heights(mono) == [[pytest.approx(-25)]]
+    assert multi.get_ylim()[0] == 0
+    (line,) = multi.collections
+    assert line.get_segments()[0][:, 1].tolist() == [20, 20]  # the printed gain, where Italian is
+    change_experiment(root, "paper_values", value=None)
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    (bare / "experiment.json").write_bytes((root / "experiment.json").read_bytes())
+    (axes,) = draw(Results(bare), options, Palette([])).axes
+    assert not axes.containers
+
+
+@pytest.mark.parametrize(
+    ("show", "changes", "said"),
+    [
+        ("averages", {"averages": []}, "tables.t: no averages, which this figure shows"),
+        ("changes", {}, "tables.t: no change, which this figure shows"),
+    ],
+)
+def test_a_figure_of_what_a_table_lacks(demo, show, changes, said):
+    figure = {"kind": "models_by_language", "title": "F", "show": show,
+              "tables": {"t": {**TABLE, **changes}}}  # fmt: skip
+    with pytest.raises(RevocabError, match=said):
+        validate({**demo, "figures": {"f": figure}})
+
+
+def claim(**changes: object) -> PaperClaim:
+    gain = {"table": "t", "rows": ["Italian"], "column": "Multi", "over": ["Base"], **changes}
+    return PaperClaim(says="so", place="1", at_least=0, cell_gain=gain)
+
+
+@pytest.mark.parametrize(
+    ("changes", "gain"),
+    [
+        ({}, 0.10),
+        ({"rows": ["Italian", "Average of 2"]}, 0.025),  # the least of the rows
+        ({"over": ["Base", "Mono"]}, 0.10),  # the best of the others
+        ({"rows": ["English"], "over": ["Mono"]}, None),
+    ],
+)
+def test_a_claim_is_on_the_least_gain(root, changes, gain):
+    table(root)
+    results = Results(root)
+    measure = claim(**changes).measure
+    assert measure.ours(results) == (gain if gain is None else pytest.approx(gain))
+    assert measure.published(results) is None  # the demo has no paper
+    assert measure.shown(0.1) == "+10.00"
+
+
+@pytest.mark.parametrize(
+    ("options", "start"),
+    [
+        ({"base": "Bases"}, "tables.t: base: no column 'Bases'"),
+        ({"base": None, "change": "percent"}, "tables.t: change needs base"),
+        ({"blocks": [{"languages": ["it", "it"]}]}, "tables.t: blocks: it: name each language"),
+        ({"metric": "bleu"}, "tables.t: metric is that of translations; give into or out_of"),
+        ({"averages": [3]}, "tables.t: averages: 3 languages; blocks have 2"),
+        ({"columns": {"A": {"it": "mistral-sawa"}}, "base": None},
+         "tables.t.columns.A.runs: no run 'mistral-sawa'"),
+        ({"columns": {"A": {"itt": "mistral-sava"}}, "base": None},
+         "tables.t.columns.A: no language of blocks, corpora or tasks 'itt'"),
+        ({"family": "xnli"}, "tables.t.blocks: language 'en' has no multiple-choice task of fam"),
+        ({"step": 3}, "tables.t.step: 3 is not a checkpoint of run 'mistral-sava'"),
+    ],
+)  # fmt: skip
+def test_every_wrong_option_is_one_line(demo, options, start):
+    with pytest.raises(RevocabError) as caught:
+        validate({**demo, "tables": {"t": {**TABLE, **options}}})
+    assert any(one.startswith(start) for one in caught.value.problems), caught.value.problems
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"table": "u"}, "table: no table of kind models_by_language 'u'"),
+        ({"rows": ["French"]}, "rows: no row of 't' 'French'"),
+        ({"over": ["Bases"]}, "no column of 't', also printed, 'Bases'"),
+    ],
+)
+def test_a_claim_on_cells_that_are_not_there(demo, changes, said):
+    claims = {"kind": "claims", "title": "C", "claims": [claim(**changes).model_dump()]}
+    with pytest.raises(RevocabError, match=said):
+        validate({**demo, "tables": {"t": TABLE, "c": claims}})
