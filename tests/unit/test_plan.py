@@ -43,6 +43,8 @@ SHIPPED = [
     ],
     ("config/lep.yaml",),
     *[("config/lep.yaml", f"config/overlays/lep-{name}.yaml") for name in ("released", "rates")],
+    ("config/vocadt.yaml",),
+    ("config/vocadt.yaml", "config/overlays/vocadt-released.yaml"),
     ("config/one-gpu.yaml",),
     ("config/chat-demo.yaml",),
     ("config/bilingual-demo.yaml",),

@@ -64,6 +64,18 @@ SHIPPED = {
     ("vocadt-demo",): {
         "pretrain_stand_in": 1, "adapt_model": 5, "init_embeddings": 7, "measure_heldout": 2,
     },
+    # Three groups and eleven languages; six trainings of adapters, one of rows.
+    ("vocadt",): {
+        "fetch_model": 1, "build_tokenizer": 1 + 3 + 11, "init_embeddings": 5 + 3 + 2 + 11,
+        "adapt_model": 4 + 2 + 1, "pack_tokens": 3, "train_auxiliary": 3 + 11, "prepare_corpus": 11,
+        "score_multiple_choice": 1 + 5 + 3 + 2 + 11, "generate_text": 1 + 5 + 3 + 2 + 10,
+        "score_comet": 1 + 5 + 3 + 2 + 10, "build_task": 24, "build_prompts": 20,
+    },
+    ("vocadt", "vocadt-released"): {
+        "fetch_model": 4, "adapt_model": 0, "init_embeddings": 0, "train_auxiliary": 0,
+        "score_multiple_choice": 4, "generate_text": 4, "score_comet": 4, "build_task": 24,
+        "build_prompts": 20, "intersect_vocabularies": 3,
+    },
     ("one-gpu",): {"fetch_model": 2, "adapt_model": 5, "intersect_vocabularies": 1},
     ("local-data",): {
         "pretrain_stand_in": 2, "measure_scale": 1, "adapt_model": 8 + 9, "build_probe": 8,
