@@ -94,9 +94,11 @@ def target_matrix(
     ``source_VD`` has a row per token of the source tokenizer (rows of padding after them count for
     nothing), ``helper_VD`` one per target token, of any width: a helper's embeddings, or its LM
     head where ``which`` is ``output``. Methods that compare tokens do so by ``auxiliary_VA``, rows
-    by target token; none: ``helper_VD``.
+    by target token (zeros where it has none); none: ``helper_VD``. Methods whose option
+    ``auxiliary`` is ``file`` or ``fasttext`` read ``auxiliary_VA`` alone.
     """
     from revocab.initialise.adapted_model import make_inputs
+    from revocab.initialise.auxiliary import reads_auxiliary
     from revocab.initialise.method import Auxiliary
     from revocab.initialise.options import check_options, find_method
     from revocab.initialise.target_matrix import fill
@@ -112,13 +114,13 @@ def target_matrix(
         _folder(source_tokenizer, "tokenizer"), _folder(target_tokenizer, "tokenizer"), identity
     )
     tokens = len(vocabularies.source_tokenizer), len(vocabularies.target_tokenizer)
-    compares = "auxiliary" in type(checked).model_fields
+    auxiliary = reads_auxiliary(chosen, checked)
     if auxiliary_VA is None and chosen.needs(checked) == "helper":
         auxiliary_VA = helper_VD
     given = {
         "source_VD": (source_VD, tokens[0], True),
         "helper_VD": (helper_VD, tokens[1], chosen.needs(checked) == "helper"),
-        "auxiliary_VA": (auxiliary_VA, tokens[1], compares),
+        "auxiliary_VA": (auxiliary_VA, tokens[1], auxiliary),
     }
     _check_rows(method, given)
     cut: dict[str, Any] = {
@@ -131,7 +133,7 @@ def target_matrix(
         cut["helper_VD"],
         vocabularies,
         seed=seed,
-        auxiliary=Auxiliary(cut["auxiliary_VA"].to(device).float()) if compares else None,
+        auxiliary=Auxiliary(cut["auxiliary_VA"].to(device).float()) if auxiliary else None,
         device=device,
     )
     return fill(cut["source_VD"], inputs, chosen, checked)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from torch.nn import functional
-from training_pico import BATCH, VOCABULARY, losses, run_of, table
+from training_pico import BATCH, VOCABULARY, losses, pico_mistral, run_of, table
 
 from revocab import io
 from revocab.training.recipe import Stage
@@ -52,6 +52,20 @@ def test_an_embeddings_stage_moves_embeddings_and_head_and_nothing_else(inputs, 
     border = weights(out / "checkpoints" / "step-000005")
     moved = {name for name in before if not torch.equal(before[name], border[name])}
     assert moved == MATRICES
+
+
+def test_a_stage_of_added_blocks_moves_them_and_nothing_else(inputs, tmp_path):
+    pico_mistral(added_blocks=[1]).save_pretrained(tmp_path / "model")
+    for name in ("packed", "heldout"):
+        (tmp_path / name).symlink_to(inputs / name)
+    stage = Stage(
+        name="blocks", steps=4, learning_rate=1e-2, train=["added_blocks"], weight_decay=0.5
+    )
+    train(run_of(tmp_path, tmp_path / "out", steps=4, stages=(stage,)))
+    before = weights(tmp_path / "model")
+    after = weights(tmp_path / "out/checkpoints/step-000004")
+    moved = {name for name in before if not torch.equal(before[name], after[name])}
+    assert moved == {name for name in before if name.startswith("model.layers.1.")}
 
 
 def test_the_stage_after_it_moves_every_parameter(finished):

@@ -14,6 +14,7 @@ from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
 from revocab.initialise.adapted_model import initialise_model
+from revocab.initialise.auxiliary import AuxiliaryOptions
 from revocab.initialise.fasttext import (
     AuxiliaryJob,
     Sentences,
@@ -29,7 +30,7 @@ from revocab.io import read_json, write_json, write_jsonl
 from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
 
 SMALL = AuxiliaryJob(dimension=12, epochs=2, min_count=3, buckets=500, seed=5)
-COMPARING = [name for name, one in methods().items() if "auxiliary" in one.options.model_fields]
+COMPARING = [name for name, one in methods().items() if issubclass(one.options, AuxiliaryOptions)]
 
 
 def write_corpus(folder, texts):

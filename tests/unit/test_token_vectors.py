@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 
 import pytest
 import torch
-from safetensors.torch import save_file
+from helper_toys import VOCABULARY_MATRICES, change_matrices
+from method_inputs import make
+from safetensors.torch import load_file, save_file
+from toy_folders import shared_pairs
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 from toy_vocabularies import byte_level, sentencepiece_bpe
 
 from revocab.errors import RevocabError
 from revocab.initialise.adapted_model import initialise_model
+from revocab.initialise.method import Auxiliary, methods
+from revocab.initialise.methods.projection import ProjectionOptions
+from revocab.initialise.target_matrix import fill
 from revocab.initialise.token_vectors import load_token_vectors, texts_of, vectors_hash
 from revocab.io import read_json
-from revocab.tokenizers.canonical import CanonicalToken
+from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
 
 #: Of tokens that both toy vocabularies have, of one that only SentencePiece's has, and of a word.
 TEXT = "▁cane 1 2\nan 3 4\nA 5 6\n▁nessuno 7 8\nè 9 10\n"
@@ -79,9 +86,32 @@ def test_every_format_says_the_same(tmp_path, name):
     assert {len(one) for one in vectors_hash(path).split()} == {64}
 
 
-def test_the_first_of_two_vectors_counts(tmp_path):
-    found = loaded(written(tmp_path, "an 1 1\nan 2 2\n"))
+def test_a_vector_may_be_repeated_and_texts_of_no_token_may_be_anything(tmp_path):
+    found = loaded(written(tmp_path, "an 1 1\nan 1 1\ngatto 1 x\ngatto nan 2\nper cento 1 2\n"))
     assert row(found.target_VA, sentencepiece_bpe(), "an") == [1, 1]
+
+
+def test_all_that_is_wrong_is_said_at_once(tmp_path):
+    text = "9 2\nan 1 2\nA 1 2 3\nA nan 2\n▁cane 1 two\n▁nessuno 5\nan 3 4\nan 1 2\n"
+    with pytest.raises(RevocabError) as caught:
+        loaded(written(tmp_path, text))
+    said = [problem.partition("vectors.txt, ")[2] for problem in caught.value.problems]
+    again = "; write the vectors again"
+    assert said == [
+        f"line 3: expected a token and 2 numbers, found 3{again}",
+        f"line 4: 'A' has a number that is not finite{again}",
+        f"line 5: could not convert string to float: 'two'{again}",
+        f"line 6: expected a token and 2 numbers, found 1{again}",
+        "line 7: another vector for 'an' than in line 2; keep one",
+        "line 1: announces 9 vectors, has 7; fetch it again",
+    ]
+
+
+def test_of_many_faults_ten_are_told(tmp_path):
+    with pytest.raises(RevocabError) as caught:
+        loaded(written(tmp_path, "an 1 2\n" + "an nan 2\n" * 1012))
+    assert len(caught.value.problems) == 11
+    assert caught.value.problems[-1].endswith("vectors.txt: 1,002 more; write the vectors again")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +121,7 @@ def test_the_first_of_two_vectors_counts(tmp_path):
         ("an 1 nan\n", "line 1: 'an' has a number that is not finite"),
         ("an 1 1e999\n", "line 1: 'an' has a number that is not finite"),
         ("an 1 two\n", "line 1: could not convert"),
-        ("3 2\nan 1 2\n", "announces 3 vectors and has 1"),
+        ("3 2\nan 1 2\n", "announces 3 vectors, has 1"),
         ("gatto 1 2\n", "for none of the 270 tokens"),
         ("", "line 1: expected a token and its numbers"),
     ],
@@ -122,7 +152,11 @@ def test_matrices_that_do_not_fit_their_texts_are_refused(tmp_path):
         loaded(path)
     path.with_suffix(".json").write_text('["an", "A"]')
     save_file({"rows": torch.tensor([[1.0], [float("inf")]])}, path)
-    with pytest.raises(RevocabError, match="1 vectors are not finite, the first of 'A'"):
+    with pytest.raises(RevocabError, match="row 1: 'A' has a number that is not finite"):
+        loaded(path)
+    path.with_suffix(".json").write_text('["▁cane", " cane"]')
+    save_file({"rows": torch.tensor([[1.0], [2.0]])}, path)
+    with pytest.raises(RevocabError, match="row 1: another vector for '▁cane' than in row 0"):
         loaded(path)
     save_file({"rows": torch.ones(2, 3), "more": torch.ones(2, 3)}, path)
     with pytest.raises(RevocabError, match="expected one matrix"):
@@ -148,3 +182,80 @@ def test_a_model_is_initialised_from_them_and_tokens_without_one_are_counted(tmp
     assert notes["candidates"] == 2  # the source's tokens that have a vector
     known = made["missing"] - notes["tokens_without_auxiliary"]
     assert 1 <= known <= 2
+
+
+def test_projection_maps_vectors_by_hand():
+    """A line through two anchors; a token without a vector has the mean of its pieces."""
+    vectors = torch.tensor([[1.0], [0.0], [2.0], [4.0], [0.0]])
+    inputs = make(
+        [[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]],
+        overlap=((0, 2), (1, 1), (2, 0)),
+        missing=(3, 4),
+        pieces={4: [0, 1]},
+        auxiliary=Auxiliary(vectors, torch.ones(3, 1)),
+    )
+    method = methods()["projection"]
+    assert method.needs(ProjectionOptions(auxiliary="file")) == "file"
+    matrix = fill(inputs.source_VD, inputs, method, ProjectionOptions(auxiliary="file"))
+    # Vector 1 is (3, 4), vector 2 is (1, 0); so vector 4 is (-3, -8).
+    assert matrix[:3].tolist() == [[3, 4], [0, 2], [1, 0]]
+    assert matrix[3].tolist() == pytest.approx([-3, -8], abs=1e-5)
+    assert matrix[4].tolist() == [0.5, 1.0]
+    assert inputs.notes["tokens_without_auxiliary"] == 1 and inputs.notes["anchors"] == 2
+
+
+def test_an_affine_relation_to_a_files_vectors_is_recovered(toys, tmp_path):
+    """Source rows are an affine function of the vectors, another for each matrix."""
+    tokenizers = [load_tokenizer(toys / f"{side}-tokenizer") for side in ("source", "target")]
+    named = [
+        (text, token.data)
+        for tokenizer in tokenizers
+        for token in canonical_vocabulary(tokenizer)
+        for text in texts_of(token)[:1]
+    ]
+    draw = torch.Generator().manual_seed(3)
+    # By bytes: a letter may be shared with the token of its byte, whose text is another.
+    drawn = {data: torch.randn(6, generator=draw) for _, data in named}
+    copied = {*shared_pairs(toys)[0].tolist()}
+    target = canonical_vocabulary(tokenizers[1])
+    new = [texts_of(token)[0] for n, token in enumerate(target) if n not in copied]
+    lacking = max((text for text in new if not text.startswith("▁")), key=len)
+    vectors = {text: drawn[data] for text, data in named if text != lacking}
+    lines = (f"{text} {' '.join(map(str, row.tolist()))}\n" for text, row in vectors.items())
+    path = written(tmp_path, "".join(lines))
+    maps = {
+        name: (torch.randn(6, 32, generator=draw), torch.randn(32, generator=draw))
+        for name in VOCABULARY_MATRICES
+    }
+    source_texts = [texts_of(token)[:1] for token in canonical_vocabulary(tokenizers[0])]
+    known = [(n, one[0]) for n, one in enumerate(source_texts) if one and one[0] in vectors]
+
+    def related(name, matrix):
+        weight, bias = maps[name]
+        for number, text in known:
+            matrix[number] = vectors[text] @ weight + bias
+        return matrix
+
+    source = shutil.copytree(toys / "untied", tmp_path / "source")
+    change_matrices(source, related)
+    keys = {"target_tokenizer": toys / "target-tokenizer", "auxiliary": path, "figure": False}
+    out = tmp_path / "out"
+    initialise_model(source, out, "projection", {"auxiliary": "file"}, **keys)
+    adapted = load_file(out / "model.safetensors")
+    for name, (weight, bias) in maps.items():
+        for number, token in enumerate(target):
+            text = next(iter(texts_of(token)), None)
+            if text in vectors:
+                expected = vectors[text] @ weight + bias
+                assert torch.allclose(adapted[name][number], expected, atol=1e-4), text
+    notes = read_json(out / "diagnostics.json")["matrices"]["output"]["method"]
+    assert notes["tokens_without_auxiliary"] == 1
+
+
+def test_vectors_of_no_shared_token_determine_no_map(toys, tmp_path):
+    keys = {"target_tokenizer": toys / "target-tokenizer", "figure": False}
+    keys["auxiliary"] = written(tmp_path, "▁il 1 2\n")
+    with pytest.raises(RevocabError, match="has none of the tokens that source and target share"):
+        initialise_model(
+            toys / "untied", tmp_path / "out", "projection", {"auxiliary": "file"}, **keys
+        )

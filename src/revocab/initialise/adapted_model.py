@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from revocab.errors import RevocabError
 from revocab.initialise import diagnostics, diagnostics_figure
 from revocab.initialise.adapted_folder import copy_unchanged, write_adapted
+from revocab.initialise.auxiliary import reads_auxiliary
 from revocab.initialise.donor import Donor, kept_tokens
 from revocab.initialise.helper import Helper, check_rows_fit
 from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions
@@ -97,7 +98,9 @@ def _auxiliary(
     folder: Path | None,
     device: str,
 ) -> Auxiliary | None:
-    """Return where the method compares tokens: the same for both matrices; none: it does not."""
+    """Return the rows that a method reads for both matrices; none: it reads none of that kind."""
+    if not reads_auxiliary(method, options):
+        return None
     if method.needs(options) == "fasttext":
         from revocab.initialise.fasttext import load_auxiliary
 
@@ -110,8 +113,6 @@ def _auxiliary(
         assert folder is not None  # check_given
         tokenizers = vocabularies.source_tokenizer, vocabularies.target_tokenizer
         return load_token_vectors(folder, *tokenizers, device)
-    if "auxiliary" not in type(options).model_fields:
-        return None
     import torch
 
     assert helper is not None  # check_given

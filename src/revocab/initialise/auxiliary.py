@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from revocab.errors import RevocabError
-from revocab.initialise.method import Auxiliary, MethodInputs, MethodOptions
+from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions
 from revocab.initialise.row_statistics import normal_rows
 from revocab.initialise.weighted_means import unit_rows
 
@@ -26,6 +26,18 @@ class AuxiliaryOptions(MethodOptions):
     #: helper: the helper's input rows. fasttext: vectors trained on target-tokenised text. file:
     #: vectors by token text.
     auxiliary: Literal["helper", "fasttext", "file"] = "helper"
+
+
+#: A note: how many new tokens have no auxiliary embedding.
+TOKENS_WITHOUT_AUXILIARY = "tokens_without_auxiliary"
+
+
+def reads_auxiliary(method: Method, options: MethodOptions) -> bool:
+    """Tell whether a method reads rows that are the same for both matrices.
+
+    They are a file's or fastText's vectors, or the helper's input rows where tokens are compared.
+    """
+    return isinstance(options, AuxiliaryOptions) or method.needs(options) in ("fasttext", "file")
 
 
 @dataclass(frozen=True)
@@ -77,7 +89,7 @@ def compare(
         )
     known_M = has_V[inputs.missing_N]
     inputs.notes["candidates"] = len(source_K)
-    inputs.notes["tokens_without_auxiliary"] = int((~known_M).sum())
+    inputs.notes[TOKENS_WITHOUT_AUXILIARY] = int((~known_M).sum())
     return ComparedTokens(
         unit_rows(target_VA[inputs.missing_N[known_M]]), known_M, unit_rows(key_KA), source_K
     )

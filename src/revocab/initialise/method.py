@@ -76,7 +76,7 @@ class MethodInputs:
     #: Target tokens that the helper has (bool); none: all. Methods see no others, unless they fill
     #: those themselves (``without_helper_row``).
     helper_known_V: torch.Tensor | None = None
-    #: Where tokens are compared by methods with an ``auxiliary`` option; none: in ``helper_VD``.
+    #: What methods with an ``auxiliary`` option read in the place of ``helper_VD``; none: that.
     auxiliary: Auxiliary | None = None
     #: Rows of another run, for methods that ask for one.
     donor: DonorRows | None = None
@@ -88,6 +88,20 @@ class MethodInputs:
     notes: dict[str, Any] = field(default_factory=dict)
     #: What a method need not compute again for the second matrix, where the helper has only one.
     shared: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def guide_VX(self) -> torch.Tensor:
+        """Rows by target id from which new rows are computed: the auxiliary's or the helper's."""
+        guide_VX = self.helper_VD if self.auxiliary is None else self.auxiliary.target_VA
+        assert guide_VX is not None  # a method asks for one or the other
+        return guide_VX
+
+    @property
+    def guided_V(self) -> torch.Tensor | None:
+        """Target tokens that have a row there (bool); none: all."""
+        if self.auxiliary is None:
+            return self.helper_known_V
+        return self.auxiliary.target_VA.any(dim=1)
 
     def generator(self) -> torch.Generator:
         """Return a fresh CPU generator; the two matrices of a model draw differently."""
@@ -125,9 +139,9 @@ class Method:
     initialise: Callable[[MethodInputs, Any], torch.Tensor] | None = None
     source_weights: Callable[[MethodInputs, Any], SourceWeights] | None = None
     needs_helper: bool = False
-    #: What new tokens get that a helper of another tokenizer lacks. pieces: the mean of their
-    #: source pieces; the method sees only tokens that the helper has. own: what the method itself
-    #: gives them; it sees all tokens, and a helper row of zeros where there is none.
+    #: What new tokens get that a helper of another tokenizer, or a file of vectors, lacks. pieces:
+    #: the mean of their source pieces; the method sees only tokens that have a row. own: what the
+    #: method itself gives them; it sees all tokens, and a row of zeros where there is none.
     without_helper_row: Literal["pieces", "own"] = "pieces"
     #: Whether it takes the helper's rows as they are: of a helper with the target's tokenizer.
     takes_helper_rows: bool = False

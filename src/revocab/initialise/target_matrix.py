@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from revocab.errors import RevocabError
 from revocab.initialise.anchor_scaling import CHUNK_ROWS, chunks
+from revocab.initialise.auxiliary import TOKENS_WITHOUT_AUXILIARY
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
 from revocab.initialise.piece_means import piece_means
 from revocab.initialise.row_statistics import column_mean
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def new_rows(inputs: MethodInputs, method: Method, options: MethodOptions) -> torch.Tensor:
-    """Return the method's rows, with those of tokens that the helper lacks.
+    """Return the method's rows, with those of tokens that the helper or the vectors lack.
 
     Unless the method fills those in its own way, it sees what source, target and helper share as
     shared and the new tokens that the helper has as missing. The other new tokens get the mean of
     their source pieces, and are counted in the notes.
     """
     assert method.initialise is not None  # else no matrix is made
-    known_V = inputs.helper_known_V
+    known_V = inputs.guided_V
     if known_V is None or method.without_helper_row == "own":
         return method.initialise(inputs, options)
     known_M, known_N = known_V[inputs.missing_N], known_V[inputs.overlap_target_N]
@@ -38,7 +39,8 @@ def new_rows(inputs: MethodInputs, method: Method, options: MethodOptions) -> to
     rows_MD = inputs.source_VD.new_empty(len(known_M), inputs.source_VD.shape[1])
     rows_MD[known_M] = method.initialise(served, options)
     rows_MD[~known_M] = piece_means(rest, inputs.pieces)
-    inputs.notes["tokens_without_helper_row"] = len(rest.missing_N)
+    lacking = "tokens_without_helper_row" if inputs.auxiliary is None else TOKENS_WITHOUT_AUXILIARY
+    inputs.notes[lacking] = len(rest.missing_N)
     return rows_MD
 
 

@@ -9,8 +9,10 @@ JSON list in ``NAME.json``.
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from revocab.tokenizers.canonical import CanonicalToken
 
 SAFETENSORS = ".safetensors"
+#: Problems of a file that are told one by one.
+TOLD = 10
 
 
 def vector_files(path: Path) -> tuple[Path, ...]:
@@ -54,9 +58,9 @@ def texts_of(token: CanonicalToken) -> list[str]:
 def load_token_vectors(path: Path, source: Any, target: Any, device: str = "cpu") -> Auxiliary:
     """Return the vectors of two tokenizers' tokens, float32, zeros where a file has none.
 
-    Of texts that a file has twice, the first counts. Raises :class:`RevocabError` for a file that
-    is not there, not whole, or not in one of the formats, for numbers that are not finite, and if
-    the file has none of the target's tokens.
+    Raises :class:`RevocabError` for a file that is not there or not in one of the formats, if the
+    file has none of the target's tokens, and, all at once, for lines of another width, numbers that
+    are not finite, a token with two different vectors, and fewer vectors than announced.
     """
     import torch
 
@@ -93,19 +97,50 @@ def _rows(tokens: Sequence[Sequence[str]], found: dict[str, np.ndarray]) -> np.n
 
 def _read(path: Path, wanted: set[str]) -> dict[str, np.ndarray]:
     """Return the vectors of ``wanted`` texts, by text."""
+    import numpy as np
+
     missing = [one for one in vector_files(path) if not one.is_file()]
     if missing:
         raise RevocabError(f"{one}: no such file; give vectors by token text" for one in missing)
-    pairs = _stored_pairs(path) if path.suffix == SAFETENSORS else _text_pairs(path, wanted)
+    read = _stored_vectors if path.suffix == SAFETENSORS else _text_vectors
+    faults = Faults(path)
     found: dict[str, np.ndarray] = {}
-    for text, vector_A in pairs:
-        if text in wanted:
-            found.setdefault(text, vector_A)
+    places: dict[str, str] = {}
+    for place, text, vector_A in read(path, wanted, faults):
+        if np.array_equal(found.setdefault(text, vector_A), vector_A):
+            places.setdefault(text, place)
+        else:
+            faults.add(f"{place}: another vector for {text!r} than in {places[text]}; keep one")
+    faults.check()
     return found
 
 
-def _stored_pairs(path: Path) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield texts and vectors of a safetensors file."""
+@dataclass
+class Faults:
+    """What is wrong with a file of vectors, to be told at once."""
+
+    path: Path
+    told: list[str] = field(default_factory=list)
+    number: int = 0
+
+    def add(self, problem: str) -> None:
+        """Note a problem: the place in the file, what was found, what to do."""
+        self.number += 1
+        if self.number <= TOLD:
+            self.told.append(f"{self.path}, {problem}")
+
+    def check(self) -> None:
+        """Raise :class:`RevocabError` with the first :data:`TOLD` problems, if there are any."""
+        if self.number > TOLD:
+            self.told.append(f"{self.path}: {self.number - TOLD:,} more; write the vectors again")
+        if self.told:
+            raise RevocabError(self.told)
+
+
+def _stored_vectors(
+    path: Path, wanted: set[str], faults: Faults
+) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Yield place, text and vector of each ``wanted`` text of a safetensors file."""
     import torch
     from safetensors import SafetensorError
     from safetensors.torch import load_file
@@ -124,18 +159,19 @@ def _stored_pairs(path: Path) -> Iterator[tuple[str, np.ndarray]]:
             f"of {path.name}"
         )
     matrix_NA = matrices[0].float()
-    broken = (~torch.isfinite(matrix_NA)).any(dim=1).nonzero()[:, 0].tolist()
-    if broken:
-        raise RevocabError(
-            f"{path}: {len(broken)} vectors are not finite, the first of {texts[broken[0]]!r}; "
-            "compute them again"
-        )
-    spelled = (str(text).replace(" ", "▁") for text in texts)
-    yield from zip(spelled, matrix_NA.numpy(), strict=True)
+    broken = {*(~torch.isfinite(matrix_NA)).any(dim=1).nonzero()[:, 0].tolist()}
+    for number, text in enumerate(texts):
+        spelled = str(text).replace(" ", "▁")
+        if number in broken:
+            faults.add(f"row {number}: {text!r} has a number that is not finite; compute it again")
+        elif spelled in wanted:
+            yield f"row {number}", spelled, matrix_NA[number].numpy()
 
 
-def _text_pairs(path: Path, wanted: set[str]) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield texts and vectors of a text file; only those of ``wanted`` texts are parsed."""
+def _text_vectors(
+    path: Path, wanted: set[str], faults: Faults
+) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Yield place, text and vector of a text file; only those of ``wanted`` texts are parsed."""
     with _opened(path) as handle:
         lines = enumerate(handle, start=1)
         number, first = next(lines, (0, ""))
@@ -144,14 +180,16 @@ def _text_pairs(path: Path, wanted: set[str]) -> Iterator[tuple[str, np.ndarray]
         width = int(fields[1]) if announced is not None else len(fields) - 1
         if width < 1:
             raise RevocabError(f"{path}, line 1: expected a token and its numbers, or two counts")
-        if announced is None:
-            yield from _parsed(path, 1, first, width, wanted)
-        for number, line in lines:
-            yield from _parsed(path, number, line, width, wanted)
+        numbered = lines if announced is not None else chain([(1, first)], lines)
+        for number, line in numbered:
+            try:
+                text, values = _cut(line, width, wanted)
+                if text in wanted:
+                    yield f"line {number}", text, _numbers(text, values)
+            except ValueError as error:
+                faults.add(f"line {number}: {error}; write the vectors again")
     if announced is not None and number - 1 < announced:
-        raise RevocabError(
-            f"{path}: announces {announced:,} vectors and has {number - 1:,}; fetch it again"
-        )
+        faults.add(f"line 1: announces {announced:,} vectors, has {number - 1:,}; fetch it again")
 
 
 @contextmanager
@@ -170,23 +208,33 @@ def _opened(path: Path) -> Iterator[IO[str]]:
         raise RevocabError(f"{path}: broken gzip file ({error}); fetch it again") from error
 
 
-def _parsed(
-    path: Path, number: int, line: str, width: int, wanted: Iterable[str]
-) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield text and vector of one line if its text is wanted."""
+def _cut(line: str, width: int, wanted: set[str]) -> tuple[str, list[str]]:
+    """Return the text and the numbers of a line; raise :class:`ValueError` for another width.
+
+    A text may hold spaces, so that too many numbers show only behind the text of a token.
+    """
+    text, *values = line.rstrip().rsplit(" ", width)
+    bare, *more = text.split(" ")
+    if len(values) == width and not (more and bare in wanted and all(map(_is_number, more))):
+        return text, values
+    found = len(values) + len(more)
+    raise ValueError(f"expected a token and {width} numbers, found {found}")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _numbers(text: str, values: Sequence[str]) -> np.ndarray:
+    """Return a vector; raise :class:`ValueError` for what is no finite number."""
     import numpy as np
 
-    text, *values = line.rstrip().rsplit(" ", width)
-    if len(values) != width:
-        raise RevocabError(
-            f"{path}, line {number}: expected a token and {width} numbers, found {len(values)}"
-        )
-    if text not in wanted:
-        return
-    try:
+    with np.errstate(over="ignore"):
         vector_A = np.array(values, dtype=np.float32)
-    except ValueError as error:
-        raise RevocabError(f"{path}, line {number}: {error}; write the vectors again") from error
     if not np.isfinite(vector_A).all():
-        raise RevocabError(f"{path}, line {number}: {text!r} has a number that is not finite")
-    yield text, vector_A
+        raise ValueError(f"{text!r} has a number that is not finite")
+    return vector_A

@@ -1,11 +1,16 @@
-"""Embedding-space projection: helper rows mapped by plain least squares on the shared tokens."""
+"""Embedding-space projection: helper rows mapped by plain least squares on the shared tokens.
+
+Vectors by token text from a file (:mod:`revocab.initialise.token_vectors`) may stand for the
+helper's rows; both matrices are then mapped from the same vectors.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
+from revocab.errors import RevocabError
 from revocab.initialise import alignment
 from revocab.initialise.anchor_scaling import Rows, chunks
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
@@ -19,6 +24,8 @@ class ProjectionOptions(MethodOptions):
 
     #: Penalty on the squared entries of W; 0: plain least squares, as published.
     ridge: float = Field(default=0.0, ge=0)
+    #: What is mapped. helper: its rows. file: vectors by token text.
+    auxiliary: Literal["helper", "file"] = "helper"
 
 
 def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
@@ -27,12 +34,16 @@ def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
     Gosal et al. 2024, section 3.2 (embedding space transformation). Unlike sava, rows are neither
     standardised nor brought to one norm, so that a token's norm comes through the map.
     """
+    if not len(inputs.overlap_target_N) and options.auxiliary == "file":
+        raise RevocabError(
+            f"method {METHOD.name!r}: the file of vectors has none of the tokens that source and "
+            "target share, on which the map is fitted; take another file, or fvt or mean"
+        )
     inputs.require_overlap(METHOD.name, "fits its map on shared tokens")
     rows_ND = inputs.source_VD.new_empty(len(inputs.missing_N), inputs.source_VD.shape[1])
     if not len(rows_ND):
         return rows_ND  # nothing to map
-    assert inputs.helper_VD is not None
-    x_NX = Rows(inputs.helper_VD, inputs.overlap_target_N)
+    x_NX = Rows(inputs.guide_VX, inputs.overlap_target_N)
     y_NY = Rows(inputs.source_VD, inputs.overlap_source_N)
     system = alignment.LeastSquares(alignment.gram(x_NX), options.ridge)
     right_PY = alignment.cross(x_NX, y_NY, exact=system.needs_exact)
@@ -43,7 +54,7 @@ def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
     inputs.notes.update(alignment.quality("anchors", mapped, y))
     inputs.notes.update(alignment.leave_one_out(system, x, y, mapped))
     start = 0
-    for chunk_NX in chunks(Rows(inputs.helper_VD, inputs.missing_N)):
+    for chunk_NX in chunks(Rows(inputs.guide_VX, inputs.missing_N)):
         rows_ND[start : start + len(chunk_NX)] = affine(chunk_NX)
         start += len(chunk_NX)
     return rows_ND
