@@ -13,6 +13,7 @@ import hypothesis
 import pytest
 from bilingual_files import make_files
 from hypothesis import strategies as st
+from parallel_files import make_pairs
 from planned_jobs import possible_jobs
 
 from revocab.closed import Job
@@ -196,9 +197,17 @@ def test_every_job_on_the_data_folder(shared_folder, files):
     check(plan_of(*files, data_root=str(shared_folder)))
 
 
-def test_every_job_with_files_of_a_user(tmp_path):
-    """The paper's scale, for which the user brings a converted model and conversations."""
-    plan = plan_of("config/bilingual.yaml", data_root=str(make_files(tmp_path)))
+@pytest.mark.parametrize(
+    ("files", "make"),
+    [
+        (("config/bilingual.yaml",), make_files),
+        (("config/vocadt.yaml", "config/overlays/vocadt-translation.yaml"), make_pairs),
+    ],
+    ids=["bilingual", "vocadt-translation"],
+)
+def test_every_job_with_files_of_a_user(tmp_path, files, make):
+    """The paper's scale, for which the user brings a model, conversations or pairs."""
+    plan = plan_of(*files, data_root=str(make(tmp_path / "given")))
     assert len(check(plan)) >= 18
     used = {job.step.out for job in needed_jobs(plan).values()}
     jobs = [(rule, plan.step(rule, **given)) for rule, given in possible_jobs(plan)]
@@ -210,7 +219,7 @@ def test_every_file_is_planned():
     files = {*REPOSITORY.glob("config/*.yaml"), *REPOSITORY.glob("config/overlays/*.yaml")}
     planned = {Path(one).stem for names in SHIPPED for one in names}
     planned |= {"local-data", "tasks-local", "flores-files"}  # they read a data folder
-    planned |= {"bilingual", "bilingual-local", "vocadt-local"}
+    planned |= {"bilingual", "bilingual-local", "vocadt-local", "vocadt-translation"}
     assert {file.stem for file in files} == planned - {"small", "helper"}
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 from bilingual_files import make_files
+from parallel_files import make_pairs
 from planning import all_jobs
 from run_snakemake import dry_run
 
@@ -70,6 +71,12 @@ SHIPPED = {
         "adapt_model": 4 + 2 + 1, "pack_tokens": 3, "train_auxiliary": 3 + 11, "prepare_corpus": 11,
         "score_multiple_choice": 1 + 5 + 3 + 2 + 11, "generate_text": 1 + 5 + 3 + 2 + 10,
         "score_comet": 1 + 5 + 3 + 2 + 10, "build_task": 24, "build_prompts": 20,
+    },
+    # Table 2: trained on text and on pairs are three models of each group, one of each language.
+    ("vocadt", "vocadt-translation"): {
+        "adapt_model": 7 + 2 * (3 * 3 + 10), "generate_text": 21 + 3 * 3 + 10 + 1,
+        "score_comet": 21 + 3 * 3 + 10 + 1, "score_multiple_choice": 22, "prepare_corpus": 11 + 10,
+        "pack_tokens": 35, "pack_heldout_answers": 14,
     },
     ("vocadt", "vocadt-released"): {
         "fetch_model": 4, "adapt_model": 0, "init_embeddings": 0, "train_auxiliary": 0,
@@ -141,13 +148,13 @@ def check(repository, names, jobs, **keys):
 
 
 #: Files that a user completes: with the data folder, or with files of their own.
-LOCAL, OWN = ("local-data", "bilingual-local", "vocadt-local"), ("bilingual",)
+LOCAL = ("local-data", "bilingual-local", "vocadt-local")
+OWN = {("bilingual",): make_files, ("vocadt", "vocadt-translation"): make_pairs}
 
 
 def named(local: bool):
     """Return the calls that need the data folder, or those that need nothing, as parameters."""
-    wanted = LOCAL if local else {names[0] for names in SHIPPED} - {*LOCAL, *OWN}
-    found = [names for names in SHIPPED if names[0] in wanted]
+    found = [names for names in SHIPPED if (names[0] in LOCAL) is local and names not in OWN]
     return pytest.mark.parametrize("names", found, ids="+".join)
 
 
@@ -163,8 +170,9 @@ def test_plan_on_the_data_folder(repository, names, shared_folder):
     check(repository, names, all_jobs(repository, *files_of(names), **keys), **keys)
 
 
-def test_plan_with_files_of_a_user(repository, tmp_path):
-    names, keys = ("bilingual",), {"data_root": str(make_files(tmp_path))}
+@pytest.mark.parametrize("names", OWN, ids="+".join)
+def test_plan_with_files_of_a_user(repository, tmp_path, names):
+    keys = {"data_root": str(OWN[names](tmp_path / "given"))}
     check(repository, names, all_jobs(repository, *files_of(names), **keys), **keys)
 
 
