@@ -73,7 +73,7 @@ demos: demo  ## run the shipped experiments that need no Hub: the demo, and loca
 test: install  ## run everything that CI runs
 	$(PARALLEL) -m "not hub"
 
-hub: install  ## run the paper's experiment against a local Hub, with pico models (docs/hub.md)
+hub: install  ## run experiments of papers against a local Hub, with pico models (docs/hub.md)
 	$(BIN)/python -m pytest -m hub
 
 test-all: export REVOCAB_VLLM_PYTHON = $(abspath $(VENV_VLLM))/bin/python

@@ -99,34 +99,51 @@ def converted(repository: Path, script: str, configs: dict[str, dict[str, list[R
             parquet(repository / PARQUET_BRANCH / name / split / "0000.parquet", rows)
 
 
-def corpora(root: Path, world: Any, documents: int) -> dict[str, list[str]]:
-    """Write CulturaX and Wikipedia; return the texts by language.
+def culturax(root: Path, texts: dict[str, list[str]]) -> None:
+    """Write CulturaX with texts by language.
 
-    CulturaX as on https://huggingface.co/datasets/uonlp/CulturaX (gated; a configuration per
-    language, ``it/it_part_00000.parquet``, fields text, timestamp, url and source), Wikipedia as on
-    https://huggingface.co/datasets/wikimedia/wikipedia (``20231101.it/train-…``; id, url, title,
-    text).
+    As on https://huggingface.co/datasets/uonlp/CulturaX: gated; a configuration per language,
+    ``it/it_part_00000.parquet``, fields text, timestamp, url and source.
+    """
+    main = root / "datasets/uonlp/CulturaX/main"
+    card(main, {one: {"train": f"{one}/*.parquet"} for one in texts})
+    for language, documents in texts.items():
+        half = len(documents) // 2
+        for number, part in enumerate((documents[:half], documents[half:])):
+            shard = f"{language}/{language}_part_{number:05d}.parquet"
+            pages = [{"text": text, "url": f"https://x.example/{n}"} for n, text in enumerate(part)]
+            parquet(main / shard, pages)
+
+
+def wikipedia(root: Path, world: Any, documents: int) -> None:
+    """Write Wikipedia in both languages of the world.
+
+    As on https://huggingface.co/datasets/wikimedia/wikipedia: ``20231101.it/train-…``; id, url,
+    title, text.
     """
     from revocab.demoworld.build import documents as make
 
-    culturax, wikipedia = root / "datasets/uonlp/CulturaX", root / "datasets/wikimedia/wikipedia"
-    card(culturax / "main", {one: {"train": f"{one}/*.parquet"} for one in ("it", "en")})
-    configs = {f"20231101.{one}": {"train": f"20231101.{one}/train-*"} for one in ("it", "en")}
-    card(wikipedia / "main", configs)
-    texts = {}
-    for language in ("it", "en"):
-        rows = list(make(world, language, documents, SEED))
-        texts[language] = [row["text"] for row in rows]
-        half = len(rows) // 2
-        for number, part in enumerate((rows[:half], rows[half:])):
-            shard = f"{language}/{language}_part_{number:05d}.parquet"
-            pages = [{"text": row["text"], "url": f"https://x.example/{row['id']}"} for row in part]
-            parquet(culturax / "main" / shard, pages)
-        articles = make(world, language, documents // 4, SEED + 1)
+    main = root / "datasets/wikimedia/wikipedia/main"
+    names = {one: f"20231101.{one}" for one in ("it", "en")}
+    card(main, {name: {"train": f"{name}/train-*"} for name in names.values()})
+    for language, name in names.items():
+        articles = make(world, language, documents, SEED + 1)
         parquet(
-            wikipedia / f"main/20231101.{language}/train-00000-of-00001.parquet",
+            main / name / "train-00000-of-00001.parquet",
             ({"id": row["id"], "title": row["id"], "text": row["text"]} for row in articles),
         )
+
+
+def corpora(root: Path, world: Any, documents: int) -> dict[str, list[str]]:
+    """Write CulturaX and Wikipedia; return CulturaX's texts by language."""
+    from revocab.demoworld.build import documents as make
+
+    texts = {
+        language: [row["text"] for row in make(world, language, documents, SEED)]
+        for language in ("it", "en")
+    }
+    culturax(root, texts)
+    wikipedia(root, world, documents // 4)
     return texts
 
 
@@ -208,17 +225,11 @@ def generative_benchmarks(root: Path, world: Any, items: int) -> None:
         parquet(main / f"data/{split}-00000-of-00001.parquet", rows)
 
 
-def tokenizers(root: Path, texts: dict[str, list[str]]) -> dict[str, Path]:
-    """Train three tokenizers, as different as those of the three families; return their folders."""
+def tokenizers(root: Path, wanted: dict[str, tuple[list[str], str, int]]) -> dict[str, Path]:
+    """Train tokenizers, given by name: texts, alphabet, size. Return their folders."""
     from revocab.tokenizer_building.build import batched, frequent_characters, train_tokenizer
     from revocab.tokenizers.load import write_tokenizer
 
-    both = texts["it"] + texts["en"]
-    wanted = {
-        "english": (texts["en"], "byte_fallback", 512),
-        "english-large": (texts["en"], "byte_level", 640),
-        "bilingual": (both, "byte_fallback", 576),
-    }
     folders = {}
     for name, (documents, alphabet, size) in wanted.items():
         characters = frequent_characters(documents, 80) if alphabet == "byte_fallback" else None
@@ -228,26 +239,41 @@ def tokenizers(root: Path, texts: dict[str, list[str]]) -> dict[str, Path]:
     return folders
 
 
-def models(root: Path, folders: dict[str, Path]) -> None:
-    """Write the models, with files beside the weights that must not be fetched."""
+def model(
+    out: Path,
+    tokenizer: Path,
+    seed: int,
+    *,
+    family: str,
+    width: int,
+    layers: int = 1,
+    sharded: bool = False,
+) -> None:
+    """Write a model's repository, with files beside the weights that must not be fetched."""
     from transformers import AutoModelForCausalLM
 
     from revocab.models.parameters import Architecture
     from revocab.models.stand_in import build_stand_in
 
+    shape = {"hidden_size": width, "intermediate_size": 2 * width, "layers": layers}
+    architecture = Architecture(family=family, heads=2, kv_heads=1, **shape)
+    build_stand_in(tokenizer, architecture, CONTEXT_LENGTH, seed, out)
+    (out / "manifest.json").unlink()
+    if sharded:
+        weights = AutoModelForCausalLM.from_pretrained(out)
+        (out / "model.safetensors").unlink()
+        weights.save_pretrained(out, max_shard_size="20KB")
+    (out / "original").mkdir()
+    (out / "original/params.json").write_text("{}", encoding="utf-8")
+    (out / "pytorch_model.bin").write_bytes(b"a pickle that nothing reads")
+
+
+def models(root: Path, folders: dict[str, Path]) -> None:
+    """Write the paper's models; the first and the released ones sharded, as large models are."""
     for number, (name, (family, tokenizer, width)) in enumerate(MODELS.items()):
-        out = root / "models" / name / "main"
-        shape = {"hidden_size": width, "intermediate_size": 2 * width, "layers": 1}
-        architecture = Architecture(family=family, heads=2, kv_heads=1, **shape)
-        build_stand_in(folders[tokenizer], architecture, CONTEXT_LENGTH, SEED + number, out)
-        (out / "manifest.json").unlink()
-        if number == 0 or "Italian" in name:  # sharded, as large models are
-            model = AutoModelForCausalLM.from_pretrained(out)
-            (out / "model.safetensors").unlink()
-            model.save_pretrained(out, max_shard_size="20KB")
-        (out / "original").mkdir()
-        (out / "original/params.json").write_text("{}", encoding="utf-8")
-        (out / "pytorch_model.bin").write_bytes(b"a pickle that nothing reads")
+        sharded = number == 0 or "Italian" in name
+        out, seed = root / "models" / name / "main", SEED + number
+        model(out, folders[tokenizer], seed, family=family, width=width, sharded=sharded)
 
 
 def comet(root: Path, made: Path) -> None:
@@ -271,14 +297,25 @@ def write_hub(
     texts = corpora(root, world, documents)
     hub_itabench.itabench(root, world, items, SEED)
     generative_benchmarks(root, world, items)
-    folders = tokenizers(root / ".tokenizers", texts)
+    # As different as the tokenizers of the three families.
+    wanted = {
+        "english": (texts["en"], "byte_fallback", 512),
+        "english-large": (texts["en"], "byte_level", 640),
+        "bilingual": (texts["it"] + texts["en"], "byte_fallback", 576),
+    }
+    folders = tokenizers(root / ".tokenizers", wanted)
     models(root, folders)
     shutil.rmtree(root / ".tokenizers")
     if comet_folder:
         comet(root, comet_folder)
-    for name in GATED:
-        (root / name / ".gated").touch()
+    gate(root, GATED)
     return root
+
+
+def gate(root: Path, names: Iterable[str]) -> None:
+    """Let the server ask for a token that has been granted access."""
+    for name in names:
+        (root / name / ".gated").touch()
 
 
 def main() -> None:

@@ -15,34 +15,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hub_content
-import hub_server
 import pytest
 import yaml
+from hub_experiments import files_of, rows_of, snakemake_against
 from run_snakemake import succeed
 
 from revocab.corpora.word_splitters import SENTENCES, available_splitter
 from revocab.io import read_json
 
-FILES = ["--configfile", "config/paper.yaml", "config/overlays/pico-paper.yaml"]
-#: What the overlay may change: budgets and the name of the results.
-BUDGETS = re.compile(
-    r"experiment|heldout_bytes|limit|limit_documents|sequence_length|batch_size|steps|warmup_steps"
-    r"|checkpoint_every|precision|repeat_corpora|max_new_tokens|[0-9]+"  # a step of the paper's
-)
-
-
-def leaves(values: dict) -> set[str]:
-    """Return the names of all values in nested mappings."""
-    return {
-        name
-        for key, value in values.items()
-        for name in (leaves(value) if isinstance(value, dict) else {str(key)})
-    }
-
-
-def test_the_overlay_changes_budgets_only(repository):
-    overlay = yaml.safe_load((repository / "config/overlays/pico-paper.yaml").read_text())
-    assert all(BUDGETS.fullmatch(name) for name in leaves(overlay)), leaves(overlay)
+FILES = ["--configfile", *files_of("paper")]
 
 
 @pytest.fixture(scope="module")
@@ -62,16 +43,10 @@ def hub(repository, comet_folder, tmp_path_factory) -> Iterator[Callable[..., No
     """Runs the paper's files with more overlays against a local Hub."""
     root = hub_content.write_hub(tmp_path_factory.mktemp("hub"), comet_folder=comet_folder)
     last = [] if comet_folder else ["config/overlays/without-comet.yaml"]
-    with hub_server.serve(root) as server:
-        environment = {
-            "HF_ENDPOINT": server.endpoint,
-            "HF_HOME": str(tmp_path_factory.mktemp("home")),
-            "HF_TOKEN": hub_server.GRANTED,
-        }
+    with snakemake_against(root, tmp_path_factory.mktemp("home")) as snakemake:
 
         def run(*overlays: str | Path) -> None:
-            more = ("--cores", "2", "--forceall", *FILES, *overlays, *last)
-            succeed(repository, *more, **environment)
+            snakemake(repository, *FILES, *overlays, *last)
 
         yield run
 
@@ -89,12 +64,6 @@ def released(repository, hub, tmp_path_factory) -> Path:
     named.write_text("experiment: sava-released-pico\n", encoding="utf-8")
     hub("config/overlays/sava-released.yaml", named)
     return repository / "results/sava-released-pico"
-
-
-def rows_of(results: Path, table: str) -> list[dict[str, str]]:
-    """Return the rows of a table's CSV file."""
-    with (results / f"tables/{table}.csv").open(encoding="utf-8") as handle:
-        return list(csv.DictReader(handle))
 
 
 @pytest.mark.hub

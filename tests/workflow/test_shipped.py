@@ -107,6 +107,7 @@ SHIPPED = {
         "build_tokenizer": 7, "train_auxiliary": 1, "build_task": 19, "generate_text": 0,
     },
 }  # fmt: skip
+SHIPPED["bilingual", "pico-bilingual"] = SHIPPED["bilingual",]
 
 
 def test_every_file_is_planned(repository):
@@ -149,7 +150,11 @@ def check(repository, names, jobs, **keys):
 
 #: Files that a user completes: with the data folder, or with files of their own.
 LOCAL = ("local-data", "bilingual-local", "vocadt-local")
-OWN = {("bilingual",): make_files, ("vocadt", "vocadt-translation"): make_pairs}
+OWN = {
+    ("bilingual",): make_files,
+    ("bilingual", "pico-bilingual"): make_files,
+    ("vocadt", "vocadt-translation"): make_pairs,
+}
 
 
 def named(local: bool):

@@ -1,0 +1,82 @@
+"""Experiments of papers, run against a local Hub with an overlay that changes budgets only."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import hub_server
+import yaml
+from run_snakemake import succeed
+
+#: What such an overlay may change: budgets and the name of the results.
+BUDGETS = re.compile(
+    r"experiment|heldout_bytes|limit|limit_bytes|limit_documents|sequence_length|batch_size|steps"
+    r"|warmup_steps|tokens|checkpoint_every|precision|repeat_corpora|max_new_tokens"
+    r"|[0-9]+"  # a step of the paper's
+)
+
+
+def files_of(experiment: str) -> list[str]:
+    """Return an experiment's file and its overlay for the local Hub."""
+    return [f"config/{experiment}.yaml", f"config/overlays/pico-{experiment}.yaml"]
+
+
+def changes(before: Any, after: Any, name: str) -> Iterator[str]:
+    """Yield the names of the values that an overlay changes or adds."""
+    if isinstance(after, dict):
+        known = before if isinstance(before, dict) else {}
+        for key, value in after.items():
+            # What a sweep holds is named by its corpus.
+            yield from changes(known.get(key), value, "tokens" if name == "hold" else str(key))
+    elif isinstance(after, list) and isinstance(before, list) and len(before) == len(after):
+        for one, other in zip(before, after, strict=True):
+            yield from changes(one, other, name)
+    elif after != before:
+        yield name
+
+
+def other_than_budgets(repository: Path, experiment: str) -> set[str]:
+    """Return the names of values that the overlay changes and should not."""
+    before, after = (
+        yaml.safe_load((repository / file).read_text(encoding="utf-8"))
+        for file in files_of(experiment)
+    )
+    return {name for name in changes(before, after, "") if not BUDGETS.fullmatch(name)}
+
+
+@contextmanager
+def snakemake_against(root: Path, home: Path) -> Iterator[Callable[..., str]]:
+    """Yield what runs Snakemake on a checkout against a Hub of what lies below ``root``.
+
+    ``home``: where the client libraries keep what they fetch.
+    """
+    with hub_server.serve(root) as server:
+        environment = {
+            "HF_ENDPOINT": server.endpoint,
+            "HF_HOME": str(home),
+            "HF_TOKEN": hub_server.GRANTED,
+        }
+
+        def run(repository: Path, *arguments: object) -> str:
+            call = ("--cores", "2", "--forceall", *arguments)
+            return succeed(repository, *call, **environment)
+
+        yield run
+
+
+def rows_of(results: Path, table: str) -> list[dict[str, str]]:
+    """Return the rows of a table's CSV file."""
+    with (results / f"tables/{table}.csv").open(encoding="utf-8") as handle:
+        return list(csv.DictReader(handle))
+
+
+def beside_published(rows: list[dict[str, str]]) -> list[tuple[str, str]]:
+    """Return every value of ours that stands beside a published one, as both are written."""
+    names = [name for name in rows[0] if name.endswith(" published")]
+    found = [(row[name.removesuffix(" published")], row[name]) for row in rows for name in names]
+    return [(ours, theirs) for ours, theirs in found if ours and theirs]

@@ -1,0 +1,141 @@
+"""Data sets of the tasks that lm-evaluation-harness ships, for the local Hub: a few rows of each.
+
+Repositories, configurations, splits and fields are those that the installed harness's own task
+files name (``lm_eval/tasks``); the contents say nothing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import hub_content
+from hub_itabench import mmlu_subjects
+
+Row = dict[str, Any]
+#: A data set: its rows by configuration, and the splits that have them.
+DataSet = tuple[dict[str, Row], tuple[str, ...]]
+
+OPTIONS = ["one", "two", "three", "four"]
+LETTERS = list("ABCD")
+LABELLED = {"text": OPTIONS, "label": LETTERS}
+LETTERED = {"question": "Which?", **dict(zip(LETTERS, OPTIONS, strict=True)), "answer": "B"}
+TRAINED, TESTED = ("train", "validation"), ("validation", "test")
+TRUE_OR_NOT = {"choices": ["yes", "no"], "labels": [1, 0]}
+TRANSLATED = {"query": "Which?", "label": "1"}
+AEXAMS = ("Biology", "IslamicStudies", "Physics", "Science", "Social")
+MMLU = {"question": "Which?", "choices": OPTIONS, "answer": 1}
+PROBLEM = {"question": "Who _ ?", "answer": "C", "options": OPTIONS}
+
+
+def numbered(count: int) -> Row:
+    """Return an item with columns sol1, sol2, … as the translations have their choices."""
+    return {**TRANSLATED, **{f"sol{n}": text for n, text in enumerate(OPTIONS[:count], 1)}}
+
+
+ARABIC: dict[str, DataSet] = {
+    "OALL/AlGhafa-Arabic-LLM-Benchmark-Translated": (
+        {
+            "mmlu_okapi_ar": numbered(4),
+            "hellaswag_okapi_ar": {"ctx": "She", "endings": str(OPTIONS), "label": "1"},
+            "piqa_ar": numbered(2),
+            "boolq_ar": {"question": "Is it?", "passage": "It is.", "answer": True},
+            "arc_challenge_okapi_ar": numbered(4),
+            "openbook_qa_ext_ar": numbered(4),
+        },
+        TESTED,
+    ),
+    "Hennara/aexams": (dict.fromkeys(AEXAMS, LETTERED), ("dev", "test")),
+    "alexandrainst/m_truthfulqa": (
+        {
+            "ar": {
+                "question": "Is it?",
+                "mc1_targets_choices": OPTIONS[:2],
+                "mc1_targets_labels": [1, 0],
+                "mc2_targets_choices": OPTIONS[:3],
+                "mc2_targets_labels": [1, 1, 0],
+            }
+        },
+        ("val",),
+    ),
+}
+ENGLISH: dict[str, DataSet] = {
+    "EleutherAI/race": ({"high": {"article": "A story.", "problems": str([PROBLEM])}}, ("test",)),
+    "Rowan/hellaswag": (
+        {
+            "default": {
+                "ctx_a": "She sits.",
+                "ctx_b": "she",
+                "activity_label": "Sitting",
+                "endings": OPTIONS,
+                "label": "2",
+            }
+        },
+        TRAINED,
+    ),
+    "baber/piqa": ({"default": {"goal": "Sit", "sol1": "here", "sol2": "up", "label": 0}}, TRAINED),
+    "aps/super_glue": (
+        {"boolq": {"question": "is it", "passage": "It is.", "label": 1, "idx": 0}},
+        TRAINED,
+    ),
+    "lighteval/siqa": (
+        {
+            "default": {
+                "context": "She sat.",
+                "question": "Why?",
+                **dict(zip(("answerA", "answerB", "answerC"), OPTIONS, strict=False)),
+                "label": "2",
+            }
+        },
+        TRAINED,
+    ),
+    "allenai/ai2_arc": (
+        {"ARC-Challenge": {"question": "Which?", "choices": LABELLED, "answerKey": "B"}},
+        ("train", *TESTED),
+    ),
+    "allenai/openbookqa": (
+        {"main": {"question_stem": "It is", "choices": LABELLED, "answerKey": "C"}},
+        ("train", *TESTED),
+    ),
+    "allenai/winogrande": (
+        {
+            "winogrande_xl": {
+                "sentence": "Ann saw Eve as _ was tall.",
+                "option1": "Ann",
+                "option2": "Eve",
+                "answer": "2",
+            }
+        },
+        TRAINED,
+    ),
+    "truthfulqa/truthful_qa": (
+        {
+            "multiple_choice": {
+                "question": "Is it?",
+                "mc1_targets": TRUE_OR_NOT,
+                "mc2_targets": TRUE_OR_NOT,
+            }
+        },
+        ("validation",),
+    ),
+    "jannalu/crows_pairs_multilingual": (
+        {"english": {"sent_more": "One.", "sent_less": "Two.", "bias_type": "age"}},
+        ("test",),
+    ),
+}
+
+
+def data_sets() -> dict[str, DataSet]:
+    """Return all of them by repository."""
+    mmlu = ({subject: MMLU for subject in mmlu_subjects()}, ("dev", "test"))
+    return {**ARABIC, **ENGLISH, "cais/mmlu": mmlu}
+
+
+def write_data_sets(root: Path, items: int = 2) -> None:
+    """Write them below a Hub's folder, ``items`` equal rows in each split."""
+    for name, (configurations, splits) in data_sets().items():
+        rows = {
+            configuration: {split: [row] * items for split in splits}
+            for configuration, row in configurations.items()
+        }
+        hub_content.data_set(root / "datasets" / name / "main", rows)

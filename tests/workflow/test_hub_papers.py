@@ -1,0 +1,117 @@
+"""Papers' experiments from end to end against a local Hub: only budgets differ (docs/hub.md).
+
+What config/paper.yaml alone has is tested in ``test_hub_paper.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import hub_bilingual
+import pytest
+import torch
+from hub_experiments import (
+    beside_published,
+    files_of,
+    other_than_budgets,
+    rows_of,
+    snakemake_against,
+)
+from safetensors.torch import load_file
+
+from revocab.config import read
+from revocab.io import read_json
+from revocab.plan import Plan
+
+#: What fills a local Hub for an experiment, and the folder of a user's files.
+EXPERIMENTS: dict[str, ModuleType] = {"bilingual": hub_bilingual}
+OVERLAYS = Path(__file__).parents[2] / "config/overlays"
+PICO = sorted(path.stem.removeprefix("pico-") for path in OVERLAYS.glob("pico-*.yaml"))
+
+
+@dataclass(frozen=True)
+class Made:
+    """A finished experiment."""
+
+    name: str
+    plan: Plan
+    results: Path
+    resources: Path
+
+
+@pytest.mark.parametrize("experiment", PICO)
+def test_the_overlay_changes_budgets_only(repository, experiment):
+    assert other_than_budgets(repository, experiment) == set()
+
+
+@pytest.fixture(scope="module", params=EXPERIMENTS)
+def made(request, repository, tmp_path_factory) -> Made:
+    """An experiment of EXPERIMENTS, run at pico size."""
+    content = EXPERIMENTS[request.param]
+    root = content.write_hub(tmp_path_factory.mktemp("hub"))
+    given = content.write_given(tmp_path_factory.mktemp("given"), root)
+    files, data_root = files_of(request.param), f"data_root={given}"
+    with snakemake_against(root, tmp_path_factory.mktemp("home")) as run:
+        run(repository, "--configfile", *files, "--config", data_root)
+    plan = Plan(read(*(repository / file for file in files), data_root=str(given)))
+    places = (repository / one / plan.experiment.experiment for one in ("results", "resources"))
+    return Made(request.param, plan, *places)
+
+
+@pytest.mark.hub
+def test_every_table_is_filled_with_published_values_beside_ours(made):
+    assert read_json(made.results / "checks.json")["problems"] == 0
+    published = Path(made.plan.experiment.paper_values)
+    for table in made.plan.experiment.tables:
+        rows = rows_of(made.results, table)
+        assert rows, table
+        if (published / f"{table}.csv").is_file():
+            assert beside_published(rows), table
+    for figure in made.plan.experiment.figures:
+        assert (made.results / f"figures/{figure}.svg").is_file()
+
+
+@pytest.mark.hub
+def test_every_hub_source_is_recorded_with_its_commit(made):
+    named = [
+        *(("models", one) for one, of in made.plan.experiment.models.items() if of.hub),
+        *(("tokenizers", one) for one, of in made.plan.experiment.tokenizers.items() if of.hub),
+    ]
+    manifests = [made.results / kind / one / "manifest.json" for kind, one in named]
+    manifests += [
+        made.resources / "corpora" / one / "manifest.json"
+        for one, corpus in made.plan.experiment.corpora.items()
+        if corpus.source and corpus.source.hub
+    ]
+    assert manifests
+    for path in manifests:
+        if path.exists():  # a tokenizer that no job reads is not fetched
+            found = read_json(path)
+            assert re.fullmatch(r"[0-9a-f]{40}", found.get("source", found)["commit"]), path
+
+
+@pytest.mark.hub
+def test_logs_hold_no_traceback(made):
+    for log in (made.results / "logs").rglob("*.log"):
+        assert "Traceback" not in log.read_text(), log
+
+
+@pytest.mark.hub
+def test_new_blocks_alone_are_trained(made):
+    if made.name != "bilingual":
+        pytest.skip("no blocks are added")
+
+    def last(run: str) -> Path:
+        step = made.plan.runs[run].steps[-1]
+        return made.results / f"runs/{run}/checkpoints/step-{step:06}"
+
+    before = load_file(last("blocks-embeddings") / "model.safetensors")
+    for run in ("blocks-mixes-arabic", "blocks-mixes-one-nine"):
+        after = load_file(last(run) / "model.safetensors")
+        added = read_json(last(run) / "config.json")["added_blocks"]
+        places = tuple(f"model.layers.{one}." for one in added)
+        moved = {name for name in before if not torch.equal(before[name], after[name])}
+        assert moved == {name for name in before if name.startswith(places)}
