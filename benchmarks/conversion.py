@@ -182,6 +182,20 @@ def folder_size(folder: Path) -> float:
     return sum(file.stat().st_size for file in folder.iterdir()) / 1e9
 
 
+def measure_init(name: str, out: Path, flags: list[str]) -> None:
+    """Make a model in ``out`` by ``revocab init``, print what it took, and remove it."""
+    from revocab.folder_claim import remove_own
+
+    script = REPOSITORY / "scripts" / "init_embeddings.py"
+    seconds, processor, peak = measure([sys.executable, str(script), "--out", str(out), *flags])
+    print(
+        f"{name:12} {seconds:7.1f} s  {processor:7.1f} s of CPU time  {peak:5.2f} GiB "
+        f"peak  ({folder_size(out):.2f} GB written)",
+        flush=True,
+    )
+    remove_own(out)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--source-tokenizer", type=Path, required=True)
@@ -213,22 +227,9 @@ def main() -> None:
     )
     try:
         for name in arguments.methods:
-            out = arguments.work / f"adapted-{name}"
-            seconds, processor, peak = measure(
-                [
-                    sys.executable,
-                    str(REPOSITORY / "scripts" / "init_embeddings.py"),
-                    *("--source", str(source), "--helper", str(helper)),
-                    *("--target-tokenizer", str(arguments.target_tokenizer)),
-                    *("--out", str(out), "--method", *METHODS[name]),
-                ]
-            )
-            print(
-                f"{name:12} {seconds:7.1f} s  {processor:7.1f} s of CPU time  {peak:5.2f} GiB "
-                f"peak  ({folder_size(out):.2f} GB written)",
-                flush=True,
-            )
-            remove_own(out)
+            flags = ["--source", str(source), "--helper", str(helper), "--target-tokenizer"]
+            flags += [str(arguments.target_tokenizer), "--method", *METHODS[name]]
+            measure_init(name, arguments.work / f"adapted-{name}", flags)
     finally:
         if not arguments.keep:
             remove_own(arguments.work)

@@ -14,13 +14,12 @@ from __future__ import annotations
 import argparse
 import itertools
 import string
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from conversion import REPOSITORY, folder_size, measure, write_model
+from conversion import folder_size, measure_init, write_model
 
 from revocab.cli import run
 
@@ -127,23 +126,11 @@ def main() -> None:
     )
     try:
         for name in arguments.maps:
-            out = arguments.work / f"carried-{name}"
-            seconds, processor, peak = measure(
-                [
-                    sys.executable,
-                    str(REPOSITORY / "scripts" / "init_embeddings.py"),
-                    *("--source", str(folders["instruct"]), "--base", str(folders["base"])),
-                    *("--adapted", str(folders["adapted"])),
-                    *("--target-tokenizer", str(folders["target"])),
-                    *("--out", str(out), "--method", "lep", "--option", f"map={name}"),
-                ]
-            )
-            print(
-                f"{name:12} {seconds:7.1f} s  {processor:7.1f} s of CPU time  {peak:5.2f} GiB "
-                f"peak  ({folder_size(out):.2f} GB written)",
-                flush=True,
-            )
-            remove_own(out)
+            flags = ["--source", str(folders["instruct"]), "--base", str(folders["base"])]
+            flags += ["--adapted", str(folders["adapted"])]
+            flags += ["--target-tokenizer", str(folders["target"])]
+            flags += ["--method", "lep", "--option", f"map={name}"]
+            measure_init(name, arguments.work / f"carried-{name}", flags)
     finally:
         if not arguments.keep:
             remove_own(arguments.work)
