@@ -295,7 +295,10 @@ def check_files(*paths: str | Path, inputs: Sequence[str | Path | None] = ()) ->
         ]
         claim = read_claim(path.parent)
         if claim is not None and claim.owns(path.name):
-            problems.append(f"{path}: is part of the {claim.kind} there; give another file")
+            problems.append(
+                f"{path}: is part of the {claim.kind} there; give another file, or remove "
+                f"{path.parent} if what it holds is no longer wanted"
+            )
     if problems:
         raise RevocabError(problems)
 
