@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -20,7 +23,7 @@ from training_pico import (
 )
 
 from revocab.errors import RevocabError
-from revocab.initialise.source_weights import read_source_weights
+from revocab.initialise.source_weights import read_source_weights, write_source_weights
 from revocab.training import vocabulary_adapter
 from revocab.training.recipe import Stage
 from revocab.training.train import train
@@ -187,8 +190,6 @@ def stopping(last):
 
 
 def test_a_source_that_is_missing_wrong_or_of_no_use(inputs, tmp_path):
-    from dataclasses import replace
-
     run = adapted_run(inputs, tmp_path, stage(2))
     with pytest.raises(RevocabError, match="--source: the first stage trains vocabulary adapters"):
         train(replace(run, source=None))
@@ -201,6 +202,14 @@ def test_a_source_that_is_missing_wrong_or_of_no_use(inputs, tmp_path):
     plain = replace(run_of(inputs, tmp_path), source=inputs / "source")
     with pytest.raises(RevocabError, match="only vocabulary adapters read it"):
         train(plain)
+
+
+def test_weights_for_other_matrices_than_the_model_has(inputs, tmp_path):
+    run = adapted_run(inputs, tmp_path / "out", stage(2))
+    folder = shutil.copytree(run.model, tmp_path / "lacking")
+    write_source_weights(folder, {"input": read_source_weights(run.model)["input"]})
+    with pytest.raises(RevocabError, match="is for input, but the model has input and output"):
+        train(replace(run, model=folder))
 
 
 def test_pico_weights_have_every_case(inputs):

@@ -146,6 +146,28 @@ def test_a_damaged_file_is_named(tmp_path, damage):
         read_source_weights(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("starts_N", [0, 2, 1], "rows do not begin"),
+        ("starts_N", [0, 1, 3], "3 entries, but 2 ids and 2 weights"),
+        ("source_K", [0, 4], "source rows beyond the 4"),
+        ("source_K", [0, -1], "source rows beyond the 4"),
+        ("weight_K", [1.0, np.nan], "not finite"),
+        ("shared_S", [2], "shared rows beyond the 2"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_named(tmp_path, name, value, said):
+    file, weights = tmp_path / FILE, SourceWeights.of([{0: 1.0}, {3: 1.0}], 4)
+    write_source_weights(tmp_path, {"input": weights})
+    with np.load(file) as arrays:
+        kept = dict(arrays)
+    kept[f"input.{name}"] = np.array(value, dtype=kept[f"input.{name}"].dtype)
+    np.savez(file, **kept)
+    with pytest.raises(RevocabError, match=rf"source_weights\.npz: damaged \(.*{said}"):
+        read_source_weights(tmp_path)
+
+
 def test_what_a_source_can_spell():
     """Special tokens have a stand-in; a text without pieces has none of its own."""
     word, other = wordpiece(), CanonicalToken("word_start", b" gatto", None, "gatto")

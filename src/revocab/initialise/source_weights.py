@@ -42,6 +42,22 @@ class SourceWeights:
     def __len__(self) -> int:
         return len(self.starts_N) - 1
 
+    def check(self) -> None:
+        """Raise :class:`ValueError` where arrays do not fit together, or hold what they cannot."""
+        starts_N, entries, rows = self.starts_N, len(self.source_K), self.source_rows
+        if not len(starts_N) or starts_N[0] != 0 or (starts_N.diff() < 0).any():
+            raise ValueError("rows do not begin one after another")
+        if not int(starts_N[-1]) == entries == len(self.weight_K):
+            raise ValueError(
+                f"{int(starts_N[-1])} entries, but {entries} ids and {len(self.weight_K)} weights"
+            )
+        if not _within(self.source_K, rows):
+            raise ValueError(f"source rows beyond the {rows} of the source")
+        if not _within(self.shared_S, len(self)):
+            raise ValueError(f"shared rows beyond the {len(self)} of the target")
+        if not self.weight_K.isfinite().all():
+            raise ValueError("weights that are not finite")
+
     @classmethod
     def of(
         cls, rows: Iterable[Mapping[int, float] | torch.Tensor], source_rows: int
@@ -96,6 +112,11 @@ class SourceWeights:
     def source_of_shared(self) -> torch.Tensor:
         """Return the source id of each shared row, in the order of ``shared_S`` (int64)."""
         return self.source_K[self.starts_N[self.shared_S]].long()
+
+
+def _within(ids: torch.Tensor, size: int) -> bool:
+    """Return whether all ids are below a size, and none is negative."""
+    return not len(ids) or bool(ids.min() >= 0 and ids.max() < size)
 
 
 def mean_weights(pieces: Iterable[int]) -> dict[int, float]:
@@ -166,7 +187,7 @@ def read_source_weights(folder: Path) -> dict[Which, SourceWeights]:
         )
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            return {
+            found = {
                 which: SourceWeights(
                     source_rows=int(arrays[f"{which}.source_rows"]),
                     **{name: torch.from_numpy(arrays[f"{which}.{name}"]) for name in TENSORS},
@@ -174,6 +195,9 @@ def read_source_weights(folder: Path) -> dict[Which, SourceWeights]:
                 for which in get_args(Which)
                 if f"{which}.source_rows" in arrays.files
             }
+            for one in found.values():
+                one.check()
+            return found
     except (BadZipFile, EOFError, KeyError, ValueError) as error:
         raise RevocabError(
             f"{path}: damaged ({error}); make the model again with 'revocab init'"

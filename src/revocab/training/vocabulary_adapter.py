@@ -326,6 +326,11 @@ def open_adapters(
     """
     weights, read = read_source_weights(folder), ModelFolder(source)
     matrices = dict(matrices_of(model))
+    if weights.keys() != matrices.keys():
+        raise RevocabError(
+            f"{folder}: {FILE} is for {' and '.join(weights)}, but the model has"
+            f" {' and '.join(matrices)}; make the model again with 'revocab init'"
+        )
     found: dict[tuple[Which, ...], VocabularyAdapter] = {}
     problems = []
     for which, one in weights.items():
