@@ -201,9 +201,10 @@ def test_every_job_on_the_data_folder(shared_folder, files):
     ("files", "make"),
     [
         (("config/bilingual.yaml",), make_files),
+        (("config/bilingual.yaml", "config/overlays/pico-bilingual.yaml"), make_files),
         (("config/vocadt.yaml", "config/overlays/vocadt-translation.yaml"), make_pairs),
     ],
-    ids=["bilingual", "vocadt-translation"],
+    ids=["bilingual", "pico-bilingual", "vocadt-translation"],
 )
 def test_every_job_with_files_of_a_user(tmp_path, files, make):
     """The paper's scale, for which the user brings a model, conversations or pairs."""
@@ -220,6 +221,7 @@ def test_every_file_is_planned():
     planned = {Path(one).stem for names in SHIPPED for one in names}
     planned |= {"local-data", "tasks-local", "flores-files"}  # they read a data folder
     planned |= {"bilingual", "bilingual-local", "vocadt-local", "vocadt-translation"}
+    planned |= {"pico-bilingual"}
     assert {file.stem for file in files} == planned - {"small", "helper"}
 
 

@@ -35,7 +35,7 @@ class LayoutOptions(Closed):
     labels: list[str] | None = Field(default=None, description="one for each text of a shot")
     after_label: str | None = Field(default=None, description="such as ':'")
     before_text: str | None = Field(default=None, description="between label and text")
-    between_lines: str | None = None
+    between_lines: str | None = Field(default=None, description="between the lines of a shot")
     between_shots: str | None = Field(
         default=None, min_length=1, description="ends an answer, too; it needs a line break"
     )
