@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from revocab.config.lineage import trainings
 from revocab.config.schema import Experiment
 
 
@@ -23,15 +24,3 @@ def check_best(experiment: Experiment) -> Iterator[str]:
                 f" corpus that is trained on ({', '.join(dict.fromkeys(corpora))}); name one there,"
                 " or set keep_best: false"
             )
-
-
-def trainings(experiment: Experiment) -> Iterator[tuple[str, str, str]]:
-    """Yield key, mixture and recipe of everything that is trained."""
-    for name, model in experiment.models.items():
-        if model.pretrain:
-            yield f"models.{name}.pretrain", model.pretrain.mixture, model.pretrain.recipe
-    for group_id, group in experiment.runs.items():
-        for name in group.methods:
-            mixture, recipe = (group.setting(name, key) for key in ("mixture", "recipe"))
-            if mixture and recipe:
-                yield f"runs.{group_id}.methods.{name}", mixture, recipe

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from revocab.chat.template import find_template
 from revocab.config.corpora import holds_conversations, text_corpora
+from revocab.config.lineage import trainings
 from revocab.config.schema import Experiment
 from revocab.demoworld.file_names import CONVERSATIONS
 from revocab.errors import RevocabError
@@ -74,23 +75,13 @@ def trained_on(experiment: Experiment) -> Iterator[tuple[str, str]]:
     """Yield mixture and recipe of everything that is trained, each of the stages' mixtures apart;
     what is not there is left out.
     """
-    for model in experiment.models.values():
-        if model.pretrain:
-            yield from _known(experiment, model.pretrain.mixture, model.pretrain.recipe)
-    for group in experiment.runs.values():
-        for name in group.methods:
-            mixture, recipe = (group.setting(name, key) for key in ("mixture", "recipe"))
-            if mixture and recipe:
-                yield from _known(experiment, mixture, recipe)
-
-
-def _known(experiment: Experiment, mixture: str, recipe: str) -> Iterator[tuple[str, str]]:
-    if recipe not in experiment.recipes:
-        return
-    stages = experiment.recipes[recipe].stages or ()
-    for named in dict.fromkeys([stage.mixture or mixture for stage in stages] or [mixture]):
-        if named in experiment.mixtures:
-            yield named, recipe
+    for _, mixture, recipe in trainings(experiment):
+        if recipe not in experiment.recipes:
+            continue
+        stages = experiment.recipes[recipe].stages or ()
+        for named in dict.fromkeys([stage.mixture or mixture for stage in stages] or [mixture]):
+            if named in experiment.mixtures:
+                yield named, recipe
 
 
 def _mixture_problems(experiment: Experiment, mixture: str, recipe: str) -> Iterator[str]:

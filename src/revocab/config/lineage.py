@@ -173,6 +173,18 @@ def run_steps(experiment: Experiment, run: str) -> tuple[list[int], dict[str, in
     return [0], {}
 
 
+def trainings(experiment: Experiment) -> Iterator[tuple[str, str, str]]:
+    """Yield key, mixture and recipe of everything that is trained, as the file names them."""
+    for name, model in experiment.models.items():
+        if model.pretrain:
+            yield f"models.{name}.pretrain", model.pretrain.mixture, model.pretrain.recipe
+    for group_id, group in experiment.runs.items():
+        for name in group.methods:
+            mixture, recipe = (group.setting(name, key) for key in ("mixture", "recipe"))
+            if mixture and recipe:
+                yield f"runs.{group_id}.methods.{name}", mixture, recipe
+
+
 def keeps_best(experiment: Experiment, run: str) -> bool:
     """Return whether the training of a run keeps its best checkpoint under that name."""
     made = method_runs(experiment)

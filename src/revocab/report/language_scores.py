@@ -9,11 +9,11 @@ from pydantic import Field, model_validator
 
 from revocab.closed import Id, OneLine, Step
 from revocab.report.asked import choices_in
-from revocab.report.heldout_losses import heldout_curve, loss_at
+from revocab.report.heldout_losses import heldout_curve, loss_at, unit_note
 from revocab.report.kind import KindOptions
 from revocab.report.results import Results
 from revocab.report.table import MISSING, Cell, text
-from revocab.report.task_means import macro, mean_cell
+from revocab.report.task_means import macro, mean_cell, metrics_note
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
@@ -94,6 +94,21 @@ class LanguageScores(KindOptions):
         if self.change == "percent":
             return Cell(100 * change / base.value, provenance=cell.provenance)
         return Cell(change, digits=cell.digits, provenance=cell.provenance)
+
+    def said(self, results: Results, languages: Sequence[str], base: str | None) -> list[str]:
+        """Return what stands under a table of languages: its unit, and what changes are from."""
+        if self.heldout:
+            lines = [unit_note(languages, None)]
+        else:
+            tasks = [task for one in languages for task in self.tasks(results.experiment, one)]
+            lines = [
+                "Means over a language's tasks, 0 to 100, ± standard error over items.",
+                *metrics_note(results, tasks, self.metrics),
+            ]
+        if self.change:
+            unit = "per cent of it" if self.change == "percent" else "its unit"
+            lines.append(f"Change: from {base}, in {unit}.")
+        return lines
 
 
 def average_cells(rows: Sequence[Sequence[Cell]]) -> list[Cell]:

@@ -11,12 +11,12 @@ from revocab.errors import RevocabError
 if TYPE_CHECKING:
     import torch
 
-KEPT = "the last good state is kept"
+STATE_KEPT = "the last good state is kept"
 OPTIMIZER = (
     "out of memory in the optimizer's step, which holds weights, gradients and moments at once and"
     " nothing of a forward pass, so that no micro_batch helps: shard them over several devices"
     " (fsdp), train fewer parameters (stages, lora), or use a device with more memory, and run the"
-    f" same command again; {KEPT}"
+    f" same command again; {STATE_KEPT}"
 )
 HELDOUT = (
     "out of memory with a single window of held-out text beside weights and moments; use a device"

@@ -29,7 +29,7 @@ from revocab.training.costs import Costs, EnergyMeter
 from revocab.training.loss_tables import ADAPTER, HELDOUT, LOSSES, LossTables
 from revocab.training.loss_watch import LossWatch
 from revocab.training.micro_batch import MicroBatch
-from revocab.training.out_of_memory import KEPT
+from revocab.training.out_of_memory import STATE_KEPT
 from revocab.training.record import manifest_of, timing_of
 from revocab.training.settings import Settings, fingerprint
 
@@ -301,8 +301,8 @@ def _explained(run: TrainingRun) -> Iterator[None]:
     except torch.OutOfMemoryError as error:
         raise RevocabError(
             f"{run.out}: out of memory outside of forward and backward pass, where no micro_batch"
-            f" helps; {KEPT}: set fsdp on several devices, or use one with more memory, and run the"
-            " same command again"
+            f" helps; {STATE_KEPT}: set fsdp on several devices, or use one with more memory, and"
+            " run the same command again"
         ) from error
     except (OSError, RuntimeError, SafetensorError) as error:
         # A full disk has three faces: the system's, torch's and safetensors' own.
@@ -310,8 +310,8 @@ def _explained(run: TrainingRun) -> Iterator[None]:
             raise
         cause = getattr(error, "strerror", None) or f"a file could not be written ({error})"
         raise RevocabError(
-            f"{run.out}: {cause}; {KEPT}: fix the cause and run the same command again to resume"
-            " from it"
+            f"{run.out}: {cause}; {STATE_KEPT}: fix the cause and run the same command again to"
+            " resume from it"
         ) from error
 
 

@@ -12,14 +12,14 @@ from revocab.languages import language_label
 from revocab.report import notes
 from revocab.report.asked import of_group
 from revocab.report.empty_cells import empty_cells
-from revocab.report.heldout_losses import heldout_problems, unit_note, unmeasured_steps
+from revocab.report.heldout_losses import heldout_problems, unmeasured_steps
 from revocab.report.kind import TableKind
 from revocab.report.language_scores import LanguageScores, average_cells
 from revocab.report.names import method_label
 from revocab.report.references import unknown_groups, unscored_runs
 from revocab.report.results import Results
 from revocab.report.table import Cell, Row, Table, mark_cells, text
-from revocab.report.task_means import metrics_note, unknown_choices
+from revocab.report.task_means import unknown_choices
 
 if TYPE_CHECKING:
     from revocab.config.schema import Experiment
@@ -110,18 +110,7 @@ def headers(
 def said(results: Results, options: LanguagesTable) -> list[str]:
     """Return the notes under the table."""
     languages = list(dict.fromkeys(one for part in options.groups.values() for one in part))
-    tasks = [task for one in languages for task in options.tasks(results.experiment, one)]
-    lines = (
-        [unit_note(languages, None)]
-        if options.heldout
-        else [
-            "Means over a language's tasks, 0 to 100, ± standard error over items.",
-            *metrics_note(results, tasks, options.metrics),
-        ]
-    )
-    if options.change:
-        unit = "per cent of it" if options.change == "percent" else "its unit"
-        lines.append(f"Change: from the base model of the group, in {unit}.")
+    lines = options.said(results, languages, base="the base model of the group")
     shown = [one.id for group in options.groups for one in results.group(group, evaluated=False)]
     best = "Best of a row in bold, second underlined; models that are shown as they are, are not"
     return [*lines, f"{best} ranked.", *notes.seeds_of(results, shown), *notes.synthetic(results)]

@@ -15,13 +15,13 @@ from revocab.languages import language_label
 from revocab.report import notes
 from revocab.report.asked import of_runs, task_languages
 from revocab.report.empty_cells import empty_cells
-from revocab.report.heldout_losses import heldout_problems, unit_note, unmeasured_steps
+from revocab.report.heldout_losses import heldout_problems, unmeasured_steps
 from revocab.report.kind import TableKind
 from revocab.report.language_scores import LanguageScores, average_cells
 from revocab.report.references import unknown_runs, unscored_runs
 from revocab.report.results import Results
 from revocab.report.table import Cell, Row, Table, mark_cells, text
-from revocab.report.task_means import metrics_note, unknown_choices
+from revocab.report.task_means import unknown_choices
 
 if TYPE_CHECKING:
     from revocab.config.schema import Experiment
@@ -156,18 +156,7 @@ def header(options: ModelsByLanguageTable) -> list[str]:
 
 def said(results: Results, options: ModelsByLanguageTable) -> list[str]:
     """Return the notes under the table."""
-    tasks = [task for one in options.languages for task in options.tasks(results.experiment, one)]
-    lines = (
-        [unit_note(options.languages, None)]
-        if options.heldout
-        else [
-            "Means over a language's tasks, 0 to 100, ± standard error over items.",
-            *metrics_note(results, tasks, options.metrics),
-        ]
-    )
-    if options.change:
-        unit = "per cent of it" if options.change == "percent" else "its unit"
-        lines.append(f"Change: from {options.base}, in {unit}.")
+    lines = options.said(results, options.languages, base=options.base)
     ranked = "Best of a row in bold, second underlined"
     if options.base is not None:
         ranked += f"; {options.base} is not ranked"
