@@ -99,7 +99,7 @@ def test_a_step_at_rate_zero_changes_moments_alone():
     torch.testing.assert_close(state["adapter"], torch.tensor([[1, 0], [1 / 3, 2 / 3]]))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.integers(0, 99), st.integers(1, 40), st.sampled_from([0.0, 0.3, 30.0]),
     st.sampled_from([[3], [2, 1]]),

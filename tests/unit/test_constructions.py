@@ -114,9 +114,7 @@ WORDS = st.sampled_from(sorted({w for t in ENGLISH + ITALIAN + GREEK for w in t.
 ANY_TEXT = st.lists(
     st.characters(exclude_categories=["Cs"]) | NASTY | WORDS | WORDS.map(" {}".format), max_size=12
 ).map("".join)
-some = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+some = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def round_trips(tokenizer, text):

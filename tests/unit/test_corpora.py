@@ -173,7 +173,7 @@ PARTS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @example(["'' a", '\n" a', '\n "a" b', "a\n'' b c", '\t"a b'])
 @given(st.lists(st.lists(st.sampled_from(PARTS), max_size=14).map("".join), max_size=4))
 def test_fast_words_equal_nltks_rules(texts):
@@ -186,7 +186,7 @@ def test_fast_words_equal_nltks_rules(texts):
     assert [sorted(splitter.words(text)) for text in texts] == [sorted(one) for one in words]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.sampled_from([*PARTS, "a\u0301", "日本", "1.5", "b_c", "\u2028"])).map("".join))
 def test_unicode_words_split_by_chunk(text):
     """Whitespace always bounds words, so splitting chunks gives what splitting the text gives."""

@@ -66,7 +66,7 @@ def test_by_hand():
     assert tuple(row) == COLUMNS
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.text("abè日 .,'\n!", max_size=30), min_size=1, max_size=6))
 def test_equals_a_plain_loop(tokenizers, documents):
     """To the last bit per document, and to 1e-9 in the mean, whatever the texts."""

@@ -47,7 +47,7 @@ def test_rows_by_hand():
     assert placed.tolist() == [[5, 6], [1, 2], [0, 0], [5, 6], [0, 0]]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.data(), st.integers(1, 30), st.integers(1, 7))
 def test_a_helper_in_any_order_gives_the_same_rows_bit_for_bit(data, tokens, chunk):
     """From the intersection of vocabularies on; part of the target may be absent."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from helper_toys import change_matrices
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from method_inputs import make, new_rows
 from safetensors.torch import load_file
@@ -32,7 +32,6 @@ def rows(count: int, width: int, seed: int = 0) -> torch.Tensor:
 
 
 @given(count=st.integers(1, 30), width=st.integers(1, 9), seed=st.integers(0, 99))
-@settings(deadline=None)
 def test_equal_rows_change_nothing(count, width, seed):
     """Also with fewer rows than dimensions, and with dependent ones."""
     a_ND = rows(count, width, seed)
@@ -52,7 +51,6 @@ def test_equal_rows_change_nothing(count, width, seed):
     seed=st.integers(0, 99),
     solve=st.sampled_from(["least_change", "minimum_norm"]),
 )
-@settings(deadline=None)
 def test_full_rank_maps_agree_with_numpy(width, seed, solve):
     a_ND, b_ND = rows(3 * width + 5, width, seed).double(), rows(3 * width + 5, width, seed + 1)
     wanted = np.linalg.lstsq(a_ND.numpy(), b_ND.double().numpy(), rcond=None)[0]
@@ -72,7 +70,6 @@ def test_where_rows_do_not_determine_it_the_two_differ():
 
 
 @given(cut=st.integers(1, 19), seed=st.integers(0, 20))
-@settings(deadline=None)
 def test_order_and_chunks_change_nothing_beyond_rounding(cut, seed):
     a_ND, b_ND = rows(20, 5, seed), rows(20, 5, seed + 1)
     whole = change_of_rows([(a_ND, b_ND)], 5)

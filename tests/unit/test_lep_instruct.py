@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from helper_toys import change_matrices
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 from toy_folders import load
@@ -201,7 +201,6 @@ def test_the_folder_computes_what_its_parts_do(family, tmp_path):
     width=st.integers(2, 8), rank=st.integers(1, 8), seed=st.integers(0, 99),
     solve=st.sampled_from(["least_change", "minimum_norm"]),
 )  # fmt: skip
-@settings(deadline=None)
 def test_rank_deficient_maps_agree_with_the_pseudo_inverse(width, rank, seed, solve):
     rank = min(rank, width)
     a_ND = draw(20, rank, seed=seed).double() @ draw(rank, width, seed=seed + 1).double()

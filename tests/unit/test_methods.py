@@ -145,7 +145,7 @@ def test_fvt_without_pieces_gives_the_mean_row_and_counts_it():
     assert inputs.notes["tokens_without_pieces"] == int(odd.sum())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=12))
 def test_sparsemax_is_the_projection_on_the_simplex(scores):
     weights = sparsemax(torch.tensor([scores]))[0].double()

@@ -35,7 +35,7 @@ def test_a_text_with_a_word_changed_is_near_and_another_text_is_not():
     assert found.add(" ".join(other))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 30))
 def test_the_threshold_decides(changed):
     """n words at the end of 40 changed: (36 - n) of (36 + n) 5-grams are common."""

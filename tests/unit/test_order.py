@@ -30,7 +30,6 @@ def packed(seed: int) -> tuple[dict, dict[str, list[np.ndarray]]]:
     return {"seed": seed, "stages": stages}, places
 
 
-@settings(deadline=None)
 @given(first=st.integers(0, 99), second=st.integers(100, 199))
 def test_every_row_once_in_its_stage_and_every_corpus_where_its_share_has_it(first, second):
     manifest, before = packed(first)
@@ -58,7 +57,7 @@ def test_rows_of_one_corpus_change_places():
 
 
 @given(rows=st.integers(1, 40), seed=st.integers(0, 99))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_a_shorter_training_reads_the_first_rows(rows, seed):
     manifest, _ = packed(17)
     order = drawn_order(manifest, rows, seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from revocab.evaluation.over_seeds import (
@@ -37,7 +37,6 @@ def test_quantiles_are_those_of_printed_tables(freedom):
     assert t_quantile(freedom) == pytest.approx(PRINTED[freedom], abs=5e-5)
 
 
-@settings(deadline=None)
 @given(st.floats(0, 50), st.integers(1, 40))
 def test_shares_equal_scipys(t, freedom):
     stats = pytest.importorskip("scipy.stats")

@@ -153,7 +153,7 @@ def test_every_job_has_a_reader(files):
     assert unread <= {("measure_similarity", "seeded")}  # of whose vectors runs.yaml shows nothing
 
 
-@hypothesis.settings(max_examples=8, deadline=None)
+@hypothesis.settings(max_examples=8)
 @hypothesis.given(st.data())
 def test_what_is_not_shown_is_not_made(data):
     """Without some tables and figures: no new job, and no score but those that the rest show."""

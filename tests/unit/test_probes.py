@@ -144,7 +144,7 @@ def test_every_kind_is_a_family_of_its_chance():
 
 
 @pytest.mark.parametrize("kind", list(probe_kinds()))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=st.integers(0, 999), rounds=st.integers(1, 6))
 def test_items(kind, seed, rounds):
     texts = documents(seed=seed)

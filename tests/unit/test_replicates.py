@@ -139,7 +139,7 @@ def test_the_experiments_seed_moves_the_packing():
     assert seeds == [17, 18]
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.lists(st.integers(0, 999), min_size=1, max_size=5, unique=True), st.randoms())
 def test_ids_are_unique_and_stable(seeds, random):
     plan = planned({"random": {"seeds": seeds}})

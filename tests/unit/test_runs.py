@@ -265,7 +265,6 @@ def test_a_recipe_must_be_said(values):
     lengths=st.lists(st.integers(1, 9), min_size=1, max_size=4),
     wanted=st.lists(st.sampled_from(["first", "last", "stage0", 0, 1, 2, 5]), max_size=5),
 )
-@settings(deadline=None)
 def test_selected_steps_are_checkpoints_in_order(every, lengths, wanted):
     from revocab.training.recipe import Recipe
 
@@ -283,7 +282,7 @@ def test_selected_steps_are_checkpoints_in_order(every, lengths, wanted):
 
 
 @given(st.permutations(["fvt", "random", "mean", "lapt"]), st.integers(1, 4))
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_ids_are_unique_and_stable(order, count):
     """Whatever stands before it in the file, a run has the same id, settings and inputs."""
     values = yaml.safe_load((Path(__file__).parents[2] / FILES[0]).read_text())

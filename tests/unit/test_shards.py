@@ -47,7 +47,7 @@ def sha256_of(array):
     return hashlib.sha256(file.getvalue()).hexdigest()
 
 
-@settings(max_examples=50, deadline=None)  # files are written
+@settings(max_examples=50)  # files are written
 @given(
     rows=st.integers(1, 60),
     length=st.integers(1, 20),

@@ -223,7 +223,7 @@ def test_equal_rows_are_packed_once_whatever_names_them():
 NAMES = st.lists(st.from_regex(r"[a-z][a-z0-9]{0,3}", fullmatch=True), min_size=1, unique=True)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(rates=NAMES, mixes=NAMES)
 def test_ids_are_unique_and_stable(rates, mixes):
     """Whatever other values there are, a run has the same id, job and rows."""
@@ -245,7 +245,7 @@ def test_ids_are_unique_and_stable(rates, mixes):
             assert (one.job, one.inputs) == (two.job, two.inputs)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.sampled_from([*RATES]), st.floats(1e-6, 1e-2))
 def test_one_value_moves_only_the_runs_that_have_it(rate, value):
     before = planned(experiment(GOSAL))

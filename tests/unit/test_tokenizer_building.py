@@ -65,7 +65,7 @@ def text_strategy():
     return st.lists(anything, max_size=20).map("".join)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(text=text_strategy())
 def test_round_trip(tokenizer, text):
     ids = tokenizer(text).input_ids

@@ -28,7 +28,7 @@ def trained():
 
 
 @pytest.mark.parametrize("which", MODELS, ids="-".join)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(text=st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("▁Ġ \n<0xA>è")))
 def test_round_trip(trained, which, text):
     tokenizer = trained[which]

@@ -8,7 +8,7 @@ import math
 import pytest
 import training_pico as pico
 from chat_toys import chat_model, write_tokenizer
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from revocab.chat.template import find_template
@@ -164,7 +164,6 @@ def test_a_repeated_pair_counts_once_and_an_empty_side_never():
     assert kept(rows, 2) == [1, 4]
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 5), max_size=40), st.integers(1, 12))
 def test_the_heap_keeps_what_sorting_would(scores, count):
     """Python's sort is stable, so that of equal scores the earlier comes first."""
