@@ -25,9 +25,10 @@ def possible_jobs(plan: Plan) -> Iterator[tuple[str, Wildcards]]:
     runs = [plan.runs[name] for name in plan.trained]
     scored = [run.id for run in plan.evaluated()]
     significance = [one.group for one in experiment.tables.values() if one.kind == "significance"]
-    answering = [run for run in runs if experiment.recipes[run.recipe].loss == "answers"]
-    texts = [run for run in [*runs, *plan.measured] if run not in answering]
-    measured = [(run.target, plan.heldout_length(run)) for run in texts]
+    recipes = experiment.recipes
+    on_text = [one for one in plan.trainings if recipes[one[2]].loss != "answers"]
+    measured = {(tokenizer, recipes[recipe].sequence_length) for tokenizer, _, recipe in on_text}
+    measured |= {(run.target, plan.heldout_length(run)) for run in plan.measured}
     names = {
         **{rule: [{}] for rule in once},
         "prepare_corpus": [{"corpus": one} for one in experiment.corpora],
@@ -47,11 +48,11 @@ def possible_jobs(plan: Plan) -> Iterator[tuple[str, Wildcards]]:
             for one in plan.trainings
             for mixture, recipe in [packing(plan, *one)]
         ],
-        "pack_heldout": [{"tokenizer": a, "length": str(b)} for a, b in measured],
+        "pack_heldout": [{"tokenizer": a, "length": str(b)} for a, b in sorted(measured)],
         "pack_heldout_answers": [
             {"tokenizer": one[0], "recipe": packing(plan, *one)[1]}
             for one in plan.trainings
-            if experiment.recipes[one[2]].loss == "answers"
+            if one not in on_text
         ],
         "measure_heldout": [{"run": run.id} for run in plan.measured],
         "build_probe": [{"task": one} for one in plan.probes],
