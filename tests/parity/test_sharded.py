@@ -11,9 +11,11 @@ from pathlib import Path
 import psutil
 import pytest
 import torch
-from training_pico import folders_of, losses, run_of, table
+from padded_models import pad
+from training_pico import VOCABULARY, folders_of, losses, run_of, table
 
 from revocab import io
+from revocab.models.padding import filled
 from revocab.training.recipe import Stage
 from revocab.training.settings import Settings
 from revocab.training.train import train
@@ -25,6 +27,7 @@ OPTIONS = {
     "threads": 1,
 }  # fmt: skip
 CHANGES = {key: value for key, value in OPTIONS.items() if key != "threads"}
+ROWS, MATRICES = 72, ("model.embed_tokens.weight", "lm_head.weight")
 STAGES = (
     Stage(
         name="adapters",
@@ -46,9 +49,9 @@ def alone(inputs, tmp_path_factory):
     return out
 
 
-def command(inputs, out, *flags):
+def command(inputs, out, *flags, **folders):
     options = {**OPTIONS, "out": out}
-    options |= folders_of(inputs, Settings(**CHANGES, stages=STAGES))
+    options |= folders_of(inputs, Settings(**CHANGES, stages=STAGES)) | folders
     return [
         sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2",
         str(SCRIPT), *(f"--{key.replace('_', '-')}={value}" for key, value in options.items()),
@@ -96,9 +99,10 @@ def test_two_plain_processes_agree_with_one(inputs, alone, tmp_path):
 
 
 def test_sharded_training_trains_saves_is_killed_and_resumes(inputs, alone, tmp_path):
-    out = tmp_path / "out"
+    """With rows of padding, which change nothing either."""
+    out, padded = tmp_path / "out", pad(inputs / "adapted", tmp_path / "padded", ROWS)
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    arguments = command(inputs, out, "--fsdp")
+    arguments = command(inputs, out, "--fsdp", model=padded)
     process = subprocess.Popen(arguments, env=environment, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
     while process.poll() is None and time.monotonic() < deadline:
@@ -115,14 +119,19 @@ def test_sharded_training_trains_saves_is_killed_and_resumes(inputs, alone, tmp_
     assert done.returncode == 0, done.stderr[-3000:]
     assert "resuming from step" in done.stderr
     assert_same_losses(out, alone)
-    first = weights(inputs / "adapted")
+    first = weights(padded)
     before, after = (weights(out / f"checkpoints/step-0000{n}") for n in ("12", "40"))
     assert {name for name in first if not torch.equal(first[name], before[name])} == {
-        "model.embed_tokens.weight", "lm_head.weight"
+        *MATRICES
     }  # fmt: skip
     assert all(not torch.equal(before[name], after[name]) for name in before)
     for name, tensor in weights(alone / "checkpoints/step-000040").items():
-        torch.testing.assert_close(after[name].float(), tensor.float(), rtol=0.02, atol=1e-3)
+        received = after[name][: len(tensor)].float()
+        torch.testing.assert_close(received, tensor.float(), rtol=0.02, atol=1e-3)
+        if name in MATRICES:
+            mean_PD = filled(after[name].float(), VOCABULARY)
+            torch.testing.assert_close(after[name].float(), mean_PD, rtol=0.02, atol=1e-4)
+            assert len(mean_PD) == ROWS > VOCABULARY
 
 
 def test_activation_checkpointing_changes_no_loss(inputs, alone, tmp_path, monkeypatch):

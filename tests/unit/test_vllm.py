@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from evaluation_toys import write_model
+from padded_models import pad
 from transformers import LlamaConfig
 
 from revocab.errors import RevocabError
@@ -119,10 +120,15 @@ def test_vllm_writes_what_transformers_writes(vllm_interpreter, call, tmp_path):
     settings = read_json(model / "generation_config.json")
     settings["eos_token_id"] = [settings["eos_token_id"], *range(40, 80)]  # some texts end early
     write_json(model / "generation_config.json", settings)
+    tokens = read_json(model / "config.json")["vocab_size"]
+    padded = pad(model, tmp_path / "padded", tokens + 9)  # vLLM must not write it
     rows = prompts(tmp_path / "prompts.jsonl", 24)
-    for engine, python in (("vllm", vllm_interpreter), ("transformers", sys.executable)):
+    for engine, python, read in (
+        ("vllm", vllm_interpreter, padded),
+        ("transformers", sys.executable, model),
+    ):
         done = call(
-            *(python, "scripts/generate_text.py", "--run", "r", "--models", f"0={model}"),
+            *(python, "scripts/generate_text.py", "--run", "r", "--models", f"0={read}"),
             *("--prompts", f"t={rows}", "--engine", engine, "--max-new-tokens", 8),
             *("--context-length", 128, "--device", "cpu", "--out", tmp_path / engine),
         )

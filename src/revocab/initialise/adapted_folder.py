@@ -70,6 +70,7 @@ def write_adapted(
     They are named on stderr, too: what a model does without them may surprise.
 
     ``matrices`` holds the new ``input`` matrix and, for an untied model, the ``output`` matrix;
+    rows after those of the tokens are padding;
     ``counterparts`` finds special tokens again in the tokenizer of the folder ``tokenizer``.
     """
     from tqdm import tqdm
@@ -93,12 +94,14 @@ def write_adapted(
     if source.index is not None:
         _write_index(source, out, replace)
     ids = special_ids(counterparts.target)
-    config, dropped = new_config(source.config, len(matrices["input"]), ids, counterparts)
+    tokens, rows = len(counterparts.target), len(matrices["input"])
+    config, dropped = new_config(source.config, tokens, rows, ids, counterparts)
     write_json(out / "config.json", config)
     old = source.path / "generation_config.json"
     generation, more = new_generation_config(
         read_settings(old) if old.is_file() else None,
         {**source.config, **source.text_config},
+        list(range(tokens, rows)),
         ids,
         counterparts,
     )

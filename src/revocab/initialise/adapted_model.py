@@ -13,14 +13,14 @@ from revocab.initialise.adapted_folder import copy_unchanged, write_adapted
 from revocab.initialise.auxiliary import reads_auxiliary
 from revocab.initialise.donor import Donor, kept_tokens
 from revocab.initialise.helper import Helper, check_rows_fit
-from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions
+from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions, RowsOptions
 from revocab.initialise.model_card import model_card
 from revocab.initialise.options import check_given, check_options, find_method
 from revocab.initialise.source_weights import SourceWeights, with_shared, write_source_weights
 from revocab.initialise.target_matrix import fill
 from revocab.initialise.vocabularies import Vocabularies
 from revocab.io import sha256, write_json, write_text
-from revocab.models import provenance
+from revocab.models import padding, provenance
 from revocab.models.folder import ModelFolder, Which, check_tokenizer_folder
 from revocab.models.load import check_model
 from revocab.models.origin import name_of
@@ -220,7 +220,7 @@ def initialise_model(  # noqa: PLR0915  (one statement per thing that is told or
     source_tokenizer = source_tokenizer or source
     made_of: dict[str, Any] = {
         "method": method,
-        "options": checked.model_dump(),
+        "options": recorded(checked),
         "seed": seed,
         "names": {"source": name_of(source)},
         "source": fingerprint_all(model, source_tokenizer),
@@ -309,6 +309,10 @@ def initialise_model(  # noqa: PLR0915  (one statement per thing that is told or
     }
     report = {"method": method, "matrices": described, "warnings": warnings}
     say("writing the model folder")
+    assert isinstance(checked, RowsOptions)  # of every method that makes rows
+    tokens = len(vocabularies.target_tokenizer)
+    rows = padding.padded(tokens, checked.pad_to)
+    matrices = {which: padding.filled(one, tokens, rows) for which, one in matrices.items()}
     with output.replaced() as folder:
         made_of["special_token_ids"] = special_ids(vocabularies.target_tokenizer)
         made_of["dropped_settings"] = write_adapted(
@@ -320,13 +324,20 @@ def initialise_model(  # noqa: PLR0915  (one statement per thing that is told or
             progress=say is not silent,
         )
         if source_weights:
-            write_source_weights(folder, source_weights)
+            padded = {which: one.padded(rows) for which, one in source_weights.items()}
+            write_source_weights(folder, padded)
         card = model_card(model, made_of, report, chosen.citation, languages)
         write_text(folder / "README.md", card)
         if figure:
             diagnostics_figure.draw(report, folder)
         _finish(folder, made_of, report)
     say("done")
+
+
+def recorded(options: MethodOptions) -> dict[str, Any]:
+    """Return what a model's folder says of its method's options; of padding only where there is."""
+    given = options.model_dump()
+    return {key: value for key, value in given.items() if (key, value) != ("pad_to", None)}
 
 
 def note_models(made_of: dict[str, Any], models: dict[str, Path]) -> None:

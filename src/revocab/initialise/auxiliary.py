@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from revocab.errors import RevocabError
-from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions
+from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions, RowsOptions
 from revocab.initialise.row_statistics import normal_rows
 from revocab.initialise.weighted_means import unit_rows
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import torch
 
 
-class AuxiliaryOptions(MethodOptions):
+class AuxiliaryOptions(RowsOptions):
     """Which auxiliary embeddings a method compares tokens in."""
 
     #: helper: the helper's input rows. fasttext: vectors trained on target-tokenised text. file:

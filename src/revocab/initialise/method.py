@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import Field
+
 from revocab.closed import Closed
 from revocab.errors import RevocabError
 from revocab.registry import found_in
@@ -21,7 +23,14 @@ if TYPE_CHECKING:
 
 
 class MethodOptions(Closed):
-    """Base of a method's options."""
+    """Base of a method's options, and those of one that keeps the vocabulary: none."""
+
+
+class RowsOptions(MethodOptions):
+    """Options of every method that makes a matrix for a new vocabulary."""
+
+    #: Rows are added up to a multiple of this (:mod:`revocab.models.padding`); none: no row is.
+    pad_to: int | None = Field(default=None, ge=1)
 
 
 @dataclass(frozen=True)
@@ -135,7 +144,7 @@ class Method:
     label: str
     summary: str
     citation: str
-    options: type[MethodOptions] = MethodOptions
+    options: type[MethodOptions] = RowsOptions
     initialise: Callable[[MethodInputs, Any], torch.Tensor] | None = None
     source_weights: Callable[[MethodInputs, Any], SourceWeights] | None = None
     needs_helper: bool = False

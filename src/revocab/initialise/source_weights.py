@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -81,6 +81,13 @@ class SourceWeights:
             torch.empty(0, dtype=torch.int64),
             source_rows,
         )
+
+    def padded(self, rows: int) -> SourceWeights:
+        """Return them with empty rows at the end, for the padding of the matrix that they make."""
+        import torch
+
+        more = self.starts_N[-1:].expand(rows - len(self))
+        return replace(self, starts_N=torch.cat([self.starts_N, more]))
 
     def dense(self, rows: slice, device: Any = "cpu") -> torch.Tensor:
         """Return some of the rows in full, float32 [rows, V]."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from revocab.errors import RevocabError
 from revocab.models.finite_weights import file_problems
 from revocab.models.folder import ModelFolder, read_settings
+from revocab.models.padding import cut_off, padding_problems
 from revocab.models.safetensors_files import equal_tensors
 from revocab.models.shard_index import WEIGHTS
 
@@ -46,12 +47,18 @@ def quiet_loading() -> None:
 
 
 def load_causal_lm(
-    folder: str | Path, *, dtype: str | torch.dtype, device: str = "cpu", **options: Any
+    folder: str | Path,
+    *,
+    dtype: str | torch.dtype,
+    device: str = "cpu",
+    padding: bool = False,
+    **options: Any,
 ) -> PreTrainedModel:
     """Return a folder's causal language model in ``dtype`` on ``device``, for evaluation.
 
-    ``dtype``: a torch dtype, its name, or ``auto`` (as stored). ``options`` go through to
-    transformers. Raises :class:`RevocabError` for what :func:`check_model` refuses.
+    ``dtype``: a torch dtype, its name, or ``auto`` (as stored). Rows of padding
+    (:mod:`revocab.models.padding`) are cut off, unless ``padding`` keeps them. ``options`` go
+    through to transformers. Raises :class:`RevocabError` for what :func:`check_model` refuses.
     """
     from transformers import AutoModelForCausalLM
 
@@ -66,6 +73,8 @@ def load_causal_lm(
     # Once more: what a quantised checkpoint must hold is known only now.
     if problems := list(_differences(folder, model, info)):
         raise RevocabError(problems)
+    if not padding:
+        cut_off(model)
     return model.to(device)
 
 
@@ -111,6 +120,7 @@ def check_model(folder: str | Path) -> None:
         )
     if model.tensors and "quantization_config" not in model.config:
         problems += _architecture_problems(model)
+    problems += padding_problems(model)
     problems += file_problems(model.path, model.files)
     if problems:
         raise RevocabError(problems)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from revocab.models.padding import TOKEN_ROWS
+
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
@@ -83,6 +85,7 @@ def _with_config_ids(
     config: dict[str, Any], ids: dict[str, int | None], counterparts: Counterparts
 ) -> tuple[dict[str, Any], list[str]]:
     """As :func:`with_ids`; no pad either where a carried end token doubles as pad."""
+    config = {key: value for key, value in config.items() if key != TOKEN_ROWS}  # of the old rows
     changed, dropped = with_ids(config, config_ids(ids), counterparts)
     ends, pad = changed.get("eos_token_id"), changed.get("pad_token_id")
     if isinstance(ends, list) and pad in ends:
@@ -91,30 +94,42 @@ def _with_config_ids(
 
 
 def new_config(
-    config: dict[str, Any], rows: int, ids: dict[str, int | None], counterparts: Counterparts
+    config: dict[str, Any],
+    tokens: int,
+    rows: int,
+    ids: dict[str, int | None],
+    counterparts: Counterparts,
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return ``config.json`` for ``rows`` tokens, and what was dropped; nested parts included."""
+    """Return ``config.json`` for ``tokens``, of ``rows`` rows, and what was dropped; nested parts
+    included.
+    """
+    sizes = {"vocab_size": rows, **({TOKEN_ROWS: tokens} if rows != tokens else {})}
     changed, dropped = _with_config_ids(config, ids, counterparts)
     nested = changed.get("text_config")
     if isinstance(nested, dict) and "vocab_size" in nested:
         nested, more = _with_config_ids(nested, ids, counterparts)
-        changed["text_config"] = {**nested, "vocab_size": rows}
+        changed["text_config"] = {**nested, **sizes}
         dropped += more
     if "vocab_size" in changed or not isinstance(nested, dict):
-        changed["vocab_size"] = rows
+        changed |= sizes
     return changed, sorted(set(dropped))
 
 
 def new_generation_config(
     settings: dict[str, Any] | None,
     config: dict[str, Any],
+    padding: list[int],
     ids: dict[str, int | None],
     counterparts: Counterparts,
 ) -> tuple[dict[str, Any], list[str]]:
     """Return ``generation_config.json``, made anew where the source has none.
 
-    Generation then follows the source's ``config``, whose lists of ids are taken over.
+    Generation then follows the source's ``config``, whose lists of ids are taken over. The ids of
+    ``padding`` are suppressed; the source's own are forgotten.
     """
+    if settings and (old := config.get(TOKEN_ROWS)):
+        others = [one for one in settings.get("suppress_tokens") or () if one < old]
+        settings = {**settings, "suppress_tokens": others or None}
     # Generation knows no unknown token.
     ids = {key: value for key, value in ids.items() if key != "unk_token_id"}
     lists = {key: config[key] for key in ids if isinstance(config.get(key), list)}
@@ -122,4 +137,4 @@ def new_generation_config(
         settings or {"_from_model_config": True, **lists}, ids, counterparts
     )
     changed.pop("unk_token_id", None)
-    return changed, dropped
+    return changed | ({"suppress_tokens": padding} if padding else {}), dropped

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from revocab.training import checkpoints
+from revocab.models.padding import filled_anew, padded_matrices
+from revocab.training import checkpoints, lora
 from revocab.training.loss_tables import HELDOUT, LossTables
 
 if TYPE_CHECKING:
@@ -61,13 +62,22 @@ class CheckpointWork:
         run, dtype, writes = self.run, self.inputs.dtype, self.tables is not None
         folder = checkpoints.step_folder(run.out, step)
         chat = self.inputs.packed.manifest.get("chat_template")
+        found = padded_matrices(self.inputs.model)
+        padded = {lora.plain_name(name): rows for name, rows in found.items()}
         if trainer.is_fsdp_enabled:
             weights = sharded_weights(trainer.model_wrapped)
-            export_sharded(weights, dtype, run.model, folder, writes=writes, chat_template=chat)
+            export_sharded(
+                weights,
+                dtype,
+                run.model,
+                folder,
+                writes=writes,
+                padded=padded,
+                chat_template=chat,
+            )
         elif writes:
             weights, adapters = trainer.whole_weights(), trainer.adapters
-            checkpoints.export(
-                self.inputs.model, adapters.merged(weights), dtype, run.model, folder, chat
-            )
+            whole = filled_anew(adapters.merged(weights), padded)
+            checkpoints.export(self.inputs.model, whole, dtype, run.model, folder, chat)
             folder, stage = checkpoints.adapter_folder(run.out, step), trainer.plan.index(step - 1)
             adapters.export(weights, trainer.groups, stage, dtype, folder)

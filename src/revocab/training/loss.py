@@ -14,6 +14,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from revocab.models.padding import token_rows
+
 #: Logits held at once (elements). 512 Ki floats are 2 MiB: about a CPU core's second-level cache.
 CPU_CHUNK_ELEMENTS = 1 << 19
 #: A GPU wants large products: 64 Mi floats are 256 MiB.
@@ -34,7 +36,11 @@ class _LinearCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, hidden_ND: torch.Tensor, weight_VD: torch.Tensor, labels_N: torch.Tensor
+        ctx: Any,
+        hidden_ND: torch.Tensor,
+        weight_VD: torch.Tensor,
+        labels_N: torch.Tensor,
+        tokens: int | None,
     ) -> torch.Tensor:
         rows, vocabulary = len(labels_N), len(weight_VD)
         need_hidden, need_weight = ctx.needs_input_grad[:2]
@@ -56,6 +62,8 @@ class _LinearCrossEntropy(torch.autograd.Function):
                 hidden_CD = hidden_ND[chunk].to(dtype)
                 labels_C1 = labels_N[chunk, None]
                 logits_CV = (hidden_CD @ head_VD.T).float()
+                if tokens is not None:
+                    logits_CV[:, tokens:] = -torch.inf
                 normaliser_C1 = logits_CV.logsumexp(1, keepdim=True)
                 total += (normaliser_C1 - logits_CV.gather(1, labels_C1)).sum()
                 if not (need_hidden or need_weight):
@@ -81,20 +89,25 @@ class _LinearCrossEntropy(torch.autograd.Function):
             None if grad_hidden_ND is None else grad_hidden_ND * grad,
             None if grad_weight_VD is None else (grad_weight_VD * grad).to(ctx.weight_dtype),
             None,
+            None,
         )
 
 
 def linear_cross_entropy(
-    hidden_ND: torch.Tensor, weight_VD: torch.Tensor, labels_N: torch.Tensor
+    hidden_ND: torch.Tensor,
+    weight_VD: torch.Tensor,
+    labels_N: torch.Tensor,
+    tokens: int | None = None,
 ) -> torch.Tensor:
     """Return the mean cross-entropy (float32 scalar) of ``hidden_ND @ weight_VD.T`` against labels.
 
+    Rows from ``tokens`` on are padding: no part of the softmax, and their gradient is 0.
     Equal to ``functional.cross_entropy`` on full logits, with gradients for both inputs. Under
     autocast the products run in its dtype; softmax and sums are float32.
     """
     if not torch.is_grad_enabled():  # else gradients would be made, and thrown away
         hidden_ND, weight_VD = hidden_ND.detach(), weight_VD.detach()
-    return _LinearCrossEntropy.apply(hidden_ND, weight_VD, labels_N)
+    return _LinearCrossEntropy.apply(hidden_ND, weight_VD, labels_N, tokens)
 
 
 def has_plain_head(model: Any) -> bool:
@@ -126,6 +139,7 @@ def next_token_loss(
         keep_BL = learned[:, 1:]
     labels_N = labels_BL.reshape(-1) if keep_BL is None else labels_BL[keep_BL]
     inputs = {"input_ids": input_ids, "use_cache": False}
+    tokens = token_rows(model.config)
     if position_ids is not None:
         inputs["position_ids"] = position_ids
 
@@ -135,11 +149,11 @@ def next_token_loss(
 
     if has_plain_head(model):
         hidden_ND = chosen(model.model(**inputs).last_hidden_state)
-        mean = linear_cross_entropy(hidden_ND, model.lm_head.weight, labels_N)
+        mean = linear_cross_entropy(hidden_ND, model.lm_head.weight, labels_N, tokens)
     else:
         # Through the class: the instance's forward may be this very function.
         logits_NV = chosen(type(model).forward(model, **inputs).logits)
-        mean = functional.cross_entropy(logits_NV.float(), labels_N)
+        mean = functional.cross_entropy(logits_NV[:, :tokens].float(), labels_N)
     return mean if predicted is None else mean * (len(labels_N) / predicted[0])
 
 
@@ -184,11 +198,13 @@ def summed_loss(
     if learned_BL is not None:
         valid_BL &= learned_BL[:, 1 : input_ids_BL.shape[1]]
     labels_N = input_ids_BL[:, 1:][valid_BL]
+    tokens = token_rows(model.config)
     if has_plain_head(model):
         hidden_BLD = model.model(input_ids=input_ids_BL, use_cache=False).last_hidden_state
         hidden_ND = hidden_BLD[:, :-1][valid_BL]
-        mean = linear_cross_entropy(hidden_ND, model.lm_head.weight, labels_N)
+        mean = linear_cross_entropy(hidden_ND, model.lm_head.weight, labels_N, tokens)
     else:
         logits_BLV = type(model).forward(model, input_ids=input_ids_BL, use_cache=False).logits
-        mean = functional.cross_entropy(logits_BLV[:, :-1][valid_BL].float(), labels_N)
+        logits_NV = logits_BLV[:, :-1][valid_BL]
+        mean = functional.cross_entropy(logits_NV[:, :tokens].float(), labels_N)
     return mean.double() * len(labels_N)

@@ -12,6 +12,7 @@ import torch
 
 from revocab import io
 from revocab.errors import RevocabError
+from revocab.models.padding import token_rows
 from revocab.training.order import drawn_order
 from revocab.training.recipe import ALL
 from revocab.training.shards import ShardedRows, open_shards
@@ -146,10 +147,10 @@ def open_packed(
 def check_fit(packed: PackedRows, config: Any, model_folder: Path, heldout: dict[str, Any]) -> None:
     """Raise :class:`RevocabError` unless ids and lengths of the data suit the model."""
     problems = []
-    largest = packed.manifest["largest_id"]
-    if largest >= config.vocab_size:
+    largest, rows = packed.manifest["largest_id"], token_rows(config) or config.vocab_size
+    if largest >= rows:
         problems.append(
-            f"{model_folder}: {config.vocab_size} vocabulary rows, but packed tokens contain id"
+            f"{model_folder}: {rows} vocabulary rows, but packed tokens contain id"
             f" {largest}; pack with the model's own tokenizer"
         )
     problems += too_long("packed rows", packed.sequence_length, config, model_folder)
@@ -160,10 +161,10 @@ def check_fit(packed: PackedRows, config: Any, model_folder: Path, heldout: dict
 
 def heldout_problems(config: Any, model_folder: Path, heldout: dict[str, Any]) -> Iterator[str]:
     """Yield what of a held-out manifest does not suit a model."""
-    vocabulary = heldout["vocabulary_size"]
-    if vocabulary > config.vocab_size:
+    vocabulary, rows = heldout["vocabulary_size"], token_rows(config) or config.vocab_size
+    if vocabulary > rows:
         yield (
-            f"{model_folder}: {config.vocab_size} vocabulary rows, but held-out text was tokenised "
+            f"{model_folder}: {rows} vocabulary rows, but held-out text was tokenised "
             f"with {vocabulary} tokens; use the model's own tokenizer"
         )
     yield from too_long("held-out windows", heldout["sequence_length"], config, model_folder)

@@ -10,10 +10,12 @@ import math
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from revocab.io import write_json
 from revocab.models.finite_weights import broken_rows
+from revocab.models.padding import filled
 from revocab.models.safetensors_header import FLOATS
 from revocab.models.safetensors_parts import BLOCK_BYTES, Part, tensor_bytes, write_parts
 from revocab.models.shard_index import INDEX, WEIGHTS
@@ -46,16 +48,19 @@ def export_sharded(
     *,
     writes: bool,
     file_bytes: int = FILE_BYTES,
+    padded: Mapping[str, int] = MappingProxyType({}),
     chat_template: str | None = None,
 ) -> None:
     """Write sharded ``weights``, cast to ``dtype``, with the companions of ``source_folder``.
 
-    A ``chat_template`` takes the place of the source's. Every process calls this; the one that
-    ``writes`` makes the folder. Raises :class:`RevocabError` in all of them, and writes nothing, if
-    a weight is not finite, or is not once it is cast.
+    The padding of ``padded`` matrices, by name with their rows of tokens, is filled anew
+    (:mod:`revocab.models.padding`). A ``chat_template`` takes the place of
+    the source's. Every process calls this; the one that ``writes`` makes the folder. Raises
+    :class:`RevocabError` in all of them, and writes nothing, if a weight is not finite, or is not
+    once it is cast.
     """
     _check_finite(weights, dtype, target_folder)
-    files = in_files(weights, dtype, file_bytes)
+    files = in_files(weights, dtype, file_bytes, padded)
     if not writes:
         for parts in files.values():
             for part in parts:
@@ -71,13 +76,13 @@ def export_sharded(
 
 
 def in_files(
-    weights: Mapping[str, Any], dtype: torch.dtype, file_bytes: int
+    weights: Mapping[str, Any], dtype: torch.dtype, file_bytes: int, padded: Mapping[str, int]
 ) -> dict[str, list[Part]]:
     """Return the tensors of each file to write, by its name: one, or as many as it takes."""
     groups: list[list[Part]] = [[]]
     size = 0
     for name, tensor in weights.items():
-        part = part_of(name, tensor, dtype)
+        part = part_of(name, tensor, dtype, padded.get(name))
         if groups[-1] and size + part.size > file_bytes:
             groups.append([])
             size = 0
@@ -98,22 +103,27 @@ def index_of(files: Mapping[str, list[Part]]) -> dict[str, Any]:
     return {"metadata": {"total_size": total}, "weight_map": dict(sorted(places.items()))}
 
 
-def part_of(name: str, tensor: Any, dtype: torch.dtype) -> Part:
+def part_of(name: str, tensor: Any, dtype: torch.dtype, tokens: int | None = None) -> Part:
     """Return a sharded tensor as a part of a file; its bytes are gathered when they are asked for.
 
+    Rows after the first ``tokens`` are padding, and filled anew.
     All processes must ask for the same parts in the same order.
     """
     stored = dtype if tensor.is_floating_point() else tensor.dtype
     names = {f"torch.{value}": key for key, value in FLOATS.items()}
     known = {**names, "torch.int64": "I64", "torch.int32": "I32", "torch.bool": "BOOL"}
     size = math.prod(tensor.shape) * stored.itemsize
-    blocks = partial(_gathered, tensor, stored)
+    blocks = partial(_gathered, tensor, stored, tokens)
     return Part(name, known[str(stored)], list(tensor.shape), size, blocks)
 
 
-def _gathered(tensor: Any, dtype: torch.dtype, most: int) -> Iterator[memoryview]:
-    whole = tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
-    data = tensor_bytes(whole.detach().to("cpu", dtype))
+def _gathered(
+    tensor: Any, dtype: torch.dtype, tokens: int | None, most: int
+) -> Iterator[memoryview]:
+    whole = (tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor).detach()
+    if tokens is not None:
+        whole = filled(whole, tokens)
+    data = tensor_bytes(whole.to("cpu", dtype))
     for start in range(0, len(data), most):
         yield data[start : start + most]
 

@@ -167,7 +167,7 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
     config = AutoConfig.from_pretrained(run.model, local_files_only=True, trust_remote_code=False)
     check_fit(packed, config, run.model, manifest)
     model = load_causal_lm(
-        run.model, dtype=torch.float32, config=config, attn_implementation="sdpa"
+        run.model, dtype=torch.float32, padding=True, config=config, attn_implementation="sdpa"
     )
     dtype = checkpoints.stored_dtype(run.model)
     adapters: dict[tuple[Which, ...], VocabularyAdapter] = {}

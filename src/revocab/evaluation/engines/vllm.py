@@ -31,6 +31,7 @@ from revocab.evaluation.long_prompts import refuse_long
 from revocab.evaluation.overflow import cause, numbered, refuse_likelihoods
 from revocab.models.kv_cache import cache_bytes_per_token, head_width
 from revocab.models.load import check_model
+from revocab.models.padding import without_padding
 from revocab.tokenizers.load import load_tokenizer
 
 #: Sequences whose keys and values are held at once on a CPU. There vLLM would otherwise take nine
@@ -156,7 +157,8 @@ class VllmGenerator(TextGenerator):
         # vLLM gets token ids: its own tokenizer only looks for the stop in what it has written.
         self.tokenizer = load_tokenizer(folder)
         self.eos = end_tokens(generation_settings(folder, config), self.tokenizer)
-        self.model = LLM(model=str(folder), **settings)
+        with without_padding(folder) as read:
+            self.model = LLM(model=str(read), **settings)
 
     def generate(
         self, prompts: Sequence[list[int]], max_new_tokens: int, stop: str | None
@@ -269,12 +271,13 @@ def load_choices(
             shut_down(self.model)
             self.model = None
 
-    model = VllmChoices(
-        pretrained=str(folder),
-        batch_size=REQUESTS,
-        max_num_batched_tokens=PROMPT_TOKENS,
-        **settings,
-    )
+    with without_padding(folder) as read:
+        model = VllmChoices(
+            pretrained=str(read),
+            batch_size=REQUESTS,
+            max_num_batched_tokens=PROMPT_TOKENS,
+            **settings,
+        )
     model.tokenizer = load_tokenizer(folder)  # the ids of the other engine, never cut
     return model
 

@@ -1,6 +1,6 @@
 """The source model, untouched and untrained: the reference of every comparison."""
 
-from revocab.initialise.method import Method
+from revocab.initialise.method import Method, MethodOptions
 
 METHOD = Method(
     name="base",
@@ -9,6 +9,7 @@ METHOD = Method(
     dash=(0, (5, 3)),
     summary="the source model as it is",
     citation="",
+    options=MethodOptions,
     keeps_vocabulary=True,
     trains=False,
 )

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from revocab.initialise.method import Method, MethodInputs, MethodOptions
+from revocab.initialise.method import Method, MethodInputs, RowsOptions
 from revocab.initialise.weighted_means import combine, share_weights, sparsemax_weights, unit_rows
 
 if TYPE_CHECKING:
     import torch
 
 
-class ClpOptions(MethodOptions):
+class ClpOptions(RowsOptions):
     """How similarities become weights."""
 
     #: Use only the k most similar shared tokens; none: all, as published.

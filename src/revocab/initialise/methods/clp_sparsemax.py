@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from revocab.initialise.method import Method, MethodInputs, MethodOptions
+from revocab.initialise.method import Method, MethodInputs, RowsOptions
 from revocab.initialise.methods.clp import weighted_rows
 
 if TYPE_CHECKING:
     import torch
 
 
-class ClpSparsemaxOptions(MethodOptions):
+class ClpSparsemaxOptions(RowsOptions):
     """How many shared tokens are looked at."""
 
     #: Use only the k most similar shared tokens; none: all, as published.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from revocab.initialise.method import Method, MethodInputs, MethodOptions
+from revocab.initialise.method import Method, MethodInputs, RowsOptions
 from revocab.initialise.row_statistics import Distribution, zero_mean_rows
 
 if TYPE_CHECKING:
     import torch
 
 
-class KaimingOptions(MethodOptions):
+class KaimingOptions(RowsOptions):
     """The shape of the distribution; its variance is the same."""
 
     distribution: Distribution = "normal"

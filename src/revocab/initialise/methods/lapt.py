@@ -1,6 +1,6 @@
 """Language-adaptive pretraining: the source model and tokenizer continue training unchanged."""
 
-from revocab.initialise.method import Method
+from revocab.initialise.method import Method, MethodOptions
 
 METHOD = Method(
     name="lapt",
@@ -10,5 +10,6 @@ METHOD = Method(
     summary="no new vocabulary: the source model continues training",
     citation="Chau et al. 2020, Parsing with Multilingual BERT, a Small Corpus, and a Small "
     "Treebank",
+    options=MethodOptions,
     keeps_vocabulary=True,
 )

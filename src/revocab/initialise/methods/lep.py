@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.initialise.anchor_scaling import CHUNK_ROWS
 from revocab.initialise.least_change import Solve, change_of_rows, changed
-from revocab.initialise.method import Method, MethodInputs, MethodOptions
+from revocab.initialise.method import Method, MethodInputs, RowsOptions
 from revocab.initialise.piece_means import means_of, note_pieces, piece_means
 
 if TYPE_CHECKING:
     import torch
 
 
-class LepOptions(MethodOptions):
+class LepOptions(RowsOptions):
     """Which rows say how the relative differs from the base."""
 
     #: swap: none, rows are taken as they are; overlap: those of tokens that old and new vocabulary

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from revocab.initialise.matching_pursuit import orthogonal_pursuit
-from revocab.initialise.method import Method, MethodInputs, MethodOptions
+from revocab.initialise.method import Method, MethodInputs, RowsOptions
 from revocab.initialise.weighted_means import blocks
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ GRAM_ELEMENTS = 20_480**2
 CHOSEN_ELEMENTS = 1 << 23
 
 
-class OmpOptions(MethodOptions):
+class OmpOptions(RowsOptions):
     """How many shared tokens a new token is made of."""
 
     #: tokensurgeon's default.

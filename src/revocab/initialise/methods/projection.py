@@ -13,13 +13,13 @@ from pydantic import Field
 from revocab.errors import RevocabError
 from revocab.initialise import alignment
 from revocab.initialise.anchor_scaling import Rows, chunks
-from revocab.initialise.method import Method, MethodInputs, MethodOptions
+from revocab.initialise.method import Method, MethodInputs, RowsOptions
 
 if TYPE_CHECKING:
     import torch
 
 
-class ProjectionOptions(MethodOptions):
+class ProjectionOptions(RowsOptions):
     """How the map is fitted."""
 
     #: Penalty on the squared entries of W; 0: plain least squares, as published.

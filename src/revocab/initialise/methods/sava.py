@@ -9,13 +9,13 @@ from pydantic import Field
 
 from revocab.initialise import alignment
 from revocab.initialise.anchor_scaling import Rows, Scaling, chunks
-from revocab.initialise.method import Method, MethodInputs, MethodOptions
+from revocab.initialise.method import Method, MethodInputs, RowsOptions
 
 if TYPE_CHECKING:
     import torch
 
 
-class SavaOptions(MethodOptions):
+class SavaOptions(RowsOptions):
     """How the map is fitted. The defaults are the published ones."""
 
     #: sgd: full-batch Adam, as published. lstsq: its exact minimiser. procrustes: orthogonal.
