@@ -11,6 +11,7 @@ from pathlib import Path
 
 from revocab.closed import Closed
 from revocab.command import Call, Command, read
+from revocab.device_memory import explained
 from revocab.errors import RevocabError
 
 #: A full disk, a quota, a limit on the size of files.
@@ -54,7 +55,8 @@ def call(command: Command, words: Sequence[str], name: str) -> None:
     asked = read(command, name, words)
     from revocab.output import asked_for
 
-    with asked_for(command.name, asked.job), inputs_of(asked) as inputs:
+    enough = explained(command.name, asked.job, asked.machine)
+    with asked_for(command.name, asked.job), inputs_of(asked) as inputs, enough:
         command.run(inputs, asked.job, asked.machine, asked.out)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-import yaml
 
 from revocab.errors import RevocabError
 from revocab.workflow.launch import launcher, nodes_and_tasks, starter
@@ -31,17 +30,6 @@ def test_default_resources_may_be_a_list(tmp_path):
 def test_shipped_profiles_are_read(repository, profile):
     found = resources_of(repository / "profiles" / profile, "adapt_model")
     assert ("micro_batch" in found) == (profile == "slurm")
-
-
-def test_one_node_runs_one_job_with_gpus_at_a_time(repository):
-    """Jobs cannot be told different GPUs, so each asks for all that the profile has."""
-    profile = repository / "profiles" / "one-node"
-    text = "".join(one.read_text() for one in sorted(repository.glob("workflow/rules/*.smk")))
-    rules = [part for part in text.split("\nrule ") if "        gpu=1,\n" in part]
-    names = {part.partition(":")[0] for part in rules}
-    assert len(names) == 8
-    (limit,) = yaml.safe_load((profile / "config.yaml").read_text())["resources"]
-    assert {resources_of(profile, name)["gpu"] for name in names} == {int(limit[len("gpu=") :])}
 
 
 def test_what_is_no_profile(tmp_path):

@@ -61,6 +61,6 @@ rule score_comet:
         code=code("score_comet"),
         python=not_recorded(COMET_PYTHON),
         job=job("score_comet"),
-        machine=machine("batch_size"),
+        machine=machine("device", "batch_size"),
     shell:
         "{params.python:q} scripts/score_comet.py {params.job:q} {params.machine:q} 2> {log:q}"

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id
 from revocab.command import Command
-from revocab.evaluation.options import CometJob
+from revocab.evaluation.options import CometHardware, CometJob
 
 
 class Inputs(Closed):
@@ -20,28 +20,13 @@ class Inputs(Closed):
     )
 
 
-class Machine(Closed):
-    """Where the metric's model runs."""
-
-    batch_size: int = Field(default=16, ge=1)
-    gpus: int = Field(default=0, ge=0)
-
-
-def run(inputs: Inputs, job: CometJob, machine: Machine, out: Path) -> None:
+def run(inputs: Inputs, job: CometJob, machine: CometHardware, out: Path) -> None:
     """Write the table and the scores of items."""
     from revocab.evaluation.comet import score_run
 
-    score_run(
-        job.run,
-        inputs.generation,
-        inputs.prompts,
-        job.models,
-        out,
-        batch_size=machine.batch_size,
-        gpus=machine.gpus,
-    )
+    score_run(job.run, inputs.generation, inputs.prompts, job.models, out, machine)
 
 
 COMMAND = Command(
-    run, job=CometJob, inputs=Inputs, machine=Machine, out="CSV file to write", writes="file"
+    run, job=CometJob, inputs=Inputs, machine=CometHardware, out="CSV file to write", writes="file"
 )

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError
+from revocab.evaluation.checkpoint import choose_device
 from revocab.evaluation.generation_kind import find_kind
+from revocab.evaluation.options import CometHardware
 from revocab.evaluation.records import Records
 from revocab.evaluation.resampling import SCORE_COLUMNS, bootstrap, mean_items
 from revocab.io import read_jsonl, sha256, write_csv, write_jsonl
@@ -38,8 +40,7 @@ class Comet:
     """
 
     name: str
-    batch_size: int = 16
-    gpus: int = 0
+    hardware: CometHardware = field(default_factory=CometHardware)
     _model: Any = field(default=None, repr=False)
 
     @property
@@ -103,10 +104,18 @@ class Comet:
 
             self._model = load_from_checkpoint(str(self.checkpoint()), local_files_only=self.local)
         found = self._model.predict(
-            list(samples), batch_size=self.batch_size, gpus=self.gpus, progress_bar=False,
-            num_workers=0,
+            list(samples), batch_size=self.hardware.batch_size, progress_bar=False,
+            num_workers=0, **placed(choose_device(self.hardware.device)),
         )  # fmt: skip
         return [float(one) for one in found.scores]
+
+
+def placed(device: str) -> dict[str, Any]:
+    """Return how comet's ``predict`` is told one device: ``cpu``, ``cuda`` or ``cuda:1``."""
+    kind, _, number = device.partition(":")
+    if kind == "cpu":
+        return {"gpus": 0}
+    return {"gpus": 1, "devices": [int(number)]} if number else {"gpus": 1}
 
 
 def only_checkpoint(folder: Path) -> Path:
@@ -145,9 +154,7 @@ def score_run(
     prompts: Mapping[str, Path],
     models: Mapping[str, str],
     out: Path,
-    *,
-    batch_size: int = 16,
-    gpus: int = 0,
+    hardware: CometHardware | None = None,
 ) -> None:
     """Score every output of ``folder`` (``step-NNNNNN/<task>.jsonl``) with every (metric, model).
 
@@ -159,7 +166,8 @@ def score_run(
     read = [*prompts.values(), *map(Path, models.values())]
     check_files(out, items, inputs=read)
     version = comet_version()
-    loaded = [(metric, Comet(name, batch_size, gpus)) for metric, name in models.items()]
+    hardware = hardware or CometHardware()
+    loaded = [(metric, Comet(name, hardware)) for metric, name in models.items()]
     rows, kept = [], []
     records = Records(out.with_name(f".{out.name}.records"))
     for name, path in prompts.items():

@@ -27,10 +27,15 @@ else:
     TimingEngine = choices_for("efficiency", AUTO)
 
 
-class Hardware(Closed):
+class Device(Closed):
     """Where a model runs."""
 
     device: OneLine = Field(default="auto", description="auto, cpu, cuda, cuda:1, ...")
+
+
+class Hardware(Device):
+    """The same, and in which numbers."""
+
     dtype: OneLine = Field(default="auto", description="auto: float32 on CPU, else as stored")
 
 
@@ -155,6 +160,12 @@ class Timing(EfficiencyOptions, Hardware):
     """What a measurement of speed reads."""
 
     engine: TimingEngine = AUTO
+
+
+class CometHardware(Device):
+    """Where and in which batches COMET scores translations."""
+
+    batch_size: int = Field(default=16, ge=1, description="translations per batch")
 
 
 class CometJob(Job):

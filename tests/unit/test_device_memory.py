@@ -1,0 +1,179 @@
+"""A device whose memory runs out: one line that names the key which helps, from every command."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+import torch
+from evaluation_toys import IT_ROWS, write_model, write_task
+
+from revocab.closed import Closed, Job
+from revocab.commands.measure_heldout import Machine as HeldoutMachine
+from revocab.device_memory import explained
+from revocab.errors import RevocabError
+from revocab.evaluation import comet, harness
+from revocab.evaluation.comet import placed
+from revocab.evaluation.engines.transformers import TimedTransformers, TransformersGenerator
+from revocab.evaluation.options import (
+    CometHardware,
+    EfficiencyJob,
+    GenerationHardware,
+    Hardware,
+    ScoringHardware,
+)
+from revocab.evaluation.prompts import prompt_row
+from revocab.evaluation.shared_contexts import SharedContextLM
+from revocab.io import write_jsonl
+
+#: As torch says it on a GPU.
+FULL = (
+    "CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total capacity of 23.68 GiB of"
+    " which 1.19 GiB is free. Including non-PyTorch memory, this process has 22.48 GiB memory in"
+    " use. Of the allocated memory 20.00 GiB is allocated by PyTorch."
+)
+SAID = (
+    "out of memory on the device (CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a"
+    " total capacity of 23.68 GiB of which 1.19 GiB is free); "
+)
+EFFICIENCY = EfficiencyJob(run="r", step=0, corpus="c", language="it", batch_size=8)
+
+
+def full(*_, **__):
+    raise torch.OutOfMemoryError(FULL)
+
+
+@pytest.mark.parametrize(
+    ("command", "job", "machine", "said"),
+    [
+        (
+            "score_multiple_choice", Job(), ScoringHardware(batch_size=64),
+            "batch_size is 64: give less in the profile (set-resources: {score_multiple_choice:"
+            " {batch_size: 32}}) or with --batch-size 32, and run the same command again; what is"
+            " finished is kept",
+        ),
+        ("score_comet", Job(), CometHardware(batch_size=3), "{score_comet: {batch_size: 1}}"),
+        (
+            "generate_text", Job(), GenerationHardware(batch_size=1),
+            "batch_size is 1 already: set dtype: bfloat16 for generate_text in the profile, or end",
+        ),
+        (
+            "generate_text", Job(), GenerationHardware(batch_size=1, dtype="bfloat16"),
+            "batch_size is 1 already: end other processes that use the device, take one with more",
+        ),
+        (
+            "measure_efficiency", EFFICIENCY, Hardware(),
+            "lower batch_size of evaluation.efficiency in the experiment (8 now), or end other",
+        ),
+        ("measure_heldout", Job(), HeldoutMachine(), "end other processes that use the device"),
+    ],
+)  # fmt: skip
+def test_the_key_that_helps(command, job, machine, said):
+    with pytest.raises(RevocabError) as caught, explained(command, job, machine):
+        full()
+    assert str(caught.value).startswith(SAID) and said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported", True),
+        ("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", True),
+        ("CUDA error: device-side assert triggered", False),
+    ],
+)
+def test_libraries_beside_torch_say_it_in_their_own_words(text, known):
+    expected = RevocabError if known else RuntimeError
+    with pytest.raises(expected) as caught, explained("r", Job(), ScoringHardware()):
+        raise RuntimeError(text)
+    assert isinstance(caught.value, RevocabError) is known
+
+
+def test_a_command_without_a_choice_of_device_keeps_its_error():
+    with pytest.raises(torch.OutOfMemoryError), explained("train_model", Job(), Closed()):
+        full()
+
+
+def test_no_command_has_to_import_torch_for_it():
+    code = (
+        "import sys; from revocab.device_memory import ran_out;"
+        " print(ran_out(RuntimeError('CUDA error: out of memory')), 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
+
+
+class FullComet:
+    """unbabel-comet's model, as far as it is asked."""
+
+    def predict(self, samples, **_):
+        full()
+
+
+@pytest.fixture(scope="module")
+def given(tmp_path_factory, repository):
+    """A model, a task, prompts, their outputs and text, by the flags that name them."""
+    folder = tmp_path_factory.mktemp("given")
+    harness.quiet()
+    model = write_model(folder / "model", context_length=256)
+    task = write_task(folder, repository, "arc_easy_it", IT_ROWS, "arc_easy_it")
+    row = prompt_row("translation", ["en", "it"], {"id": "0", "en": "a", "it": "b"}, [])
+    write_jsonl(folder / "prompts.jsonl", [row])
+    made = {"id": "0", "output": "il pane", "references": ["b"]}
+    write_jsonl(folder / "generation/step-000000/t.jsonl", [made])
+    write_jsonl(folder / "text.jsonl", [{"text": "il fornaio vende il pane " * 9}] * 9)
+    (folder / "comet.ckpt").touch()
+    efficiency = "--step 0 --corpus c --language it --prompts 2 --prompt-characters 40"
+    prompts = f"--prompts t={folder}/prompts.jsonl"
+    return {
+        "score_multiple_choice": f"--models 0={model} --tasks {task}",
+        "generate_text": f"--models 0={model} {prompts} --engine transformers --max-new-tokens 8",
+        "measure_efficiency": f"--model {model} --text {folder}/text.jsonl {efficiency}",
+        "score_comet": f"--generation {folder}/generation {prompts} --models"
+        f" comet22={folder}/comet.ckpt",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("score_multiple_choice", "{score_multiple_choice: {batch_size: 32}}"),
+        ("generate_text", "{generate_text: {batch_size: 16}}"),
+        ("score_comet", "{score_comet: {batch_size: 8}}"),
+        ("measure_efficiency", "lower batch_size of evaluation.efficiency"),
+    ],
+)
+def test_a_planted_lack_of_memory_is_one_line(given, tmp_path, monkeypatch, capsys, name, said):
+    from revocab.cli import call, legible
+
+    monkeypatch.setattr(SharedContextLM, "_model_call", full)
+    monkeypatch.setattr(SharedContextLM, "_score", full)
+    monkeypatch.setattr(TransformersGenerator, "_generate_batch", full)
+    monkeypatch.setattr(TimedTransformers, "run", full)
+    monkeypatch.setattr(comet, "comet_version", lambda: "2.2.7")
+    usual = comet.Comet
+    monkeypatch.setattr(comet, "Comet", lambda *words: usual(*words, _model=FullComet()))
+    words = [*given[name].split(), "--run", "r", "--out", str(tmp_path / "out")]
+    with pytest.raises(SystemExit) as caught, legible():
+        call(import_module(f"revocab.commands.{name}").COMMAND, words, name)
+    errors = [line for line in capsys.readouterr().err.splitlines() if "error" in line]
+    assert caught.value.code == 1 and len(errors) == 1
+    assert errors[0].startswith("error: out of memory on the device") and said in errors[0]
+
+
+def test_comet_runs_where_the_profile_says():
+    assert placed("cpu") == {"gpus": 0} and placed("cuda") == {"gpus": 1}
+    assert placed("cuda:2") == {"gpus": 1, "devices": [2]}
+    seen = {}
+
+    class Model:
+        def predict(self, samples, **named):
+            seen.update(named)
+            return type("Found", (), {"scores": [0.5]})()
+
+    one = comet.Comet("x.ckpt", CometHardware(device="cuda:1", batch_size=4), _model=Model())
+    assert one.score([{"src": "a", "mt": "b", "ref": "c"}]) == [0.5]
+    assert (seen["batch_size"], seen["gpus"], seen["devices"]) == (4, 1, [1])
