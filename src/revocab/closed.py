@@ -97,10 +97,15 @@ def any_of(models: Iterable[type[BaseModel]]) -> Any:
     return Annotated[Union[tuple(models)], Field(discriminator="kind")]  # noqa: UP007
 
 
+def nearest(value: Any, allowed: Collection[str]) -> str | None:
+    """Return the allowed name that ``value`` may be a misspelling of, None if it is like none."""
+    return next(iter(difflib.get_close_matches(str(value), sorted(allowed), n=1)), None)
+
+
 def near(value: Any, allowed: Collection[str]) -> str:
     """Return the hint at the nearest allowed name, or nothing."""
-    found = difflib.get_close_matches(str(value), sorted(allowed), n=1)
-    return f"; did you mean {found[0]!r}?" if found else ""
+    found = nearest(value, allowed)
+    return f"; did you mean {found!r}?" if found else ""
 
 
 def unknown(key: str, value: str, allowed: Collection[str], what: str) -> str:

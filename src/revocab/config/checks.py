@@ -5,22 +5,23 @@ Every check yields problems; none raises, so that a user sees all of them at onc
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
 from pydantic import ValidationError
 
 from revocab.closed import problems_of, unknown
-from revocab.config.check_answers import answer_references, check_answers
+from revocab.config.check_answers import check_answers
 from revocab.config.check_best import check_best
 from revocab.config.check_chat import chat_templates, check_chat, under_data_root
-from revocab.config.check_models import bodies, check_models, model_references
+from revocab.config.check_models import bodies, check_models
 from revocab.config.check_names import check_names
-from revocab.config.check_probes import check_probes, probe_references
-from revocab.config.check_runs import check_runs, run_references
-from revocab.config.check_task_texts import check_task_texts, text_references
-from revocab.config.check_tokenizers import check_tokenizers, tokenizer_references
+from revocab.config.check_probes import check_probes
+from revocab.config.check_references import check_references
+from revocab.config.check_runs import check_runs
+from revocab.config.check_task_texts import check_task_texts
+from revocab.config.check_tokenizers import check_tokenizers
 from revocab.config.check_unread import check_unread
 from revocab.config.check_words import check_words
 from revocab.config.lineage import BASE, method_name, run_id, tokenizer_before
@@ -34,53 +35,6 @@ from revocab.evaluation.engine import AUTO, engines_for
 from revocab.initialise.method import methods
 from revocab.report.kind import figure_kinds, table_kinds
 from revocab.report.references import wrong_steps
-
-
-def check_references(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every id that is used and not defined."""
-    e = experiment
-    tables: dict[str, Collection[str]] = {
-        "corpus": e.corpora,
-        "tokenizer": e.tokenizers,
-        "model": e.models,
-        "mixture": e.mixtures,
-        "recipe": e.recipes,
-        "group": e.runs,
-    }
-    used: list[tuple[str, str, str]] = []
-    for name, mixture in e.mixtures.items():
-        used += [(f"mixtures.{name}", corpus, "corpus") for corpus in mixture]
-    used += tokenizer_references(e)
-    for name, model in e.models.items():
-        used.append((f"models.{name}.tokenizer", model.tokenizer, "tokenizer"))
-        if model.pretrain:
-            used.append((f"models.{name}.pretrain.mixture", model.pretrain.mixture, "mixture"))
-            used.append((f"models.{name}.pretrain.recipe", model.pretrain.recipe, "recipe"))
-    used += [*model_references(e), *answer_references(e)]
-    for name, recipe in e.recipes.items():
-        used += [
-            (f"recipes.{name}.stages.{stage.name}.mixture", stage.mixture, "mixture")
-            for stage in recipe.stages or ()
-            if stage.mixture
-        ]
-    used += run_references(e)
-    used += [("evaluation.heldout", corpus, "corpus") for corpus in e.evaluation.heldout]
-    used += probe_references(e)
-    used += text_references(e)
-    if e.evaluation.efficiency:
-        used.append(("evaluation.efficiency.corpus", e.evaluation.efficiency.corpus, "corpus"))
-    used += [("fertility.corpora", corpus, "corpus") for corpus in e.fertility.corpora]
-    used += [("fertility.tokenizers", one, "tokenizer") for one in e.fertility.tokenizers]
-    used += [("roles", one, "tokenizer") for one in e.roles]
-    used += [("intersections", one, "tokenizer") for pair in e.intersections for one in pair]
-    if e.auxiliary:
-        used += [("auxiliary.corpora", corpus, "corpus") for corpus in e.auxiliary.corpora]
-    if e.scale:
-        used.append(("scale.source_tokenizer", e.scale.source_tokenizer, "tokenizer"))
-        used.append(("scale.target_tokenizer", e.scale.target_tokenizer, "tokenizer"))
-    for key, value, what in used:
-        if value not in tables[what]:
-            yield unknown(key, value, tables[what], what)
 
 
 def check_mixtures(experiment: Experiment) -> Iterator[str]:
@@ -355,33 +309,34 @@ def check_sources(experiment: Experiment) -> Iterator[str]:
             yield unknown(key, source.world, WORLD_PARTS, "part of the world")
 
 
+#: In the order in which their problems are told.
+CHECKS: tuple[Callable[[Experiment], Iterator[str]], ...] = (
+    check_references,
+    check_names,
+    check_tokenizers,
+    check_models,
+    check_answers,
+    check_mixtures,
+    check_methods,
+    check_identities,
+    check_runs,
+    check_recipes,
+    check_chat,
+    check_best,
+    check_lengths,
+    check_scored_steps,
+    check_measured,
+    check_engines,
+    check_tables_and_figures,
+    check_parallel,
+    check_unread,
+    check_sources,
+    check_words,
+    check_probes,
+    check_task_texts,
+)
+
+
 def all_problems(experiment: Experiment) -> list[str]:
     """Return every problem of a well-formed experiment, in a stable order."""
-    problems: list[str] = []
-    for check in (
-        check_references,
-        check_names,
-        check_tokenizers,
-        check_models,
-        check_answers,
-        check_mixtures,
-        check_methods,
-        check_identities,
-        check_runs,
-        check_recipes,
-        check_chat,
-        check_best,
-        check_lengths,
-        check_scored_steps,
-        check_measured,
-        check_engines,
-        check_tables_and_figures,
-        check_parallel,
-        check_unread,
-        check_sources,
-        check_words,
-        check_probes,
-        check_task_texts,
-    ):
-        problems += check(experiment)
-    return list(dict.fromkeys(problems))
+    return list(dict.fromkeys(problem for check in CHECKS for problem in check(experiment)))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import yaml
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from revocab import yaml_file
 from revocab.closed import problems_of
-from revocab.config.checks import all_problems, share_problems
+from revocab.config.checks import all_problems
+from revocab.config.misfits import problems_beside
 from revocab.config.nulls import nothing_taken_away, without_nulls
 from revocab.config.replicates import with_replicates
 from revocab.config.schema import Experiment
@@ -37,9 +36,9 @@ def validate(values: dict[str, Any], files: Iterable[str | Path] = ()) -> Experi
     """Return the experiment that ``values`` describe.
 
     ``files`` are those that the values were read from; a key that stands twice in one is a problem.
-    Raises :class:`RevocabError` with every problem found: unknown keys, wrong types and shares that
-    do not sum to 1; where the shape is right, also dangling ids, impossible combinations and
-    missing files.
+    Raises :class:`RevocabError` with every problem found: unknown keys, wrong types, dangling ids,
+    shares that do not sum to 1; impossible combinations and missing files as far as the sections
+    that tell them have the right shape.
     """
     root = values.get("data_root")
     if root is not None:
@@ -56,7 +55,7 @@ def validate(values: dict[str, Any], files: Iterable[str | Path] = ()) -> Experi
         experiment = Experiment.model_validate(values)
     except ValidationError as error:
         problems += problems_of(error, Experiment)
-        problems += salvageable_problems(values, error)
+        problems += problems_beside(values, error)
         raise RevocabError(dict.fromkeys(problems)) from None
     problems += all_problems(experiment)
     if problems:
@@ -73,40 +72,6 @@ def contents_of(files: Iterable[str | Path]) -> Iterator[tuple[str, Any, list[st
             yield str(file), *yaml_file.read(Path(file))
         except (FileNotFoundError, UnicodeDecodeError, yaml.YAMLError):
             continue  # an address, or JSON that is no YAML
-
-
-def salvageable_problems(values: dict[str, Any], error: ValidationError) -> list[str]:
-    """Return the problems beyond the schema that can be told of a file that does not fit it.
-
-    All of them, if unknown keys are all that is wrong with it; else those of shares.
-    """
-    errors = error.errors(include_url=False)
-    if any(one["type"] != "extra_forbidden" for one in errors):
-        return list(
-            share_problems(valid_entries(values, "mixtures"), valid_entries(values, "tokenizers"))
-        )
-    cleaned = copy.deepcopy(values)
-    for one in errors:
-        parent: Any = cleaned
-        for part in one["loc"][:-1]:
-            # A discriminated union puts its tag into the location; it is no key of the file.
-            parent = parent[part] if not isinstance(parent, dict) or part in parent else parent
-        parent.pop(one["loc"][-1], None)
-    try:
-        return all_problems(Experiment.model_validate(cleaned))
-    except ValidationError:
-        return []
-
-
-def valid_entries(values: dict[str, Any], section: str) -> dict[str, Any]:
-    """Return those entries of a section that fit the schema, by id."""
-    entry = TypeAdapter(get_args(Experiment.model_fields[section].annotation)[1])
-    given = values.get(section)
-    found: dict[str, Any] = {}
-    for name, one in given.items() if isinstance(given, dict) else ():
-        with suppress(ValidationError):
-            found[name] = entry.validate_python(one)
-    return found
 
 
 def read(*paths: str | Path, **overrides: Any) -> Experiment:
