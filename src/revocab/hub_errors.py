@@ -38,11 +38,19 @@ def explain_streamed(error: BaseException, repository: str, rows: int) -> str:
     )
 
 
-def explain(error: BaseException, repository: str, kind: str = "dataset") -> str:
+def explain(
+    error: BaseException,
+    repository: str,
+    kind: str = "dataset",
+    configuration: str | None = None,
+) -> str:
     """Return one line on why ``repository`` could not be loaded, and the next step.
 
-    ``kind`` is dataset or model.
+    ``kind`` is dataset or model, ``configuration`` that of a data set where one was asked for.
     """
+    named = f"{kind} {repository!r}"
+    if configuration is not None:
+        named += f" (configuration {configuration!r})"
     errors = list(chain(error))
     names = {base.__name__ for one in errors for base in type(one).__mro__}
     text = " ".join(" ".join(str(one).split()) for one in errors)
@@ -53,27 +61,25 @@ def explain(error: BaseException, repository: str, kind: str = "dataset") -> str
             if has_token()
             else "accept its terms there and set HF_TOKEN (or run 'hf auth login')"
         )
-        return f"{kind} {repository!r} is gated: {page}; {step}"
+        return f"{named} is gated: {page}; {step}"
     if "script" in text.lower() and "no longer supported" in text.lower():
         return (
-            f"{kind} {repository!r} is a loading script, which datasets >= 4 does not run; "
+            f"{named} is a loading script, which datasets >= 4 does not run; "
             "use 'revision: refs/convert/parquet' or a file"
         )
     offline = {"OfflineModeIsEnabled", "LocalEntryNotFoundError", "ConnectionError", "ConnectError"}
     if names & offline or os.environ.get("HF_HUB_OFFLINE") == "1":
         return (
-            f"{kind} {repository!r} is not in the cache and the Hub cannot be reached; load it "
+            f"{named} is not in the cache and the Hub cannot be reached; load it "
             "once on a machine with network (HF_HOME names the cache), or unset HF_HUB_OFFLINE"
         )
     if names & {"RevisionNotFoundError"}:
-        return f"{kind} {repository!r} has no such revision; see {page}/tree/main"
+        return f"{named} has no such revision; see {page}/tree/main"
     if names & {"DatasetNotFoundError", "RepositoryNotFoundError"}:
         hint = "" if has_token() else "; if it is private, set HF_TOKEN"
-        return (
-            f"{kind} {repository!r} does not exist on the Hub (renamed or removed?): {page}{hint}"
-        )
+        return f"{named} does not exist on the Hub (renamed or removed?): {page}{hint}"
     reason = " ".join(str(error).split())[:300]
     return (
-        f"{kind} {repository!r} could not be loaded ({type(error).__name__}: {reason}); check "
+        f"{named} could not be loaded ({type(error).__name__}: {reason}); check "
         f"name, configuration, split and revision at {page}"
     )

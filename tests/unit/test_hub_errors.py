@@ -52,15 +52,16 @@ metadata: {{version: 1.0}}
 
 
 def test_all_that_cannot_be_had_is_said_at_once(hub, repository, tmp_path):
-    """A gated data set, one that is gone and a task that the harness dropped, in one list."""
+    """A gated data set, one that is gone, a task that the harness dropped, a group's data."""
     model = write_model(tmp_path / "model")
     for name, data in (("closed", "gated/data"), ("gone", "nobody/data")):
         (tmp_path / f"{name}.yaml").write_text(TEMPLATE.format(name=name, repository=data))
     (tmp_path / "dropped.yaml").write_text("harness: arc_esay\n")
+    (tmp_path / "group.yaml").write_text("harness: kormedmcqa\n")
     environment = {name: one for name, one in os.environ.items() if name != "HF_TOKEN"}
     environment |= {"HF_ENDPOINT": hub, "HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "0"}
     arguments = ["--run", "r", "--models", f"0={model}", "--out", tmp_path / "s.csv"]
-    names = ("closed", "gone", "dropped")
+    names = ("closed", "gone", "dropped", "group")
     arguments += ["--tasks", *(tmp_path / f"{name}.yaml" for name in names)]
     done = subprocess.run(
         [sys.executable, repository / "scripts" / "score_multiple_choice.py", *arguments],
@@ -70,11 +71,13 @@ def test_all_that_cannot_be_had_is_said_at_once(hub, repository, tmp_path):
         env=environment,
     )
     assert done.returncode == 1
-    shown = done.stderr[done.stderr.index("error: 3 problems") :]
-    first, second, third = shown.splitlines()[1:4]
+    shown = done.stderr[done.stderr.index("error: 4 problems") :]
+    first, second, third, fourth = shown.splitlines()[1:5]
     assert "closed.yaml: dataset 'gated/data' is gated" in first and "set HF_TOKEN" in first
     assert "gone.yaml: dataset 'nobody/data' does not exist on the Hub" in second
     assert "has no task 'arc_esay'; did you mean" in third and "'arc_easy'" in third
+    data = "dataset 'sean0042/KorMedMCQA' (configuration 'doctor') does not exist on the Hub"
+    assert f"group.yaml: {data}" in fourth and "datasets/sean0042/KorMedMCQA" in fourth
     assert not (tmp_path / "s.csv").exists()
 
 

@@ -138,15 +138,22 @@ def no_such_task(path: str | Path, name: str, known: Iterable[str]) -> RevocabEr
 
 
 @contextmanager
-def pinned(revision: str | None) -> Iterator[None]:
-    """Load data sets at ``revision`` inside the block; a task that names its own keeps it."""
+def pinned(revision: str | None) -> Iterator[list[tuple[str, str | None]]]:
+    """Load data sets at ``revision`` inside the block; a task that names its own keeps it.
+
+    Yields a list that gets repository and configuration of each data set that is asked for.
+    """
     import datasets
 
-    original = datasets.load_dataset
-    if revision:
-        datasets.load_dataset = functools.partial(original, revision=revision)
+    original, asked = datasets.load_dataset, []
+
+    def load(path: str, name: str | None = None, *args: Any, **options: Any) -> Any:
+        asked.append((path, name))
+        return original(path, name, *args, **({"revision": revision} if revision else {}) | options)
+
+    datasets.load_dataset = load
     try:
-        yield
+        yield asked
     finally:
         datasets.load_dataset = original
 
@@ -161,13 +168,16 @@ def load_task(
     """Load one task or group and prepare its tasks for repeated evaluation."""
     if isinstance(spec, str) and spec not in manager.task_index:
         raise no_such_task(path, spec, manager.task_index)
-    try:
-        with pinned(revision):
+    with pinned(revision) as asked:
+        try:
             loaded = manager.load([spec])
-    except RevocabError:
-        raise
-    except Exception as error:  # data sets fail in many ways: gated, absent, offline, changed
-        raise RevocabError(f"{path}: {explain(error, repository_of(manager, spec))}") from error
+        except RevocabError:
+            raise
+        except Exception as error:  # data sets fail in many ways: gated, absent, offline, changed
+            # Of a group's tasks, the one that failed asked last.
+            failed, configuration = asked[-1] if asked else (repository_of(manager, spec), None)
+            why = explain(error, failed, configuration=configuration)
+            raise RevocabError(f"{path}: {why}") from error
     field = isinstance(spec, dict) and spec.get("metadata", {}).get("mean_over")
     if isinstance(spec, dict) and field:
         loaded = split_task(next(iter(loaded["tasks"].values())), spec, field)
