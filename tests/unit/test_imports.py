@@ -272,6 +272,15 @@ def test_every_import_of_ours_names_a_module_that_exists():
     assert missing(read_module("def f():\n    from revocab.nowhere import g\n").imports)
 
 
+def test_the_report_never_stands_on_the_plan():
+    """The plan asks tables and figures what they read; types count as well."""
+    for name in modules().names.values():
+        if name.startswith("report/"):
+            tree = ast.parse((modules().folder / name).read_text("utf-8"))
+            imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+            assert not any(f"{node.module}.".startswith("revocab.plan.") for node in imports), name
+
+
 def test_no_import_is_relative():
     """Those are not followed."""
     for name in modules().names.values():

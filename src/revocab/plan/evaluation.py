@@ -6,6 +6,7 @@ from pathlib import Path
 
 from revocab.chat.template import find_template as find_chat_template
 from revocab.config.expand import Run
+from revocab.config.paths import MANIFEST
 from revocab.evaluation.chat_prompts import ChatOptions
 from revocab.evaluation.embedding_similarity import (
     EmbeddingSimilarityJob,
@@ -29,7 +30,6 @@ from revocab.evaluation.prompts import PromptJob
 from revocab.evaluation.tasks import TaskJob, TaskOptions, find_template, template_files
 from revocab.initialise.options import ScaledMethod, ScaleJob, ScaleOptions
 from revocab.models.parameters import ParametersJob
-from revocab.plan.paths import MANIFEST
 from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Given, Step
 from revocab.report.kind import table_kinds

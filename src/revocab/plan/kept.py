@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from revocab.code_identity import COMMANDS, changes, code_of, identity
+from revocab.config.paths import MANIFEST
 from revocab.errors import RevocabError
 from revocab.folder_claim import JOB_FILE, read_claim
 from revocab.imports import digest
 from revocab.io import read_json
 from revocab.plan.decisions import Decisions
-from revocab.plan.paths import MANIFEST
 from revocab.plan.plan import Plan
 from revocab.plan.training import packing
 from revocab.training.recipe import ANSWERS

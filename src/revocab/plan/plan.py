@@ -11,35 +11,26 @@ from typing import Any
 
 from revocab.closed import Step as StepName
 from revocab.config.check_task_texts import heldout_texts
-from revocab.config.expand import Run, expand
+from revocab.config.expand import Run
+from revocab.config.layout import Layout
 from revocab.config.lineage import checkpoint_of
-from revocab.config.pairs import compared_pairs, helper_pair
+from revocab.config.pairs import helper_pair
+from revocab.config.paths import MANIFEST
 from revocab.config.schema import Experiment, Source
 from revocab.config.schema.evaluation import TaskText
 from revocab.errors import RevocabError
 from revocab.evaluation.probe_kind import ITEMS
 from revocab.models.change import ModelReference
-from revocab.plan.paths import MANIFEST, Paths
 from revocab.plan.step import Artefact, Step
 from revocab.report.asked import asked_scores
 
 
-class Plan:
+class Plan(Layout):
     """What an experiment computes. It composes names, writes nothing and reads no result."""
 
     def __init__(self, experiment: Experiment):
-        self.experiment = experiment
-        self.paths = Paths(experiment.experiment)
+        super().__init__(experiment)
         self._jobs: dict[str, Step] = {}
-
-    @cached_property
-    def runs(self) -> dict[str, Run]:
-        """Return every run by id, in the order of the file."""
-        return {run.id: run for run in expand(self.experiment)}
-
-    def replicates(self, run: str) -> list[Run]:
-        """Return the run with an id, or the replicates shown under it; empty if there are none."""
-        return [one for one in self.runs.values() if run in (one.id, one.replicate_of)]
 
     def step(self, rule: str, **wildcards: str) -> Step:
         """Return the job of a rule for its wildcards.
@@ -162,14 +153,6 @@ class Plan:
         """Return a run's models by step."""
         return {step: self.checkpoint(run, step) for step in steps}
 
-    def evaluated(self, group: str | None = None) -> list[Run]:
-        """Return the runs whose checkpoints are scored, of one group or of all.
-
-        Of a model that several groups show as it is, the first of them has the scores.
-        """
-        runs = [run for run in self.runs.values() if run.evaluate and group in (None, run.group)]
-        return [self.runs[one] for one in dict.fromkeys(run.scored_id for run in runs)]
-
     @cached_property
     def _asked(self) -> dict[str, set[str]]:
         return asked_scores(self.experiment)
@@ -187,18 +170,6 @@ class Plan:
     def generation_tasks(self, run: Run) -> list[str]:
         """Return the generative tasks on which a run is scored."""
         return self.asked(run, self.experiment.evaluation.generation.tasks)
-
-    def heldout_length(self, run: Run) -> int | None:
-        """Return the length of a run's held-out windows: its recipe's; else what the experiment
-        says; else that of the first trained run of its group, or of another.
-        """
-        runs = list(self.runs.values())
-        stated = self.experiment.evaluation.heldout_length
-        if stated and not run.trains:
-            return stated
-        near = [run, *(one for one in runs if one.group == run.group), *runs]
-        recipes = self.experiment.recipes
-        return next((recipes[one.recipe].sequence_length for one in near if one.recipe), None)
 
     @cached_property
     def measured(self) -> list[Run]:
@@ -275,14 +246,6 @@ class Plan:
     def changed(self) -> list[str]:
         """Return the models that are made of others here."""
         return [name for name, model in self.experiment.models.items() if model.change()]
-
-    @property
-    def intersections(self) -> list[tuple[str, str]]:
-        """Return every pair of tokenizers to intersect: those of runs, and what the file adds."""
-        needed = compared_pairs(self.experiment, self.runs.values())
-        scale = self.experiment.scale
-        extra = [(scale.source_tokenizer, scale.target_tokenizer)] if scale else []
-        return list(dict.fromkeys([*needed, *self.experiment.intersections, *extra]))
 
     @property
     def published(self) -> tuple[str, ...]:

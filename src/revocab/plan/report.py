@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 
 from revocab.closed import Job
 from revocab.config.expand import as_json
+from revocab.config.paths import MANIFEST
 from revocab.config.reads import read_by
 from revocab.evaluation.blind import BASELINES
 from revocab.plan.evaluation import scored_files
-from revocab.plan.paths import MANIFEST
 from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Step
 from revocab.report.inputs import ExperimentJob, ScoresJob

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 from revocab.closed import Closed
 
 if TYPE_CHECKING:
+    from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
-    from revocab.plan import Plan
     from revocab.report.results import Results
 
 
@@ -39,7 +39,7 @@ class Measure(Closed):
         """Yield what the experiment lacks for it."""
         return ()
 
-    def needs(self, plan: Plan) -> Iterable[str]:
+    def needs(self, layout: Layout) -> Iterable[str]:
         """Return the files that it reads beside the scores."""
         return ()
 

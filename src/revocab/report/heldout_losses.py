@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 from revocab.closed import PLACES, Id, Step, unknown
 from revocab.io import read_json
 from revocab.languages import language_label
+from revocab.report.prerequisites import manifest
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
+    from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
-    from revocab.plan import Plan
     from revocab.report.results import Results
 
 #: Number of tokens by corpus and bytes of its held-out text.
@@ -123,13 +124,13 @@ def answer_languages(experiment: Experiment) -> list[str]:
     return list(dict.fromkeys(one.language for one in named if one and one.holds_conversations))
 
 
-def counted_files(plan: Plan, runs: Iterable[str], reference: str | None) -> list[str]:
+def counted_files(layout: Layout, runs: Iterable[str], reference: str | None) -> list[str]:
     """Return the file with the reference tokenizer's counts, none where there is none."""
     if reference is None:
         return []
-    lengths = (plan.heldout_length(one) for run in runs for one in plan.replicates(run))
+    lengths = (layout.heldout_length(one) for run in runs for one in layout.replicates(run))
     length = next((one for one in lengths if one), None)
-    return [f"{plan.paths.heldout(reference, str(length))}/manifest.json"] if length else []
+    return [manifest(layout.paths.heldout(reference, str(length)))] if length else []
 
 
 def heldout_problems(

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from revocab.config.expand import Run
+    from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
-    from revocab.plan import Plan
     from revocab.report.palette import Palette
     from revocab.report.results import Results
     from revocab.report.table import Table
@@ -62,7 +62,7 @@ class Kind:
     #: Run groups and tasks whose scores it shows, of an experiment: no other task is scored.
     scores: Callable[[Experiment, Any], Iterable[tuple[str, str]]] = nothing
     #: Files that it reads beside the scores, so that they are made first.
-    needs: Callable[[Plan, Any], Iterable[str]] = nothing
+    needs: Callable[[Layout, Any], Iterable[str]] = nothing
 
     @property
     def name(self) -> str:

@@ -24,8 +24,8 @@ from revocab.report.value_fall import ValueFall
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
+    from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
-    from revocab.plan import Plan
 
 #: Bounds are met up to this share of them: printed decimals have no exact binary form.
 SLACK = 1e-9
@@ -52,10 +52,10 @@ class SharedTokens(Measure):
             if one not in experiment.tokenizers:
                 yield unknown(key, one, experiment.tokenizers, "tokenizer")
 
-    def needs(self, plan: Plan) -> list[str]:
+    def needs(self, layout: Layout) -> list[str]:
         """Return the intersection, where the experiment has it."""
         pair = (self.source, self.target)
-        return [manifest(plan.paths.intersection(*pair))] if pair in plan.intersections else []
+        return [manifest(layout.paths.intersection(*pair))] if pair in layout.intersections else []
 
     def _counts(self, results: Results) -> dict[str, int]:
         path = ("intersections", f"{self.source}--{self.target}", "report.json")
@@ -97,9 +97,9 @@ class FertilityFall(Measure):
             if one not in setting.corpora:
                 yield unknown(key, one, setting.corpora, "corpus in fertility.corpora")
 
-    def needs(self, plan: Plan) -> list[str]:
+    def needs(self, layout: Layout) -> list[str]:
         """Return the fertility report."""
-        return [manifest(plan.paths.fertility)]
+        return [manifest(layout.paths.fertility)]
 
     def _fall(self, found: dict[tuple[str, str], float | None]) -> float | None:
         pairs = [(found.get((self.source, c)), found.get((self.target, c))) for c in self.corpora]
@@ -138,9 +138,9 @@ class SizeFall(Measure):
             if one not in known:
                 yield unknown(key, one, known, "label in parameters")
 
-    def needs(self, plan: Plan) -> list[str]:
+    def needs(self, layout: Layout) -> list[str]:
         """Return the counts."""
-        return [plan.paths.parameters]
+        return [layout.paths.parameters]
 
     def _fall(self, before: float | None, after: float | None) -> float | None:
         if not before or after is None:
@@ -245,13 +245,13 @@ class ScoreGain(Gain):
 class SimilarityGain(Gain):
     """Of similarity to the helper."""
 
-    def needs(self, plan: Plan) -> list[str]:
+    def needs(self, layout: Layout) -> list[str]:
         """Return the similarities of the group, where it has rows to compare."""
         from revocab.config.lineage import learns_new_rows  # stands on the schema
 
-        if not learns_new_rows(plan.experiment.runs[self.group]):
+        if not learns_new_rows(layout.experiment.runs[self.group]):
             return []
-        return [manifest(plan.paths.similarity(self.group))]
+        return [manifest(layout.paths.similarity(self.group))]
 
     def _printed(self, results: Results, name: str, step: int) -> float | None:
         found = results.paper.similarity(results.experiment.runs[self.group].label, step, name)

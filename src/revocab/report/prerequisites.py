@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from revocab.plan import Plan
+    from revocab.config.layout import Layout
     from revocab.report.kind import KindOptions
 
 
-def fertility_report(plan: Plan, options: KindOptions) -> list[str]:
+def fertility_report(layout: Layout, options: KindOptions) -> list[str]:
     """Return the manifest of the report on tokenizers."""
-    return [manifest(plan.paths.fertility)]
+    return [manifest(layout.paths.fertility)]
 
 
 def manifest(folder: str) -> str:

@@ -12,8 +12,8 @@ from revocab.report.table import Cell
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
+    from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
-    from revocab.plan import Plan
     from revocab.report.results import Results
 
 
@@ -39,7 +39,7 @@ class RunValue(Closed):
         """Yield what the experiment lacks for it."""
         return ()
 
-    def needs(self, plan: Plan, runs: Sequence[str]) -> Iterable[str]:
+    def needs(self, layout: Layout, runs: Sequence[str]) -> Iterable[str]:
         """Return the files that it reads beside the scores."""
         return ()
 

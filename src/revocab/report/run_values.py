@@ -38,8 +38,8 @@ from revocab.report.tokenizer_values import CharactersPerToken, Fertility, Vocab
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
+    from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
-    from revocab.plan import Plan
 
 COUNTS = "Tokens and bytes of training text in millions; tokens are those of a run's own tokenizer."
 OWN_TOKENS = (
@@ -149,9 +149,9 @@ class HeldoutLoss(RunValue):
             )
         yield from unmeasured_steps(experiment, f"{key}.step", runs, [self.step])
 
-    def needs(self, plan: Plan, runs: Sequence[str]) -> list[str]:
+    def needs(self, layout: Layout, runs: Sequence[str]) -> list[str]:
         """Return the counts of the reference tokenizer."""
-        return counted_files(plan, runs, self.reference)
+        return counted_files(layout, runs, self.reference)
 
 
 class StepsTo(RunValue):

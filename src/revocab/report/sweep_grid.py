@@ -15,8 +15,8 @@ from revocab.report.references import unknown_groups, unknown_runs
 from revocab.report.run_values import OneValue
 
 if TYPE_CHECKING:
+    from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
-    from revocab.plan import Plan
     from revocab.report.results import Results
 
 #: Id of a run by the values of the rows' and the columns' axis.
@@ -112,10 +112,10 @@ def sweep_problems(experiment: Experiment, key: str, options: SweepOptions) -> I
     yield from options.value.value.problems(experiment, where, list(chosen))
 
 
-def sweep_needs(plan: Plan, options: SweepOptions) -> list[str]:
+def sweep_needs(layout: Layout, options: SweepOptions) -> list[str]:
     """Return the files behind the value."""
-    runs = list(chosen_places(plan.experiment, options))
-    return list(options.value.value.needs(plan, runs))
+    runs = list(chosen_places(layout.experiment, options))
+    return list(options.value.value.needs(layout, runs))
 
 
 def sweep_scores(experiment: Experiment, options: SweepOptions) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from revocab.closed import Id, unknown
+from revocab.report.prerequisites import manifest
 from revocab.report.results import Results, number
 from revocab.report.run_rows import Better
 from revocab.report.run_value import RunValue
@@ -13,8 +14,8 @@ from revocab.report.table import Cell
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
+    from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
-    from revocab.plan import Plan
 
 
 class TokenizerMeasure(RunValue):
@@ -45,9 +46,9 @@ class TokenizerMeasure(RunValue):
         if self.corpus not in known:
             yield unknown(f"{key}.corpus", self.corpus, known, "corpus under fertility.corpora")
 
-    def needs(self, plan: Plan, runs: Sequence[str]) -> list[str]:
+    def needs(self, layout: Layout, runs: Sequence[str]) -> list[str]:
         """Return the report on tokenizers."""
-        return [f"{plan.paths.fertility}/manifest.json"]
+        return [manifest(layout.paths.fertility)]
 
 
 class Fertility(TokenizerMeasure):
@@ -79,7 +80,7 @@ class Vocabulary(RunValue):
         found = results.json(where) or {}
         return Cell(found.get("vocabulary_size"), digits=0, provenance=where)
 
-    def needs(self, plan: Plan, runs: Sequence[str]) -> list[str]:
+    def needs(self, layout: Layout, runs: Sequence[str]) -> list[str]:
         """Return what is known of each run's tokenizer."""
-        used = dict.fromkeys(one.target for run in runs for one in plan.replicates(run))
-        return [f"{plan.paths.tokenizer(one)}/manifest.json" for one in used]
+        used = dict.fromkeys(one.target for run in runs for one in layout.replicates(run))
+        return [manifest(layout.paths.tokenizer(one)) for one in used]

@@ -16,8 +16,8 @@ from revocab.report.seed_cells import cells_over_seeds
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
+    from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
-    from revocab.plan import Plan
     from revocab.report.results import Results
 
 
@@ -57,11 +57,11 @@ class ValueFall(Measure):
         yield from self.value.value.problems(experiment, f"{key}.value", self.runs)
         yield from self._others.value.problems(experiment, f"{key}.below_value", self.below)
 
-    def needs(self, plan: Plan) -> list[str]:
+    def needs(self, layout: Layout) -> list[str]:
         """Return the files behind the numbers."""
         return [
-            *self.value.value.needs(plan, self.runs),
-            *self._others.value.needs(plan, self.below),
+            *self.value.value.needs(layout, self.runs),
+            *self._others.value.needs(layout, self.below),
         ]
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:

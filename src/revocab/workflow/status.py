@@ -11,12 +11,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from revocab.config.paths import MANIFEST
 from revocab.flags import Parser
 from revocab.folder_claim import JOB_FILE
 from revocab.io import read_json
 from revocab.plan.jobs import needed_jobs
 from revocab.plan.kept import OWN
-from revocab.plan.paths import MANIFEST
 from revocab.plan.plan import Plan
 from revocab.plan.show import add_experiment, planned
 from revocab.training.loss_tables import HELDOUT, LOSSES

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from revocab.config.expand import Run
+    from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
-    from revocab.plan import Plan
 
 #: Up to so many points of a curve have markers.
 MOST_MARKERS = 16
@@ -176,9 +176,9 @@ def problems(experiment: Experiment, key: str, options: HeldoutFigure) -> Iterat
         yield unknown(f"{key}.against", options.against, options.runs, "run of the figure")
 
 
-def needs(plan: Plan, options: HeldoutFigure) -> list[str]:
+def needs(layout: Layout, options: HeldoutFigure) -> list[str]:
     """Return the counts of the reference tokenizer."""
-    return counted_files(plan, options.runs, options.reference)
+    return counted_files(layout, options.runs, options.reference)
 
 
 FIGURE = FigureKind(

@@ -18,8 +18,8 @@ from revocab.report.style import nothing_yet
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
-    from revocab.plan import Plan
 
 
 class SimilarityFigure(KindOptions):
@@ -82,9 +82,9 @@ def problems(experiment: Experiment, key: str, options: SimilarityFigure) -> Ite
     yield from no_new_rows(experiment, key, options.group)
 
 
-def needs(plan: Plan, options: SimilarityFigure) -> list[str]:
+def needs(layout: Layout, options: SimilarityFigure) -> list[str]:
     """Return the similarities of its group."""
-    return [manifest(plan.paths.similarity(options.group))]
+    return [manifest(layout.paths.similarity(options.group))]
 
 
 FIGURE = FigureKind(

@@ -14,8 +14,8 @@ from revocab.report.results import Results
 from revocab.report.table import MISSING, Row, Table, text
 
 if TYPE_CHECKING:
+    from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
-    from revocab.plan import Plan
 
 VERDICTS = {True: "holds", False: "does not hold"}
 OF_THE_PAPER = ("Printed values", "They say")
@@ -86,9 +86,9 @@ def problems(experiment: Experiment, key: str, options: ClaimsTable) -> Iterator
         yield from claim.measure.problems(experiment, f"{key}.claims.{place}")
 
 
-def needs(plan: Plan, options: ClaimsTable) -> list[str]:
+def needs(layout: Layout, options: ClaimsTable) -> list[str]:
     """Return the files behind the statements, each once."""
-    files = [file for claim in options.claims for file in claim.measure.needs(plan)]
+    files = [file for claim in options.claims for file in claim.measure.needs(layout)]
     return list(dict.fromkeys(files))
 
 

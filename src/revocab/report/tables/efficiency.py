@@ -15,8 +15,8 @@ from revocab.report.table import MISSING, Cell, Row, Table, text
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
+    from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
-    from revocab.plan import Plan
 
 #: Key in the measurement, header, factor, digits.
 COLUMNS = (
@@ -111,10 +111,10 @@ def problems(experiment: Experiment, key: str, options: EfficiencyTable) -> Iter
         yield f"{key}: needs evaluation.efficiency, received none; name its corpus there"
 
 
-def needs(plan: Plan, options: EfficiencyTable) -> list[str]:
+def needs(layout: Layout, options: EfficiencyTable) -> list[str]:
     """Return the measurements that it shows."""
     return [
-        plan.paths.efficiency(run.scored_id) for run in timed(list(plan.runs.values()), options)
+        layout.paths.efficiency(run.scored_id) for run in timed(list(layout.runs.values()), options)
     ]
 
 

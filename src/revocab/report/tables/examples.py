@@ -19,8 +19,8 @@ from revocab.report.table import MISSING, Cell, Row, Table, text
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
+    from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
-    from revocab.plan import Plan
 
 #: Where Unicode shows control characters; a tab and the end of a line stay what they are.
 PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"} | {
@@ -136,9 +136,9 @@ def scores(experiment: Experiment, options: ExamplesTable) -> Iterator[tuple[str
     return of_runs(experiment, options.runs, [options.task])
 
 
-def needs(plan: Plan, options: ExamplesTable) -> list[str]:
+def needs(layout: Layout, options: ExamplesTable) -> list[str]:
     """Return the prompts."""
-    return [plan.paths.prompts(options.task)]
+    return [layout.paths.prompts(options.task)]
 
 
 def gaps(results: Results, options: ExamplesTable) -> Iterator[str]:

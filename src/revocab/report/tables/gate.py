@@ -12,6 +12,7 @@ from revocab.report import notes
 from revocab.report.asked import group_tasks, of_group
 from revocab.report.kind import KindOptions, TableKind
 from revocab.report.names import method_label, metric_label
+from revocab.report.prerequisites import manifest
 from revocab.report.references import (
     unknown_groups,
     unknown_runs,
@@ -24,9 +25,9 @@ from revocab.report.table import Cell, Row, Table, text
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
+    from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
     from revocab.evaluation.resampling import Items, PairedComparison
-    from revocab.plan import Plan
 
 #: The kind of generation task whose outputs are shown, and what its chance level is of.
 INSTRUCTIONS = "instructions"
@@ -216,13 +217,11 @@ def scores(experiment: Experiment, options: GateTable) -> Iterator[tuple[str, st
         yield from of_group(other, tasks)
 
 
-def needs(plan: Plan, options: GateTable) -> list[str]:
+def needs(layout: Layout, options: GateTable) -> list[str]:
     """Return the manifests of the text that is compared."""
-    from revocab.plan.paths import MANIFEST
-
-    before = plan.replicates(options.before.run) if options.before else []
-    scored = dict.fromkeys(run.scored_id for run in [*plan.evaluated(options.group), *before])
-    return [f"{plan.paths.generation(run)}/{MANIFEST}" for run in scored]
+    before = layout.replicates(options.before.run) if options.before else []
+    scored = dict.fromkeys(run.scored_id for run in [*layout.evaluated(options.group), *before])
+    return [manifest(layout.paths.generation(run)) for run in scored]
 
 
 def limited(results: Results, options: GateTable) -> str | None:

@@ -31,8 +31,8 @@ from revocab.report.table import MISSING, Cell, Table, text
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
+    from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
-    from revocab.plan import Plan
 
 #: Decimals of a loss: methods differ in the third.
 DIGITS = 3
@@ -155,9 +155,9 @@ def problems(experiment: Experiment, key: str, options: HeldoutTable) -> Iterato
             yield unknown(f"{key}.reach", language, set(shown), "language of the table")
 
 
-def needs(plan: Plan, options: HeldoutTable) -> list[str]:
+def needs(layout: Layout, options: HeldoutTable) -> list[str]:
     """Return the counts of the reference tokenizer."""
-    return counted_files(plan, options.runs, options.reference)
+    return counted_files(layout, options.runs, options.reference)
 
 
 TABLE = TableKind(

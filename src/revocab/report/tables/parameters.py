@@ -11,8 +11,8 @@ from revocab.report.results import Results
 from revocab.report.table import MISSING, Row, Table, text
 
 if TYPE_CHECKING:
+    from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
-    from revocab.plan import Plan
 
 FILE = "parameters.csv"
 
@@ -62,9 +62,9 @@ def problems(experiment: Experiment, key: str, options: ParametersTable) -> Iter
         yield f"{key}: shows the models of 'parameters', which names none; add one"
 
 
-def needs(plan: Plan, options: ParametersTable) -> list[str]:
+def needs(layout: Layout, options: ParametersTable) -> list[str]:
     """Return the counts."""
-    return [plan.paths.parameters]
+    return [layout.paths.parameters]
 
 
 TABLE = TableKind(options=ParametersTable, build=build, problems=problems, needs=needs)

@@ -14,8 +14,8 @@ from revocab.report.results import Results
 from revocab.report.table import MISSING, Row, Table, text
 
 if TYPE_CHECKING:
+    from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
-    from revocab.plan import Plan
 
 
 class PromptsTable(KindOptions):
@@ -67,9 +67,9 @@ def problems(experiment: Experiment, key: str, options: PromptsTable) -> Iterato
     return unknown_tasks(experiment, key, options.tasks)
 
 
-def needs(plan: Plan, options: PromptsTable) -> list[str]:
+def needs(layout: Layout, options: PromptsTable) -> list[str]:
     """Return the prompts of its tasks."""
-    return [plan.paths.prompts(task) for task in options.tasks]
+    return [layout.paths.prompts(task) for task in options.tasks]
 
 
 TABLE = TableKind(options=PromptsTable, build=build, problems=problems, needs=needs)

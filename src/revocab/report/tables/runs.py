@@ -18,8 +18,8 @@ from revocab.report.run_values import OneValue
 from revocab.report.table import Table
 
 if TYPE_CHECKING:
+    from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
-    from revocab.plan import Plan
 
 
 class RunsTable(KindOptions):
@@ -69,9 +69,9 @@ def problems(experiment: Experiment, key: str, options: RunsTable) -> Iterator[s
         yield from column.value.problems(experiment, where, options.runs)
 
 
-def needs(plan: Plan, options: RunsTable) -> list[str]:
+def needs(layout: Layout, options: RunsTable) -> list[str]:
     """Return the files behind its columns, each once."""
-    files = [one for column in options.columns for one in column.value.needs(plan, options.runs)]
+    files = [one for column in options.columns for one in column.value.needs(layout, options.runs)]
     return list(dict.fromkeys(files))
 
 

@@ -26,8 +26,8 @@ from revocab.report.tables.generation import task_label, task_metrics
 from revocab.report.tables.multiple_choice import column_labels
 
 if TYPE_CHECKING:
+    from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
-    from revocab.plan import Plan
 
 #: Below this adjusted p-value a difference is called significant.
 LEVEL = 0.05
@@ -182,9 +182,9 @@ def limited(results: Results, options: SignificanceTable) -> str | None:
     return notes.limited_items(results) if options.language else notes.limited_queries(results)
 
 
-def needs(plan: Plan, options: SignificanceTable) -> list[str]:
+def needs(layout: Layout, options: SignificanceTable) -> list[str]:
     """Return the comparisons that it shows."""
-    return [plan.paths.significance(options.group)]
+    return [layout.paths.significance(options.group)]
 
 
 TABLE = TableKind(

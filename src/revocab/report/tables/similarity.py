@@ -17,8 +17,8 @@ from revocab.report.table import MISSING, Cell, Row, Table, mark_best, text
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
+    from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
-    from revocab.plan import Plan
 
 
 class SimilarityTable(KindOptions):
@@ -131,9 +131,9 @@ def gaps(results: Results, options: SimilarityTable) -> Iterator[str]:
                     yield f"similarity: {run.id} has none at step {step}; measure it"
 
 
-def needs(plan: Plan, options: SimilarityTable) -> list[str]:
+def needs(layout: Layout, options: SimilarityTable) -> list[str]:
     """Return the similarities of its groups."""
-    return [manifest(plan.paths.similarity(group)) for group in options.groups]
+    return [manifest(layout.paths.similarity(group)) for group in options.groups]
 
 
 TABLE = TableKind(options=SimilarityTable, build=build, problems=problems, needs=needs, gaps=gaps)
