@@ -49,7 +49,7 @@ def write_rows(path: Path, choices: int, items: int, seed: int) -> None:
 
 
 def write_tasks(folder: Path, items: int) -> list[Path]:
-    from revocab.evaluation.tasks import build_task, write_task
+    from revocab.evaluation.multiple_choice.tasks import build_task, write_task
 
     templates = Path(__file__).resolve().parent.parent / "config" / "tasks"
     paths = []
@@ -102,10 +102,10 @@ def write_models(folder: Path, count: int) -> dict[int, Path]:
 
 def measure_ours(models, tasks, out: Path, share_contexts: bool | None) -> dict[str, float]:
     """Return seconds: in all, in the model, and what lies beside it per checkpoint."""
-    from revocab.evaluation import harness
-    from revocab.evaluation.multiple_choice import score_checkpoints
+    from revocab.evaluation.inference.shared_contexts import SharedContextLM
+    from revocab.evaluation.multiple_choice import harness
+    from revocab.evaluation.multiple_choice.scoring import score_checkpoints
     from revocab.evaluation.options import Scoring
-    from revocab.evaluation.shared_contexts import SharedContextLM
 
     harness.quiet()
     inside = 0.0

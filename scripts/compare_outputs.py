@@ -20,7 +20,7 @@ def main() -> None:
     )
     options = parser.parse_args()
 
-    from revocab.evaluation.engine_agreement import compare_outputs
+    from revocab.evaluation.generation.engine_agreement import compare_outputs
 
     found = compare_outputs(options.first, options.second)
     for one in found.differences:

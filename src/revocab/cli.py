@@ -66,7 +66,7 @@ def inputs_of(asked: Call) -> Iterator[Closed]:
     if not asked.by_hand:
         yield asked.inputs
         return
-    from revocab.evaluation.named_tasks import as_task_files
+    from revocab.evaluation.multiple_choice.named_tasks import as_task_files
     from revocab.models.hub_or_folder import brought
 
     with as_task_files(brought(asked.inputs)) as inputs:

@@ -16,8 +16,8 @@ COMMANDS = {
     "write_settings": "write_experiment",
 }
 METHODS, TABLES = "initialise/methods", "report/tables"
-PROBE_KINDS = "evaluation/probe_kinds"
-ENGINES, GENERATION_KINDS = "evaluation/engines", "evaluation/generation_kinds"
+PROBE_KINDS = "evaluation/probes/kinds"
+ENGINES, GENERATION_KINDS = "evaluation/inference/engines", "evaluation/generation/kinds"
 JUDGES = "answering/judges"
 #: Folders whose modules a command finds at run time.
 FOUND = {

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from evaluation_toys import IT_ROWS, TWIN_ROWS, plant_twins, write_model, write_task
 
-from revocab.evaluation import harness
-from revocab.evaluation.multiple_choice import Scorer
+from revocab.evaluation.multiple_choice import harness
+from revocab.evaluation.multiple_choice.scoring import Scorer
 from revocab.evaluation.options import Scoring
 
 

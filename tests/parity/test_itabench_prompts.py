@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from revocab.evaluation import tasks
+from revocab.evaluation.multiple_choice import tasks
 
 FOLDER = "REVOCAB_ITABENCH"
 

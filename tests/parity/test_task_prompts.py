@@ -6,8 +6,8 @@ from functools import partial
 
 import pytest
 
-from revocab.evaluation import harness, tasks
-from revocab.evaluation.families import main_metric
+from revocab.evaluation.multiple_choice import harness, tasks
+from revocab.evaluation.multiple_choice.families import main_metric
 
 PREMISE, CHOICES = "Il mio corpo fece ombra.", ["Il sole sorse.", "L'erba era tagliata."]
 XCOPA = [

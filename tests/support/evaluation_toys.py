@@ -160,7 +160,7 @@ def write_task(
     folder: Path, repository: Path, name: str, rows: list[dict[str, Any]], template: str
 ) -> Path:
     """Write rows and the task file that reads them."""
-    from revocab.evaluation import tasks
+    from revocab.evaluation.multiple_choice import tasks
 
     data = folder / f"{name}.jsonl.gz"
     write_jsonl(data, rows)
@@ -177,7 +177,7 @@ def render(config: dict[str, Any], rows: list[dict[str, Any]]) -> list[tuple]:
     from datasets import Dataset, DatasetDict
     from lm_eval.api.task import ConfigurableTask
 
-    from revocab.evaluation.harness import returned
+    from revocab.evaluation.multiple_choice.harness import returned
 
     split = config["test_split"]
     data = DatasetDict({split: Dataset.from_list(rows)})

@@ -19,7 +19,7 @@ from revocab.config import as_json, expand
 from revocab.config.expand import Run
 from revocab.config.schema import Experiment
 from revocab.config.schema.evaluation import Fertility
-from revocab.evaluation.generation_kind import PromptOptions, find_kind
+from revocab.evaluation.generation.kind import PromptOptions, find_kind
 from revocab.io import read_json, write_json, write_jsonl, write_text
 
 REPOSITORY = Path(__file__).resolve().parents[2]

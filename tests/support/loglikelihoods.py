@@ -13,8 +13,8 @@ from pathlib import Path
 def main() -> None:
     """Evaluate the tasks one after another, as the script of the rule does."""
     engine, model, *tasks = sys.argv[1:]
-    from revocab.evaluation import harness
-    from revocab.evaluation.multiple_choice import Scorer
+    from revocab.evaluation.multiple_choice import harness
+    from revocab.evaluation.multiple_choice.scoring import Scorer
     from revocab.evaluation.options import Scoring
 
     harness.quiet()

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
-from revocab.evaluation.engine import engines
+from revocab.evaluation.inference.engine import engines
 
 
 @pytest.fixture(scope="session")

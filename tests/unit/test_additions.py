@@ -174,7 +174,7 @@ import csv
 with open("scores.csv", newline="") as file:
     scores = {row["metric"]: row for row in csv.DictReader(file)}
 assert {*scores} == {"acc", "acc_norm"} and scores["acc"]["items"] == "4"
-from revocab.evaluation.tasks import load_template, find_template
+from revocab.evaluation.multiple_choice.tasks import load_template, find_template
 
 assert load_template(find_template("riddle"))["doc_to_text"] == "Riddle: {{question}}\\nI am"
 
@@ -197,7 +197,7 @@ def line(page: str, name: str) -> str:
         ("adding-a-method.md", "initialise/methods/scaled_mean.py", "scaled-mean", METHOD),
         ("tokenizers.md", "tokenizer_building/constructions/trim.py", "trimmed", CONSTRUCTION),
         ("models.md", "models/changes/ablate.py", "ablated", CHANGE),
-        ("evaluation.md", "evaluation/templates/riddle.yaml", "riddles_en", TASK),
+        ("evaluation.md", "evaluation/multiple_choice/templates/riddle.yaml", "riddles_en", TASK),
     ],
     ids=["method", "construction", "change", "task"],
 )

@@ -18,7 +18,7 @@ from revocab.answering.options import AnswerHardware, AnswerJob, JudgeJob
 from revocab.chat.template import find_template
 from revocab.corpora.prepare import CorpusJob, prepare
 from revocab.errors import RevocabError
-from revocab.evaluation.decoding import Output
+from revocab.evaluation.inference.decoding import Output
 from revocab.evaluation.records import Records
 from revocab.io import read_json, read_jsonl, write_jsonl
 
@@ -127,9 +127,9 @@ def answered(chat_model, tmp_path_factory):
 
 def test_a_model_answers_as_generation_does(answered, chat_model):
     """The first answer is the greedy one to the question that the template writes."""
-    from revocab.evaluation.chat_prompts import ChatOptions
-    from revocab.evaluation.engine import choose_engine
-    from revocab.evaluation.generate import load_generator
+    from revocab.evaluation.generation.generate import load_generator
+    from revocab.evaluation.inference.chat_prompts import ChatOptions
+    from revocab.evaluation.inference.engine import choose_engine
     from revocab.evaluation.options import Generating
 
     rows = list(read_jsonl(answered / "conversations.jsonl.gz"))
@@ -264,7 +264,7 @@ def test_a_chat_model_is_asked_for_grades(chat_model, monkeypatch):
         "llm", ROWS, model=chat_model, engine="transformers", max_new_tokens=2, context_length=512
     )
     assert {one.reason for one in found} <= {"no grade", "low grade", ""}
-    from revocab.evaluation.engines.transformers import TransformersGenerator
+    from revocab.evaluation.inference.engines.transformers import TransformersGenerator
 
     answers = [contents(row)[-1] for row in ROWS]
     grades = dict(zip(answers, ["5", "3", "4.", "none", "1"], strict=True))

@@ -30,7 +30,7 @@ SLOW = """
 import sys, time
 from revocab.__main__ import main
 from revocab.answering.judges.reward_model import RewardModel
-from revocab.evaluation.engines.transformers import TransformersGenerator
+from revocab.evaluation.inference.engines.transformers import TransformersGenerator
 
 def slow(method):
     def later(*arguments):

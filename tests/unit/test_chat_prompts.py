@@ -14,13 +14,13 @@ from revocab.chat.template import find_template
 from revocab.config.expand import expand
 from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
-from revocab.evaluation import harness
-from revocab.evaluation.chat_prompts import ChatFormat, ChatOptions, template_text
-from revocab.evaluation.engine import choose_engine
-from revocab.evaluation.generate import asked, generate_checkpoints, load_generator
-from revocab.evaluation.multiple_choice import Scorer, score_checkpoints
+from revocab.evaluation.generation.generate import asked, generate_checkpoints, load_generator
+from revocab.evaluation.generation.prompts import messages, prompt_row
+from revocab.evaluation.inference.chat_prompts import ChatFormat, ChatOptions, template_text
+from revocab.evaluation.inference.engine import choose_engine
+from revocab.evaluation.multiple_choice import harness
+from revocab.evaluation.multiple_choice.scoring import Scorer, score_checkpoints
 from revocab.evaluation.options import Generating, Scoring
-from revocab.evaluation.prompts import messages, prompt_row
 from revocab.io import read_jsonl, write_jsonl
 from revocab.tokenizers.load import load_tokenizer
 

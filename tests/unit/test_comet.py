@@ -14,9 +14,9 @@ import pytest
 from comet_checkpoint import SAMPLES
 
 from revocab.errors import RevocabError
-from revocab.evaluation import comet
-from revocab.evaluation.comet import Comet, samples, score_run
-from revocab.evaluation.prompts import prompt_row
+from revocab.evaluation.generation import comet
+from revocab.evaluation.generation.comet import Comet, samples, score_run
+from revocab.evaluation.generation.prompts import prompt_row
 from revocab.io import read_jsonl, write_jsonl
 
 

@@ -28,11 +28,11 @@ from revocab.evaluation.embedding_similarity import (
     EmbeddingSimilarityJob,
     EmbeddingSimilarityOptions,
 )
-from revocab.evaluation.generation_kind import PromptOptions, generation_kinds
-from revocab.evaluation.probe_kind import ProbeOptions
-from revocab.evaluation.probes import ProbeJob
-from revocab.evaluation.prompts import PromptJob
-from revocab.evaluation.tasks import TaskJob, TaskOptions
+from revocab.evaluation.generation.kind import PromptOptions, generation_kinds
+from revocab.evaluation.generation.prompts import PromptJob
+from revocab.evaluation.multiple_choice.tasks import TaskJob, TaskOptions
+from revocab.evaluation.probes.build import ProbeJob
+from revocab.evaluation.probes.kind import ProbeOptions
 from revocab.fertility.measure import FertilityJob, FertilityOptions
 from revocab.flags import flag_of, leaves
 from revocab.initialise.fasttext import AuxiliaryJob, FastTextOptions

@@ -13,7 +13,7 @@ from revocab.config import expand, read, validate
 from revocab.config.load import read_values
 from revocab.config.schema import Recipe
 from revocab.errors import RevocabError
-from revocab.evaluation.tasks import TEMPLATES
+from revocab.evaluation.multiple_choice.tasks import TEMPLATES
 
 
 @pytest.mark.parametrize("name", ["demo", "chat-demo", "paper", "one-gpu"])

@@ -12,20 +12,20 @@ from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.corpora.read import documents, holds_conversations
 from revocab.corpora.sentences import sentences
 from revocab.errors import RevocabError
-from revocab.evaluation.checkpoint import Checkpoint
-from revocab.evaluation.decoding import Output
-from revocab.evaluation.engines.transformers import TransformersGenerator
-from revocab.evaluation.generate import generate_task
-from revocab.evaluation.generation_kinds.copying import (
+from revocab.evaluation.generation.generate import generate_task
+from revocab.evaluation.generation.kinds.copying import (
     KIND,
     common_length,
     copied_tokens,
     copy_length,
     units,
 )
+from revocab.evaluation.generation.prompts import PromptJob, build_prompts
+from revocab.evaluation.generation.task_scores import task_scores
+from revocab.evaluation.inference.checkpoint import Checkpoint
+from revocab.evaluation.inference.decoding import Output
+from revocab.evaluation.inference.engines.transformers import TransformersGenerator
 from revocab.evaluation.options import Generating
-from revocab.evaluation.prompts import PromptJob, build_prompts
-from revocab.evaluation.task_scores import task_scores
 from revocab.io import write_jsonl
 
 DOCUMENT = (

@@ -14,9 +14,15 @@ from revocab.closed import Closed, Job
 from revocab.commands.measure_heldout import Machine as HeldoutMachine
 from revocab.device_memory import explained
 from revocab.errors import RevocabError
-from revocab.evaluation import comet, harness
-from revocab.evaluation.comet import placed
-from revocab.evaluation.engines.transformers import TimedTransformers, TransformersGenerator
+from revocab.evaluation.generation import comet
+from revocab.evaluation.generation.comet import placed
+from revocab.evaluation.generation.prompts import prompt_row
+from revocab.evaluation.inference.engines.transformers import (
+    TimedTransformers,
+    TransformersGenerator,
+)
+from revocab.evaluation.inference.shared_contexts import SharedContextLM
+from revocab.evaluation.multiple_choice import harness
 from revocab.evaluation.options import (
     CometHardware,
     EfficiencyJob,
@@ -24,8 +30,6 @@ from revocab.evaluation.options import (
     Hardware,
     ScoringHardware,
 )
-from revocab.evaluation.prompts import prompt_row
-from revocab.evaluation.shared_contexts import SharedContextLM
 from revocab.io import write_jsonl
 
 #: As torch says it on a GPU.

@@ -15,7 +15,10 @@ from evaluation_toys import IT_ROWS, write_model, write_task
 from revocab.code_identity import FOUND, modules
 from revocab.config import validate
 from revocab.errors import RevocabError
-from revocab.evaluation.engine import (
+from revocab.evaluation.generation.engine_agreement import compare_outputs
+from revocab.evaluation.generation.generate import generate_checkpoints
+from revocab.evaluation.generation.prompts import prompt_row
+from revocab.evaluation.inference.engine import (
     Engine,
     choose_engine,
     engine_called,
@@ -24,11 +27,8 @@ from revocab.evaluation.engine import (
     environment_of,
     interpreter,
 )
-from revocab.evaluation.engine_agreement import compare_outputs
-from revocab.evaluation.generate import generate_checkpoints
-from revocab.evaluation.multiple_choice import score_checkpoints
+from revocab.evaluation.multiple_choice.scoring import score_checkpoints
 from revocab.evaluation.options import Generating, Scoring
-from revocab.evaluation.prompts import prompt_row
 from revocab.evaluation.records import version
 from revocab.io import read_json, read_jsonl, write_json, write_jsonl
 
@@ -41,7 +41,7 @@ import yaml
 
 from revocab.config import validate
 from revocab.errors import RevocabError
-from revocab.evaluation.engine import interpreter
+from revocab.evaluation.inference.engine import interpreter
 from revocab.plan import Plan
 
 assert not {"lm_eval", "torch", "transformers", "vllm"} & set(sys.modules)
@@ -99,7 +99,7 @@ def test_an_engine_is_one_file(place, repository):
     """That of the docs, in a copy of the package: the text and scores of transformers."""
     docs = (repository / "docs" / "adding-an-engine.md").read_text(encoding="utf-8")
     blocks = [part.split("```")[0] for part in docs.split("```python\n")[1:]]
-    file = "src/revocab/evaluation/engines/plain.py"
+    file = "src/revocab/evaluation/inference/engines/plain.py"
     assert f"`{file}`" in docs and not (place / file).exists()
     (place / file).write_text("\n\n".join(blocks), encoding="utf-8")
     done = subprocess.run(
@@ -128,21 +128,21 @@ def test_an_engine_is_one_file(place, repository):
 
 
 def test_every_engine_is_in_the_file_of_its_name(repository):
-    folder = repository / "src/revocab/evaluation/engines"
+    folder = repository / "src/revocab/evaluation/inference/engines"
     assert {*engines()} == {path.stem for path in folder.glob("*.py")} - {"__init__"}
     assert {*engines()} >= {"transformers", "vllm"}
     for one in engines():  # else a change of one would be none of another's
-        imported = modules().direct(f"evaluation/engines/{one}.py")
-        assert not {name for name in imported if name.startswith("evaluation/engines/")} - {
-            "evaluation/engines/__init__.py"
-        }
+        imported = modules().direct(f"evaluation/inference/engines/{one}.py")
+        assert not {
+            name for name in imported if name.startswith("evaluation/inference/engines/")
+        } - {"evaluation/inference/engines/__init__.py"}
     assert list(engines_for("multiple_choice")) == ["hf", "vllm"]
     assert list(engines_for("generation")) == list(engines_for("efficiency")) == list(engines())
 
 
 def test_commands_that_run_an_engine_depend_on_engines_files():
     for command in ("generate_text", "score_multiple_choice", "measure_efficiency"):
-        assert "evaluation/engines" in FOUND[command]
+        assert "evaluation/inference/engines" in FOUND[command]
 
 
 def test_nothing_else_names_an_engine(repository):
@@ -183,7 +183,7 @@ def test_an_engine_without_an_environment_runs_where_everything_else_does():
 
 
 def test_auto_never_takes_an_engine_that_says_nothing_of_it(monkeypatch):
-    from revocab.evaluation import engine
+    from revocab.evaluation.inference import engine
 
     quiet = Engine(name="aaa", libraries=(), generation=lambda *given: None)
     known = {"aaa": quiet, **engines()}
@@ -197,8 +197,8 @@ def test_auto_never_takes_an_engine_that_says_nothing_of_it(monkeypatch):
 HASHES = """
 from pathlib import Path
 
-from revocab.evaluation.engine import engines
-from revocab.evaluation.generate import Finished
+from revocab.evaluation.inference.engine import engines
+from revocab.evaluation.generation.generate import Finished
 from revocab.evaluation.options import Generating
 
 for name in ("transformers", "vllm"):
@@ -219,7 +219,7 @@ def test_records_know_the_code_of_their_engine_and_no_other(place):
         )
         return done.stdout.splitlines()
 
-    folder = place / "src/revocab/evaluation/engines"
+    folder = place / "src/revocab/evaluation/inference/engines"
     before = hashes()
     file = folder / "vllm.py"
     content = file.read_text(encoding="utf-8")

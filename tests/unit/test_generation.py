@@ -11,14 +11,15 @@ import pytest
 from evaluation_toys import write_model
 
 from revocab.errors import RevocabError
-from revocab.evaluation import engine, generate
-from revocab.evaluation.checkpoint import Checkpoint
-from revocab.evaluation.decoding import BLANK_LINE, Output, cut, end_tokens, finished
-from revocab.evaluation.engines.transformers import StopText, TransformersGenerator
-from revocab.evaluation.engines.vllm import VllmGenerator
-from revocab.evaluation.generate import generate_checkpoints, generate_task
+from revocab.evaluation.generation import generate
+from revocab.evaluation.generation.generate import generate_checkpoints, generate_task
+from revocab.evaluation.generation.prompts import prompt_row
+from revocab.evaluation.inference import engine
+from revocab.evaluation.inference.checkpoint import Checkpoint
+from revocab.evaluation.inference.decoding import BLANK_LINE, Output, cut, end_tokens, finished
+from revocab.evaluation.inference.engines.transformers import StopText, TransformersGenerator
+from revocab.evaluation.inference.engines.vllm import VllmGenerator
 from revocab.evaluation.options import Generating
-from revocab.evaluation.prompts import prompt_row
 from revocab.folder_claim import CLAIM
 from revocab.io import read_json, read_jsonl, write_jsonl
 

@@ -14,21 +14,21 @@ from revocab.chat.layout import Layout
 from revocab.code_identity import FOUND
 from revocab.demoworld.build import asked, translated
 from revocab.errors import RevocabError
-from revocab.evaluation.generation_kind import (
+from revocab.evaluation.generation.kind import (
     GenerationKind,
     find_kind,
     generation_kinds,
     metrics,
 )
+from revocab.evaluation.generation.prompts import prompt_row, render
 from revocab.evaluation.metric import CHOICE_METRICS, COMET_METRICS, OTHER_METRICS
-from revocab.evaluation.prompts import prompt_row, render
 from revocab.languages import fill, language_label, languages, words_of
 from revocab.report.names import metric_label
 
 PLAIN = {"question", "context", "answer", "text", "copy", "copied", "translate"}
 #: Where the files of docs/adding-a-generation-task.md belong, and how they begin there.
 PLACES = {
-    "evaluation/generation_kinds/summary.py": '"""Summaries',
+    "evaluation/generation/kinds/summary.py": '"""Summaries',
     "languages/la.yaml": "name: Latin",
 }
 #: Run with a copy of the package that has two files more.
@@ -119,7 +119,7 @@ assert asked.endswith("Quaestio: {{question}}\\nResponsum:"), asked
 
 from fake_results import fake_results
 from revocab.config import Experiment
-from revocab.evaluation.generate import COLUMNS, score_rows
+from revocab.evaluation.generation.generate import COLUMNS, score_rows
 from revocab.evaluation.options import Generating
 from revocab.report.checks import value_problems
 from revocab.report.make_tables import make_tables
@@ -184,7 +184,7 @@ def test_a_kind_is_whole(kind: GenerationKind):
 def test_commands_that_use_kinds_depend_on_their_files():
     commands = ("build_prompts", "generate_text", "score_comet", "compare_runs", "make_tables")
     for command in (*commands, "check_artefacts", "build_report"):
-        assert "evaluation/generation_kinds" in FOUND[command], command
+        assert "evaluation/generation/kinds" in FOUND[command], command
 
 
 def test_columns_of_tables_have_comet_where_it_applies():

@@ -6,8 +6,8 @@ import hub_harness
 import pytest
 import yaml
 
-from revocab.evaluation import harness
-from revocab.evaluation.families import main_metric
+from revocab.evaluation.multiple_choice import harness
+from revocab.evaluation.multiple_choice.families import main_metric
 
 
 def rows(repository: str, configuration: str | None):

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from revocab.code_identity import FOUND, SHOWS, changes, code_of, identity, modules
+from revocab.evaluation import records
 from revocab.imports import SPEAKING, Modules, Writer, read_module
 
 OTHER_PYTHONS = [
@@ -295,3 +296,18 @@ def test_imports_of_the_evaluation_go_one_way():
     while free := {name for name in left if not (left - {name}) & modules().direct(name)}:
         left -= free
     assert not left
+
+
+def test_records_stand_on_all_of_the_evaluation_but_what_is_found(tmp_path, monkeypatch):
+    """Engines and kinds, of which a record knows its own alone."""
+    folder = tmp_path / "evaluation"
+    shutil.copytree(modules().folder / "evaluation", folder)
+    monkeypatch.setattr(records, "__file__", str(folder / "records.py"))
+    found = {path for paths in FOUND.values() for path in paths}
+    before = records.code_hash.__wrapped__()
+    for path in sorted(folder.rglob("*.py")):
+        text = path.read_text("utf-8")
+        path.write_text(f"{text}\nMORE = 1\n", "utf-8")
+        counts = path.parent.relative_to(tmp_path).as_posix() not in found
+        assert (records.code_hash.__wrapped__() != before) == counts, path
+        path.write_text(text, "utf-8")

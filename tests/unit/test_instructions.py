@@ -10,15 +10,15 @@ from test_chat_prompts import LLAMA
 from revocab.config import as_json
 from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
-from revocab.evaluation.chat_prompts import ChatOptions
-from revocab.evaluation.engine import choose_engine
-from revocab.evaluation.generate import generate_task, load_generator
-from revocab.evaluation.generation_kinds.instructions import KIND
-from revocab.evaluation.instruction_checks import passes, problems
+from revocab.evaluation.generation.generate import generate_task, load_generator
+from revocab.evaluation.generation.instruction_checks import passes, problems
+from revocab.evaluation.generation.kinds.instructions import KIND
+from revocab.evaluation.generation.prompts import PromptJob, build_prompts, messages, render
+from revocab.evaluation.generation.task_scores import task_items
+from revocab.evaluation.inference.chat_prompts import ChatOptions
+from revocab.evaluation.inference.engine import choose_engine
 from revocab.evaluation.options import Generating
-from revocab.evaluation.prompts import PromptJob, build_prompts, messages, render
 from revocab.evaluation.resampling import mean_items, wilson
-from revocab.evaluation.task_scores import task_items
 from revocab.io import write_json, write_jsonl
 from revocab.report.kind import table_kinds
 from revocab.report.results import Results

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from evaluation_toys import render
 
-from revocab.evaluation import tasks
+from revocab.evaluation.multiple_choice import tasks
 
 ITABENCH = {
     "id": "1",

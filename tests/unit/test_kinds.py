@@ -12,7 +12,7 @@ from scratch_package import blocks, run_scratch, scratch
 from revocab.config import Experiment, expand, validate
 from revocab.config.reads import read_by, read_part
 from revocab.errors import RevocabError
-from revocab.evaluation.families import (
+from revocab.evaluation.multiple_choice.families import (
     choice_metrics,
     families,
     family_chance,

@@ -14,12 +14,14 @@ from evaluation_toys import IT_ROWS, write_model, write_task
 from toy_folders import shard
 
 from revocab.errors import RevocabError
-from revocab.evaluation import efficiency, generate, harness, multiple_choice
-from revocab.evaluation.checkpoint import Checkpoint
-from revocab.evaluation.engines import vllm
+from revocab.evaluation import efficiency
+from revocab.evaluation.generation import generate
+from revocab.evaluation.generation.prompts import prompt_row
+from revocab.evaluation.inference.checkpoint import Checkpoint
+from revocab.evaluation.inference.engines import vllm
+from revocab.evaluation.inference.overflow import cause
+from revocab.evaluation.multiple_choice import harness, scoring
 from revocab.evaluation.options import Generating, Scoring, Timing
-from revocab.evaluation.overflow import cause
-from revocab.evaluation.prompts import prompt_row
 from revocab.folder_claim import CLAIM
 from revocab.initialise.adapted_model import initialise_model
 from revocab.io import read_json, write_json, write_jsonl
@@ -53,7 +55,7 @@ class Workplace:
 
 
 USES = {
-    "score": lambda place, folder, out: multiple_choice.score_checkpoints(
+    "score": lambda place, folder, out: scoring.score_checkpoints(
         "r", {0: folder}, [place.task], out, Scoring()
     ),
     "generate": lambda place, folder, out: generate.generate_checkpoints(
@@ -273,9 +275,7 @@ def test_scores_that_overflow_are_refused(place, tmp_path, share_contexts):
     folder = damaged(place.sound, tmp_path / "model", overflowing)
     options = Scoring(share_contexts=share_contexts)
     with pytest.raises(RevocabError) as caught:
-        multiple_choice.score_checkpoints(
-            "r", {0: folder}, [place.task], tmp_path / "s.csv", options
-        )
+        scoring.score_checkpoints("r", {0: folder}, [place.task], tmp_path / "s.csv", options)
     text = str(caught.value)
     assert "task arc_easy_it: " in text and " log-likelihoods of the model are not finite" in text
     assert "item 0 of arc_easy_it with 'il fornaio'" in text and "even in float32" in text

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from revocab.evaluation.metrics import (
+from revocab.evaluation.generation.metrics import (
     EXACT_MATCH,
     WordTokenizer,
     exact_match,
@@ -16,7 +16,7 @@ from revocab.evaluation.metrics import (
     rouge_l,
     token_f1,
 )
-from revocab.evaluation.task_scores import scored, task_items, task_scores
+from revocab.evaluation.generation.task_scores import scored, task_items, task_scores
 
 
 def answered(**references):

@@ -11,11 +11,12 @@ import torch
 from evaluation_toys import IT_ROWS, write_model, write_task
 
 from revocab.errors import RevocabError
-from revocab.evaluation import harness, multiple_choice, shared_contexts
-from revocab.evaluation.harness_model import load_model
-from revocab.evaluation.multiple_choice import Scorer, score_checkpoints
+from revocab.evaluation.inference import shared_contexts
+from revocab.evaluation.inference.shared_contexts import SharedContext, segment_mask
+from revocab.evaluation.multiple_choice import harness, scoring
+from revocab.evaluation.multiple_choice.harness_model import load_model
+from revocab.evaluation.multiple_choice.scoring import Scorer, score_checkpoints
 from revocab.evaluation.options import Scoring
-from revocab.evaluation.shared_contexts import SharedContext, segment_mask
 from revocab.io import read_jsonl
 
 XCOPA = [
@@ -55,7 +56,7 @@ def test_table(workplace, tmp_path, capsys):
     out = tmp_path / "scores.csv"
     score_checkpoints("mistral-sava", models, tasks, out, Scoring())
     rows = read(out)
-    assert list(rows[0]) == list(multiple_choice.COLUMNS)
+    assert list(rows[0]) == list(scoring.COLUMNS)
     assert [(row["step"], row["task"], row["metric"]) for row in rows] == [
         (step, task, metric)
         for step in ("0", "5")
@@ -100,7 +101,7 @@ def test_the_config_hash_does_not_know_paths(workplace, tmp_path, repository):
     hashes = []
     for task in (tasks[0], moved):
         scorer = Scorer([task], Scoring())
-        hashes.append(multiple_choice.config_hash(task, scorer.tasks["arc_easy_it"], Scoring()))
+        hashes.append(scoring.config_hash(task, scorer.tasks["arc_easy_it"], Scoring()))
     assert hashes[0] == hashes[1]
 
 
@@ -264,7 +265,7 @@ def test_a_killed_evaluation_continues(workplace, tmp_path, monkeypatch):
 def test_changed_options_are_scored_anew(workplace, tmp_path, monkeypatch):
     _, models, tasks = workplace
     out = tmp_path / "scores.csv"
-    monkeypatch.setattr(multiple_choice, "write_csv", lambda *_: 1 / 0)
+    monkeypatch.setattr(scoring, "write_csv", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):  # everything is scored, nothing written
         score_checkpoints("r", {5: models[5]}, tasks, out, Scoring())
     monkeypatch.undo()

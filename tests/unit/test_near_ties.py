@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from evaluation_toys import IT_ROWS, TWIN_ROWS, plant_twins, write_model, write_task
 
-from revocab.evaluation import harness, shared_contexts
-from revocab.evaluation.harness_model import load_model
-from revocab.evaluation.multiple_choice import Scorer, score_checkpoints
-from revocab.evaluation.near_ties import UNITS, batch_mates, near_ties, undecided
+from revocab.evaluation.inference import shared_contexts
+from revocab.evaluation.inference.near_ties import UNITS, batch_mates, near_ties, undecided
+from revocab.evaluation.multiple_choice import harness
+from revocab.evaluation.multiple_choice.harness_model import load_model
+from revocab.evaluation.multiple_choice.scoring import Scorer, score_checkpoints
 from revocab.evaluation.options import Scoring
 
 EPS = 2.0**-23

@@ -18,10 +18,10 @@ from revocab.commands.build_probe import COMMAND
 from revocab.config import validate
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.errors import RevocabError
-from revocab.evaluation.families import families
-from revocab.evaluation.probe_kind import ITEMS, Item, ProbeOptions, probe_kinds
-from revocab.evaluation.probe_kinds import agreement, next_word, repeated_name, word_order
-from revocab.evaluation.probes import ProbeJob, build_items, write_probe
+from revocab.evaluation.multiple_choice.families import families
+from revocab.evaluation.probes.build import ProbeJob, build_items, write_probe
+from revocab.evaluation.probes.kind import ITEMS, Item, ProbeOptions, probe_kinds
+from revocab.evaluation.probes.kinds import agreement, next_word, repeated_name, word_order
 from revocab.io import read_json, read_jsonl, write_jsonl
 from revocab.plan import Plan
 from revocab.report.claims.above_chance import chance

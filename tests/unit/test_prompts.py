@@ -7,7 +7,13 @@ from pydantic import ValidationError
 
 from revocab.chat.layout import LayoutOptions
 from revocab.errors import RevocabError
-from revocab.evaluation.prompts import PromptJob, build_prompts, layout_of, render, spread
+from revocab.evaluation.generation.prompts import (
+    PromptJob,
+    build_prompts,
+    layout_of,
+    render,
+    spread,
+)
 from revocab.io import write_jsonl
 
 POOL = [{"id": f"p{i}", "it": f"frase {i}", "en": f"sentence {i}"} for i in range(20)]

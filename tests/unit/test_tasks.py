@@ -14,7 +14,7 @@ from revocab import cli
 from revocab.commands import build_task, score_multiple_choice
 from revocab.config import validate
 from revocab.errors import RevocabError
-from revocab.evaluation import named_tasks, tasks
+from revocab.evaluation.multiple_choice import named_tasks, tasks
 from revocab.io import read_jsonl, write_jsonl
 from revocab.plan import Plan
 

@@ -9,10 +9,11 @@ import types
 import pytest
 from evaluation_toys import IT_ROWS, write_model, write_task
 
-from revocab.evaluation import efficiency, harness, multiple_choice
-from revocab.evaluation.checkpoint import Checkpoint, tokenizer_fingerprint
-from revocab.evaluation.engines import transformers
-from revocab.evaluation.harness_model import load_model
+from revocab.evaluation import efficiency
+from revocab.evaluation.inference.checkpoint import Checkpoint, tokenizer_fingerprint
+from revocab.evaluation.inference.engines import transformers
+from revocab.evaluation.multiple_choice import harness, scoring
+from revocab.evaluation.multiple_choice.harness_model import load_model
 from revocab.evaluation.options import Scoring, Timing
 from revocab.fertility.measure import Text, measure_fertility
 from revocab.io import read_json, write_json, write_jsonl
@@ -91,7 +92,7 @@ def test_scores_are_those_of_the_plain_tokenizer(plain, cutting, tmp_path, repos
     written = []
     for folder in (plain, cutting):
         out = tmp_path / f"{folder.name}.csv"
-        multiple_choice.score_checkpoints("r", {0: folder}, [task], out, Scoring())
+        scoring.score_checkpoints("r", {0: folder}, [task], out, Scoring())
         written.append(out.read_bytes())
     assert written[0] == written[1]
 
@@ -106,7 +107,7 @@ def test_the_harness_scores_with_the_tokenizer_of_the_one_place(plain, monkeypat
 
 
 def test_vllm_scores_with_the_tokenizer_of_the_one_place(plain, cutting, monkeypatch):
-    from revocab.evaluation.engines import vllm
+    from revocab.evaluation.inference.engines import vllm
 
     class Harness:
         """What of the harness's class is used."""

@@ -19,7 +19,7 @@ from revocab.corpora.read import documents, holds_conversations
 from revocab.corpora.source import Form
 from revocab.corpora.translations import Translations, pairs
 from revocab.errors import RevocabError
-from revocab.evaluation.prompts import PromptJob, build_prompts
+from revocab.evaluation.generation.prompts import PromptJob, build_prompts
 from revocab.io import write_jsonl
 from revocab.training.conversations import encoded, load_chat_tokenizer
 from revocab.training.heldout import HeldoutJob, pack_heldout_folder

@@ -14,12 +14,12 @@ from padded_models import pad
 from transformers import LlamaConfig
 
 from revocab.errors import RevocabError
-from revocab.evaluation import environment
-from revocab.evaluation.engine import interpreter
-from revocab.evaluation.engine_agreement import compare_outputs
-from revocab.evaluation.engines import vllm as vllm_start
-from revocab.evaluation.engines.vllm import ENGINE
-from revocab.evaluation.prompts import prompt_row
+from revocab.evaluation.generation.engine_agreement import compare_outputs
+from revocab.evaluation.generation.prompts import prompt_row
+from revocab.evaluation.inference import environment
+from revocab.evaluation.inference.engine import interpreter
+from revocab.evaluation.inference.engines import vllm as vllm_start
+from revocab.evaluation.inference.engines.vllm import ENGINE
 from revocab.io import read_json, read_jsonl, write_json, write_jsonl
 from revocab.models.parameters import Architecture
 from revocab.models.stand_in import build_stand_in

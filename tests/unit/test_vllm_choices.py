@@ -13,7 +13,7 @@ from evaluation_toys import IT_ROWS, write_model, write_task
 from padded_models import pad
 
 from revocab.errors import RevocabError
-from revocab.evaluation.harness_model import load_model
+from revocab.evaluation.multiple_choice.harness_model import load_model
 from revocab.io import read_json, read_jsonl
 
 SCRIPT = "scripts/score_multiple_choice.py"
@@ -116,7 +116,7 @@ def test_without_vllm_the_error_says_what_to_do(workplace, monkeypatch):
 
 def test_a_head_that_vllm_lacks_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "vllm", types.ModuleType("vllm"))
-    monkeypatch.setattr("revocab.evaluation.engines.vllm.harness_class", lambda: Model)
+    monkeypatch.setattr("revocab.evaluation.inference.engines.vllm.harness_class", lambda: Model)
     folder = write_model(tmp_path / "narrow", head_width=8)
     with pytest.raises(RevocabError, match=r"narrow: the model could not .* heads 8 wide"):
         load(folder)
@@ -135,7 +135,7 @@ def load(folder):
 
 
 def test_the_harness_is_told_the_version_of_the_cpu_build(monkeypatch):
-    from revocab.evaluation.engines.vllm import harness_class
+    from revocab.evaluation.inference.engines.vllm import harness_class
 
     asked = []
 

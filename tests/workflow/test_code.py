@@ -14,7 +14,7 @@ from snakemake.settings.types import RerunTrigger
 
 from revocab import code_identity
 from revocab.chat import template
-from revocab.evaluation import tasks
+from revocab.evaluation.multiple_choice import tasks
 from revocab.plan import decide
 from revocab.plan.kept import LASTING
 
@@ -58,7 +58,9 @@ def edited(small, repository, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(code_identity, "__file__", str(tmp_path / "src/revocab/code_identity.py"))
     # The package that plans is the repository's; its templates are those of the copy.
-    monkeypatch.setattr(tasks, "TEMPLATES", tmp_path / "src/revocab/evaluation/templates")
+    monkeypatch.setattr(
+        tasks, "TEMPLATES", tmp_path / "src/revocab/evaluation/multiple_choice/templates"
+    )
     monkeypatch.setattr(template, "FOLDER", tmp_path / "src/revocab/chat/templates")
     values = yaml.safe_load((repository / EXPERIMENT).read_text())
     yield Edited(tmp_path, tmp_path, values)

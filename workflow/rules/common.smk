@@ -11,7 +11,7 @@ from snakemake.settings.types import DeploymentMethod, RerunTrigger
 from revocab.commands.train_model import Machine as TrainingMachine
 from revocab.config import validate
 from revocab.errors import RevocabError
-from revocab.evaluation.engine import environment_of, interpreter
+from revocab.evaluation.inference.engine import environment_of, interpreter
 from revocab.plan import Plan
 from revocab.plan.decisions import Decisions
 from revocab.plan.kept import Kept

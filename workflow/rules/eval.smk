@@ -1,5 +1,5 @@
 # Multiple choice with lm-evaluation-harness: every checkpoint of a run in one process.
-from revocab.evaluation.probe_kind import ITEMS
+from revocab.evaluation.probes.kind import ITEMS
 
 
 rule build_probe:

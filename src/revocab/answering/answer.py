@@ -12,10 +12,10 @@ from revocab.answering.recorded import Generate, recorded_generation, recording
 from revocab.chat.messages import ASSISTANT, Message, checked_messages
 from revocab.corpora.source import origin, place, read_numbered
 from revocab.errors import RevocabError
-from revocab.evaluation.chat_prompts import ChatOptions, template_text
-from revocab.evaluation.decoding import Output, TextGenerator
-from revocab.evaluation.engine import choose_engine
-from revocab.evaluation.generate import load_generator
+from revocab.evaluation.generation.generate import load_generator
+from revocab.evaluation.inference.chat_prompts import ChatOptions, template_text
+from revocab.evaluation.inference.decoding import Output, TextGenerator
+from revocab.evaluation.inference.engine import choose_engine
 from revocab.evaluation.options import Generating
 from revocab.evaluation.records import model_hash, versions
 from revocab.io import write_json, write_jsonl

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from revocab.evaluation.decoding import Output, TextGenerator
-from revocab.evaluation.engine import Engine
+from revocab.evaluation.inference.decoding import Output, TextGenerator
+from revocab.evaluation.inference.engine import Engine
 from revocab.evaluation.records import (
     Parts,
     Records,

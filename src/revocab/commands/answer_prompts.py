@@ -9,7 +9,7 @@ from pydantic import Field
 from revocab.answering.options import AnswerHardware, AnswerJob
 from revocab.closed import Closed
 from revocab.command import Command
-from revocab.evaluation.chat_prompts import chat_template_input
+from revocab.evaluation.inference.chat_prompts import chat_template_input
 from revocab.models.hub_or_folder import model_field
 
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
-from revocab.evaluation.probes import ProbeJob
+from revocab.evaluation.probes.build import ProbeJob
 
 
 class Inputs(Closed):
@@ -19,7 +19,7 @@ class Inputs(Closed):
 
 def run(inputs: Inputs, job: ProbeJob, machine: Nothing, out: Path) -> None:
     """Write the items' folder."""
-    from revocab.evaluation.probes import write_probe
+    from revocab.evaluation.probes.build import write_probe
 
     write_probe(job, inputs.corpora, out)
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
-from revocab.evaluation.prompts import PromptJob
+from revocab.evaluation.generation.prompts import PromptJob
 
 
 class Inputs(Closed):
@@ -24,7 +24,7 @@ class Inputs(Closed):
 
 def run(inputs: Inputs, job: PromptJob, machine: Nothing, out: Path) -> None:
     """Build the prompts and write them."""
-    from revocab.evaluation.prompts import write_prompts
+    from revocab.evaluation.generation.prompts import write_prompts
 
     write_prompts(job, inputs.pool_files, inputs.test_files, out)
 

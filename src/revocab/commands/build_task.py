@@ -8,7 +8,7 @@ from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
-from revocab.evaluation.tasks import TaskJob
+from revocab.evaluation.multiple_choice.tasks import TaskJob
 
 
 class Inputs(Closed):
@@ -22,8 +22,13 @@ class Inputs(Closed):
 
 def run(inputs: Inputs, job: TaskJob, machine: Nothing, out: Path) -> None:
     """Build the task, count the rows of its data where their number is given, and write it."""
-    from revocab.evaluation.item_count import check_items
-    from revocab.evaluation.tasks import at_commit, find_template, task_config, write_task
+    from revocab.evaluation.multiple_choice.item_count import check_items
+    from revocab.evaluation.multiple_choice.tasks import (
+        at_commit,
+        find_template,
+        task_config,
+        write_task,
+    )
     from revocab.output import check_files
 
     config = task_config(job, inputs.templates, inputs.data)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id
 from revocab.command import Command
-from revocab.evaluation.chat_prompts import chat_template_input, template_text
+from revocab.evaluation.inference.chat_prompts import chat_template_input, template_text
 from revocab.evaluation.options import Generating, GenerationHardware, GenerationJob
 from revocab.models.hub_or_folder import model_field
 
@@ -25,7 +25,7 @@ class Inputs(Closed):
 
 def run(inputs: Inputs, job: GenerationJob, machine: GenerationHardware, out: Path) -> None:
     """Write outputs and scores."""
-    from revocab.evaluation.generate import generate_checkpoints
+    from revocab.evaluation.generation.generate import generate_checkpoints
 
     options = Generating(
         **job.model_dump(exclude={"run"}),

@@ -22,7 +22,7 @@ class Inputs(Closed):
 
 def run(inputs: Inputs, job: CometJob, machine: CometHardware, out: Path) -> None:
     """Write the table and the scores of items."""
-    from revocab.evaluation.comet import score_run
+    from revocab.evaluation.generation.comet import score_run
 
     score_run(job.run, inputs.generation, inputs.prompts, job.models, out, machine)
 

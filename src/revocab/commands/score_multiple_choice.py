@@ -6,8 +6,8 @@ from pathlib import Path
 
 from revocab.closed import Closed
 from revocab.command import Command
-from revocab.evaluation.chat_prompts import chat_template_input, template_text
-from revocab.evaluation.named_tasks import tasks_field
+from revocab.evaluation.inference.chat_prompts import chat_template_input, template_text
+from revocab.evaluation.multiple_choice.named_tasks import tasks_field
 from revocab.evaluation.options import Scoring, ScoringHardware, ScoringJob
 from revocab.models.hub_or_folder import model_field
 
@@ -26,7 +26,7 @@ class Inputs(Closed):
 
 def run(inputs: Inputs, job: ScoringJob, machine: ScoringHardware, out: Path) -> None:
     """Write the table and the scores of items."""
-    from revocab.evaluation.multiple_choice import score_checkpoints
+    from revocab.evaluation.multiple_choice.scoring import score_checkpoints
 
     options = Scoring(
         **job.model_dump(exclude={"run"}),

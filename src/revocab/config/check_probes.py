@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from revocab.config.schema import Experiment
 from revocab.config.schema.evaluation import Probe
 from revocab.errors import RevocabError
-from revocab.evaluation.probe_kind import find_probe
+from revocab.evaluation.probes.kind import find_probe
 
 
 def probes(experiment: Experiment) -> Iterator[tuple[str, str, Probe]]:

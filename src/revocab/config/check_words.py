@@ -8,8 +8,8 @@ from pathlib import Path
 from revocab.config.schema import Experiment
 from revocab.corpora.copies import COPY, INSTRUCTION, TEXT
 from revocab.errors import RevocabError
-from revocab.evaluation.generation_kind import find_kind
-from revocab.evaluation.tasks import fill_words, find_template, load_template
+from revocab.evaluation.generation.kind import find_kind
+from revocab.evaluation.multiple_choice.tasks import fill_words, find_template, load_template
 from revocab.languages import missing_words
 
 

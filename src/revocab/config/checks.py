@@ -31,7 +31,7 @@ from revocab.config.schema.data import Tokenizer
 from revocab.corpora.source import matching
 from revocab.demoworld.file_names import WORLD_PARTS
 from revocab.errors import RevocabError
-from revocab.evaluation.engine import AUTO, engines_for
+from revocab.evaluation.inference.engine import AUTO, engines_for
 from revocab.initialise.method import methods
 from revocab.report.kind import figure_kinds, table_kinds
 from revocab.report.references import wrong_steps

@@ -14,7 +14,7 @@ from revocab.demoworld.conversations import conversations
 from revocab.demoworld.items import FAMILIES, family_items, passages
 from revocab.demoworld.stories import World, build, description, portrait, story
 from revocab.demoworld.wordings import Text
-from revocab.evaluation.blind import BASELINES, blind_baselines
+from revocab.evaluation.multiple_choice.blind import BASELINES, blind_baselines
 from revocab.io import sha256, write_json, write_jsonl
 from revocab.output import OutputFolder
 

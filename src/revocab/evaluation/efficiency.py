@@ -16,12 +16,12 @@ from typing import Any
 
 from revocab.corpora.word_splitters import available_splitter, count_words
 from revocab.errors import RevocabError
-from revocab.evaluation.checkpoint import (
+from revocab.evaluation.inference.checkpoint import (
     Checkpoint,
     choose_device,
     choose_dtype,
 )
-from revocab.evaluation.engine import Engine, TimedModel, choose_engine
+from revocab.evaluation.inference.engine import Engine, TimedModel, choose_engine
 from revocab.evaluation.options import Timing
 from revocab.io import read_jsonl, write_json
 from revocab.models.folder import check_model_folder

@@ -1,7 +1,7 @@
 """What a metric is: its name in files of scores, its label for readers, and its range.
 
 Metrics of generated text are computed by kinds of task
-(:func:`revocab.evaluation.generation_kind.metrics` knows all); the others are here.
+(:func:`revocab.evaluation.generation.kind.metrics` knows all); the others are here.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ CHOICE_METRICS = (
     Metric("acc_norm", "acc_norm", 0, 1),
     Metric("pct_stereotype", "stereotypes", 0, 1),
 )
-#: Computed in an environment of their own (:mod:`revocab.evaluation.comet`), by the key of an
-#: experiment that names their model. The first has a row in every table of scores, maybe empty.
+#: Computed in an environment of their own (:mod:`revocab.evaluation.generation.comet`), by the key
+#: of an experiment that names their model. The first has a row in every table of scores, maybe
+#: empty.
 COMET_METRICS = {
     "comet_model": Metric("comet22", "COMET-22", -100, 200),
     "xcomet_model": Metric("xcomet", "xCOMET", -100, 200),

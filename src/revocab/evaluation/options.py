@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from revocab.closed import Closed, Id, Job, OneLine, Step
-from revocab.evaluation.chat_prompts import ChatOptions
-from revocab.evaluation.engine import AUTO, choices_for
+from revocab.evaluation.inference.chat_prompts import ChatOptions
+from revocab.evaluation.inference.engine import AUTO, choices_for
 from revocab.evaluation.metric import COMET_METRICS
 
 if TYPE_CHECKING:

@@ -22,6 +22,8 @@ from revocab.models.folder import OWN_FILES
 
 #: Files of a model folder that decide what it computes and writes.
 DECIDING = (".safetensors", ".json", ".model", ".txt", ".jinja")
+#: Folders of the evaluation whose modules are found at run time, and hashed one by one.
+FOUND = frozenset({"engines", "kinds"})
 
 Parts = Mapping[str, Any]
 
@@ -99,9 +101,18 @@ def _file_hash(path: Path, size: int, changed: int) -> str:
 
 @cache
 def code_hash() -> str:
-    """Return a hash of what the modules of the evaluation do: not of their words."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
-    return digest({path.name: hashlib.sha256(meaning(path).encode()).hexdigest() for path in files})
+    """Return a hash of what the modules of the evaluation do: not of their words.
+
+    Of engines and kinds only what a record was made with counts, and that by :func:`module_hash`.
+    """
+    folder = Path(__file__).parent
+    files = [path for path in sorted(folder.rglob("*.py")) if path.parent.name not in FOUND]
+    return digest(
+        {
+            path.relative_to(folder).as_posix(): hashlib.sha256(meaning(path).encode()).hexdigest()
+            for path in files
+        }
+    )
 
 
 def module_hash(module: str) -> str:

@@ -7,12 +7,19 @@ from pathlib import Path
 from revocab.chat.template import find_template as find_chat_template
 from revocab.config.expand import Run
 from revocab.config.paths import MANIFEST
-from revocab.evaluation.chat_prompts import ChatOptions
 from revocab.evaluation.embedding_similarity import (
     EmbeddingSimilarityJob,
     EmbeddingSimilarityOptions,
 )
-from revocab.evaluation.generation_kind import PromptOptions, find_kind
+from revocab.evaluation.generation.kind import PromptOptions, find_kind
+from revocab.evaluation.generation.prompts import PromptJob
+from revocab.evaluation.inference.chat_prompts import ChatOptions
+from revocab.evaluation.multiple_choice.tasks import (
+    TaskJob,
+    TaskOptions,
+    find_template,
+    template_files,
+)
 from revocab.evaluation.options import (
     Asking,
     CometJob,
@@ -24,10 +31,8 @@ from revocab.evaluation.options import (
     ScoringJob,
     ScoringOptions,
 )
-from revocab.evaluation.probe_kind import ProbeOptions
-from revocab.evaluation.probes import ProbeJob
-from revocab.evaluation.prompts import PromptJob
-from revocab.evaluation.tasks import TaskJob, TaskOptions, find_template, template_files
+from revocab.evaluation.probes.build import ProbeJob
+from revocab.evaluation.probes.kind import ProbeOptions
 from revocab.initialise.options import ScaledMethod, ScaleJob, ScaleOptions
 from revocab.models.parameters import ParametersJob
 from revocab.plan.plan import Plan

@@ -19,7 +19,7 @@ from revocab.config.paths import MANIFEST
 from revocab.config.schema import Experiment, Source
 from revocab.config.schema.evaluation import TaskText
 from revocab.errors import RevocabError
-from revocab.evaluation.probe_kind import ITEMS
+from revocab.evaluation.probes.kind import ITEMS
 from revocab.models.change import ModelReference
 from revocab.plan.step import Artefact, Step
 from revocab.report.asked import asked_scores

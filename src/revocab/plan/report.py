@@ -8,7 +8,7 @@ from revocab.closed import Job
 from revocab.config.expand import as_json
 from revocab.config.paths import MANIFEST
 from revocab.config.reads import read_by
-from revocab.evaluation.blind import BASELINES
+from revocab.evaluation.multiple_choice.blind import BASELINES
 from revocab.plan.evaluation import scored_files
 from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Step

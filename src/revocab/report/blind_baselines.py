@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from revocab.evaluation.blind import BASELINES
+from revocab.evaluation.multiple_choice.blind import BASELINES
 from revocab.io import read_json
 
 if TYPE_CHECKING:

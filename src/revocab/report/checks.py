@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from revocab.errors import RevocabError
-from revocab.evaluation.generation_kind import metrics
+from revocab.evaluation.generation.kind import metrics
 from revocab.evaluation.metric import COMET, UNKNOWN
 from revocab.io import write_json
 from revocab.output import check_files

@@ -7,7 +7,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from revocab.evaluation.engine import engines
+from revocab.evaluation.inference.engine import engines
 from revocab.io import write_text
 from revocab.output import check_files
 from revocab.report import notes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from revocab.evaluation.generation_kind import find_kind
+from revocab.evaluation.generation.kind import find_kind
 from revocab.report import notes
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from revocab.evaluation.generation_kind import metrics
+from revocab.evaluation.generation.kind import metrics
 from revocab.evaluation.metric import UNKNOWN
 from revocab.initialise.method import methods
 

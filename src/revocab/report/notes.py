@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
-from revocab.evaluation.generation_kind import generation_kinds
+from revocab.evaluation.generation.kind import generation_kinds
 from revocab.evaluation.options import ScoringOptions
 from revocab.report.asked import group_tasks
 from revocab.report.names import metric_label

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.evaluation.families import choice_metrics, family_rank
 from revocab.evaluation.metric import COMET
+from revocab.evaluation.multiple_choice.families import choice_metrics, family_rank
 from revocab.io import read_json
 from revocab.report.paper_values import PaperValues
 from revocab.report.replicates import (
@@ -112,7 +112,7 @@ class Results:
         Each row names the file it stands in (``provenance``). Scores of a COMET model that the
         experiment no longer names are left in their file.
         """
-        from revocab.evaluation.task_scores import COMET_APART, NO_COMET  # imports numpy
+        from revocab.evaluation.generation.task_scores import COMET_APART, NO_COMET  # imports numpy
 
         path = f"runs/{run.scored_id}/generation"
         rows = [{**row, "provenance": f"{path}/scores.csv"} for row in self.csv(path, "scores.csv")]

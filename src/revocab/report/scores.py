@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from revocab.errors import RevocabError
-from revocab.evaluation.families import metrics_of_families
+from revocab.evaluation.multiple_choice.families import metrics_of_families
 from revocab.io import atomic, write_csv
 from revocab.output import check_files
 from revocab.report.asked import group_tasks
@@ -217,7 +217,8 @@ def average_rows(
 def collect(results: Results, metrics: Mapping[str, str] | None = None) -> list[Record]:
     """Return every score of every run, runs in the experiment's order.
 
-    ``metrics`` overrides the metrics of ``evaluation/families.yaml`` for the averages.
+    ``metrics`` overrides the metrics of ``evaluation/multiple_choice/families.yaml`` for the
+    averages.
     """
     rows: list[Record] = []
     for run in results.runs:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from revocab.errors import RevocabError
-from revocab.evaluation.families import choice_metrics
+from revocab.evaluation.generation.task_scores import task_items
+from revocab.evaluation.multiple_choice.families import choice_metrics
 from revocab.evaluation.over_seeds import paired_interval
 from revocab.evaluation.resampling import (
     Items,
@@ -22,7 +23,6 @@ from revocab.evaluation.resampling import (
     mean_of_seeds,
     mean_of_tasks,
 )
-from revocab.evaluation.task_scores import task_items
 from revocab.io import read_jsonl, write_csv
 from revocab.output import check_files
 from revocab.report.results import Results

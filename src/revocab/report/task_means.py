@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from revocab.closed import Step, unknown
-from revocab.evaluation.generation_kind import find_kind, metrics
+from revocab.evaluation.generation.kind import find_kind, metrics
 from revocab.evaluation.metric import UNKNOWN
 from revocab.report.names import metric_label
 from revocab.report.seed_cells import pooled_cell

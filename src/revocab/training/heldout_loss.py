@@ -204,7 +204,7 @@ def measure_heldout(
     """
     from transformers import AutoConfig
 
-    from revocab.evaluation.checkpoint import choose_device
+    from revocab.evaluation.inference.checkpoint import choose_device
     from revocab.models.load import load_causal_lm
 
     check_files(out, inputs=[heldout, *models.values()])

@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 
 from revocab.errors import RevocabError
-from revocab.evaluation.engine import Part, interpreter
+from revocab.evaluation.inference.engine import Part, interpreter
 from revocab.folder_claim import is_whole
 from revocab.io import read_json, read_jsonl, write_jsonl
 from revocab.plan.plan import Plan

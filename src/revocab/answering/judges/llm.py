@@ -59,9 +59,9 @@ def grade(answer: str) -> int | None:
 def judge(rows: Sequence[Row], options: LlmOptions, inputs: JudgeInputs) -> Iterator[Verdict]:
     """Yield a verdict per conversation; one without a grade, or too long, is left out."""
     from revocab.answering.recorded import recorded_generation
-    from revocab.evaluation.chat_prompts import ChatOptions
-    from revocab.evaluation.engine import choose_engine
-    from revocab.evaluation.generate import load_generator
+    from revocab.evaluation.generation.generate import load_generator
+    from revocab.evaluation.inference.chat_prompts import ChatOptions
+    from revocab.evaluation.inference.engine import choose_engine
     from revocab.evaluation.options import Generating
 
     assert inputs.model is not None  # needs_model

@@ -30,7 +30,7 @@ class RewardModel:
 
     def __init__(self, folder: Path, device: str, dtype: str):
         """Load it; raise :class:`RevocabError` for one that gives several scores."""
-        from revocab.evaluation.chat_prompts import set_template
+        from revocab.evaluation.inference.chat_prompts import set_template
         from revocab.models.load import load_classifier
         from revocab.tokenizers.load import load_tokenizer
 
@@ -71,7 +71,7 @@ def judge(
     Conversations of one length are a batch: without padding no score depends on what else is in it.
     """
     from revocab.answering.recorded import Recorded
-    from revocab.evaluation.checkpoint import choose_device, choose_dtype
+    from revocab.evaluation.inference.checkpoint import choose_device, choose_dtype
 
     assert inputs.model is not None  # needs_model
     device = choose_device(inputs.machine.device)

@@ -11,8 +11,8 @@ from revocab.answering.judge import Judge, JudgeInputs, JudgeOptions, Row, Verdi
 from revocab.answering.options import MESSAGES
 from revocab.chat.messages import ASSISTANT
 from revocab.errors import RevocabError
-from revocab.evaluation import instruction_checks
-from revocab.evaluation.instruction_checks import passes
+from revocab.evaluation.generation import instruction_checks
+from revocab.evaluation.generation.instruction_checks import passes
 
 
 class RuleOptions(JudgeOptions):

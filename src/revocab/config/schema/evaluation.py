@@ -9,16 +9,16 @@ from pydantic import Field, create_model, model_validator
 from revocab.closed import Closed, Id, OneLine, Step, any_of, exactly_one
 from revocab.corpora.source import ANY, Kind, Source
 from revocab.evaluation.embedding_similarity import EmbeddingSimilarityOptions
-from revocab.evaluation.generation_kind import PromptOptions, generation_kinds
+from revocab.evaluation.generation.kind import PromptOptions, generation_kinds
 from revocab.evaluation.metric import COMET_METRICS
+from revocab.evaluation.multiple_choice.tasks import TaskOptions
 from revocab.evaluation.options import (
     EfficiencyOptions,
     GenerationOptions,
     ScoringOptions,
     SignificanceOptions,
 )
-from revocab.evaluation.probe_kind import ProbeOptions
-from revocab.evaluation.tasks import TaskOptions
+from revocab.evaluation.probes.kind import ProbeOptions
 from revocab.fertility.measure import FertilityOptions
 
 

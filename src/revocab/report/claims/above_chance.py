@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from revocab.errors import RevocabError
-from revocab.evaluation.families import family_chance
-from revocab.evaluation.probe_kind import ITEMS
+from revocab.evaluation.multiple_choice.families import family_chance
+from revocab.evaluation.probes.kind import ITEMS
 from revocab.io import read_jsonl
 from revocab.report.claim import Claim, ClaimKind
 from revocab.report.results import Record, Results

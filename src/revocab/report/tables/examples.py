@@ -47,7 +47,7 @@ class ExamplesTable(KindOptions):
 
 def build(results: Results, identifier: str, options: ExamplesTable) -> Table:
     """Return a row per query: prompt without shots, reference, the answer of every run."""
-    from revocab.evaluation.prompts import render
+    from revocab.evaluation.generation.prompts import render
 
     path = f"prompts/{options.task}.jsonl"
     prompts = list(read_jsonl(results.root / path))[: options.number] if results.has(path) else []

@@ -119,7 +119,7 @@ def run_rows(
 
 def shares() -> list[str]:
     """Return the metrics of instructions that are shown, in their order."""
-    from revocab.evaluation.generation_kind import find_kind
+    from revocab.evaluation.generation.kind import find_kind
 
     return [one.name for one in find_kind(INSTRUCTIONS).metrics if one.name != CHANCE]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from revocab.closed import Id, OneLine, Step, unknown
-from revocab.evaluation.generation_kind import find_kind, generation_kinds
+from revocab.evaluation.generation.kind import find_kind, generation_kinds
 from revocab.evaluation.metric import COMET, COMET_METRICS
 from revocab.report import notes
 from revocab.report.asked import group_tasks, of_group

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from revocab.closed import Id, Step
-from revocab.evaluation.families import family_label
+from revocab.evaluation.multiple_choice.families import family_label
 from revocab.report import notes
 from revocab.report.asked import choices_in, of_group
 from revocab.report.kind import KindOptions, TableKind

@@ -27,7 +27,7 @@ class PromptsTable(KindOptions):
 
 def build(results: Results, identifier: str, options: PromptsTable) -> Table:
     """Return the first query of every task, with one shot, and its reference."""
-    from revocab.evaluation.prompts import render
+    from revocab.evaluation.generation.prompts import render
 
     rows = []
     for task in options.tasks:

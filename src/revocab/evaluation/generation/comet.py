@@ -1,0 +1,232 @@
+"""COMET-22 and xCOMET of outputs that are already written, with unbabel-comet's own models.
+
+Runs in an environment of its own (``make comet``): unbabel-comet needs another transformers and
+numpy than the rest. It reads prompts and outputs, and writes ``comet.csv`` and, for comparing runs
+item by item, ``comet_items.jsonl.gz``. Scores are those of the model times 100.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from revocab.errors import RevocabError
+from revocab.evaluation.generation.kind import find_kind
+from revocab.evaluation.inference.checkpoint import choose_device
+from revocab.evaluation.options import CometHardware
+from revocab.evaluation.records import Records
+from revocab.evaluation.resampling import SCORE_COLUMNS, bootstrap, mean_items
+from revocab.io import read_jsonl, sha256, write_csv, write_jsonl
+from revocab.output import check_files
+
+COLUMNS = (
+    *SCORE_COLUMNS,
+    "engine",
+    "limit",
+    "reason",
+    "model",
+    "model_revision",
+    "comet_version",
+)
+
+
+@dataclass
+class Comet:
+    """A COMET model, loaded when first used.
+
+    ``name`` is a checkpoint file, a folder that holds one, or a Hub id (``ID`` or ``ID@REVISION``).
+    """
+
+    name: str
+    hardware: CometHardware = field(default_factory=CometHardware)
+    _model: Any = field(default=None, repr=False)
+
+    @property
+    def local(self) -> bool:
+        """Return whether the name is a path on this machine."""
+        return Path(self.name).exists()
+
+    def checkpoint(self) -> Path:
+        """Return the checkpoint file; that of a Hub id is downloaded, at its current commit.
+
+        Raises :class:`RevocabError` for a folder without checkpoints or a model that cannot be had.
+        """
+        path = Path(self.name)
+        if path.is_file():
+            return path
+        if path.is_dir():
+            return only_checkpoint(path)
+        if path.is_absolute() or self.name.startswith(".") or path.suffix == ".ckpt":
+            raise RevocabError(f"{path}: no such COMET checkpoint; give a .ckpt file or a Hub id")
+        return only_checkpoint(self._download())
+
+    def revision(self) -> str:
+        """Return the commit of a model of the Hub, nothing for a local one."""
+        return "" if self.local else self._origin()["commit"]
+
+    def state(self) -> list[Any]:
+        """Return what identifies this model: its name and commit, or its file as it is."""
+        if not self.local:
+            return [self.name, self.revision()]
+        found = self.checkpoint().stat()
+        return [self.name, found.st_size, found.st_mtime_ns]
+
+    def _origin(self) -> dict[str, Any]:
+        from revocab.hub import resolve
+
+        repository, _, revision = self.name.partition("@")
+        return resolve(repository, revision or None, "model")
+
+    def _download(self) -> Path:
+        """Return the folder of the Hub's model. comet's own function hides why it failed."""
+        from huggingface_hub import snapshot_download
+
+        from revocab.hub_errors import explain
+
+        origin = self._origin()
+        try:
+            return Path(
+                snapshot_download(
+                    origin["hub"],
+                    revision=origin["commit"],
+                    allow_patterns=["hparams.yaml", "checkpoints/*"],
+                )
+            )
+        except Exception as error:  # the connection, the disk
+            raise RevocabError(explain(error, origin["hub"], "model")) from error
+
+    def score(self, samples: Sequence[dict[str, str]]) -> list[float]:
+        """Return the model's score of each ``{"src", "mt", "ref"}``."""
+        if self._model is None:
+            from comet import load_from_checkpoint
+
+            self._model = load_from_checkpoint(str(self.checkpoint()), local_files_only=self.local)
+        found = self._model.predict(
+            list(samples), batch_size=self.hardware.batch_size, progress_bar=False,
+            num_workers=0, **placed(choose_device(self.hardware.device)),
+        )  # fmt: skip
+        return [float(one) for one in found.scores]
+
+
+def placed(device: str) -> dict[str, Any]:
+    """Return how comet's ``predict`` is told one device: ``cpu``, ``cuda`` or ``cuda:1``."""
+    kind, _, number = device.partition(":")
+    if kind == "cpu":
+        return {"gpus": 0}
+    return {"gpus": 1, "devices": [int(number)]} if number else {"gpus": 1}
+
+
+def only_checkpoint(folder: Path) -> Path:
+    """Return the one checkpoint below a folder; raise :class:`RevocabError` if there is no one."""
+    found = sorted(folder.rglob("*.ckpt"))
+    if len(found) == 1:
+        return found[0]
+    listed = ", ".join(map(str, found)) or "none"
+    raise RevocabError(f"{folder}: expected one *.ckpt file below it, found {listed}")
+
+
+def samples(
+    prompts: Sequence[dict[str, Any]], outputs: Sequence[dict[str, Any]], where: str
+) -> list[dict[str, str]]:
+    """Return what COMET compares: source, output and reference of each item.
+
+    Raises :class:`RevocabError` if the outputs are not those of the prompts.
+    """
+    if [row["id"] for row in prompts] != [row["id"] for row in outputs]:
+        raise RevocabError(f"{where}: its items do not match the prompts; generate again")
+    source = find_kind(prompts[0]["kind"]).comet_source
+    assert source is not None  # COMET is asked for only of kinds that have one
+    return [
+        {
+            "src": source(prompt["query"], prompt["direction"]),
+            "mt": made["output"],
+            "ref": made["references"][0],
+        }
+        for prompt, made in zip(prompts, outputs, strict=True)
+    ]
+
+
+def score_run(
+    run: str,
+    folder: Path,
+    prompts: Mapping[str, Path],
+    models: Mapping[str, str],
+    out: Path,
+    hardware: CometHardware | None = None,
+) -> None:
+    """Score every output of ``folder`` (``step-NNNNNN/<task>.jsonl``) with every (metric, model).
+
+    Only tasks of kinds that COMET applies to are scored. Finished parts stay on record, so that a
+    killed run continues and a further task or checkpoint costs itself alone. Writes ``out`` and its
+    item file, ``out`` last.
+    """
+    items = out.with_name(f"{out.stem}_items.jsonl.gz")
+    read = [*prompts.values(), *map(Path, models.values())]
+    check_files(out, items, inputs=read)
+    version = comet_version()
+    hardware = hardware or CometHardware()
+    loaded = [(metric, Comet(name, hardware)) for metric, name in models.items()]
+    rows, kept = [], []
+    records = Records(out.with_name(f".{out.name}.records"))
+    for name, path in prompts.items():
+        queries = list(read_jsonl(path))
+        if find_kind(queries[0]["kind"]).comet_source is None:
+            continue
+        for made in sorted(folder.glob(f"step-*/{name}.jsonl")):
+            step = int(made.parent.name.removeprefix("step-"))
+            pairs = samples(queries, list(read_jsonl(made)), str(made))
+            for metric, model in loaded:
+                parts = {
+                    "prompts": sha256(path),
+                    "outputs": sha256(made),
+                    "metric": metric,
+                    "model": model.state(),
+                    "version": version,
+                }
+                values = records.read(parts)
+                if values is None:
+                    values = [100 * value for value in model.score(pairs)]
+                    records.write(parts, values)
+                where = {"run": run, "step": step, "task": name, "metric": metric}
+                rows.append({**where, **score_row(values, model, version)})
+                kept.append({**where, "parts": [len(values)], "by_part": False, "values": values})
+    if not rows:
+        raise RevocabError(f"{folder}: no outputs of a task that COMET scores; generate first")
+    write_jsonl(items, kept)
+    write_csv(out, COLUMNS, rows)
+
+
+def score_row(values: Sequence[float], model: Comet, version: str) -> dict[str, Any]:
+    """Return the mean of item scores with its interval, and what computed them."""
+    items = mean_items(values)
+    interval = bootstrap(items)
+    return {
+        "value": items.value(),
+        "stderr": interval.stderr if interval else None,
+        "low": interval.low if interval else None,
+        "high": interval.high if interval else None,
+        "items": len(values),
+        # A path of one machine stays out of results; a Hub id is the model's name.
+        "model": Path(model.name).name if model.local else model.name.partition("@")[0],
+        "model_revision": model.revision(),
+        "comet_version": version,
+    }
+
+
+def comet_version() -> str:
+    """Return the installed version of unbabel-comet.
+
+    Raises :class:`RevocabError` where there is none.
+    """
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("unbabel-comet")
+    except PackageNotFoundError:
+        raise RevocabError(
+            "unbabel-comet is not installed in this environment; run 'make comet' (it makes "
+            ".venv-comet, which the rule then finds), name another with REVOCAB_COMET_PYTHON, or "
+            "leave out evaluation.generation.comet_model and xcomet_model"
+        ) from None

@@ -1,0 +1,333 @@
+"""Greedy generation for many checkpoints, and its scores."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from revocab.errors import RevocabError
+from revocab.evaluation.generation.kind import find_kind
+from revocab.evaluation.generation.prompts import layout_of, messages, render
+from revocab.evaluation.generation.task_scores import task_scores
+from revocab.evaluation.inference.chat_prompts import ChatFormat
+from revocab.evaluation.inference.checkpoint import (
+    Checkpoint,
+    choose_device,
+    choose_dtype,
+)
+from revocab.evaluation.inference.decoding import Output, TextGenerator
+from revocab.evaluation.inference.engine import Engine, choose_engine
+from revocab.evaluation.options import AskingAll, Generating
+from revocab.evaluation.records import code_hash, model_hash, module_hash, versions
+from revocab.evaluation.resampling import SCORE_COLUMNS
+from revocab.io import read_json, read_jsonl, sha256, write_csv, write_json, write_jsonl
+from revocab.models.folder import check_model_folder
+from revocab.models.load import loading, quiet_loading
+from revocab.output import ResumableFolder
+
+COLUMNS = (
+    *SCORE_COLUMNS,
+    "engine",
+    "limit",
+    "reason",
+)
+#: What score_comet writes beside the outputs.
+NEIGHBOURS = ("comet*", ".comet*")
+
+
+def generate_checkpoints(
+    run: str,
+    models: Mapping[int, Path],
+    prompts: Mapping[str, Path],
+    out: Path,
+    options: Generating,
+) -> None:
+    """Write ``step-NNNNNN/<task>.jsonl`` per checkpoint and task, ``scores.csv``, manifest last.
+
+    A killed run continues with the first output that is missing or was made from other inputs.
+    """
+    check_arguments(models, prompts, options)
+    output = output_folder(models, prompts, out)
+    output.hold()
+    (out / "manifest.json").unlink(missing_ok=True)
+    quiet_loading()
+    tasks = {name: list(read_jsonl(path)) for name, path in prompts.items()}
+    engine = choose_engine(options.engine, "generation")
+    finished = Finished(out, engine, options)
+    scores: list[dict[str, Any]] = []
+    for step, folder in sorted(models.items()):
+        generate_checkpoint(step, folder, prompts, tasks, finished)
+        for name, rows in tasks.items():
+            made = list(read_jsonl(output_path(out, step, name)))
+            keys = {"run": run, "step": step, "task": name, "engine": engine.name}
+            scores += [{**keys, **row} for row in score_rows(rows, made, options)]
+        report(run, step, tasks, [row for row in scores if row["step"] == step])
+    write_csv(out / "scores.csv", COLUMNS, scores)
+    finished.keep({output_path(Path(), step, task).as_posix() for step in models for task in tasks})
+    output.finish()
+    write_json(out / "manifest.json", manifest(run, models, prompts, engine, options))
+
+
+def check_arguments(
+    models: Mapping[int, Path], prompts: Mapping[str, Path], options: Generating
+) -> None:
+    """Raise :class:`RevocabError` listing every bad folder and prompt file."""
+    problems = []
+    for folder in models.values():
+        try:
+            check_model_folder(folder)
+        except RevocabError as error:
+            problems += error.problems
+    for name, path in prompts.items():
+        if not path.is_file():
+            problems.append(f"--prompts {name}={path}: no such file")
+        elif not any(True for _ in read_jsonl(path)):
+            problems.append(f"--prompts {name}={path}: no rows")
+    if options.max_new_tokens >= options.context_length:
+        problems.append(
+            f"--max-new-tokens {options.max_new_tokens}: must be less than --context-length "
+            f"{options.context_length}, or no prompt fits"
+        )
+    if problems:
+        raise RevocabError(problems)
+
+
+def output_folder(
+    models: Mapping[int, Path], prompts: Mapping[str, Path], out: Path
+) -> ResumableFolder:
+    """Return the folder that is written, checked."""
+    made = [output_path(Path(), step, task).as_posix() for step in models for task in prompts]
+    return ResumableFolder(
+        out,
+        "generated text",
+        [*models.values(), *prompts.values()],
+        names=(*made, "scores.csv", "manifest.json", Finished.NAME),
+        neighbours=NEIGHBOURS,
+    )
+
+
+def output_path(out: Path, step: int, task: str) -> Path:
+    """Return the file of one checkpoint's outputs on one task."""
+    return out / f"step-{step:06d}" / f"{task}.jsonl"
+
+
+def load_generator(folder: Path, engine: Engine, options: Generating) -> TextGenerator:
+    """Load one checkpoint."""
+    device = choose_device(options.device)
+    dtype = choose_dtype(options.dtype, device)
+    assert engine.generation is not None  # or it would not have been chosen
+    with loading(folder):
+        checkpoint = Checkpoint(folder, device, dtype, options.batch_size)
+        generator = engine.generation(checkpoint, options.context_length)
+    if options.chat is not None:
+        generator.chat = ChatFormat(
+            generator.tokenizer, folder, options.chat, options.chat_template
+        )
+        generator.eos = sorted({*generator.eos, *generator.chat.ends})
+    return generator
+
+
+def generate_checkpoint(
+    step: int,
+    folder: Path,
+    files: Mapping[str, Path],
+    tasks: dict[str, list[dict[str, Any]]],
+    finished: Finished,
+) -> None:
+    """Write what is not yet there of one checkpoint; load it only if something is missing."""
+    generator: TextGenerator | None = None
+    for name, rows in tasks.items():
+        path = output_path(finished.out, step, name)
+        parts = finished.made_from(folder, files[name], rows[0]["kind"])
+        if finished.has(path, parts):
+            continue
+        generator = generator or load_generator(folder, finished.engine, finished.options)
+        try:
+            made = generate_task(generator, rows, finished.options)
+        except RevocabError as error:
+            raise RevocabError(f"{name}, {folder}: {one}" for one in error.problems) from error
+        write_jsonl(path, made)
+        finished.add(path, parts)
+    if generator:
+        generator.close()
+
+
+def generate_task(
+    engine: TextGenerator, rows: Sequence[dict[str, Any]], options: Generating
+) -> list[dict[str, Any]]:
+    """Return the output rows of one task, in the order of its prompts.
+
+    A prompt that leaves no room for the answer loses shots, which ``shots_used`` records; one that
+    is too long without any is not generated (``finish_reason`` prompt_too_long, empty output).
+    """
+    room = min(options.context_length, engine.context_length) - options.max_new_tokens
+    fitted = [fit(engine, row, room, options.shots_of(len(row["shots"]))) for row in rows]
+    able = [i for i, (_, ids, _) in enumerate(fitted) if len(ids) <= room]
+    if not able:
+        shortest = min(len(ids) for _, ids, _ in fitted)
+        raise RevocabError(
+            f"no prompt of this task fits: the shortest without examples has {shortest} tokens, "
+            f"and {room} are left beside the answer; raise evaluation.generation.context_length, "
+            "lower max_new_tokens, or leave the task out"
+        )
+    kind = find_kind(rows[0]["kind"])
+    # In a chat end tokens alone end an answer.
+    stop = None if engine.chat else layout_of(rows[0]).between_shots
+    made = engine.generate([fitted[i][1] for i in able], options.max_new_tokens, stop)
+    outputs = dict(zip(able, made, strict=True))
+    rows_made = [
+        {
+            "id": row["id"],
+            "prompt": text,
+            "output": (output := outputs.get(i, Output("", 0, "prompt_too_long"))).text,
+            "references": row["references"],
+            "prompt_tokens": len(ids),
+            "output_tokens": output.tokens,
+            "finish_reason": output.finish_reason,
+            "shots_used": shots,
+            **(engine.chat.special_tokens(output.ids) if engine.chat else {}),
+            **{name: row["query"][name] for name in kind.kept},
+        }
+        for i, (row, (text, ids, shots)) in enumerate(zip(rows, fitted, strict=True))
+    ]
+    return [row | kind.counts(row, engine.encode_text) for row in rows_made]
+
+
+def fit(
+    engine: TextGenerator, row: dict[str, Any], room: int, most: int
+) -> tuple[str, list[int], int]:
+    """Return prompt, token ids and number of shots: as many, up to ``most``, as fit in ``room``
+    tokens.
+    """
+    text, ids = "", list[int]()
+    for shots in range(most, -1, -1):
+        text, ids = asked(engine, row, shots)
+        if len(ids) <= room:
+            return text, ids, shots
+    return text, ids, 0
+
+
+def asked(engine: TextGenerator, row: dict[str, Any], shots: int) -> tuple[str, list[int]]:
+    """Return a row's prompt with its last ``shots`` shots, as text and token ids."""
+    if engine.chat is None:
+        text = render(row, shots)
+        return text, engine.encode(text)
+    text = engine.chat.text(messages(row, shots, turns=engine.chat.turns))
+    return text, engine.chat.encode(text)
+
+
+class Finished:
+    """Outputs already there, each with its checksum and all that it was made from.
+
+    It outlives the scores: a further task or checkpoint costs itself alone.
+    """
+
+    NAME = ".finished.json"
+
+    def __init__(self, out: Path, engine: Engine, options: Generating):
+        self.out = out
+        self.path = out / self.NAME
+        self.engine, self.options = engine, options
+        self.shared = {
+            "engine": engine.name,
+            "max_new_tokens": options.max_new_tokens,
+            "context_length": options.context_length,
+            "chat": options.model_dump(include=set(AskingAll.model_fields)),
+            "code": [code_hash(), module_hash(engine.module)],
+            "libraries": versions(*engine.libraries),
+        }
+        self.outputs: dict[str, Any] = read_json(self.path) if self.path.is_file() else {}
+
+    def made_from(self, folder: Path, prompts: Path, kind: str) -> dict[str, Any]:
+        """Return what the outputs of one checkpoint on one file of prompts are made from."""
+        own = {"kind": module_hash(find_kind(kind).options.__module__)}
+        return {"model": model_hash(folder), "prompts": sha256(prompts), **own, **self.shared}
+
+    def has(self, path: Path, parts: dict[str, Any]) -> bool:
+        """Return whether ``path`` was made from the same, and is as it was written."""
+        if not path.is_file():
+            return False
+        expected = {"made_from": parts, "sha256": sha256(path)}
+        return self.outputs.get(path.relative_to(self.out).as_posix()) == expected
+
+    def add(self, path: Path, parts: dict[str, Any]) -> None:
+        """Record that ``path`` is written."""
+        entry = {"made_from": parts, "sha256": sha256(path)}
+        self.outputs[path.relative_to(self.out).as_posix()] = entry
+        write_json(self.path, self.outputs)
+
+    def keep(self, paths: Collection[str]) -> None:
+        """Forget outputs that are not among ``paths``."""
+        self.outputs = {name: one for name, one in self.outputs.items() if name in paths}
+        write_json(self.path, self.outputs)
+
+
+def score_rows(
+    prompts: Sequence[dict[str, Any]], made: Sequence[dict[str, Any]], options: Generating
+) -> list[dict[str, Any]]:
+    """Return one row per metric, without its keys; ``reason`` tells what was shortened."""
+    first = prompts[0]
+    shots = max(options.shots_of(len(row["shots"])) for row in prompts)
+    notes = shortening(made, shots)
+    scores = task_scores(first["kind"], first["direction"], made, options.comet_apart)
+    return [
+        {
+            "metric": score.metric,
+            "value": score.value,
+            "stderr": score.stderr,
+            "low": score.low,
+            "high": score.high,
+            "items": len(made),
+            "shots": shots,
+            "limit": options.limit,
+            "reason": "; ".join(filter(None, [score.reason, notes])),
+        }
+        for score in scores
+    ]
+
+
+def shortening(made: Sequence[dict[str, Any]], shots: int) -> str:
+    """Return a note on prompts that lost shots or did not fit, or nothing."""
+    fewer = sum(row["shots_used"] < shots for row in made)
+    unfit = sum(row["finish_reason"] == "prompt_too_long" for row in made)
+    notes = [f"{fewer} of {len(made)} prompts with fewer shots"] if fewer else []
+    notes += [f"{unfit} of {len(made)} prompts too long, scored as empty"] if unfit else []
+    return "; ".join(notes)
+
+
+def report(
+    run: str,
+    step: int,
+    tasks: Mapping[str, Sequence[dict[str, Any]]],
+    rows: Sequence[dict[str, Any]],
+) -> None:
+    """Print one line on a finished checkpoint: what is computed of that which tables show."""
+    columns = {name: find_kind(prompts[0]["kind"]).columns() for name, prompts in tasks.items()}
+    shown = {
+        f"{row['task']} {row['metric']}": row["value"]
+        for row in rows
+        if row["metric"] in columns[row["task"]] and row["value"] is not None
+    }
+    text = ", ".join(f"{name} {value:.1f}" for name, value in shown.items())
+    print(f"{run} step {step}: {text}", file=sys.stderr, flush=True)
+
+
+def manifest(
+    run: str,
+    models: Mapping[int, Path],
+    prompts: Mapping[str, Path],
+    engine: Engine,
+    options: Generating,
+) -> dict[str, Any]:
+    """Return what the outputs were made from."""
+    return {
+        "run": run,
+        "steps": sorted(models),
+        "prompts": {name: sha256(path) for name, path in prompts.items()},
+        "options": {**options.model_dump(), "engine": engine.name},
+        "versions": versions(
+            "torch", "transformers", "sacrebleu", "rouge_score", *engine.libraries
+        ),
+    }

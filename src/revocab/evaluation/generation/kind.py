@@ -1,0 +1,191 @@
+"""What a kind of generation task is, and the registry of those in ``kinds/``.
+
+A kind is all that tells its tasks from others: the options of an experiment file, how queries and
+shots are made of rows, how a prompt is laid out and where an answer ends, and what it is scored by.
+
+The schema of an experiment file is made of kinds' options, so nothing here or at the top of a
+kind's file imports numpy, torch or a library of metrics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import Field
+
+from revocab.chat.layout import Languages, Layout, LayoutOptions
+from revocab.chat.messages import Message
+from revocab.closed import Closed, Id, kind_of, unknown
+from revocab.errors import RevocabError
+from revocab.evaluation.metric import CHOICE_METRICS, COMET_METRICS, OTHER_METRICS, Metric
+from revocab.registry import found_in
+
+#: A query or shot: its id and the fields that its kind needs.
+Row = dict[str, Any]
+
+
+class PromptOptions(Closed):
+    """A generation task: what is asked, in which languages, with how many examples.
+
+    A kind narrows ``kind`` to its own name, ``kind: Literal["translation"]``, and adds options of
+    its own.
+    """
+
+    kind: Id = Field(description="such as translation; an unknown one lists them all")
+    direction: list[Id] = Field(
+        min_length=1, max_length=2, description="languages: en it, it en, or it"
+    )
+    shots: int = Field(ge=0)
+    limit: int | None = Field(
+        default=None,
+        ge=1,
+        description="number of queries, evenly spaced over the test source; default: all",
+    )
+    pool_limit: int | None = Field(
+        default=None, ge=1, description="use only the first N rows of the pool"
+    )
+    layout: LayoutOptions | None = Field(
+        default=None, description="changes to the kind's prompt layout"
+    )
+
+
+class OneLanguage(PromptOptions):
+    """Base of tasks in one language."""
+
+    direction: list[Id] = Field(min_length=1, max_length=1, description="language of the task")
+
+
+def same_rows(rows: list[Row], options: Any, where: str) -> list[Row]:
+    """Return the rows as they are: each is a query or shot."""
+    return rows
+
+
+def same_texts(shot: Row, query: Row) -> bool:
+    """Return whether a shot has every text of the query, which would give its answer away."""
+    return all(shot[name] == text for name, text in query.items() if name != "id")
+
+
+def no_changes(options: Any) -> dict[str, Any]:
+    """Return nothing: no option changes the layout."""
+    return {}
+
+
+def no_aliases(languages: Languages) -> dict[str, str]:
+    """Return nothing: the layout's words are called what languages call them."""
+    return {}
+
+
+def no_counts(row: Row, encode: Callable[[str], list[int]]) -> dict[str, int]:
+    """Return nothing: the metrics need no more than an output and its references."""
+    return {}
+
+
+def own_name(task: str, languages: Languages) -> str:
+    """Return a task's id as the header of its columns."""
+    return task
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerationKind:
+    """A kind of task: one file in ``kinds/`` with one object ``KIND``."""
+
+    options: type[PromptOptions]
+    layout: Layout
+    #: Fields of the layout that a task's options change; stored with its prompts.
+    changes: Callable[[Any], dict[str, Any]] = no_changes
+    #: The fields that a row must have and that must not be empty.
+    fields: Callable[[Languages], Sequence[str]]
+    #: A row's texts in the order of the layout's labels.
+    texts: Callable[[Row, Languages], Sequence[str]]
+    #: Metrics that are computed, in the order of the files of scores.
+    metrics: tuple[Metric, ...]
+    #: Names of those that tables show, in their order; none: all.
+    shown: tuple[str, ...] = ()
+    #: Makes rows of those of a source, whose name goes into errors.
+    rows: Callable[[list[Row], Any, str], list[Row]] = same_rows
+    #: Whether a row of the pool is the query itself and so no shot of it.
+    is_query: Callable[[Row, Row], bool] = same_texts
+    #: Every right answer; none: the last of the texts.
+    references: Callable[[Row, Languages], list[str]] | None = None
+    #: Names for words that depend on a task's languages: ``{"source": "from_en"}``.
+    aliases: Callable[[Languages], dict[str, str]] = no_aliases
+    #: Fields that are taken as they are, line breaks and all.
+    as_given: tuple[str, ...] = ()
+    #: Fields of a query that its output row keeps for the metrics.
+    kept: tuple[str, ...] = ()
+    #: The messages that ask a query, after its shots, through a chat template; none: the layout's.
+    conversation: Callable[[Sequence[Row], Row], list[Message]] | None = None
+    #: What metrics need of an output row beside its text, from the tokens of texts.
+    counts: Callable[[Row, Callable[[str], list[int]]], dict[str, int]] = no_counts
+    #: The text of a query that COMET compares output and reference with; none: COMET is no metric.
+    comet_source: Callable[[Row, Languages], str] | None = None
+    #: Header of a task's columns.
+    header: Callable[[str, Languages], str] = own_name
+    #: A sentence under tables with such tasks.
+    caption: str = ""
+    #: Place among the kinds in tables, ascending.
+    place: int = 100
+
+    @property
+    def name(self) -> str:
+        """Return the name that an experiment file gives."""
+        return kind_of(self.options)
+
+    @property
+    def own_options(self) -> list[str]:
+        """Return the names of the options that other kinds do not have."""
+        return [one for one in self.options.model_fields if one not in PromptOptions.model_fields]
+
+    def changed(self, options: Any) -> dict[str, Any]:
+        """Return those fields of the layout that a task's options change."""
+        return {**self.changes(options), **(options.layout.given() if options.layout else {})}
+
+    def layout_in(
+        self, languages: Languages, changes: Mapping[str, Any] = MappingProxyType({})
+    ) -> Layout:
+        """Return the layout, with the fields of ``changes``, in words of the language that is
+        answered in, or that ``changes`` name.
+
+        Raises :class:`RevocabError` naming the words that the language lacks, and those that have
+        them, and for labels that are more or fewer than the kind's texts.
+        """
+        return self.layout.in_words(languages, self.aliases(languages), changes)
+
+    def right_answers(self, row: Row, languages: Languages) -> list[str]:
+        """Return every right answer to a query."""
+        if self.references is None:
+            return [self.texts(row, languages)[-1]]
+        return self.references(row, languages)
+
+    def columns(self, comet: Iterable[str] = ()) -> list[str]:
+        """Return the metrics that tables show: those of ``comet`` first, where they apply."""
+        compared = comet if self.comet_source else ()
+        return [*compared, *(self.shown or [one.name for one in self.metrics])]
+
+
+@cache
+def generation_kinds() -> dict[str, GenerationKind]:
+    """Return every kind by name in the order of tables, from ``evaluation.generation.kinds``."""
+    from revocab.evaluation.generation import kinds as package
+
+    found = found_in(package, "KIND").values()
+    return {one.name: one for one in sorted(found, key=lambda one: one.place)}
+
+
+def find_kind(name: str) -> GenerationKind:
+    """Return a kind by name; raise :class:`RevocabError` with the list if there is none."""
+    if name not in generation_kinds():
+        raise RevocabError(unknown("kind", name, generation_kinds(), "kind of generation task"))
+    return generation_kinds()[name]
+
+
+@cache
+def metrics() -> dict[str, Metric]:
+    """Return every metric by name: label and range of all that stands in scores."""
+    of_kinds = [metric for kind in generation_kinds().values() for metric in kind.metrics]
+    others = (*CHOICE_METRICS, *COMET_METRICS.values(), *OTHER_METRICS)
+    return {one.name: one for one in (*others, *of_kinds)}

@@ -1,0 +1,174 @@
+"""Copying a text given in the prompt: does a model use its new tokens, and use them right?
+
+    Copia il testo parola per parola.
+    Testo: Il gatto dorme sul tappeto.
+    Copia: Il gatto dorme sul tappeto.
+
+    Testo: …
+    Copia:
+
+After Tikhomirov and Chernyshev, "Facilitating large language model Russian adaptation with Learned
+Embedding Propagation" (section DaruCopy), whose data is not used: any text will do. A model that
+copies well but writes more tokens than its tokenizer needs has not learned its vocabulary
+(``copy_ratio``, sentences); one that loses the text confuses tokens (``copied``, paragraphs).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from revocab.chat.layout import Languages, Layout
+from revocab.corpora.copies import COPY, INSTRUCTION, TEXT, WORDS, Unit
+from revocab.corpora.copies import units as units_of
+from revocab.errors import RevocabError
+from revocab.evaluation.generation.kind import (
+    GenerationKind,
+    OneLanguage,
+    Row,
+)
+from revocab.evaluation.metric import Metric
+
+if TYPE_CHECKING:
+    from revocab.evaluation.resampling import Items
+
+#: A copy is one from this share of the original's tokens on: the rest is room for spacing.
+COPIED = 0.99
+
+
+class Copying(OneLanguage):
+    """Sentences or paragraphs of any text, word for word."""
+
+    kind: Literal["copying"]
+    unit: Unit = Field(description="unit to copy")
+
+
+def units(rows: Sequence[dict[str, Any]], unit: Unit, language: str) -> Iterator[dict[str, Any]]:
+    """Yield ``{"id", "text"}`` for the sentences or paragraphs of documents that are neither too
+    short nor too long, without repeats.
+
+    A row's text is its ``text`` or, in parallel text, the field of the language.
+    """
+    seen: set[str] = set()
+    for row in rows:
+        text = str(row.get("text") or row.get(language) or "")
+        for number, line in units_of(text, unit):
+            if line not in seen:
+                seen.add(line)
+                yield {"id": f"{row['id']}.{number}", "text": line}
+
+
+def originals(rows: list[Row], options: Copying, where: str) -> list[Row]:
+    """Return the units of a source's texts; raise :class:`RevocabError` if it has none."""
+    found = list(units(rows, options.unit, options.direction[0]))
+    if not found:
+        low, high = WORDS[options.unit]
+        raise RevocabError(f"{where}: no {options.unit} of {low} to {high} words to copy")
+    return found
+
+
+def texts(row: Row, languages: Languages) -> list[str]:
+    """Return the text, and the text again."""
+    return [row["text"], row["text"]]
+
+
+def common_length(first: Sequence[int], second: Sequence[int]) -> int:
+    """Return the length of the longest common subsequence of two token sequences.
+
+    Bit-parallel (Hyyrö, "Bit-Parallel LCS-length Computation Revisited", 2004): one big-integer
+    addition per token.
+    """
+    positions: dict[int, int] = {}
+    for at, token in enumerate(first):
+        positions[token] = positions.get(token, 0) | 1 << at
+    mask = (1 << len(first)) - 1
+    row = mask
+    for token in second:
+        matched = row & positions.get(token, 0)
+        row = ((row + matched) | (row - matched)) & mask
+    return len(first) - row.bit_count()
+
+
+def counts(row: Row, encode: Callable[[str], list[int]]) -> dict[str, int]:
+    """Return the tokens of the original of an output row, and how many of them were copied."""
+    original, written = encode(row["references"][0]), encode(row["output"])
+    return {
+        "reference_tokens": len(original),
+        "copied_tokens": common_length(original, written),
+    }
+
+
+def copy_ratio(rows: Sequence[Row], languages: Languages) -> Items:
+    """Return items whose score is 100 × tokens of all originals / tokens generated for them.
+
+    Above 100: fewer tokens were written than the originals have, so text is missing.
+    """
+    import numpy as np
+
+    from revocab.evaluation.resampling import Items
+
+    counted = [[row["reference_tokens"], row["output_tokens"]] for row in rows]
+    number = len(counted)
+
+    def ratio(sums_RK: np.ndarray) -> np.ndarray:
+        return 100 * sums_RK[:, 0] / np.maximum(sums_RK[:, 1], 1)
+
+    return Items(np.array(counted, dtype=np.float64), np.ones(number), np.zeros(number, int), ratio)
+
+
+def copy_length(rows: Sequence[Row], languages: Languages) -> Items:
+    """Return items whose score is the percentage that the shorter of original and copy is of the
+    longer, in tokens without the end token; 0 where nothing was written. Mean over texts.
+    """
+    from revocab.evaluation.resampling import mean_items
+
+    pairs = [
+        (row["reference_tokens"], row["output_tokens"] - (row["finish_reason"] == "eos"))
+        for row in rows
+    ]
+    return mean_items([100.0 * min(pair) / max(1, *pair) for pair in pairs])
+
+
+def copied_tokens(rows: Sequence[Row], languages: Languages) -> Items:
+    """Return items whose score is the percentage of an original's tokens that came back in order.
+
+    Mean over texts.
+    """
+    from revocab.evaluation.resampling import mean_items
+
+    return mean_items(
+        [100.0 * row["copied_tokens"] / max(1, row["reference_tokens"]) for row in rows]
+    )
+
+
+def copied(rows: Sequence[Row], languages: Languages) -> Items:
+    """Return items whose score is the percentage of texts reproduced."""
+    from revocab.evaluation.resampling import mean_items
+
+    return mean_items(
+        [100.0 * (row["copied_tokens"] > COPIED * row["reference_tokens"]) for row in rows]
+    )
+
+
+KIND = GenerationKind(
+    options=Copying,
+    layout=Layout(instruction=INSTRUCTION, labels=(TEXT, COPY)),
+    rows=originals,
+    fields=lambda languages: ("text",),
+    texts=texts,
+    counts=counts,
+    metrics=(
+        Metric("copy_ratio", "Copy ratio", 0, math.inf, copy_ratio),
+        Metric("copied", "Copied", 0, 100, copied),
+        Metric("copy_length", "Copy length", 0, 100, copy_length),
+        Metric("copied_tokens", "Copied tokens", 0, 100, copied_tokens),
+    ),
+    shown=("copy_ratio", "copied"),
+    caption="Copy ratio: 100 × the tokens of the originals over those generated; above 100, text "
+    f"is missing. Copied: per cent of texts of which more than {COPIED:.0%} of the tokens come "
+    "back.",
+    place=30,
+)

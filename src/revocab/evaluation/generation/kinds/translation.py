@@ -1,0 +1,88 @@
+"""Translation, as in Table 8 of the SAVA paper:
+
+    Traduci dall'Inglese all'Italiano
+    Text: I love you so much.
+    Translation: Ti amo così tanto.
+
+    Text: …
+    Translation:
+
+With ``repeat_instruction`` the first line stands before every shot and the query, as in the code
+that the paper's authors released (github.com/SapienzaNLP/sava, evaluation/prompting_translate).
+
+The instruction is in the language translated into; the labels are English whatever the languages.
+Rows have a field for each of the two.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from revocab.chat.layout import Languages
+from revocab.closed import Id
+from revocab.corpora.translations import LAYOUT, aliases
+from revocab.evaluation.generation.kind import (
+    GenerationKind,
+    PromptOptions,
+    Row,
+)
+from revocab.evaluation.generation.metrics import BLEU, CHRF
+
+
+class Translation(PromptOptions):
+    """From one language into another."""
+
+    kind: Literal["translation"]
+    direction: list[Id] = Field(
+        min_length=2, max_length=2, description="source and target language"
+    )
+
+    repeat_instruction: bool = Field(
+        default=False,
+        description="repeat the instruction before every shot and the query; otherwise it "
+        "appears once",
+    )
+
+    @field_validator("direction")
+    @classmethod
+    def _two_languages(cls, given: list[str]) -> list[str]:
+        if given[0] == given[1]:
+            raise ValueError("a translation is from one language into another, and both are equal")
+        return given
+
+
+def changes(options: Translation) -> dict[str, Any]:
+    """Return what the options change of the layout; nothing where it is the usual one."""
+    return {"repeated": True} if options.repeat_instruction else {}
+
+
+def texts(row: Row, languages: Languages) -> list[str]:
+    """Return the text and its translation."""
+    return [row[one] for one in languages]
+
+
+def source(row: Row, languages: Languages) -> str:
+    """Return the text that is translated."""
+    return row[languages[0]]
+
+
+def header(task: str, languages: Languages) -> str:
+    """Return a task as a header, such as ``flores EN-IT`` of ``flores_en_it``."""
+    direction = "-".join(language.upper() for language in languages)
+    return f"{task.removesuffix('_' + '_'.join(languages))} {direction}"
+
+
+KIND = GenerationKind(
+    options=Translation,
+    layout=LAYOUT,
+    changes=changes,
+    fields=lambda languages: languages,
+    texts=texts,
+    metrics=(CHRF, BLEU),
+    aliases=aliases,
+    comet_source=source,
+    header=header,
+    place=10,
+)

@@ -1,0 +1,248 @@
+"""Few-shot prompts of generation tasks: rows of two sources become stored prompts.
+
+How a prompt reads is its kind's (:mod:`revocab.evaluation.generation.kind`). Whitespace inside a
+text is collapsed, so that an answer is one line and what separates shots ends it.
+
+Shots are drawn per item with a seed that depends on the task and the item alone: every checkpoint
+sees the same prompts. (The release drew them again in each run.)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import sys
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from revocab.chat.layout import Languages, Layout
+from revocab.chat.messages import Message
+from revocab.closed import Id, Job, problems_of
+from revocab.corpora.source import Form, origin, place, read_numbered
+from revocab.errors import RevocabError
+from revocab.evaluation.generation.kind import (
+    GenerationKind,
+    PromptOptions,
+    Row,
+    find_kind,
+)
+from revocab.io import sha256, write_json, write_jsonl
+from revocab.output import check_files
+
+
+class PromptJob(PromptOptions, Job):
+    """The prompts of one task, and where their rows come from."""
+
+    option: dict[str, Any] = Field(
+        default_factory=dict,
+        description="options of this kind, NAME=VALUE as in YAML; an unknown one lists them all",
+    )
+    task: Id = Field(description="name of the task, which also seeds its shots")
+    seed: int
+    pool: Form = Field(default=Form(), description="form of the pool's files, or a Hub data set")
+    test: Form = Field(
+        default=Form(), description="form of the files of queries, or a Hub data set"
+    )
+
+    def options(self) -> PromptOptions:
+        """Return the options of the kind.
+
+        Raises :class:`RevocabError` naming each option that is wrong, and those that there are.
+        """
+        kind = find_kind(self.kind)
+        own = ", ".join(kind.own_options) or "none"
+        strange = [one for one in self.option if one not in kind.own_options]
+        problems = [f"--option {one}: kind {kind.name!r} has no such option" for one in strange]
+        shared = self.model_dump(include=set(PromptOptions.model_fields))
+        given = {name: one for name, one in self.option.items() if name not in strange}
+        try:
+            options = kind.options.model_validate({**shared, **given})
+        except ValidationError as error:
+            problems += [f"kind {kind.name!r}: {one}" for one in problems_of(error, kind.options)]
+        if problems:
+            raise RevocabError(f"{one} (options of this kind alone: {own})" for one in problems)
+        return options
+
+
+def build_prompts(
+    job: PromptJob, pool_files: Sequence[Path] = (), test_files: Sequence[Path] = ()
+) -> list[Row]:
+    """Return one prompt row per query, in the order of the test source.
+
+    With a limit, that many queries are taken at equal distances over the whole test source, because
+    neighbours there often share a passage.
+    """
+    kind, options = find_kind(job.kind), job.options()
+    check_words(kind, options)
+    pool, test = place(job.pool, pool_files), place(job.test, test_files)
+    pool_rows = read_numbered(job.pool, pool_files, job.pool_limit)
+    queries = read_numbered(job.test, test_files)
+    pool_rows = usable_rows(kind, options, pool_rows, pool)
+    queries = spread(usable_rows(kind, options, queries, test), job.limit)
+    return [
+        prompt_row(
+            kind.name,
+            options.direction,
+            query,
+            draw_shots(job, query, pool_rows, pool),
+            kind.changed(options),
+        )
+        for query in queries
+    ]
+
+
+def write_prompts(
+    job: PromptJob, pool_files: Sequence[Path], test_files: Sequence[Path], out: Path
+) -> None:
+    """Write the prompts, and beside them a manifest of where they come from."""
+    described = out.with_suffix(".manifest.json")
+    check_files(out, described, inputs=[*pool_files, *test_files])
+    rows = build_prompts(job, pool_files, test_files)
+    write_jsonl(out, rows)
+    sources = {"pool": origin(job.pool, pool_files), "test": origin(job.test, test_files)}
+    manifest = {"task": job.task, "rows": len(rows), **sources, "sha256": sha256(out)}
+    write_json(described, manifest)
+
+
+def check_words(kind: GenerationKind, options: PromptOptions) -> None:
+    """Raise :class:`RevocabError` if the language of the layout lacks words of it."""
+    try:
+        kind.layout_in(options.direction, kind.changed(options))
+    except RevocabError as error:
+        given = " ".join(options.direction)
+        raise RevocabError(
+            f"--direction {given}: {kind.name}: {one}" for one in error.problems
+        ) from None
+
+
+def usable_rows(
+    kind: GenerationKind, options: PromptOptions, rows: list[Row], where: str
+) -> list[Row]:
+    """Return the queries or shots of a source's rows.
+
+    Those with an empty field are left out and counted. Raises :class:`RevocabError` if a row lacks
+    a field altogether, or if no row is left.
+    """
+    rows = kind.rows(rows, options, where)
+    if not rows:
+        raise RevocabError(f"{where}: no row is left for a task of kind {kind.name!r}")
+    fields = kind.fields(options.direction)
+    for row in rows:
+        missing = [name for name in fields if name not in row]
+        if missing:
+            raise RevocabError(
+                f"{where}, row {row['id']}: no field {missing[0]!r} "
+                f"(the row has: {', '.join(sorted(row))})"
+            )
+    cleaned = [
+        {
+            "id": row["id"],
+            **{name: row[name] if name in kind.as_given else clean(row[name]) for name in fields},
+        }
+        for row in rows
+    ]
+    kept = [row for row in cleaned if all(row[name] for name in fields)]
+    if not kept:
+        raise RevocabError(f"{where}: every row has an empty field among {', '.join(fields)}")
+    if len(kept) < len(rows):
+        count = len(rows) - len(kept)
+        print(f"{where}: left out {count} of {len(rows)} rows with an empty field", file=sys.stderr)
+    return kept
+
+
+def clean(value: Any) -> str | list[str]:
+    """Return a text on one line, or a list (or SQuAD's ``{"text": [...]}``) of non-empty such."""
+    if isinstance(value, dict):
+        value = value.get("text")
+    if isinstance(value, list):
+        return [text for text in map(one_line, value) if text]
+    return one_line(value)
+
+
+def one_line(text: Any) -> str:
+    """Return text with every run of whitespace, line breaks included, as one space."""
+    return " ".join(str("" if text is None else text).split())
+
+
+def spread(rows: Sequence[Row], limit: int | None) -> list[Row]:
+    """Return ``limit`` rows at equal distances, or all."""
+    count = len(rows) if limit is None else min(limit, len(rows))
+    return [rows[i * len(rows) // count] for i in range(count)]
+
+
+def draw_shots(job: PromptJob, query: Row, pool: Sequence[Row], where: str) -> list[Row]:
+    """Return different pool rows for one query, never the query itself."""
+    is_query = find_kind(job.kind).is_query
+    usable = [row for row in pool if not is_query(row, query)]
+    if len(usable) < job.shots:
+        raise RevocabError(
+            f"{where}: {job.shots} shots wanted for item {query['id']}, but only {len(usable)} "
+            "other rows are there; lower 'shots' or give a larger pool"
+        )
+    digest = hashlib.sha256(f"{job.seed}:{job.task}:{query['id']}".encode()).digest()
+    return random.Random(int.from_bytes(digest[:8], "big")).sample(usable, job.shots)
+
+
+def prompt_row(
+    kind: str,
+    direction: Languages,
+    query: Row,
+    shots: Sequence[Row],
+    changes: Mapping[str, Any] | None = None,
+) -> Row:
+    """Return the stored row of one query: its parts, its references and the full prompt.
+
+    ``changes`` are those fields of the layout that are not the kind's; it has them as ``layout``.
+    """
+    row = {"id": query["id"], "kind": kind, "direction": list(direction)}
+    row |= {"layout": dict(changes)} if changes else {}
+    row |= {"shots": list(shots), "query": query}
+    row["references"] = find_kind(kind).right_answers(query, direction)
+    return {**row, "prompt": render(row)}
+
+
+def render(row: Row, shots: int | None = None) -> str:
+    """Return the prompt of a stored row with its last ``shots`` shots (None: all).
+
+    A prompt that is too long loses its first shots, so that the order of the others stays.
+    """
+    laid_out, kept, query = parts(row, shots)
+    return laid_out.prompt(kept, query)
+
+
+def messages(row: Row, shots: int | None = None, *, turns: bool) -> list[Message]:
+    """Return the same as messages: those of a conversation, or :meth:`Layout.messages`."""
+    conversation, chosen = find_kind(row["kind"]).conversation, last_shots(row, shots)
+    if conversation is not None and (turns or not chosen):
+        return conversation(chosen, row["query"])
+    laid_out, kept, query = parts(row, shots)
+    return laid_out.messages(kept, query, turns=turns)
+
+
+def parts(row: Row, shots: int | None) -> tuple[Layout, list[Sequence[str]], Sequence[str]]:
+    """Return the layout of a stored row, the texts of its last ``shots`` shots, and the query's."""
+    languages = row["direction"]
+    texts = find_kind(row["kind"]).texts
+    laid_out = [texts(shot, languages) for shot in last_shots(row, shots)]
+    return layout_of(row), laid_out, texts(row["query"], languages)
+
+
+def last_shots(row: Row, shots: int | None) -> list[Row]:
+    """Return the last ``shots`` shots of a stored row (None: all)."""
+    return row["shots"] if shots is None else row["shots"][len(row["shots"]) - shots :]
+
+
+def layout_of(row: Row) -> Layout:
+    """Return the layout of a stored row's prompt."""
+    return worded_layout(row["kind"], tuple(row["direction"]), json.dumps(row.get("layout", {})))
+
+
+@cache
+def worded_layout(kind: str, languages: tuple[str, ...], changes: str) -> Layout:
+    """Return a kind's layout with changes, given as JSON, in words of its language."""
+    return find_kind(kind).layout_in(languages, json.loads(changes))

@@ -1,0 +1,1 @@
+"""How a checkpoint is run: engines, the prompts they are given and what they hand back."""

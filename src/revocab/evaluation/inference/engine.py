@@ -1,0 +1,186 @@
+"""What an inference engine is, and the registry that finds the ones in ``engines/``.
+
+The options of an experiment name engines, so nothing here or at the top of an engine's file
+imports torch, or :mod:`revocab.evaluation.options`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal, Protocol
+
+from revocab.closed import unknown
+from revocab.errors import RevocabError
+from revocab.evaluation.inference.checkpoint import Checkpoint, choose_device
+from revocab.evaluation.inference.decoding import TextGenerator
+from revocab.evaluation.inference.environment import Environment
+from revocab.registry import found_in
+
+#: What an engine may do: the parts of ``evaluation`` that run one.
+Part = Literal["generation", "multiple_choice", "efficiency"]
+#: The choice of the engine that suits the machine.
+AUTO = "auto"
+
+
+class TimedModel(Protocol):
+    """One loaded checkpoint that writes a fixed number of tokens."""
+
+    context_length: int
+
+    def run(self, prompts: Sequence[list[int]], new_tokens: int) -> float:
+        """Return the seconds to read the prompts together and write ``new_tokens`` after each."""
+
+    def check(self, prompts: Sequence[list[int]]) -> None:
+        """Raise :class:`RevocabError` if the logits after a prompt are not finite."""
+
+    def close(self) -> None:
+        """Free the memory."""
+
+
+class ChoiceModel(Protocol):
+    """One loaded checkpoint as the harness has it (``lm_eval.api.model.LM``), with our counts."""
+
+    #: Of :func:`revocab.tokenizers.load.load_tokenizer`.
+    tokenizer: Any
+    #: Whether texts get the tokenizer's own special tokens; None: as the tokenizer does it.
+    add_bos_token: bool | None
+    #: Requests longer than the context, which lost their beginning.
+    truncated: int
+    #: Items whose two best choices were within rounding error, scored once more.
+    rescored: int
+
+    def loglikelihood(
+        self, requests: Sequence[Any], disable_tqdm: bool = False
+    ) -> list[tuple[float, bool]]:
+        """Return (log-likelihood, greedy) per request: finite, or :class:`RevocabError`."""
+
+    def close(self) -> None:
+        """Free the memory."""
+
+
+class LoadChoices(Protocol):
+    """How a checkpoint is loaded for multiple choice."""
+
+    def __call__(
+        self,
+        checkpoint: Checkpoint,
+        *,
+        token_cache: dict[tuple[str, bool | None], list[int]],
+        share_contexts: bool,
+        long_prompts: Literal["error", "cut"],
+    ) -> ChoiceModel:
+        """Return the harness's model.
+
+        ``token_cache`` holds token ids of texts, for all checkpoints of one tokenizer; with
+        ``share_contexts`` what an item's choices share may be computed once; ``long_prompts`` as of
+        :func:`revocab.evaluation.inference.long_prompts.refuse_long`.
+        """
+
+
+def never(device: str) -> int:
+    """Return 0: the engine runs only where it is asked for by name."""
+    return 0
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A way to run a model: one file in ``engines/``, named after it, with one object ``ENGINE``.
+
+    ``generation``, ``multiple_choice`` and ``efficiency`` load a checkpoint for that part of
+    ``evaluation``; None: the engine does not do that. For generation and efficiency the second
+    argument is the most tokens of a sequence, prompt included.
+    """
+
+    name: str
+    #: Distributions whose versions are recorded with what it computes.
+    libraries: tuple[str, ...]
+    generation: Callable[[Checkpoint, int], TextGenerator] | None = None
+    multiple_choice: LoadChoices | None = None
+    efficiency: Callable[[Checkpoint, int], TimedModel] | None = None
+    #: Where its libraries are; None: where everything else is.
+    environment: Environment | None = None
+    #: How well it suits a kind of device, cpu or cuda: ``auto`` takes the highest that imports; 0
+    #: means never.
+    preference: Callable[[str], int] = never
+    #: What ``evaluation.multiple_choice`` and its tables call it; None: by its name.
+    harness_name: str | None = None
+
+    @property
+    def module(self) -> str:
+        """Return the name of the module that defines it."""
+        return f"revocab.evaluation.inference.engines.{self.name}"
+
+    def called(self, part: Part) -> str:
+        """Return the name by which experiment files and tables know it in a part."""
+        return self.harness_name or self.name if part == "multiple_choice" else self.name
+
+    def imports(self) -> bool:
+        """Return whether it can run in this process."""
+        return self.environment is None or self.environment.import_error() is None
+
+
+@cache
+def engines() -> dict[str, Engine]:
+    """Return every engine by name, sorted, as found in ``revocab.evaluation.inference.engines``."""
+    from revocab.evaluation.inference import engines as package
+
+    return found_in(package, "ENGINE")
+
+
+def engines_for(part: Part) -> dict[str, Engine]:
+    """Return the engines that can do a part, as it calls them."""
+    return {one.called(part): one for one in engines().values() if getattr(one, part)}
+
+
+def choices_for(part: Part, *others: str) -> Any:
+    """Return the type of an option that names an engine for a part, or one of ``others``."""
+    return Literal[(*others, *engines_for(part))]
+
+
+def engine_called(name: str, part: Part) -> Engine:
+    """Return an engine; raise :class:`RevocabError` with the list where a part has no such one."""
+    able = engines_for(part)
+    if name not in able:
+        raise RevocabError(unknown("--engine", name, able, f"engine for {part}"))
+    return able[name]
+
+
+def choose_engine(name: str, part: Part) -> Engine:
+    """Return the engine of that name, which imports here; for ``auto`` the one that suits best.
+
+    Raises :class:`RevocabError` for one that is unknown, cannot do the part or does not import.
+    """
+    if name != AUTO:
+        engine = engine_called(name, part)
+        if engine.environment is not None:
+            engine.environment.require("--engine", name, _everywhere(part))
+        return engine
+    device = choose_device("auto")
+    liked = sorted(engines_for(part).values(), key=lambda one: -one.preference(device))
+    return next(one for one in liked if one.preference(device) > 0 and one.imports())
+
+
+def environment_of(name: str, part: Part) -> Environment | None:
+    """Return where jobs of a part run with that engine; None: where everything else does.
+
+    ``auto`` takes what is there and has no environment of its own.
+    """
+    return None if name == AUTO else engine_called(name, part).environment
+
+
+def interpreter(name: str, part: Part, here: str) -> str:
+    """Return the Python of jobs of a part with that engine: ``here``, or its environment's.
+
+    Raises :class:`RevocabError` where the environment is not there.
+    """
+    environment = environment_of(name, part)
+    if environment is None:
+        return here
+    return environment.python(f"evaluation.{part}.engine", _everywhere(part))
+
+
+def _everywhere(part: Part) -> list[str]:
+    """Return the names of the engines for a part that need no environment of their own."""
+    return [name for name, one in engines_for(part).items() if one.environment is None]

@@ -1,0 +1,216 @@
+"""transformers: ``model.generate`` on batches; choices that share what they have in common."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from revocab.evaluation.inference.checkpoint import Checkpoint
+from revocab.evaluation.inference.decoding import (
+    Output,
+    TextGenerator,
+    beginning,
+    end_tokens,
+    finished,
+)
+from revocab.evaluation.inference.engine import ChoiceModel, Engine
+from revocab.evaluation.inference.overflow import FiniteLogits, numbered
+from revocab.models.load import load_causal_lm
+from revocab.tokenizers.load import load_tokenizer
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel
+
+
+class TransformersGenerator(TextGenerator):
+    """``model.generate`` on left-padded batches of prompts of like length."""
+
+    def __init__(self, checkpoint: Checkpoint, longest: int):
+        """Load a checkpoint; memory is taken as needed, whatever is ``longest``."""
+        self.batch_size = checkpoint.batch_size
+        self.tokenizer = load_tokenizer(checkpoint.folder)
+        self.model: Any = load_weights(checkpoint)
+        self.context_length = context_length(self.model)
+        self.eos = end_tokens(self.model.generation_config, self.tokenizer)
+
+    def generate(
+        self, prompts: Sequence[list[int]], max_new_tokens: int, stop: str | None
+    ) -> list[Output]:
+        """Return one output per prompt; longest prompts first, so that memory peaks at once."""
+        order = sorted(range(len(prompts)), key=lambda i: -len(prompts[i]))
+        outputs: list[Output | None] = [None] * len(prompts)
+        for start in range(0, len(order), self.batch_size):
+            chosen = order[start : start + self.batch_size]
+            batch = self._generate_batch([prompts[i] for i in chosen], max_new_tokens, stop)
+            for i, output in zip(chosen, batch, strict=True):
+                outputs[i] = output
+        return [one for one in outputs if one is not None]
+
+    def _generate_batch(
+        self, prompts: list[list[int]], max_new_tokens: int, stop: str | None
+    ) -> list[Output]:
+        import torch
+        from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
+
+        pad = self.eos[0] if self.eos else 0
+        batch = left_padded(prompts, pad, self.model.device)
+        length = batch["input_ids"].shape[1]
+        # Built from nothing: a checkpoint's own generation settings may sample.
+        settings = GenerationConfig(
+            do_sample=False,
+            num_beams=1,
+            max_new_tokens=max_new_tokens,
+            eos_token_id=self.eos or None,
+            pad_token_id=pad,
+            bos_token_id=self.tokenizer.bos_token_id,
+        )
+        stops = [] if stop is None else [StopText(self.tokenizer, length, stop)]
+        watch = FiniteLogits(lambda i: beginning(self.tokenizer, prompts[i]), self.model.dtype)
+        with torch.no_grad():
+            sequences = self.model.generate(
+                **batch,
+                generation_config=settings,
+                logits_processor=LogitsProcessorList([watch]),
+                stopping_criteria=StoppingCriteriaList(stops),
+            )
+        written = sequences[:, length:].tolist()
+        return [finished(row, self.tokenizer, self.eos, stop) for row in written]
+
+
+class StopText:
+    """Stopping criterion, true for each row whose newest text holds the stop."""
+
+    #: A token has a byte at least, so that the newest suffice; and a few more in case some are
+    #: empty.
+    MORE = 6
+
+    def __init__(self, tokenizer: Any, prompt_length: int, stop: str):
+        self.tokenizer = tokenizer
+        self.prompt_length = prompt_length
+        self.stop = stop
+        self.window = len(stop.encode()) + self.MORE
+
+    def __call__(self, input_ids: Any, scores: Any, **_: Any) -> Any:
+        """Return a boolean tensor [B]."""
+        import torch
+
+        newest = input_ids[:, max(self.prompt_length, input_ids.shape[1] - self.window) :]
+        texts = self.tokenizer.batch_decode(newest, skip_special_tokens=True)
+        done = [self.stop in text for text in texts]
+        return torch.tensor(done, device=input_ids.device)
+
+
+class TimedTransformers:
+    """``model.generate`` without any stop."""
+
+    def __init__(self, checkpoint: Checkpoint, longest: int):
+        """Load a checkpoint; memory is taken as needed, whatever is ``longest``."""
+        self.model: Any = load_weights(checkpoint)
+        self.context_length = context_length(self.model)
+
+    def check(self, prompts: Sequence[list[int]]) -> None:
+        """Write one token after each prompt and look at the logits; nothing is timed."""
+        import torch
+        from transformers import GenerationConfig, LogitsProcessorList
+
+        with torch.no_grad():
+            self.model.generate(
+                **left_padded(prompts, 0, self.model.device),
+                generation_config=GenerationConfig(
+                    do_sample=False, max_new_tokens=1, pad_token_id=0
+                ),
+                logits_processor=LogitsProcessorList([FiniteLogits(numbered, self.model.dtype)]),
+            )
+
+    def run(self, prompts: Sequence[list[int]], new_tokens: int) -> float:
+        """Return the seconds of one left-padded batch."""
+        import torch
+        from transformers import GenerationConfig
+
+        device = self.model.device
+        batch = left_padded(prompts, 0, device)
+        length = batch["input_ids"].shape[1]
+        settings = GenerationConfig(
+            do_sample=False, max_new_tokens=new_tokens, min_new_tokens=new_tokens, pad_token_id=0
+        )
+        synchronise(device.type)
+        start = time.perf_counter()
+        with torch.no_grad():
+            made = self.model.generate(**batch, generation_config=settings)
+        synchronise(device.type)
+        seconds = time.perf_counter() - start
+        if made.shape[1] != length + new_tokens:
+            raise RuntimeError(f"wrote {made.shape[1] - length} tokens, not {new_tokens}")
+        return seconds
+
+    def close(self) -> None:
+        """Free the memory."""
+        self.model = None
+        gc.collect()
+
+
+def left_padded(
+    prompts: Sequence[list[int]], pad: int, device: torch.device
+) -> dict[str, torch.Tensor]:
+    """Return prompts padded on the left, and their mask, both int64 [B, L]."""
+    import torch
+
+    length = max(map(len, prompts))
+    tokens = [[pad] * (length - len(prompt)) + prompt for prompt in prompts]
+    mask = [[0] * (length - len(prompt)) + [1] * len(prompt) for prompt in prompts]
+    return {
+        "input_ids": torch.tensor(tokens, device=device),
+        "attention_mask": torch.tensor(mask, device=device),
+    }
+
+
+def synchronise(device: str) -> None:
+    """Wait until a CUDA device has done its work."""
+    if device == "cuda":
+        import torch
+
+        torch.cuda.synchronize()
+
+
+def load_choices(
+    checkpoint: Checkpoint,
+    *,
+    token_cache: dict[tuple[str, bool | None], list[int]],
+    share_contexts: bool,
+    long_prompts: Literal["error", "cut"],
+) -> ChoiceModel:
+    """Return the harness's model of a checkpoint, which computes shared contexts once."""
+    from revocab.evaluation.inference.shared_contexts import SharedContextLM
+
+    return SharedContextLM(
+        pretrained=load_weights(checkpoint),
+        tokenizer=load_tokenizer(checkpoint.folder),
+        batch_size=checkpoint.batch_size,
+        token_cache=token_cache,
+        share_contexts=share_contexts,
+        long_prompts=long_prompts,
+    )
+
+
+def load_weights(checkpoint: Checkpoint) -> PreTrainedModel:
+    """Return a checkpoint's model."""
+    return load_causal_lm(checkpoint.folder, dtype=checkpoint.dtype, device=checkpoint.device)
+
+
+def context_length(model: PreTrainedModel) -> int:
+    """Return the longest sequence that a model takes; a very long one where it does not say."""
+    return int(getattr(model.config, "max_position_embeddings", 2**31))
+
+
+ENGINE = Engine(
+    name="transformers",
+    libraries=("torch", "transformers"),
+    generation=TransformersGenerator,
+    multiple_choice=load_choices,
+    efficiency=TimedTransformers,
+    preference=lambda device: 1,
+    harness_name="hf",
+)

@@ -1,0 +1,1 @@
+"""Multiple choice: tasks from templates, scored by lm-evaluation-harness."""

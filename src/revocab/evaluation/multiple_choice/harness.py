@@ -1,0 +1,282 @@
+"""lm-evaluation-harness as a library: tasks loaded once, then evaluated on one model after another.
+
+The harness builds the requests, scores them and computes every number. What is added here only
+keeps it from repeating itself for each checkpoint, and changes no result.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import logging
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revocab.errors import RevocabError
+from revocab.evaluation.inference.near_ties import note_lengths
+from revocab.evaluation.multiple_choice.harness_index import remembered_index
+from revocab.evaluation.multiple_choice.tasks import load_template, read_yaml
+from revocab.evaluation.options import Scoring
+from revocab.hub import COMMIT
+from revocab.hub_errors import explain
+from revocab.io import read_jsonl
+
+if TYPE_CHECKING:
+    from lm_eval.api.task import Task
+    from lm_eval.tasks.manager import TaskDict, TaskManager
+
+#: The harness default, so that standard errors equal those of its command line. Accuracies have an
+#: analytic one; only metrics without it are resampled.
+BOOTSTRAP_ITERS = 100_000
+
+
+def quiet() -> None:
+    """Keep the harness's progress bars and notes off; call before it is imported."""
+    os.environ.setdefault("TQDM_DISABLE", "1")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    logging.getLogger("lm_eval").setLevel(logging.ERROR)
+    logging.getLogger("datasets").setLevel(logging.ERROR)
+
+
+@functools.cache
+def harness_version() -> str:
+    """Return the installed version of lm-evaluation-harness."""
+    from importlib.metadata import version
+
+    return version("lm_eval")
+
+
+def cache_templates() -> None:
+    """Let the harness compile each Jinja template once; it would for every use on every row."""
+    from lm_eval.utils import env
+
+    if not hasattr(env.from_string, "cache_info"):
+        env.from_string = functools.lru_cache(maxsize=1024)(env.from_string)
+
+
+def local_rows(config: dict[str, Any]) -> Path | None:
+    """Return the local file a task reads, or None for a data set of the Hub."""
+    if config.get("dataset_path") != "json":
+        return None
+    return Path(config["dataset_kwargs"]["data_files"]["test"])
+
+
+def read_dataset(path: Path, /, **_: Any) -> Any:
+    """Return the rows of a local task as the split ``test`` of a data set, in memory.
+
+    Equal to ``load_dataset("json")`` for every field that a template uses, without its file cache.
+    """
+    from datasets import Dataset, DatasetDict
+
+    from revocab.evaluation.multiple_choice.tasks import FIELDS
+
+    rows = list(read_jsonl(path))
+    present = [field for field in FIELDS if any(field in row for row in rows)]
+    columns = {field: [row.get(field) for row in rows] for field in present}
+    return DatasetDict(test=Dataset.from_dict(columns))
+
+
+def task_spec(path: str | Path) -> str | dict[str, Any]:
+    """Return what the harness loads for one task file: a name it ships, or a configuration."""
+    config = read_yaml(Path(path))
+    if "harness" in config:
+        return str(config["harness"])
+    rows = local_rows(config)
+    if rows is None:
+        return config
+    if not rows.is_file():
+        raise RevocabError(f"{path}: its data file {rows} does not exist; build the task again")
+    # The harness would also pass the task's metadata and dataset_kwargs.
+    kwargs = {"custom_dataset": functools.partial(read_dataset, rows), "dataset_kwargs": None}
+    return {**config, **kwargs}
+
+
+def load_tasks(paths: Iterable[str | Path], options: Scoring) -> dict[str, TaskDict]:
+    """Return the loaded tasks of each task file, by file name without ending.
+
+    The options' ``shots`` hold for tasks that do not say their own. Raises :class:`RevocabError`
+    listing every task and data set that cannot be had.
+    """
+    from lm_eval.tasks import TaskManager
+
+    cache_templates()
+    files = [Path(path) for path in paths]
+    # Reading the thousands of task files that the harness ships takes seconds.
+    shipped = any("harness" in read_yaml(path) for path in files)
+    with remembered_index():
+        manager = TaskManager(include_defaults=shipped)
+    loaded, problems = {}, []
+    for path in files:
+        own = read_yaml(path)
+        try:
+            loaded[path.stem] = load_task(
+                manager,
+                path,
+                task_spec(path),
+                options.shots_of(int(own.get("num_fewshot", options.shots))),
+                own.get("revision") if "harness" in own else None,
+            )
+        except RevocabError as error:
+            problems += error.problems
+    if problems:
+        raise RevocabError(problems)
+    return loaded
+
+
+def no_such_task(path: str | Path, name: str, known: Iterable[str]) -> RevocabError:
+    """Return the error for a task that the installed harness does not have."""
+    near = difflib.get_close_matches(name, list(known), n=3)
+    hint = f"; did you mean {', '.join(map(repr, near))}" if near else ""
+    return RevocabError(
+        f"{path}: lm-evaluation-harness {harness_version()} has no task {name!r}{hint}; see "
+        "'lm_eval ls tasks'; a task that it dropped can be kept as a template with its own data "
+        "(docs/evaluation.md)"
+    )
+
+
+@contextmanager
+def pinned(revision: str | None) -> Iterator[list[tuple[str, str | None]]]:
+    """Load data sets at ``revision`` inside the block; a task that names its own keeps it.
+
+    Yields a list that gets repository and configuration of each data set that is asked for.
+    """
+    import datasets
+
+    original, asked = datasets.load_dataset, []
+
+    def load(path: str, name: str | None = None, *args: Any, **options: Any) -> Any:
+        asked.append((path, name))
+        return original(path, name, *args, **({"revision": revision} if revision else {}) | options)
+
+    datasets.load_dataset = load
+    try:
+        yield asked
+    finally:
+        datasets.load_dataset = original
+
+
+def load_task(
+    manager: TaskManager,
+    path: str | Path,
+    spec: str | dict[str, Any],
+    shots: int,
+    revision: str | None = None,
+) -> TaskDict:
+    """Load one task or group and prepare its tasks for repeated evaluation."""
+    if isinstance(spec, str) and spec not in manager.task_index:
+        raise no_such_task(path, spec, manager.task_index)
+    with pinned(revision) as asked:
+        try:
+            loaded = manager.load([spec])
+        except RevocabError:
+            raise
+        except Exception as error:  # data sets fail in many ways: gated, absent, offline, changed
+            # Of a group's tasks, the one that failed asked last.
+            failed, configuration = asked[-1] if asked else (repository_of(manager, spec), None)
+            why = explain(error, failed, configuration=configuration)
+            raise RevocabError(f"{path}: {why}") from error
+    field = isinstance(spec, dict) and spec.get("metadata", {}).get("mean_over")
+    if isinstance(spec, dict) and field:
+        loaded = split_task(next(iter(loaded["tasks"].values())), spec, field)
+    for task in loaded["tasks"].values():
+        prepare(task, shots)
+    return loaded
+
+
+def repository_of(manager: TaskManager, spec: str | dict[str, Any]) -> str:
+    """Return the data set that a task reads, or the task's own name where it is a group."""
+    if isinstance(spec, dict):
+        return str(spec.get("dataset_path"))
+    path = getattr(manager.task_index[spec], "yaml_path", None)
+    if path is None:
+        return spec
+    try:
+        return str(load_template(path).get("dataset_path") or spec)
+    except RevocabError:  # Python tags in the file, which only the harness reads
+        return spec
+
+
+def data_revision(loaded: TaskDict) -> str:
+    """Return the commits of the Hub data sets behind a task, as they were loaded.
+
+    ``datasets`` keeps the prepared files of a commit in a folder of its name, and tells it nowhere
+    else.
+    """
+    files = {
+        Path(one["filename"])
+        for task in loaded["tasks"].values()
+        for part in (getattr(task, "dataset", None) or {}).values()
+        for one in part.cache_files
+    }
+    return " ".join(sorted({one.parent.name for one in files if COMMIT.fullmatch(one.parent.name)}))
+
+
+def split_task(whole: Task, config: dict[str, Any], field: str) -> TaskDict:
+    """Return a task as a group of tasks, one per value of a row field, with unweighted means.
+
+    ``field`` may be a dotted path (``metadata.subject``). The harness aggregates, as for MMLU.
+    """
+    from datasets import DatasetDict
+    from lm_eval.api.group import Group
+    from lm_eval.api.task import ConfigurableTask
+    from lm_eval.config.group import AggMetricConfig
+
+    rows = whole.eval_docs
+    parts: dict[str, list[int]] = {}
+    for i, row in enumerate(rows):
+        value = functools.reduce(lambda found, name: found[name], field.split("."), row)
+        parts.setdefault(str(value), []).append(i)
+    split = config["test_split"]
+    metrics = [
+        AggMetricConfig(metric=one["metric"], weight_by_size=False) for one in config["metric_list"]
+    ]
+    version = {"version": config["metadata"]["version"]}
+    group = Group(config["task"], aggregate_metric_list=metrics, metadata=version)
+    for value in sorted(parts):
+        chosen = DatasetDict({split: rows.select(parts[value])})
+        part: dict[str, Any] = {
+            "task": f"{config['task']}_{value}",
+            "dataset_kwargs": None,
+            "metadata": version,
+        }
+        part["custom_dataset"] = functools.partial(returned, chosen)
+        group.add(ConfigurableTask(config={**config, **part}))
+    tasks = {task.task_name: task for task in group.get_all_tasks()}
+    return {"tasks": tasks, "groups": {group.name: group}}
+
+
+def returned(value: Any, /, **_: Any) -> Any:
+    """Return ``value``: what the harness calls to get a data set that is already there."""
+    return value
+
+
+def prepare(task: Task, shots: int) -> None:
+    """Fix a task's number of shots and seed, and let it build its requests only once.
+
+    The scores of its items are kept in ``task.item_scores`` while the harness evaluates it.
+    """
+    if task.get_config("num_fewshot") != 0:  # a task may insist on none, as on the command line
+        task.set_config("num_fewshot", shots)
+    task.set_fewshot_seed(1234)  # the harness default
+    build, process = task.build_all_requests, task.process_results
+    task.item_scores = []
+
+    def build_once(**options: Any) -> None:
+        task.item_scores.clear()
+        if not task.instances:
+            build(**options)
+            note_lengths(task)
+        for instance in task.instances:
+            instance.resps, instance.filtered_resps = [], {}
+
+    def process_and_keep(doc: Any, results: Any) -> dict[str, Any]:
+        scores = process(doc, results)
+        task.item_scores.append(scores)
+        return scores
+
+    task._instances = None
+    task.build_all_requests = build_once
+    task.process_results = process_and_keep

@@ -1,0 +1,310 @@
+"""Multiple-choice tasks: from a prompt template and data to one self-contained harness task file.
+
+A task file is plain lm-evaluation-harness YAML, which ``lm_eval --tasks FILE`` runs unchanged, or,
+for a task that the harness ships, ``harness: NAME`` alone.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from revocab import yaml_file
+from revocab.closed import Closed, Id, Job, OneLine, unknown
+from revocab.corpora.source import HubData
+from revocab.errors import RevocabError
+from revocab.evaluation.multiple_choice.item_count import ExpectedItems
+from revocab.hub import resolve
+from revocab.io import read_jsonl, write_text
+from revocab.languages import WORD, fill, missing_words
+
+#: Templates that come with the package, a YAML file each: dropping a file there adds one.
+TEMPLATES = Path(__file__).parent / "templates"
+#: Row fields that a template may use; only ``choices`` and ``answer`` are always needed.
+FIELDS = ("context", "question", "choices", "answer", "subject")
+
+
+class TaskOptions(Closed):
+    """A prompt template over data rows, or a task that the harness ships."""
+
+    template: Id | None = Field(default=None, description="name of a prompt template")
+    language: Id | None = Field(
+        default=None, description="language of a template that serves several"
+    )
+    harness: OneLine | None = Field(default=None, description="task name in lm-evaluation-harness")
+    revision: OneLine | None = Field(
+        default=None, description="revision of a harness task's Hub data set"
+    )
+    shots: int | None = Field(default=None, ge=0, description="default: that of all tasks")
+    items: ExpectedItems | None = Field(
+        default=None, description="number of rows that a template's data must have; default: any"
+    )
+
+
+class TaskJob(TaskOptions, Job):
+    """One task file to write."""
+
+    task: Id = Field(description="name of the task")
+    hub: HubData | None = Field(default=None, description="Hub data set of a template")
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Read one YAML mapping; raise :class:`RevocabError` naming the file when it is not one."""
+    import yaml
+
+    try:
+        value, repeated = yaml_file.read(path)
+    except FileNotFoundError:
+        near = difflib.get_close_matches(path.name, names_beside(path), n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise RevocabError(f"{path}: no such template{hint}") from None
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        raise RevocabError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
+    if not isinstance(value, dict):
+        raise RevocabError(f"{path}: expected a mapping, received {type(value).__name__}")
+    if repeated:
+        raise RevocabError(repeated)
+    return value
+
+
+def names_beside(path: Path) -> list[str]:
+    """Return the YAML file names in the folder of ``path``, sorted; none if it does not exist."""
+    return sorted(one.name for one in path.parent.glob("*.yaml"))
+
+
+def template_names(own: Path | None = None) -> list[str]:
+    """Return the names of all templates, sorted: the package's and those of one's own folder."""
+    folders = [TEMPLATES] if own is None else [own, TEMPLATES]
+    return sorted({path.stem for folder in folders for path in folder.glob("*.yaml")})
+
+
+def find_template(name: str, own: Path | None = None, key: str = "template") -> Path:
+    """Return the file of a template: in one's own folder or, where it is not there, the package's.
+
+    Raises :class:`RevocabError` with the nearest names, under ``key``.
+    """
+    for folder in filter(None, (own, TEMPLATES)):
+        if (folder / f"{name}.yaml").is_file():
+            return folder / f"{name}.yaml"
+    raise RevocabError(unknown(key, name, template_names(own), "template"))
+
+
+def load_template(path: str | Path) -> dict[str, Any]:
+    """Return a template with what it includes; the including file's keys win.
+
+    ``include`` names a file beside the template or, where there is none, one of the package.
+    ``words``, a template's own by language, are put together: those of the including file win.
+    """
+    found: dict[str, Any] = {}
+    words: dict[str, dict[str, str]] = {}
+    for file in template_files(path):
+        values = read_yaml(file)
+        for language, own in (values.pop("words", None) or {}).items():
+            words[language] = {**own, **words.get(language, {})}
+        found = {**values, **found}
+    found.pop("include", None)
+    return {**found, "words": words} if words else found
+
+
+def template_files(path: str | Path) -> list[Path]:
+    """Return a template's file and those that it includes, in order.
+
+    Raises :class:`RevocabError` for one that is not there, or that includes itself.
+    """
+    files = [Path(path)]
+    while include := read_yaml(files[-1]).get("include"):
+        beside = files[-1].parent / str(include)
+        shipped = TEMPLATES / str(include)
+        files.append(shipped if shipped.is_file() and not beside.is_file() else beside)
+        if files[-1].resolve() in {one.resolve() for one in files[:-1]}:
+            raise RevocabError(f"{files[-1]}: includes itself; remove one 'include'")
+    return files
+
+
+def fill_words(
+    config: dict[str, Any], template_path: str | Path, language: str | None
+) -> dict[str, Any]:
+    """Return a template with each ``<<word>>`` replaced: by its own word, or the language's.
+
+    The template's own ``language`` goes before the task's; without either, one with ``words`` of
+    its own is in the first of their languages. Raises :class:`RevocabError` naming the languages
+    that it has, or the words that are missing, the file where they belong and the languages that
+    have them.
+    """
+    words = config.get("words", {})
+    language = config.get("language", language) or next(iter(words), None)
+    config = {key: value for key, value in config.items() if key not in ("language", "words")}
+    if not WORD.search(str(config)):
+        return config
+    if language is None:
+        raise RevocabError(f"{template_path}: its prompt depends on the language; give --language")
+    if words and language not in words:
+        raise RevocabError(
+            f"{template_path}: in {', '.join(words)}, not in {language!r}; choose one of them, or "
+            "add the template's words in that language"
+        )
+    own = words.get(language, {})
+    config = map_texts(config, lambda text: WORD.sub(lambda word: own.get(word[1], word[0]), text))
+    problem = missing_words([str(config)], language)
+    if problem:
+        raise RevocabError(f"{template_path}: {problem}")
+    return map_texts(config, lambda text: fill([text], language)[0])
+
+
+def map_texts(config: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    """Return a template with ``change`` made to every text that is a value or in a list."""
+
+    def changed(value: Any) -> Any:
+        if isinstance(value, str):
+            return change(value)
+        return [changed(one) for one in value] if isinstance(value, list) else value
+
+    return {key: changed(value) for key, value in config.items()}
+
+
+def check_rows(path: str | Path, fields: Iterable[str]) -> int:
+    """Check every row of a local task file and return their number.
+
+    ``fields`` are those that the template cannot do without, beside ``choices`` and ``answer``.
+    Raises :class:`RevocabError` naming file, row and field.
+    """
+    count = 0
+    for count, row in enumerate(read_jsonl(path), 1):
+        problem = row_problem(row, fields)
+        if problem:
+            raise RevocabError(f"{path}, row {count} (id {row.get('id', '?')}): {problem}")
+    if not count:
+        raise RevocabError(f"{path}: no rows; a task needs at least one item")
+    return count
+
+
+def row_problem(row: dict[str, Any], fields: Iterable[str]) -> str | None:
+    """Return what is wrong with one row, or None."""
+    for field in ("choices", "answer", *fields):
+        if row.get(field) in (None, "", []):
+            return f"field {field!r} is missing or empty (the row has: {', '.join(sorted(row))})"
+    choices, answer = row["choices"], row["answer"]
+    if not isinstance(choices, list) or len(choices) < 2:
+        return f"field 'choices' must list at least two texts, received {choices!r}"
+    if not all(isinstance(choice, str) and choice.strip() for choice in choices):
+        return f"field 'choices' holds an empty choice: {choices!r}"
+    if type(answer) is not int or not 0 <= answer < len(choices):
+        return f"field 'answer' must be an index from 0 to {len(choices) - 1}, received {answer!r}"
+    return None
+
+
+def required_fields(template: dict[str, Any]) -> list[str]:
+    """Return the row fields that the prompt uses without asking whether they are there."""
+    import jinja2
+    from jinja2 import meta, nodes
+
+    parts = [template.get(name, "") for name in ("doc_to_text", "doc_to_choice", "doc_to_target")]
+    tree = jinja2.Environment().parse("\n".join(one for one in parts if isinstance(one, str)))
+    optional = {
+        test.node.name
+        for test in tree.find_all(nodes.Test)
+        if test.name == "defined" and isinstance(test.node, nodes.Name)
+    }
+    used = meta.find_undeclared_variables(tree) - optional
+    return sorted(used & set(FIELDS) - {"choices", "answer"})
+
+
+def task_config(job: TaskJob, templates: Path | None, data: Path | None) -> dict[str, Any]:
+    """Return what a task file holds: the harness task's name, or a filled-in template.
+
+    ``templates`` is a folder of one's own, which goes before the package's.
+    """
+    if (job.harness is None) == (job.template is None):
+        raise RevocabError("exactly one of --template and --harness must be given")
+    if job.template is not None:
+        return build_task(
+            job.task,
+            find_template(job.template, templates, "--template"),
+            data=data,
+            hub=job.hub,
+            language=job.language,
+            shots=job.shots,
+        )
+    if data or job.hub or job.items:
+        raise RevocabError(
+            "--harness: such a task brings its own data; leave out --data, --hub, --items"
+        )
+    own = {"num_fewshot": job.shots, "revision": job.revision}
+    return {"harness": job.harness} | {name: one for name, one in own.items() if one is not None}
+
+
+def build_task(
+    task: str,
+    template_path: str | Path,
+    *,
+    data: str | Path | None = None,
+    hub: HubData | None = None,
+    language: str | None = None,
+    shots: int | None = None,
+) -> dict[str, Any]:
+    """Return the harness configuration of ``task``: the template, with the data set filled in.
+
+    Local data is checked row by row. Without data the template must name its own data set.
+    ``language`` chooses the words of a template that is the same in every language. ``shots`` are
+    this task's own, where it differs from the others.
+    """
+    config = fill_words(load_template(template_path), template_path, language)
+    if shots is not None:
+        config["num_fewshot"] = shots
+    if data is not None:
+        check_rows(data, required_fields(config))
+        config |= {
+            "dataset_path": "json",
+            "dataset_kwargs": {"data_files": {"test": str(data)}},
+            "test_split": "test",
+            "fewshot_split": "test",  # the harness leaves out the row being scored
+        }
+    elif hub is not None:
+        config["dataset_path"] = hub.id
+        if hub.name:
+            config["dataset_name"] = hub.name
+        if hub.split:
+            config["test_split"] = hub.split
+        if hub.revision:
+            config["dataset_kwargs"] = {"revision": hub.revision}
+    elif not has_data(config):
+        raise RevocabError(
+            f"{template_path}: the template names no data set; give --data FILE or --hub.id ID"
+        )
+    return name_task(task, config)
+
+
+def has_data(template: dict[str, Any]) -> bool:
+    """Return whether a template names a data set, or tasks that do."""
+    return "dataset_path" in template or "task" in template
+
+
+def at_commit(config: dict[str, Any]) -> dict[str, Any]:
+    """Return a task with its Hub data set at the commit that its revision names today.
+
+    Every run of an experiment then reads the same rows, whatever happens to the data set meanwhile.
+    """
+    repository = config.get("dataset_path")
+    if repository in (None, "json") or Path(repository).exists():
+        return config
+    given = config.get("dataset_kwargs") or {}
+    commit = resolve(repository, given.get("revision"), "dataset")["commit"]
+    return {**config, "dataset_kwargs": {**given, "revision": commit}}
+
+
+def name_task(task: str, config: dict[str, Any]) -> dict[str, Any]:
+    """Return ``config`` as the task (or group of tasks) called ``task``, name first."""
+    key = "group" if isinstance(config.get("task"), list) else "task"
+    return {key: task, **{name: value for name, value in config.items() if name != key}}
+
+
+def write_task(path: str | Path, config: dict[str, Any]) -> None:
+    """Write a task file; the same configuration gives the same bytes."""
+    import yaml
+
+    text = yaml.safe_dump(config, sort_keys=False, allow_unicode=True, width=1000)
+    write_text(path, text)

@@ -1,0 +1,1 @@
+"""Probes: multiple-choice items made by rule from held-out text."""

@@ -1,0 +1,78 @@
+"""A passage that names several people or places, up to where one of them is named again.
+
+The choices are names of the passage, each of which stands there once. Over the items of a round
+the right one is that named first, second, third and last, so that how long ago a name was given
+says nothing.
+
+A name is a word that begins with a capital inside a sentence and is written small nowhere in the
+text, so that a language without capitals has none.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from revocab.evaluation.probes.kind import Item, ProbeKind, Round, joined
+
+CHOICES = 4
+#: Words of the passage, and fewest letters of a name.
+WINDOW, SHORTEST = 150, 3
+STOPS = tuple(".!?…:;\"'»”’)")
+
+
+def core(word: str) -> str:
+    """Return a word without the punctuation around it."""
+    return word.strip("".join(STOPS) + ",«“‘([-–—")
+
+
+def names(documents: Sequence[Sequence[str]]) -> set[str]:
+    """Return the words that are names in all documents."""
+    found: set[str] = set()
+    small: set[str] = set()
+    for words in documents:
+        for before, word in zip([".", *words], words, strict=False):
+            one = core(word)
+            if not one.isalpha() or len(one) < SHORTEST:
+                continue
+            if one == one.lower():
+                small.add(one)
+            elif one[1:] == one[1:].lower() and not before.endswith(STOPS):
+                found.add(one)
+    return {one for one in found if one.lower() not in small}
+
+
+def rounds(texts: Sequence[str], language: str, draw: random.Random) -> Iterator[list[Round]]:
+    """Yield one set: rounds with an item for every place among the names of its choices."""
+    documents = [text.split() for text in texts]
+    known = names(documents)
+    by_place: list[list[Item]] = [[] for _ in range(CHOICES)]
+    for words in documents:
+        cores = [core(word) for word in words]
+        for at in range(1, len(words)):
+            if cores[at] in known and cores[at - 1] not in known:
+                candidate = item(words, cores, at, known, draw)
+                if candidate is not None:
+                    by_place[candidate[0]].append(candidate[1])
+    drawn = [draw.sample(one, len(one)) for one in by_place]
+    yield list(zip(*drawn, strict=False))
+
+
+def item(
+    words: Sequence[str], cores: Sequence[str], at: int, known: set[str], draw: random.Random
+) -> tuple[int, Item] | None:
+    """Return an item whose answer is the name at a place of a document, and the answer's place
+    among its choices in the order of the passage; None where the passage gives none.
+    """
+    right, first = cores[at], max(0, at - WINDOW)
+    counts = Counter(one for one in cores[first:at] if one in known)
+    once = [one for one in counts if counts[one] == 1 and one != right]
+    if counts[right] != 1 or len(once) < CHOICES - 1 or not words[at].startswith(right):
+        return None
+    wrong = draw.sample(once, CHOICES - 1)
+    place = [one for one in counts if one in (right, *wrong)].index(right)
+    return place, Item(joined(words[first:at]), right, tuple(wrong))
+
+
+PROBE = ProbeKind(name="repeated_name", choices=CHOICES, together=CHOICES, rounds=rounds)
