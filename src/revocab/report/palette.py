@@ -1,17 +1,22 @@
 """Colours and dashes of runs: those of their methods, the same in every figure of an experiment.
 
-Colours are Okabe and Ito's and Tol's, which readers with colour-blindness can tell apart; dashes
-and direct labels say the same once more.
+Methods have Okabe and Ito's colours and Tol's. How far apart all colours are, also for readers with
+colour-blindness, is measured in ``tests/unit/test_palette.py``; dashes and direct labels say the
+same once more.
 """
 
 from __future__ import annotations
 
+from itertools import cycle, product
 from typing import Any
 
 from revocab.initialise.method import methods
 
-#: For names that have no colour of their own, in the order of the experiment's runs.
-SPARE_COLOURS = ("#882255", "#999933", "#332288", "#44AA99", "#AA4499", "#117733", "#DDAA33")
+#: For names that have no colour of their own, in the order of the experiment's runs: of a grid over
+#: sRGB, those farthest from each other and from the methods' own.
+SPARE_COLOURS = ("#0000BB", "#00CC33", "#8877FF", "#882277", "#6600FF", "#440066", "#99CC99")
+#: For names beyond that, which have the same colours again.
+SPARE_DASHES = ((0, (6, 2)), (0, (3, 2)), (0, (6, 2, 1, 2)), (0, (6, 2, 1, 2, 1, 2)))
 
 
 def own_colours() -> dict[str, str]:
@@ -30,11 +35,12 @@ class Palette:
     def __init__(self, names: list[str]):
         own = own_colours()
         others = [name for name in dict.fromkeys(names) if name not in own]
-        more = {name: SPARE_COLOURS[i % len(SPARE_COLOURS)] for i, name in enumerate(others)}
-        self._colours = {**own, **more}
+        looks = product(("solid", *SPARE_DASHES), SPARE_COLOURS)
+        self._spare = dict(zip(others, cycle(looks), strict=False))
+        self._own = own
 
     def line(self, name: str) -> dict[str, Any]:
         """Return the keywords that draw a run's line."""
         method = methods().get(name)
-        dash = method.dash if method else None
-        return {"color": self._colours[name], "linestyle": dash or "solid"}
+        dash, colour = self._spare.get(name) or ("solid", self._own[name])
+        return {"color": colour, "linestyle": (method and method.dash) or dash}
