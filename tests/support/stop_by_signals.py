@@ -1,4 +1,5 @@
-"""Train undisturbed; then again, stopped by SIGTERM, SIGUSR1 and SIGKILL at seeded moments.
+"""Train undisturbed; then again, stopped by SIGTERM, SIGUSR1 and SIGKILL in a seeded order, each at
+a seeded moment: some time after a step, in the middle of another or of what stands between them.
 
     python stop_by_signals.py FOLDER SEED
 
@@ -27,7 +28,10 @@ STEPS = 60
 #: Signal, and the minutes between states of the start that gets it: SIGKILL alone saves nothing.
 STOPS = (
     (signal.SIGTERM, None), (signal.SIGKILL, 1e-9), (signal.SIGUSR1, None), (signal.SIGTERM, 1e-9),
+    (signal.SIGKILL, 1e-9), (signal.SIGUSR1, 1e-9),
 )  # fmt: skip
+#: Seconds after a step, at most: about three steps, each with a state.
+DELAY = 0.02
 
 
 def start(folder: Path, name: str, minutes: float | None) -> BaseProcess:
@@ -70,9 +74,10 @@ def wait(process: BaseProcess, reached) -> None:
         time.sleep(0.001)
 
 
-def stop(process: BaseProcess, out: Path, step: int, number: signal.Signals) -> int:
-    """Send a signal once ``step`` steps are made; return how many were there just before it."""
+def stop(process: BaseProcess, out: Path, step: int, delay: float, number: signal.Signals) -> int:
+    """Send a signal ``delay`` seconds after ``step`` steps; return how many there were by then."""
     wait(process, lambda: rows(out) >= step)
+    time.sleep(delay)
     sent_at = rows(out)
     os.kill(process.pid, number)
     if number == signal.SIGUSR1:
@@ -97,9 +102,11 @@ def main() -> None:
     start(folder, "reference", None).join()
     steps = sorted(moments.sample(range(2, STEPS - 15, 4), len(STOPS)))
     stops = []
-    for step, (number, minutes) in zip(steps, STOPS, strict=True):
+    for step, (number, minutes) in zip(steps, moments.sample(STOPS, len(STOPS)), strict=True):
+        later = max(step, newest(folder / "stopped") + 2)
         process = start(folder, "stopped", minutes)
-        sent_at = stop(process, folder / "stopped", step, number)
+        delay = moments.uniform(0, DELAY)
+        sent_at = stop(process, folder / "stopped", later, delay, number)
         stops.append({"signal": number.name, "step": sent_at})
     process = start(folder, "stopped", None)
     process.join()
