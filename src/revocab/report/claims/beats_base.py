@@ -1,15 +1,39 @@
-"""Adapted models end better than the base model in the adapted language."""
+"""Adapted models end better than the base model in the adapted language.
+
+Whether a difference is more than chance is told by the comparison item by item where a table shows
+one, else by a run's seeds; without either, the two values decide, and the claim says so.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from revocab.evaluation.over_seeds import paired_interval
 from revocab.languages import language_label
 from revocab.report.adapted_language import adapted_language
 from revocab.report.claim import Claim, ClaimKind
+from revocab.report.kind import table_kinds
 from revocab.report.names import method_label
 from revocab.report.results import Record, Results
 from revocab.report.scores import AVERAGE, average_task
+from revocab.report.tables.significance import is_marked
+
+if TYPE_CHECKING:
+    from revocab.config.expand import Run
+
+#: The checkpoint at which runs are compared with their base model.
+STEP = "last"
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A run's difference to its base model: whether it is above 0, and how chance was judged."""
+
+    above: bool
+    #: What is said of chance behind the run's value; nothing is known of it if this is empty.
+    chance: str = ""
 
 
 def find(results: Results) -> Iterator[Claim]:
@@ -21,19 +45,63 @@ def find(results: Results) -> Iterator[Claim]:
         task = average_task(language)
         base = results.base(group)
         level = results.scores.get(base.id, 0, task, AVERAGE)
-        found = []
+        compared = comparisons(results, group, task)
+        found: list[tuple[str, Record, Gain]] = []
         for run in results.group(group):
             score = results.scores.get(run.id, run.steps[-1], task, AVERAGE)
-            if run.trains and score:
-                found.append((method_label(run), score))
+            if run.trains and score and level:
+                gain = gain_of(score, level, compared.get((run.id, base.id)))
+                found.append((method_label(run), score, gain))
         if level and found:
-            listed = ", ".join(f"{name} {percent(score)}" for name, score in found)
-            yield Claim(
-                f"{base.label}: at the last checkpoint every adapted model beats the base model's "
-                f"{language_label(language)} average",
-                f"base {percent(level)}; {listed}",
-                all(score["value"] > level["value"] for _, score in found),
-            )
+            yield claim(base, language_label(language), level, found)
+
+
+def claim(base: Run, language: str, level: Record, found: list[tuple[str, Record, Gain]]) -> Claim:
+    """Return the claim on one group, from label, score and gain of its runs."""
+    listed = [f"{name} {percent(score)}{gain.chance}" for name, score, gain in found]
+    unknown = [name for name, _, gain in found if not gain.chance]
+    more = " by more than chance" if not unknown else ""
+    numbers = f"base {percent(level)}; {', '.join(listed)}"
+    if unknown:
+        runs = "all" if len(unknown) == len(found) else ", ".join(unknown)
+        numbers += f"; values alone, neither compared by item nor over seeds: {runs}"
+    return Claim(
+        f"{base.label}: at the last checkpoint every adapted model beats the base model's "
+        f"{language} average{more}",
+        numbers,
+        all(gain.above for _, _, gain in found),
+    )
+
+
+def comparisons(results: Results, group: str, task: str) -> dict[tuple[str, str], Record]:
+    """Return the comparisons of a group's runs on a task by pair, in both orders, with the sign of
+    the difference; none where no table shows them.
+    """
+    tables = results.experiment.tables.values()
+    shown = {pair for one in tables for pair in table_kinds()[one.kind].compared(one)}
+    if (group, STEP) not in shown:
+        return {}
+    found: dict[tuple[str, str], Record] = {}
+    for row in results.csv("significance", group, "significance.csv"):
+        if (row["step"], row["task"], row["metric"]) == (STEP, task, AVERAGE):
+            difference = float(row["difference"])
+            found[row["run"], row["other"]] = {**row, "difference": difference}
+            found[row["other"], row["run"]] = {**row, "difference": -difference}
+    return found
+
+
+def gain_of(score: Record, level: Record, compared: Record | None) -> Gain:
+    """Return the gain of a score over the base model's."""
+    by_seed = score.get("by_seed", ())
+    over = paired_interval(by_seed, [level["value"]] * len(by_seed))
+    if compared is not None:
+        chance = f" (p {float(compared['p_holm']):.3g}"
+        chance += f", {compared['seeds']} seeds)" if compared.get("seeds") else ")"
+        return Gain(compared["difference"] > 0 and is_marked(compared), chance)
+    if over is not None:
+        low, high = (f"{100 * end:+.2f}" for end in (over.low, over.high))
+        return Gain(over.low > 0, f" (95 % interval over {over.seeds} seeds {low} to {high})")
+    return Gain(score["value"] > level["value"])
 
 
 def percent(score: Record) -> str:
