@@ -74,8 +74,10 @@ CHANGING = [
 )
 def test_every_method_pads(toys, tmp_path, source, method):
     """The rows of tokens are those without padding; evaluation sees no others."""
-    plain = adapt(toys, tmp_path / "plain", source, method)
-    out = adapt(toys, tmp_path / "padded", source, method, options={"pad_to": MULTIPLE})
+    quick = {"solver": "lstsq"} if method == "sava" else {}
+    plain = adapt(toys, tmp_path / "plain", source, method, options=quick)
+    options = {**quick, "pad_to": MULTIPLE}
+    out = adapt(toys, tmp_path / "padded", source, method, options=options)
     before, after = (load_file(one / "model.safetensors") for one in (plain, out))
     tokens = len(before[MATRICES[0]])
     for name, tensor in before.items():
