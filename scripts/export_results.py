@@ -18,7 +18,7 @@ def main() -> None:
     )
     arguments = parser.parse_args()
 
-    from revocab.report.export import export_results
+    from revocab.report.page.export import export_results
 
     export_results(
         arguments.results,

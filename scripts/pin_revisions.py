@@ -11,7 +11,7 @@ def main() -> None:
     """Read the command line, write the overlay, and say what stays loose."""
     arguments = results_parser(__doc__, "YAML file to write", resources=True).parse_args()
 
-    from revocab.report.pins import write_pins
+    from revocab.report.results.pins import write_pins
 
     pins = write_pins(arguments.results, arguments.out, arguments.experiment, arguments.resources)
     for one in pins.loose:

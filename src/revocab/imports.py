@@ -26,7 +26,7 @@ SPEAKING = frozenset(
         "imports.py",
         "progress.py",
         "initialise/diagnostics_figure.py",
-        "report/style.py",
+        "report/figure_parts/style.py",
     }
 )
 #: What readers see of things and no number depends on, by the class that they are made with: what

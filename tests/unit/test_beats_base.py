@@ -10,8 +10,8 @@ from fake_results import fake_results, write_csv
 from revocab.io import read_json, write_json
 from revocab.report.claims.beats_base import CLAIMS, gain_of
 from revocab.report.results import Results
-from revocab.report.scores import collect_scores
-from revocab.report.significance import COLUMNS, SEED_COLUMNS
+from revocab.report.results.scores import collect_scores
+from revocab.report.results.significance import COLUMNS, SEED_COLUMNS
 
 LEVEL = {"value": 0.30, "stderr": 0.01}
 BETTER = {"value": 0.31, "stderr": 0.01}

@@ -11,7 +11,7 @@ from revocab.config import read
 from revocab.plan import Plan
 from revocab.plan.jobs import needed_jobs
 from revocab.report.names import method_label
-from revocab.report.paper_values import PaperValues
+from revocab.report.published.paper_values import PaperValues
 
 #: A mean of values that are rounded to a tenth, rounded itself, is this near to the printed one.
 ROUNDING = 0.1

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from revocab.initialise.method import methods
 from revocab.io import read_json, write_json
+from revocab.report.figure_parts.palette import Palette
+from revocab.report.figure_parts.style import readable
 from revocab.report.figures.fertility import span
 from revocab.report.figures.loss import smooth
 from revocab.report.make_figures import make_figures
 from revocab.report.names import headed
-from revocab.report.palette import Palette
 from revocab.report.results import Results
-from revocab.report.scores import collect_scores
-from revocab.report.style import readable
+from revocab.report.results.scores import collect_scores
 
 
 @pytest.fixture(scope="module")

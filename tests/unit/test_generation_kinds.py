@@ -124,7 +124,7 @@ from revocab.evaluation.options import Generating
 from revocab.report.checks import value_problems
 from revocab.report.make_tables import make_tables
 from revocab.report.results import Results
-from revocab.report.scores import collect_scores
+from revocab.report.results.scores import collect_scores
 
 root = fake_results(folder / "results" / "demo", tables=values["tables"], figures={},
                     evaluation=evaluation)

@@ -15,25 +15,25 @@ from revocab.config import validate
 from revocab.errors import RevocabError
 from revocab.io import write_json
 from revocab.plan import Plan
-from revocab.report.figures.heldout import curves_of
-from revocab.report.heldout_losses import (
-    answer_languages,
-    heldout_curve,
-    languages_shown,
-    steps_to_reach,
-)
-from revocab.report.kind import table_kinds
-from revocab.report.loss_axes import (
+from revocab.report.figure_parts.loss_axes import (
     COARSE,
     FINE,
     doublings,
     steps_within_a_decade,
     training_progress,
 )
+from revocab.report.figures.heldout import curves_of
+from revocab.report.kind import table_kinds
 from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import build_table
-from revocab.report.render import to_csv
 from revocab.report.results import Results
+from revocab.report.results.heldout_losses import (
+    answer_languages,
+    heldout_curve,
+    languages_shown,
+    steps_to_reach,
+)
+from revocab.report.table_parts.render import to_csv
 
 #: Bits per byte of the Italian text by step, as measured every second step.
 LOSSES = {

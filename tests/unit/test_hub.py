@@ -247,7 +247,7 @@ def test_a_task_is_written_and_scored_at_the_commit_of_its_data(
 def test_finished_results_pin_their_experiment(tmp_path, repository):
     from revocab.config import Experiment, as_json
     from revocab.errors import RevocabError
-    from revocab.report.pins import write_pins
+    from revocab.report.results.pins import write_pins
 
     values = yaml.safe_load((repository / "config" / "demo.yaml").read_text(encoding="utf-8"))
     common = {"family": "sciq", "language": "it"}

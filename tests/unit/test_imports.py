@@ -245,7 +245,7 @@ def test_the_commands_stand_on_what_they_use():
     trained = code_of("train_model")
     assert {"training/trainer.py", "training/loss.py", "models/load.py"} <= trained.keys()
     assert not {*trained} & {*SPEAKING}
-    assert "report/style.py" in code_of("make_figures")
+    assert "report/figure_parts/style.py" in code_of("make_figures")
     for command, folders in FOUND.items():
         for folder in folders:
             assert len(modules().below(folder)) > 1, folder

@@ -23,9 +23,9 @@ from revocab.initialise.method import methods
 from revocab.io import read_json
 from revocab.languages import language_label, languages
 from revocab.report.claim import claim_kinds
+from revocab.report.figure_parts.palette import Palette
 from revocab.report.kind import figure_kinds, table_kinds
 from revocab.report.names import method_label
-from revocab.report.palette import Palette
 from revocab.report.results import Results
 
 #: Where the files of docs/adding-a-table.md belong, in the page's order.
@@ -59,7 +59,7 @@ else:
     raise AssertionError("an unknown group was accepted")
 
 from fake_results import fake_results
-from revocab.report.html import build_report
+from revocab.report.page.html import build_report
 from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import make_tables
 

@@ -7,10 +7,10 @@ import pytest
 from revocab.config import as_json, read
 from revocab.io import write_json
 from revocab.report.make_tables import build_table
-from revocab.report.paper_values import PaperValues
+from revocab.report.published.paper_values import PaperValues
 from revocab.report.results import Results
 from revocab.report.tables.categories import CategoriesTable
-from revocab.report.task_means import TaskScore, macro
+from revocab.report.values.task_means import TaskScore, macro
 
 #: Tasks behind each column of Darumeru, 17 in all.
 TASKS = {"DaruMMLU": 3, "DaruMERA": 8, "DaruSum": 2, "DaruCopy (EN)": 2, "DaruCopy (RU)": 2}

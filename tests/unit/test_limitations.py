@@ -7,11 +7,11 @@ import yaml
 
 from revocab.config import as_json, validate
 from revocab.io import write_json
-from revocab.report import html
 from revocab.report.claim import nothing_claimed
 from revocab.report.claims.beats_base import percent
-from revocab.report.limitations import limitations
 from revocab.report.make_tables import build_table
+from revocab.report.page import html
+from revocab.report.page.limitations import limitations
 from revocab.report.results import Results
 
 

@@ -10,13 +10,13 @@ from fake_results import change_experiment, fake_results, write_csv
 from revocab.config import validate
 from revocab.errors import RevocabError
 from revocab.report.asked import asked_scores
+from revocab.report.figure_parts.palette import Palette
 from revocab.report.figures.models_by_language import ModelsByLanguageFigure, draw
 from revocab.report.make_tables import build_table
-from revocab.report.palette import Palette
-from revocab.report.paper_claims import PaperClaim
+from revocab.report.paper_claims.claim import PaperClaim
 from revocab.report.results import Results
-from revocab.report.scores import collect_scores
-from revocab.report.table import Table
+from revocab.report.results.scores import collect_scores
+from revocab.report.table_parts.table import Table
 
 TABLE: dict = {
     "kind": "models_by_language",

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from revocab.initialise.method import methods
+from revocab.report.figure_parts.palette import SPARE_COLOURS, SPARE_DASHES, Palette, own_colours
 from revocab.report.figures.fertility_by_corpus import COLOURS
-from revocab.report.palette import SPARE_COLOURS, SPARE_DASHES, Palette, own_colours
 
 VISION = {
     "all cones": np.eye(3),

@@ -14,9 +14,9 @@ from revocab.config import Experiment, as_json, validate
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
 from revocab.report.make_tables import build_table
-from revocab.report.paper_claims import MEASURES, PaperClaim
+from revocab.report.paper_claims.claim import MEASURES, PaperClaim
 from revocab.report.results import Results
-from revocab.report.scores import collect_scores
+from revocab.report.results.scores import collect_scores
 
 STEPS = {25: 200, 50: 400, 100: 2000}
 CLAIMS = [

@@ -9,11 +9,11 @@ from fake_results import fake_results
 
 from revocab.errors import RevocabError
 from revocab.report.make_tables import build_table
-from revocab.report.paper_values import PaperValues, Published
-from revocab.report.published_cells import HEADER
-from revocab.report.render import to_csv, to_html, to_latex, to_markdown
+from revocab.report.published.paper_values import PaperValues, Published
+from revocab.report.published.published_cells import HEADER
 from revocab.report.results import Results
-from revocab.report.table import MISSING
+from revocab.report.table_parts.render import to_csv, to_html, to_latex, to_markdown
+from revocab.report.table_parts.table import MISSING
 
 TABLES = {
     "t": {

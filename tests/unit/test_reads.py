@@ -18,9 +18,9 @@ from revocab.report.checks import check_results
 from revocab.report.kind import figure_kinds
 from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import make_tables
+from revocab.report.page.sections import intersections
 from revocab.report.results import Results
-from revocab.report.scores import collect_scores
-from revocab.report.sections import intersections
+from revocab.report.results.scores import collect_scores
 
 SWEEP = {
     "group": "mistral",
@@ -146,7 +146,7 @@ def test_the_page_shows_no_intersection_that_the_experiment_no_longer_names(root
     assert len(before[1]) == len(list(root.glob("intersections/*")))
 
 
-@pytest.mark.parametrize("module", ["revocab.report.scores", "revocab.report.results"])
+@pytest.mark.parametrize("module", ["revocab.report.results.scores", "revocab.report.results"])
 def test_results_can_be_the_first_thing_imported(module):
     """As the scripts do: the schema finds kinds of tables, which read results."""
     subprocess.run([sys.executable, "-c", f"import {module}"], check=True)

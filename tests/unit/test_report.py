@@ -14,17 +14,17 @@ from fake_results import fake_results, write_csv
 from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json, write_jsonl
-from revocab.report import blind_baselines, initialisation
 from revocab.report.checks import check_artefacts, check_results
 from revocab.report.claim import all_claims
 from revocab.report.claims import above_chance, fertility
 from revocab.report.claims.above_chance import chance
 from revocab.report.claims.fertility import change_in_words
-from revocab.report.export import export_results
-from revocab.report.html import build_report
 from revocab.report.make_tables import make_tables
-from revocab.report.results import Results
-from revocab.report.scores import collect_scores
+from revocab.report.page import initialisation
+from revocab.report.page.export import export_results
+from revocab.report.page.html import build_report
+from revocab.report.results import Results, blind_baselines
+from revocab.report.results.scores import collect_scores
 
 SCRIPTS = (
     "collect_scores", "make_tables", "make_figures", "build_report", "check_artefacts",

@@ -21,11 +21,11 @@ from revocab.plan import Plan
 from revocab.report.asked import asked_scores
 from revocab.report.kind import table_kinds
 from revocab.report.make_tables import build_table
-from revocab.report.render import to_csv, to_html, to_latex, to_markdown
 from revocab.report.results import Results
-from revocab.report.scores import collect_scores
-from revocab.report.table import Table
-from revocab.report.task_means import TaskScore, macro, micro
+from revocab.report.results.scores import collect_scores
+from revocab.report.table_parts.render import to_csv, to_html, to_latex, to_markdown
+from revocab.report.table_parts.table import Table
+from revocab.report.values.task_means import TaskScore, macro, micro
 
 RUNS = ["mistral-base", "mistral-fvt", "mistral-sava"]
 TABLES: dict[str, dict] = {

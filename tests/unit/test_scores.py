@@ -17,7 +17,7 @@ from revocab.report import notes
 from revocab.report.checks import average_problems
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results, Scores
-from revocab.report.scores import COLUMNS, collect, collect_scores, mean_score
+from revocab.report.results.scores import COLUMNS, collect, collect_scores, mean_score
 
 
 @pytest.fixture(scope="module")

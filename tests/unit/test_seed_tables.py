@@ -17,16 +17,16 @@ from revocab.evaluation.over_seeds import paired_interval, t_quantile
 from revocab.io import read_jsonl, write_jsonl
 from revocab.plan import Plan
 from revocab.report.checks import coverage_problems
+from revocab.report.figure_parts.seed_curves import heldout_curve, training_curve
 from revocab.report.make_figures import caption, make_figures
 from revocab.report.make_tables import build_table, make_tables
 from revocab.report.results import Results
-from revocab.report.score_rows import score_cell
-from revocab.report.scores import AVERAGE, average_task, collect_scores
-from revocab.report.seed_cells import pooled_cell
-from revocab.report.seed_curves import heldout_curve, training_curve
-from revocab.report.significance import compare_runs
-from revocab.report.sweep_grid import grid_of
-from revocab.report.table import MISSING, Cell, text
+from revocab.report.results.scores import AVERAGE, average_task, collect_scores
+from revocab.report.results.significance import compare_runs
+from revocab.report.table_parts.score_rows import score_cell
+from revocab.report.table_parts.seed_cells import pooled_cell
+from revocab.report.table_parts.table import MISSING, Cell, text
+from revocab.report.values.sweep_grid import grid_of
 
 SEEDED = {"random": [1, 2, 3], "sava": [1, 2, 3], "fvt": [1, 2]}
 HELDOUT = {
@@ -118,7 +118,7 @@ def test_the_record_of_scores_has_each_run_and_no_mean(results):
 
 
 def test_without_one_of_its_scores_a_run_has_none(results):
-    from revocab.report.replicates import pooled_scores
+    from revocab.report.results.replicates import pooled_scores
 
     rows = [one for one in results.scores.rows if one["run"] != "mistral-sava-seed2"]
     assert not [one for one in pooled_scores(rows, results.runs) if one["run"] == "mistral-sava"]

@@ -18,10 +18,10 @@ from revocab.plan import Plan
 from revocab.report.figures.heldout import curves_of
 from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import build_table
-from revocab.report.render import to_csv
 from revocab.report.results import Results
-from revocab.report.scores import collect_scores
-from revocab.report.table import Table
+from revocab.report.results.scores import collect_scores
+from revocab.report.table_parts.render import to_csv
+from revocab.report.table_parts.table import Table
 
 SEEDS = (1, 2, 3)
 #: Italian bits per byte at steps 0 and 100, by seed.

@@ -15,8 +15,8 @@ from revocab.io import read_json, write_json, write_jsonl
 from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import build_table, make_tables
 from revocab.report.results import Results
-from revocab.report.scores import collect_scores
-from revocab.report.significance import compare_runs
+from revocab.report.results.scores import collect_scores
+from revocab.report.results.significance import compare_runs
 
 #: How often each run answers right.
 QUALITY = {"base": 0.3, "random": 0.35, "sava": 0.9}
@@ -186,7 +186,7 @@ def test_a_limited_run_is_marked_everywhere(root, tmp_path):
 
 
 def test_the_report_marks_it_too(root):
-    from revocab.report.html import page
+    from revocab.report.page.html import page
 
     text = page(Results(root))
     assert text.count("limited run: first 100 items") >= 4

@@ -16,11 +16,11 @@ from revocab.io import write_json, write_jsonl
 from revocab.report.kind import table_kinds
 from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import build_table
-from revocab.report.render import to_csv, to_html, to_latex, to_markdown
 from revocab.report.results import Results
-from revocab.report.scores import collect_scores
-from revocab.report.sweep_grid import grid_of
+from revocab.report.results.scores import collect_scores
+from revocab.report.table_parts.render import to_csv, to_html, to_latex, to_markdown
 from revocab.report.tables.examples import shown
+from revocab.report.values.sweep_grid import grid_of
 
 SWEEP = {
     "kind": "sweep",

@@ -17,11 +17,11 @@ from revocab.config.schema import Experiment
 from revocab.io import write_json
 from revocab.report.make_tables import build_table, make_tables
 from revocab.report.names import headed, in_order
-from revocab.report.paper_values import Published
-from revocab.report.render import to_csv, to_html, to_latex, to_markdown
+from revocab.report.published.paper_values import Published
 from revocab.report.results import Results
-from revocab.report.scores import collect_scores
-from revocab.report.table import Cell, Row, Table, decimal, mark_best, text
+from revocab.report.results.scores import collect_scores
+from revocab.report.table_parts.render import to_csv, to_html, to_latex, to_markdown
+from revocab.report.table_parts.table import Cell, Row, Table, decimal, mark_best, text
 from revocab.report.tables.generation import TABLE
 
 

@@ -15,7 +15,7 @@ from revocab.errors import RevocabError
 from revocab.plan import Plan
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results
-from revocab.report.scores import collect_scores
+from revocab.report.results.scores import collect_scores
 
 #: Italian bits per byte at steps 0 and 100, by run and seed.
 LOSSES = {

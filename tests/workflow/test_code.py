@@ -76,7 +76,7 @@ def test_words_and_colours_train_nothing(edited):
     method = (edited.package / "initialise/methods/sava.py").read_text()
     colour = next(line for line in method.splitlines() if "colour=" in line)
     edited.edit("initialise/methods/sava.py", colour, '    colour="#123456",')
-    edited.edit("report/style.py", '"font.size": 9', '"font.size": 8')
+    edited.edit("report/figure_parts/style.py", '"font.size": 9', '"font.size": 8')
     edited.edit("cli.py", "NO_ROOM = ", "MORE = NO_ROOM = ")
     assert edited.plan().rules() <= DRAWN
 

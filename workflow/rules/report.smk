@@ -112,7 +112,7 @@ rule check_artefacts:
 rule build_report:
     input:
         unpack(needs("build_report")),
-        template="src/revocab/report/templates/report.html.j2",
+        template="src/revocab/report/page/templates/report.html.j2",
     output:
         report(f"{RESULTS}/report.html", caption="../report/report.rst", category="Report"),
     log:

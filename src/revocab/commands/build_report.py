@@ -11,7 +11,7 @@ from revocab.report.inputs import ResultsAndResources
 
 def run(inputs: ResultsAndResources, job: Job, machine: Nothing, out: Path) -> None:
     """Write the page."""
-    from revocab.report.html import build_report
+    from revocab.report.page.html import build_report
 
     build_report(inputs.results, out, inputs.experiment, inputs.resources)
 

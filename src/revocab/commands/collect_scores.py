@@ -10,7 +10,7 @@ from revocab.report.inputs import ResultsFolder, ScoresJob
 
 def run(inputs: ResultsFolder, job: ScoresJob, machine: Nothing, out: Path) -> None:
     """Write scores.parquet and scores.csv."""
-    from revocab.report.scores import collect_scores
+    from revocab.report.results.scores import collect_scores
 
     collect_scores(inputs.results, out, inputs.experiment, job.metric)
 

@@ -11,7 +11,7 @@ from revocab.report.inputs import ResultsFolder
 
 def run(inputs: ResultsFolder, job: ComparisonJob, machine: Nothing, out: Path) -> None:
     """Write the table of comparisons."""
-    from revocab.report.significance import compare_runs
+    from revocab.report.results.significance import compare_runs
 
     compare_runs(
         inputs.results,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab.report.style import save, style
+from revocab.report.figure_parts.style import save, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

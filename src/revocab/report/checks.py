@@ -12,12 +12,11 @@ from revocab.evaluation.generation.kind import metrics
 from revocab.evaluation.metric import COMET, UNKNOWN
 from revocab.io import write_json
 from revocab.output import check_files
-from revocab.report import blind_baselines
 from revocab.report.asked import asked_scores
 from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS, table_kinds
 from revocab.report.make_tables import build_table
-from revocab.report.results import Results
-from revocab.report.scores import AVERAGE, COLUMNS, average_task
+from revocab.report.results import Results, blind_baselines
+from revocab.report.results.scores import AVERAGE, COLUMNS, average_task
 
 CLOSE = 1e-6
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from revocab.config.expand import Run
     from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
-    from revocab.report.palette import Palette
+    from revocab.report.figure_parts.palette import Palette
     from revocab.report.results import Results
-    from revocab.report.table import Table
+    from revocab.report.table_parts.table import Table
 
 __all__ = [
     "FIGURE_ENDINGS",

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from revocab.output import OutputFolder
 from revocab.report import notes
+from revocab.report.figure_parts.palette import Palette
+from revocab.report.figure_parts.style import save, style
 from revocab.report.kind import KindOptions, figure_kinds
 from revocab.report.names import headed
-from revocab.report.palette import Palette
 from revocab.report.results import Results
-from revocab.report.style import save, style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

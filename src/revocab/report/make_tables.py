@@ -8,10 +8,10 @@ from revocab.io import write_text
 from revocab.output import OutputFolder
 from revocab.report import notes
 from revocab.report.kind import TABLE_ENDINGS, table_kinds
-from revocab.report.published_table import add_published
-from revocab.report.render import to_csv, to_latex, to_markdown
 from revocab.report.results import Results
-from revocab.report.table import Table
+from revocab.report.table_parts.published_table import add_published
+from revocab.report.table_parts.render import to_csv, to_latex, to_markdown
+from revocab.report.table_parts.table import Table
 
 RENDER = dict(zip(TABLE_ENDINGS, (to_csv, to_markdown, to_latex), strict=True))
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from revocab.evaluation.over_seeds import paired_interval
 from revocab.languages import language_label
-from revocab.report.adapted_language import adapted_language
 from revocab.report.claim import Claim, ClaimKind
 from revocab.report.kind import table_kinds
 from revocab.report.names import method_label
 from revocab.report.results import Record, Results
-from revocab.report.scores import AVERAGE, average_task
+from revocab.report.results.adapted_language import adapted_language
+from revocab.report.results.scores import AVERAGE, average_task
 from revocab.report.tables.significance import is_marked
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from revocab.evaluation.over_seeds import SeedInterval, paired_interval
 from revocab.languages import language_label
-from revocab.report.adapted_language import adapted_language
 from revocab.report.claim import Claim, ClaimKind
 from revocab.report.results import Results
+from revocab.report.results.adapted_language import adapted_language
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run

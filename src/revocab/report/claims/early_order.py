@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from revocab.evaluation.over_seeds import FEWEST_SEEDS, deviation, paired_interval
 from revocab.languages import language_label
-from revocab.report.adapted_language import adapted_language
 from revocab.report.claim import Claim, ClaimKind
 from revocab.report.names import method_label
 from revocab.report.results import Results
+from revocab.report.results.adapted_language import adapted_language
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from revocab.languages import language_label
-from revocab.report.adapted_language import adapted_language
 from revocab.report.claim import Claim, ClaimKind
 from revocab.report.results import Record, Results, number
+from revocab.report.results.adapted_language import adapted_language
 
 #: By how much it must fall.
 WANTED = 0.2

@@ -10,14 +10,14 @@ from revocab.evaluation.over_seeds import deviation
 from revocab.languages import language_label
 from revocab.report import notes
 from revocab.report.asked import choices_in, of_group
+from revocab.report.figure_parts.palette import Palette
+from revocab.report.figure_parts.seed_curves import draw_band
+from revocab.report.figure_parts.style import label_ends, nothing_yet
 from revocab.report.kind import FigureKind, KindOptions
 from revocab.report.names import method_label
-from revocab.report.palette import Palette
 from revocab.report.references import no_choices, other_languages, unknown_groups
 from revocab.report.results import Results
-from revocab.report.scores import AVERAGE, average_task
-from revocab.report.seed_curves import draw_band
-from revocab.report.style import label_ends, nothing_yet
+from revocab.report.results.scores import AVERAGE, average_task
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,12 +6,12 @@ import math
 from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.languages import language_colours, language_label
+from revocab.report.figure_parts.palette import Palette
+from revocab.report.figure_parts.style import nothing_yet, readable
 from revocab.report.kind import FigureKind, KindOptions
-from revocab.report.palette import Palette
 from revocab.report.prerequisites import fertility_report
 from revocab.report.references import no_fertility
 from revocab.report.results import Results, number
-from revocab.report.style import nothing_yet, readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

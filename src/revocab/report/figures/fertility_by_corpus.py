@@ -9,12 +9,12 @@ from pydantic import Field
 
 from revocab.closed import Id, unknown
 from revocab.languages import language_label
+from revocab.report.figure_parts.palette import SPARE_COLOURS, Palette
+from revocab.report.figure_parts.style import nothing_yet
 from revocab.report.figures.fertility import draw_mean, draw_ridge, fertility_values, span
 from revocab.report.kind import FigureKind, KindOptions
-from revocab.report.palette import SPARE_COLOURS, Palette
 from revocab.report.prerequisites import fertility_report
 from revocab.report.results import Results, number
-from revocab.report.style import nothing_yet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,22 +9,28 @@ from pydantic import Field
 
 from revocab.closed import Id, unknown
 from revocab.languages import language_label
+from revocab.report.figure_parts.loss_axes import (
+    LABELS,
+    LossAxes,
+    Scale,
+    scale_axes,
+    training_progress,
+)
+from revocab.report.figure_parts.palette import Palette
+from revocab.report.figure_parts.seed_curves import draw_band, over_replicates
+from revocab.report.figure_parts.style import nothing_yet
 from revocab.report.figures.loss import LEGEND_COLUMNS, legend
-from revocab.report.heldout_losses import (
+from revocab.report.kind import FigureKind, KindOptions
+from revocab.report.names import method_label
+from revocab.report.references import unknown_runs
+from revocab.report.results import Results
+from revocab.report.results.heldout_losses import (
     counted_files,
     heldout_curve,
     heldout_problems,
     languages_shown,
     unit,
 )
-from revocab.report.kind import FigureKind, KindOptions
-from revocab.report.loss_axes import LABELS, LossAxes, Scale, scale_axes, training_progress
-from revocab.report.names import method_label
-from revocab.report.palette import Palette
-from revocab.report.references import unknown_runs
-from revocab.report.results import Results
-from revocab.report.seed_curves import draw_band, over_replicates
-from revocab.report.style import nothing_yet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Literal
 
 from revocab.closed import Id
 from revocab.languages import language_label
+from revocab.report.figure_parts.loss_axes import LABELS, LossAxes, scale_axes, training_progress
+from revocab.report.figure_parts.palette import Palette
+from revocab.report.figure_parts.seed_curves import draw_band, heldout_curve, training_curve
+from revocab.report.figure_parts.style import nothing_yet
 from revocab.report.kind import FigureKind, KindOptions
-from revocab.report.loss_axes import LABELS, LossAxes, scale_axes, training_progress
 from revocab.report.names import method_label
-from revocab.report.palette import Palette
 from revocab.report.references import unknown_runs
 from revocab.report.results import Results
-from revocab.report.seed_curves import draw_band, heldout_curve, training_curve
-from revocab.report.style import nothing_yet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,12 +11,12 @@ from pydantic import Field, model_validator
 from revocab.closed import Id
 from revocab.languages import language_label
 from revocab.report import notes
+from revocab.report.figure_parts.palette import SPARE_COLOURS, Palette
+from revocab.report.figure_parts.style import nothing_yet
 from revocab.report.kind import FigureKind, KindOptions
-from revocab.report.palette import SPARE_COLOURS, Palette
-from revocab.report.published_table import add_published
 from revocab.report.results import Results
-from revocab.report.style import nothing_yet
-from revocab.report.table import Cell
+from revocab.report.table_parts.published_table import add_published
+from revocab.report.table_parts.table import Cell
 from revocab.report.tables import models_by_language
 from revocab.report.tables.models_by_language import AVERAGE, ModelsByLanguageTable
 

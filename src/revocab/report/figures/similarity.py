@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from revocab.closed import Id
+from revocab.report.figure_parts.palette import Palette
+from revocab.report.figure_parts.style import nothing_yet
 from revocab.report.kind import FigureKind, KindOptions
 from revocab.report.names import method_label
-from revocab.report.palette import Palette
 from revocab.report.prerequisites import manifest
 from revocab.report.references import no_new_rows, unknown_groups
 from revocab.report.results import Results
-from revocab.report.style import nothing_yet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
+from revocab.report.figure_parts.palette import Palette
+from revocab.report.figure_parts.style import nothing_yet
 from revocab.report.kind import FigureKind
-from revocab.report.palette import Palette
 from revocab.report.results import Results
-from revocab.report.style import nothing_yet
-from revocab.report.sweep_grid import (
+from revocab.report.tables.sweep import cell_at
+from revocab.report.values.sweep_grid import (
     SweepOptions,
     grid_of,
     sweep_limited,
@@ -18,7 +19,6 @@ from revocab.report.sweep_grid import (
     sweep_scores,
     values_of,
 )
-from revocab.report.tables.sweep import cell_at
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from revocab.languages import language_colours, language_label
+from revocab.report.figure_parts.palette import SPARE_COLOURS, Palette
+from revocab.report.figure_parts.style import nothing_yet
 from revocab.report.kind import FigureKind, KindOptions
-from revocab.report.palette import SPARE_COLOURS, Palette
 from revocab.report.prerequisites import fertility_report
 from revocab.report.references import no_parallel_text
 from revocab.report.results import Results, number
-from revocab.report.style import nothing_yet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,9 +13,9 @@ from revocab.report.asked import of_runs
 from revocab.report.kind import KindOptions, TableKind
 from revocab.report.references import unknown_runs, unscored_runs
 from revocab.report.results import Results
-from revocab.report.run_rows import run_notes, run_rows
-from revocab.report.table import MISSING, Cell, Table, text
-from revocab.report.task_means import (
+from revocab.report.table_parts.run_rows import run_notes, run_rows
+from revocab.report.table_parts.table import MISSING, Cell, Table, text
+from revocab.report.values.task_means import (
     Mean,
     macro,
     mean_cell,

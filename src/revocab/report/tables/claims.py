@@ -9,9 +9,9 @@ from pydantic import Field
 
 from revocab.report import notes
 from revocab.report.kind import KindOptions, TableKind
-from revocab.report.paper_claims import PaperClaim, smaller
+from revocab.report.paper_claims.claim import PaperClaim, smaller
 from revocab.report.results import Results
-from revocab.report.table import MISSING, Row, Table, text
+from revocab.report.table_parts.table import MISSING, Row, Table, text
 
 if TYPE_CHECKING:
     from revocab.config.layout import Layout

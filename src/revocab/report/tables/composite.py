@@ -16,11 +16,11 @@ from revocab.report.tables.categories import (
     scores,
     table_of_means,
 )
-from revocab.report.task_means import micro
+from revocab.report.values.task_means import micro
 
 if TYPE_CHECKING:
     from revocab.report.results import Results
-    from revocab.report.table import Table
+    from revocab.report.table_parts.table import Table
 
 
 class CompositeTable(TaskLists):

@@ -11,7 +11,7 @@ from revocab.report.kind import KindOptions, TableKind
 from revocab.report.names import method_label
 from revocab.report.references import unknown_groups, unknown_runs
 from revocab.report.results import Results, number
-from revocab.report.table import MISSING, Cell, Row, Table, text
+from revocab.report.table_parts.table import MISSING, Cell, Row, Table, text
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run

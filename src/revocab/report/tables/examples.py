@@ -15,7 +15,7 @@ from revocab.report.kind import KindOptions, TableKind
 from revocab.report.names import method_label
 from revocab.report.references import unknown_runs, unknown_tasks, unscored_runs
 from revocab.report.results import Results
-from revocab.report.table import MISSING, Cell, Row, Table, text
+from revocab.report.table_parts.table import MISSING, Cell, Row, Table, text
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run

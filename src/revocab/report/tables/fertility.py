@@ -11,7 +11,7 @@ from revocab.report.kind import KindOptions, TableKind
 from revocab.report.prerequisites import fertility_report
 from revocab.report.references import no_fertility
 from revocab.report.results import Results, number
-from revocab.report.table import Cell, Row, Table, text
+from revocab.report.table_parts.table import Cell, Row, Table, text
 
 FILE = "fertility/fertility.csv"
 

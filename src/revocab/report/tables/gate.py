@@ -20,8 +20,8 @@ from revocab.report.references import (
     wrong_steps,
 )
 from revocab.report.results import Results
-from revocab.report.score_rows import blocks
-from revocab.report.table import Cell, Row, Table, text
+from revocab.report.table_parts.score_rows import blocks
+from revocab.report.table_parts.table import Cell, Row, Table, text
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
@@ -87,7 +87,7 @@ def run_rows(
     results: Results, options: GateTable, before: tuple[Run, int], after: tuple[Run, int]
 ) -> list[Row]:
     """Return the rows of one run at a step, under a heading."""
-    from revocab.report.significance import paired_generation_items  # imports numpy
+    from revocab.report.results.significance import paired_generation_items  # imports numpy
 
     first, second = paired_generation_items(results, before, after)
     run, step = after

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from revocab.closed import Id, OneLine, Step, unknown
-from revocab.evaluation.generation.kind import find_kind, generation_kinds
-from revocab.evaluation.metric import COMET, COMET_METRICS
+from revocab.evaluation.generation.kind import generation_kinds
+from revocab.evaluation.metric import COMET
 from revocab.report import notes
 from revocab.report.asked import group_tasks, of_group
 from revocab.report.kind import KindOptions, TableKind
@@ -24,8 +24,9 @@ from revocab.report.references import (
     wrong_steps,
 )
 from revocab.report.results import Results
-from revocab.report.score_rows import score_cell, score_rows
-from revocab.report.table import Cell, Table
+from revocab.report.table_parts.score_rows import score_cell, score_rows
+from revocab.report.table_parts.table import Cell, Table
+from revocab.report.values.task_means import wrong_metrics
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
@@ -120,18 +121,6 @@ def unknown_metrics(experiment: Experiment, key: str, options: GenerationTable) 
         if task not in shown:
             yield unknown(f"{key}.{task}", task, tasks.keys() & shown, "task in its languages")
         yield from wrong_metrics(experiment, f"{key}.{task}", task, metrics[task])
-
-
-def wrong_metrics(
-    experiment: Experiment, key: str, task: str, metrics: Iterable[str]
-) -> Iterator[str]:
-    """Yield a problem for every metric that the kind of a generative task lacks."""
-    kind = find_kind(experiment.evaluation.generation.tasks[task].kind)
-    known = [one.name for one in kind.metrics]
-    known += [one.name for one in COMET_METRICS.values()] if kind.comet_source else []
-    for metric in metrics:
-        if metric not in known:
-            yield unknown(key, metric, known, "metric of its kind")
 
 
 def scores(experiment: Experiment, options: GenerationTable) -> Iterator[tuple[str, str]]:

@@ -10,8 +10,10 @@ from pydantic import Field
 
 from revocab.closed import Id, Step, unknown
 from revocab.languages import language_label
-from revocab.report.empty_cells import empty_cells
-from revocab.report.heldout_losses import (
+from revocab.report.kind import KindOptions, TableKind
+from revocab.report.references import unknown_runs
+from revocab.report.results import Results
+from revocab.report.results.heldout_losses import (
     counted_files,
     heldout_curve,
     heldout_problems,
@@ -23,11 +25,9 @@ from revocab.report.heldout_losses import (
     unit_note,
     unmeasured_steps,
 )
-from revocab.report.kind import KindOptions, TableKind
-from revocab.report.references import unknown_runs
-from revocab.report.results import Results
-from revocab.report.run_rows import run_notes, run_rows
-from revocab.report.table import MISSING, Cell, Table, text
+from revocab.report.table_parts.empty_cells import empty_cells
+from revocab.report.table_parts.run_rows import run_notes, run_rows
+from revocab.report.table_parts.table import MISSING, Cell, Table, text
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run

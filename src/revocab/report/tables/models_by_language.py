@@ -14,14 +14,14 @@ from revocab.closed import Closed, Id, OneLine, unknown
 from revocab.languages import language_label
 from revocab.report import notes
 from revocab.report.asked import of_runs, task_languages
-from revocab.report.empty_cells import empty_cells
-from revocab.report.heldout_losses import heldout_problems, unmeasured_steps
 from revocab.report.kind import TableKind
-from revocab.report.language_scores import LanguageScores, average_cells
 from revocab.report.references import unknown_runs, unscored_runs
 from revocab.report.results import Results
-from revocab.report.table import Cell, Row, Table, mark_cells, text
-from revocab.report.task_means import unknown_choices
+from revocab.report.results.heldout_losses import heldout_problems, unmeasured_steps
+from revocab.report.table_parts.empty_cells import empty_cells
+from revocab.report.table_parts.table import Cell, Row, Table, mark_cells, text
+from revocab.report.values.language_scores import LanguageScores, average_cells
+from revocab.report.values.task_means import unknown_choices
 
 if TYPE_CHECKING:
     from revocab.config.schema import Experiment

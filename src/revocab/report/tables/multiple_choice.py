@@ -20,16 +20,16 @@ from revocab.report.references import (
     unscored_steps,
     wrong_steps,
 )
-from revocab.report.replicates import mean_by_seed
 from revocab.report.results import Results
-from revocab.report.score_rows import score_cell, score_rows
-from revocab.report.scores import mean_score
-from revocab.report.table import Cell, Table
+from revocab.report.results.replicates import mean_by_seed
+from revocab.report.results.scores import mean_score
+from revocab.report.table_parts.score_rows import score_cell, score_rows
+from revocab.report.table_parts.table import Cell, Table
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
     from revocab.config.schema import Experiment
-    from revocab.report.paper_values import Published
+    from revocab.report.published.paper_values import Published
 
 #: How far the printed mean may be from that of its rounded row.
 CLOSE = 1e-4

@@ -11,7 +11,7 @@ from revocab.report import notes
 from revocab.report.kind import KindOptions, TableKind
 from revocab.report.references import unknown_tasks
 from revocab.report.results import Results
-from revocab.report.table import MISSING, Row, Table, text
+from revocab.report.table_parts.table import MISSING, Row, Table, text
 
 if TYPE_CHECKING:
     from revocab.config.layout import Layout

@@ -13,9 +13,9 @@ from revocab.report.asked import of_runs
 from revocab.report.kind import KindOptions, TableKind
 from revocab.report.references import unknown_runs
 from revocab.report.results import Results
-from revocab.report.run_rows import run_notes, run_rows
-from revocab.report.run_values import OneValue
-from revocab.report.table import Table
+from revocab.report.table_parts.run_rows import run_notes, run_rows
+from revocab.report.table_parts.table import Table
+from revocab.report.values.run_values import OneValue
 
 if TYPE_CHECKING:
     from revocab.config.layout import Layout

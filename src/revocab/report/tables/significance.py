@@ -20,8 +20,8 @@ from revocab.report.references import (
     wrong_steps,
 )
 from revocab.report.results import Results
-from revocab.report.scores import AVERAGE, average_task
-from revocab.report.table import Cell, Row, Table, text
+from revocab.report.results.scores import AVERAGE, average_task
+from revocab.report.table_parts.table import Cell, Row, Table, text
 from revocab.report.tables.generation import task_label, task_metrics
 from revocab.report.tables.multiple_choice import column_labels
 

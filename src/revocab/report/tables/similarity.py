@@ -13,7 +13,7 @@ from revocab.report.names import method_label
 from revocab.report.prerequisites import manifest
 from revocab.report.references import no_new_rows, unknown_groups
 from revocab.report.results import Record, Results
-from revocab.report.table import MISSING, Cell, Row, Table, mark_best, text
+from revocab.report.table_parts.table import MISSING, Cell, Row, Table, mark_best, text
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Literal
 from revocab.report import notes
 from revocab.report.kind import TableKind
 from revocab.report.results import Results
-from revocab.report.seed_cells import cells_over_seeds
-from revocab.report.sweep_grid import (
+from revocab.report.table_parts.seed_cells import cells_over_seeds
+from revocab.report.table_parts.table import MISSING, Cell, Row, Table, mark_cells, text
+from revocab.report.values.sweep_grid import (
     SweepOptions,
     grid_of,
     sweep_limited,
@@ -17,10 +18,9 @@ from revocab.report.sweep_grid import (
     sweep_scores,
     values_of,
 )
-from revocab.report.table import MISSING, Cell, Row, Table, mark_cells, text
 
 if TYPE_CHECKING:
-    from revocab.report.sweep_grid import Grid
+    from revocab.report.values.sweep_grid import Grid
 
 
 class SweepTable(SweepOptions):

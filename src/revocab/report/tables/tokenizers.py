@@ -10,7 +10,7 @@ from revocab.report.kind import KindOptions, TableKind
 from revocab.report.prerequisites import fertility_report
 from revocab.report.references import no_fertility
 from revocab.report.results import Results, number
-from revocab.report.table import Cell, Row, Table, text
+from revocab.report.table_parts.table import Cell, Row, Table, text
 
 #: Column of ``fertility.csv``, header, scale and digits.
 MEASURES = (

@@ -1,0 +1,1 @@
+"""What figures of every kind share: style, colours of runs, axes of losses, curves over seeds."""

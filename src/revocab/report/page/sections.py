@@ -1,0 +1,179 @@
+"""Sections of the page and of exported results that no experiment configures: header and rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from revocab.config.pairs import compared_pairs
+from revocab.languages import language_label
+from revocab.report.names import method_label
+from revocab.report.page import initialisation
+from revocab.report.results import Results, blind_baselines
+from revocab.report.table_parts.table import MISSING
+
+#: Header and rows of plain text.
+Grid = tuple[list[str], list[list[str]]]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of the page: its anchor, title, a note under its rows, and warnings under that.
+
+    ``texts`` counts the columns at the left that hold text and not numbers.
+    """
+
+    id: str
+    title: str
+    note: str
+    header: list[str]
+    rows: list[list[str]]
+    warnings: list[str] = field(default_factory=list)
+    texts: int = 1
+
+
+def sections(results: Results, resources: Path) -> list[Section]:
+    """Return the sections that have rows, in the order of the page.
+
+    ``resources`` is where the experiment's corpora and world lie.
+    """
+    found = [
+        Section(
+            "heldout",
+            "Held-out text",
+            "Bits per byte of held-out text; lower is better.",
+            *heldout(results),
+            texts=2,
+        ),
+        Section(
+            "vocabularies",
+            "Vocabulary intersections",
+            "Tokens that two vocabularies share: as compared here, by what they stand for "
+            "(bytes), and as the SAVA release compares spellings (marker).",
+            *intersections(results),
+            texts=2,
+        ),
+        Section(
+            "initialisation",
+            "New rows",
+            initialisation.NOTE,
+            *initialisation.table(results),
+            initialisation.warnings(results),
+            texts=2,
+        ),
+        Section(
+            "scale",
+            "Initialisation at full size",
+            "Each method on a matrix of a real model's shape with random values.",
+            *scale(results),
+        ),
+        Section(
+            "blind-baselines",
+            "Blind baselines",
+            "Accuracy in per cent, on items made here, of guesses that see only the length or"
+            " the position of choices; expected near chance.",
+            *blind_baselines.table(results.experiment, resources),
+        ),
+        Section(
+            "timings",
+            "Training and its cost",
+            "Tokens seen, time and memory of every training on the machine that made this report.",
+            *trainings(results),
+        ),
+    ]
+    return [section for section in found if section.rows]
+
+
+def heldout(results: Results) -> Grid:
+    """Return header and rows of held-out bits per byte: at initialisation, first and last."""
+    languages = results.heldout_languages()
+    header = ["Group", "Run"]
+    for language in languages:
+        name = language_label(language)
+        header += [f"{name}, step 0", f"{name}, first checkpoint", f"{name}, last checkpoint"]
+    rows = []
+    for run in results.runs:
+        cells: list[str] = []
+        for language in languages:
+            values = results.heldout_by_language(run, language)
+            steps = list(dict.fromkeys([0, run.select()[0], run.steps[-1]]))
+            shown = [f"{values[step]:.4f}" if step in values else MISSING for step in steps]
+            cells += shown + [MISSING] * (3 - len(shown))
+        label = results.model_label(run)
+        rows.append([label, "base model" if run.base else method_label(run), *cells])
+    return header, rows
+
+
+def trainings(results: Results) -> Grid:
+    """Return header and rows of tokens seen and the cost of each training (``timing.json``)."""
+    header = ["Training", "Steps", "Tokens", "Seconds", "Tokens per second", "Peak memory (GB)"]
+    header.append("Start-up (s)")
+    folders = [("models", one) for one in sorted(results.experiment.models)]
+    folders += [("runs", run.id) for run in results.runs if run.trains]
+    rows = []
+    for parts in folders:
+        timing = results.json(*parts, "timing.json")
+        manifest = results.json(*parts, "manifest.json") or {}
+        if not timing:
+            continue
+        rows.append(
+            [
+                parts[1],
+                shown_number(manifest.get("steps"), 0),
+                shown_number(manifest.get("tokens"), 0),
+                shown_number(timing.get("seconds"), 1),
+                shown_number(timing.get("tokens_per_second"), 0),
+                shown_number(timing.get("peak_memory_bytes"), 2, 1e-9),
+                shown_number(timing.get("startup_seconds"), 1),
+            ]
+        )
+    return header, rows
+
+
+def shown_number(value: Any, digits: int, scale: float = 1) -> str:
+    """Return a number with thousands separators, or a dash."""
+    if not isinstance(value, int | float):
+        return MISSING
+    return f"{value * scale:,.{digits}f}"
+
+
+def intersections(results: Results) -> Grid:
+    """Return header and rows of the vocabulary intersections."""
+    header = ["Source", "Target", "Source size", "Target size", "Overlap", "Missing"]
+    header += ["By bytes", "By marker", "Equal strings", "Identity"]
+    setting = results.experiment.scale
+    at_scale = [(setting.source_tokenizer, setting.target_tokenizer)] if setting else []
+    compared = compared_pairs(results.experiment, results.runs)
+    wanted = {*results.tokenizer_pairs(), *compared, *at_scale}
+    rows = []
+    for path in sorted(results.root.glob("intersections/*/report.json")):
+        source, _, target = path.parent.name.partition("--")
+        if (source, target) not in wanted:
+            continue  # of a pair that the experiment no longer names
+        report = results.json(*path.relative_to(results.root).parts)
+        by = report.get("shared_by", {})
+        counts = [report.get(key) for key in ("source_size", "target_size", "overlap", "missing")]
+        counts += [by.get("bytes"), by.get("marker"), report.get("raw_overlap")]
+        shown = [shown_number(count, 0) for count in counts]
+        rows.append([source, target, *shown, str(report.get("identity", MISSING))])
+    return header, rows
+
+
+def scale(results: Results) -> Grid:
+    """Return header and rows of initialisation at a real model's size (``scale/scale.csv``)."""
+    rows = results.csv("scale", "scale.csv") if results.experiment.scale else []
+    if not rows:
+        return [], []
+    return list(rows[0]), [[compact(value) for value in row.values()] for row in rows]
+
+
+def compact(value: str) -> str:
+    """Return a CSV cell shortened for reading: four significant digits, big counts separated."""
+    try:
+        real = float(value)
+    except ValueError:
+        return value
+    if real.is_integer():
+        return f"{int(real):,}"
+    return f"{real:.4g}"

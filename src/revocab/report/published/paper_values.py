@@ -1,0 +1,151 @@
+"""The paper's published values (``config/paper``), in the units of our own scores.
+
+Multiple-choice accuracies and similarities are printed there in percent and held here as fractions;
+COMET-22 and ROUGE-L are 0 to 100 in both.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from revocab.errors import RevocabError
+from revocab.report.published.published_cells import HEADER as CELLS
+from revocab.report.published.published_cells import PublishedCell, read_cells
+
+#: Column headers by which a file of the folder is known, whatever its name.
+PARAMETERS = ("model", "vocabulary_size", "parameters")
+FERTILITY = ("tokenizer", "corpus", "fertility_tokens_per_word")
+MULTIPLE_CHOICE = ("source_model", "step", "method", "task", "score_percent", "stderr")
+GENERATION = ("source_model", "step", "method", "task_metric", "score")
+SIMILARITY = ("source_model", "step", "method", "similarity_percent")
+NAMES = ("kind", "ours", "published")
+#: What a letter behind a printed count stands for.
+UNITS = {"K": 1e3, "M": 1e6, "B": 1e9}
+
+
+@dataclass(frozen=True)
+class Published:
+    """One published value; ``stderr`` where the paper prints one."""
+
+    value: float
+    stderr: float | None = None
+
+
+class PaperValues:
+    """Look-ups of published values. Every method returns None where the paper has no value.
+
+    ``model`` is a group's label (the paper's name of the source model), ``name`` a run's name: a
+    variant such as ``sava-lstsq`` therefore never borrows the value published for ``sava``.
+    """
+
+    def __init__(self, folder: str | Path | None = None):
+        self._sizes: dict[tuple[str, str], str] = {}
+        self._scores: dict[tuple[Any, ...], Published] = {}
+        self._names: dict[tuple[str, str], str] = {}
+        self._cells: dict[str, list[PublishedCell]] = {}
+        if folder is not None:
+            self._read(Path(folder))
+
+    def __bool__(self) -> bool:
+        return bool(self._scores or self._sizes)
+
+    def _read(self, folder: Path) -> None:
+        files = sorted(folder.glob("*.csv"))
+        if not files:
+            raise RevocabError(f"paper_values: {folder} has no CSV file; see config/paper")
+        for path in files:
+            with path.open(encoding="utf-8", newline="") as handle:
+                reader = csv.DictReader(handle)
+                header = tuple(reader.fieldnames or ())
+                if header == CELLS:
+                    self._add_cells(read_cells(path, list(reader)))
+                    continue
+                for row in reader:
+                    self._add(path, header, row)
+
+    def _add_cells(self, cells: list[PublishedCell]) -> None:
+        for one in cells:
+            self._cells.setdefault(one.table, []).append(one)
+
+    def _add(self, path: Path, header: tuple[str, ...], row: dict[str, Any]) -> None:
+        if header == NAMES:
+            self._names[row["kind"], row["ours"]] = row["published"]
+        elif header == PARAMETERS:
+            for of in PARAMETERS[1:]:
+                self._sizes[row["model"], of] = row[of]
+        elif header == FERTILITY:
+            key: tuple[Any, ...] = ("fertility", row["tokenizer"], row["corpus"])
+            self._scores[key] = Published(float(row["fertility_tokens_per_word"]))
+        elif header == MULTIPLE_CHOICE:
+            match = re.search(r"_(it|en)_", path.name)
+            if not match:
+                raise RevocabError(f"{path}: the file name must hold the language, _it_ or _en_")
+            key = ("choice", *_run_key(row), row["task"], match[1])
+            stderr = float(row["stderr"]) / 100 if row["stderr"] else None
+            self._scores[key] = Published(float(row["score_percent"]) / 100, stderr)
+        elif header == GENERATION:
+            task, _, metric = row["task_metric"].rpartition("_")
+            self._scores["generation", *_run_key(row), task, metric] = Published(
+                float(row["score"])
+            )
+        elif header == SIMILARITY:
+            if row["similarity_percent"]:
+                value = float(row["similarity_percent"]) / 100
+                self._scores["similarity", *_run_key(row)] = Published(value)
+        else:
+            raise RevocabError(
+                f"{path}: unknown columns {', '.join(header)}; the files in config/paper show "
+                "those that are known"
+            )
+
+    def cells(self, table: str) -> list[PublishedCell]:
+        """Return the values of a table that are addressed by its rows and columns."""
+        return self._cells.get(table, [])
+
+    def parameters(self, label: str) -> str | None:
+        """Return the printed parameter count of a model, such as ``7.24B``."""
+        return self._sizes.get((label, "parameters"))
+
+    def size(self, label: str, of: str) -> float | None:
+        """Return a model's printed ``vocabulary_size`` or ``parameters`` as a count."""
+        printed = self._sizes.get((label, of))
+        if printed is None:
+            return None
+        unit = UNITS.get(printed[-1], 1)
+        return float(printed.rstrip("".join(UNITS))) * unit
+
+    def fertility(self, tokenizer: str, corpus: str) -> Published | None:
+        """Return the fertility of our tokenizer id on our corpus id (``names.csv`` translates)."""
+        names = (self._names.get(("tokenizer", tokenizer)), self._names.get(("corpus", corpus)))
+        return self._scores.get(("fertility", *names))
+
+    def multiple_choice(
+        self, model: str, step: int, name: str, family: str, language: str
+    ) -> Published | None:
+        """Return an accuracy as a fraction; family ``avg`` is the printed average."""
+        return self._scores.get(("choice", model, step, name, family, language))
+
+    def generation(
+        self, model: str, step: int, name: str, task: str, metric: str
+    ) -> Published | None:
+        """Return a generation metric, 0 to 100.
+
+        A printed metric that ``names.csv`` gives to one of ours is that of no other.
+        """
+        printed = {ours: theirs for (kind, ours), theirs in self._names.items() if kind == "metric"}
+        if metric not in printed and metric in printed.values():
+            return None
+        found = printed.get(metric, metric)
+        return self._scores.get(("generation", model, step, name, task, found))
+
+    def similarity(self, model: str, step: int, name: str) -> Published | None:
+        """Return the similarity to the helper as a fraction."""
+        return self._scores.get(("similarity", model, step, name))
+
+
+def _run_key(row: dict[str, Any]) -> tuple[str, int, str]:
+    return row["source_model"], int(row["step"]), row["method"]

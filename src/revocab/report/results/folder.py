@@ -1,0 +1,298 @@
+"""A results folder read as data. Missing files read as empty: layouts show without results."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revocab.errors import RevocabError
+from revocab.evaluation.metric import COMET
+from revocab.evaluation.multiple_choice.families import family_rank
+from revocab.io import read_json
+from revocab.report.published.paper_values import PaperValues
+from revocab.report.results.replicates import (
+    averaged,
+    pooled_scores,
+    pooled_similarities,
+    replicates_by_run,
+    shown_runs,
+)
+from revocab.report.results.score_table import Record, Scores
+
+if TYPE_CHECKING:
+    from revocab.config.expand import Run
+    from revocab.config.schema import Experiment
+
+
+def number(text: Any) -> float | None:
+    """Return a CSV cell as a float; an empty cell or NaN is None."""
+    if text is None or text == "":
+        return None
+    value = float(text)
+    return None if math.isnan(value) else value
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV file as text, or nothing if there is no such file."""
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", newline="") as handle:
+        return list(csv.DictReader(handle))
+
+
+def read_experiment(path: Path) -> tuple[Experiment, list[Run]]:
+    """Return the validated experiment of ``experiment.json`` and its runs.
+
+    Of a file in ``settings/`` it has only what that part of the report reads. Raises
+    :class:`RevocabError` naming the file and every key that is wrong.
+    """
+    # The schema is made of table kinds, which read results: neither can import the other first.
+    from revocab.config.expand import Run
+    from revocab.config.reads import read_part
+
+    advice = "rebuild it with scripts/write_experiment.py"
+    content = read_json(path)
+    try:
+        experiment, runs = content["experiment"], [Run(**row) for row in content["runs"]]
+    except (KeyError, TypeError) as error:
+        raise RevocabError(
+            f"{path}: not an experiment and its runs ({error!r}); {advice}"
+        ) from None
+    try:
+        return read_part(experiment, f"{path}: experiment"), runs
+    except RevocabError as error:
+        raise RevocabError(f"{problem}; {advice}" for problem in error.problems) from None
+
+
+class Results:
+    """One experiment's results folder: its validated configuration, runs and measurements."""
+
+    def __init__(self, root: str | Path, experiment: str | Path | None = None):
+        """Read ``experiment`` (none: ``experiment.json`` of the folder).
+
+        Raises :class:`RevocabError` naming the file and every key that is wrong.
+        """
+        self.root = Path(root)
+        self.experiment_file = Path(experiment) if experiment else self.root / "experiment.json"
+        self.experiment, self.runs = read_experiment(self.experiment_file)
+
+    @property
+    def inputs(self) -> list[Path]:
+        """Return the files that everything here is made from: never a place to write."""
+        return [self.experiment_file, self.root / "scores.parquet"]
+
+    @property
+    def name(self) -> str:
+        """Return the experiment's id."""
+        return self.experiment.experiment
+
+    @property
+    def resources(self) -> Path:
+        """Return where Snakemake puts this experiment's corpora and world."""
+        return self.root.parent.parent / "resources" / self.name
+
+    @cached_property
+    def paper(self) -> PaperValues:
+        """Return the published values; none where the configuration names no folder."""
+        return PaperValues(self.experiment.paper_values)
+
+    def csv(self, *parts: str) -> list[dict[str, str]]:
+        """Return the rows of a CSV file in the folder (none: no such file)."""
+        return read_csv(self.root.joinpath(*parts))
+
+    def generation(self, run: Run) -> list[dict[str, str]]:
+        """Return a run's generation scores, those of COMET in place of its empty rows.
+
+        Each row names the file it stands in (``provenance``). Scores of a COMET model that the
+        experiment no longer names are left in their file.
+        """
+        from revocab.evaluation.generation.task_scores import COMET_APART, NO_COMET  # imports numpy
+
+        path = f"runs/{run.scored_id}/generation"
+        rows = [{**row, "provenance": f"{path}/scores.csv"} for row in self.csv(path, "scores.csv")]
+        for row in rows:
+            if COMET not in self.comet_metrics:  # it was there when this run generated
+                row["reason"] = row["reason"].replace(COMET_APART, NO_COMET)
+        apart = [
+            {**row, "provenance": f"{path}/comet.csv"}
+            for row in self.csv(path, "comet.csv")
+            if row["metric"] in self.comet_metrics
+        ]
+        keys = ("step", "task", "metric")
+        scored = {tuple(row[name] for name in keys) for row in apart}
+        return [row for row in rows if tuple(row[name] for name in keys) not in scored] + apart
+
+    @property
+    def comet_metrics(self) -> list[str]:
+        """Return the COMET metrics that the experiment names a model for."""
+        return list(self.experiment.evaluation.generation.comet_models)
+
+    def json(self, *parts: str) -> Any:
+        """Return a JSON file of the folder, or None if there is none."""
+        path = self.root.joinpath(*parts)
+        return read_json(path) if path.is_file() else None
+
+    def has(self, *parts: str) -> bool:
+        """Return whether the folder has this file."""
+        return self.root.joinpath(*parts).is_file()
+
+    @cached_property
+    def shown(self) -> list[Run]:
+        """Return the runs as tables and figures show them: replicates as one."""
+        return shown_runs(self.runs)
+
+    @property
+    def seeded(self) -> bool:
+        """Whether runs have replicates."""
+        return any(run.replicate_of for run in self.runs)
+
+    def replicates(self, run: Run) -> list[Run]:
+        """Return the runs that one stands for: itself, if it has no replicates."""
+        return replicates_by_run(self.runs).get(run.id, [run])
+
+    def run(self, identifier: str) -> Run:
+        """Return a run by id, also one that stands for its replicates."""
+        for run in (*self.runs, *self.shown):
+            if run.id == identifier:
+                return run
+        known = ", ".join(run.id for run in self.runs)
+        raise RevocabError(f"{self.experiment_file}: no run {identifier!r} (known: {known})")
+
+    def group(self, group: str, evaluated: bool = True) -> list[Run]:
+        """Return a group's runs in the order of the experiment, base first, replicates as one."""
+        return [r for r in self.shown if r.group == group and (r.evaluate or not evaluated)]
+
+    def base(self, group: str) -> Run:
+        """Return a group's base run."""
+        return next(run for run in self.group(group) if run.base)
+
+    def model_label(self, run: Run) -> str:
+        """Return the label of a run's group, which names its source model."""
+        return self.experiment.runs[run.group].label
+
+    def published_place(self, run: Run, step: int) -> tuple[str, int, str]:
+        """Return the source model, step and name under which a paper's values for a run stand."""
+        group = self.experiment.runs[run.group]
+        if run.name in group.references and not run.made:
+            return group.label, group.references[run.name].paper_step, run.name
+        return group.label, group.paper_steps.get(step, step), run.name
+
+    def choice_tasks(self, language: str, columns: list[str] | None = None) -> list[str]:
+        """Return multiple-choice task ids of a language by family, in the paper's order.
+
+        ``columns`` (families) selects and orders them instead.
+        """
+        tasks = self.experiment.evaluation.multiple_choice.tasks
+        of_language = [task for task, entry in tasks.items() if entry.language == language]
+        if columns is not None:
+            return [t for one in columns for t in of_language if tasks[t].family == one]
+        return sorted(of_language, key=lambda task: (family_rank(tasks[task].family), task))
+
+    def family(self, task: str) -> str:
+        """Return the family of a multiple-choice task."""
+        return self.experiment.evaluation.multiple_choice.tasks[task].family
+
+    def tokenizer_pairs(self) -> list[tuple[str, str]]:
+        """Return every pair of tokenizers that runs or ``intersections`` name, each once."""
+        pairs = [(r.source_tokenizer, r.target) for r in self.runs if not r.keeps_vocabulary]
+        return list(dict.fromkeys([*pairs, *self.experiment.intersections]))
+
+    def trained_on(self, tokenizer: str) -> list[str]:
+        """Return the corpora that a tokenizer was trained on here; none for another's."""
+        trained = self.experiment.tokenizers[tokenizer].train
+        return list(trained.corpora) if trained else []
+
+    @cached_property
+    def scores(self) -> Scores:
+        """Return ``scores.parquet``; empty if it is not there yet. Replicates have means, too."""
+        path = self.root / "scores.parquet"
+        found = Scores.read(path) if path.is_file() else Scores([], {})
+        return Scores(found.rows, found.metrics, pooled_scores(found.rows, self.runs))
+
+    @cached_property
+    def similarities(self) -> list[Record]:
+        """Return every group's similarity rows, with the file that each was read from."""
+        files = sorted(self.root.glob("similarity/**/similarity.csv"))
+        return [
+            {**row, "similarity": number(row["similarity"]), "step": int(row["step"]),
+             "provenance": str(path.relative_to(self.root))}
+            for path in files
+            for row in read_csv(path)
+        ]  # fmt: skip
+
+    @cached_property
+    def shown_similarities(self) -> list[Record]:
+        """Return the similarities of runs as they are shown."""
+        return pooled_similarities(self.similarities, self.runs)
+
+    def heldout_languages(self) -> list[str]:
+        """Return the languages of the held-out corpora, in the experiment's order."""
+        corpora, used = self.experiment.corpora, self.experiment.evaluation.heldout
+        return list(dict.fromkeys(corpora[one].language for one in used))
+
+    def heldout(self, run: Run) -> tuple[list[Record], str]:
+        """Return held-out losses of a run, and the file they stand in.
+
+        A base model has those of step 0 of a run in its group that keeps its vocabulary (the same
+        weights and windows); else, if it was pretrained here, those at the end of pretraining;
+        else its own. Replicates have the means of theirs.
+        """
+        if not run.base:
+            found = [self._heldout_rows("runs", one.scored_id) for one in self.replicates(run)]
+            means = averaged([one for one, _ in found], ("step", "corpus"), "loss", "bits_per_byte")
+            return means, found[0][1]
+        for other in [one for one in self.runs if one.group == run.group]:
+            if other.trains and other.keeps_vocabulary and not other.start:
+                rows, provenance = self._heldout_rows("runs", other.id)
+                if rows:
+                    return [row for row in rows if row["step"] == 0], provenance
+        rows, provenance = self._heldout_rows("models", run.source)
+        if rows:
+            last = max(row["step"] for row in rows)
+            return [{**row, "step": 0} for row in rows if row["step"] == last], provenance
+        if run.scores_of:
+            return self.heldout(self.run(run.scores_of))
+        return self._heldout_rows("runs", run.id)
+
+    def _heldout_rows(self, *parts: str) -> tuple[list[Record], str]:
+        provenance = "/".join((*parts, "heldout.csv"))
+        rows = [
+            {
+                "step": int(row["step"]),
+                "corpus": row["corpus"],
+                "language": row["language"],
+                "loss": number(row["loss"]),
+                "bits_per_byte": number(row["bits_per_byte"]),
+                "bytes": int(row["bytes"]),
+            }
+            for row in self.csv(provenance)
+        ]
+        return rows, provenance
+
+    def heldout_text(self, run: Run, language: str) -> list[Record]:
+        """Return the held-out losses of a run on text of a language, not on conversations."""
+        corpora = self.experiment.corpora
+        conversations = {name for name, one in corpora.items() if one.holds_conversations}
+        rows = [row for row in self.heldout(run)[0] if row["language"] == language]
+        return [row for row in rows if row["corpus"] not in conversations]
+
+    def heldout_answers(self, run: Run, language: str) -> list[Record]:
+        """Return the held-out losses of a run on the answers in conversations of a language."""
+        corpora = self.experiment.corpora
+        conversations = {name for name, one in corpora.items() if one.holds_conversations}
+        rows = [row for row in self.heldout(run)[0] if row["language"] == language]
+        return [row for row in rows if row["corpus"] in conversations]
+
+    def heldout_by_language(self, run: Run, language: str) -> dict[int, float]:
+        """Return bits per byte over all held-out text of a language, by step."""
+        totals: dict[int, list[float]] = {}
+        for row in self.heldout_text(run, language):
+            if row["bits_per_byte"] is not None:
+                total = totals.setdefault(row["step"], [0.0, 0.0])
+                total[0] += row["bits_per_byte"] * row["bytes"]
+                total[1] += row["bytes"]
+        return {step: bits / size for step, (bits, size) in sorted(totals.items()) if size}

@@ -1,0 +1,154 @@
+"""The commits that finished results were made from, as an overlay that pins an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from revocab.errors import RevocabError
+from revocab.evaluation.metric import COMET_METRICS
+from revocab.io import write_text
+from revocab.output import check_files
+from revocab.report.results.folder import Results
+
+Keys = tuple[str, ...]
+
+
+@dataclass
+class Pins:
+    """``overlay``: revisions under the experiment's keys. ``loose``: what could not be pinned."""
+
+    overlay: dict[str, Any] = field(default_factory=dict)
+    loose: list[str] = field(default_factory=list)
+
+    def add(self, keys: Keys, value: str) -> None:
+        """Set the value at a path of keys."""
+        place = self.overlay
+        for key in keys[:-1]:
+            place = place.setdefault(key, {})
+        place[keys[-1]] = value
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """Where an experiment names a revision, and where its results say which commit that was."""
+
+    keys: Keys
+    file: Path
+    inside: Keys
+
+
+def recorded(results: Results, resources: Path) -> Iterator[Pinned]:
+    """Yield every Hub source whose commit stands in a manifest or a task file."""
+    experiment, root = results.experiment, results.root
+    for name, corpus in experiment.corpora.items():
+        if corpus.source.hub:
+            file = resources / "corpora" / name / "manifest.json"
+            yield Pinned(("corpora", name, "source", "hub", "revision"), file, ("source", "commit"))
+    for name, tokenizer in experiment.tokenizers.items():
+        inside: tuple[str, ...] = ("substitute",) if tokenizer.substitute else ()
+        if (tokenizer.substitute or tokenizer).hub:
+            file = root / "tokenizers" / name / "manifest.json"
+            yield Pinned(("tokenizers", name, *inside, "revision"), file, ("commit",))
+    for name, model in experiment.models.items():
+        if model.hub:
+            file = root / "models" / name / "manifest.json"
+            yield Pinned(("models", name, "revision"), file, ("commit",))
+    for name, task in experiment.evaluation.generation.tasks.items():
+        for part, source in (("pool", task.pool), ("test", task.test)):
+            if source.hub:
+                keys = ("evaluation", "generation", "tasks", name, part, "hub", "revision")
+                yield Pinned(keys, root / f"prompts/{name}.manifest.json", (part, "commit"))
+    for name, choice in experiment.evaluation.multiple_choice.tasks.items():
+        if choice.data and choice.data.hub:
+            keys = ("evaluation", "multiple_choice", "tasks", name, "data", "hub", "revision")
+            inside = ("dataset_kwargs", "revision")
+            yield Pinned(keys, root / f"tasks/{name}.yaml", inside)
+
+
+def find_pins(results: Results, resources: Path) -> Pins:
+    """Return the commits of every Hub source of finished results.
+
+    Raises :class:`RevocabError` naming every file that is not there.
+    """
+    pins, problems = Pins(), []
+    for one in recorded(results, resources):
+        if not one.file.is_file():
+            problems.append(f"{one.file}: not there; run the experiment to its end first")
+            continue
+        found = yaml.safe_load(one.file.read_text(encoding="utf-8"))  # JSON is YAML
+        for key in one.inside:
+            found = found[key]
+        pins.add(one.keys, found)
+    if problems:
+        raise RevocabError(problems)
+    parallel = results.experiment.fertility.parallel
+    if parallel and parallel.source.hub:
+        pins.loose.append(
+            "fertility.parallel.source.hub: its commit is not recorded; give it a revision by hand"
+        )
+    pin_harness_tasks(pins, results)
+    pin_comet(pins, results)
+    return pins
+
+
+def pin_harness_tasks(pins: Pins, results: Results) -> None:
+    """Pin tasks that the harness ships to the commit that the score tables name."""
+    commits: dict[str, set[str]] = {}
+    for run in results.runs:
+        for row in results.csv("runs", run.id, "multiple_choice.csv"):
+            commits.setdefault(row["task"], set()).update(row["data_revision"].split())
+    for name, task in results.experiment.evaluation.multiple_choice.tasks.items():
+        if not task.harness:
+            continue
+        found = sorted(commits.get(name, ()))
+        if len(found) == 1:
+            keys = ("evaluation", "multiple_choice", "tasks", name, "revision")
+            pins.add(keys, found[0])
+        else:
+            said = f"{len(found)} commits ({', '.join(found)})" if found else "no commit"
+            pins.loose.append(
+                f"evaluation.multiple_choice.tasks.{name}: its scores name {said}; give it a "
+                "revision by hand, or score it from a template with data.hub"
+            )
+
+
+def pin_comet(pins: Pins, results: Results) -> None:
+    """Pin COMET models of the Hub to the commit that scored the outputs."""
+    commits = {
+        row["metric"]: row["model_revision"]
+        for run in results.runs
+        for row in results.csv("runs", run.id, "generation", "comet.csv")
+        if row["model_revision"]
+    }
+    setting = results.experiment.evaluation.generation
+    for key, metric in COMET_METRICS.items():
+        model = getattr(setting, key)
+        if model and metric.name in commits:
+            repository = model.partition("@")[0]
+            pins.add(("evaluation", "generation", key), f"{repository}@{commits[metric.name]}")
+
+
+def write_pins(
+    root: Path, out: Path, experiment: Path | None = None, resources: Path | None = None
+) -> Pins:
+    """Write the overlay and return what it holds.
+
+    Raises :class:`RevocabError` if the results lack a file, or nothing in them is of the Hub.
+    """
+    results = Results(root, experiment)
+    check_files(out, inputs=results.inputs)
+    pins = find_pins(results, resources or results.resources)
+    if not pins.overlay:
+        raise RevocabError(f"{root}: nothing in these results came from the Hub; nothing to pin")
+    head = (
+        f"# Commits that the results of {results.name!r} were made from. Overlay for its"
+        " experiment:\n"
+        "#   snakemake --configfile EXPERIMENT THIS_FILE\n"
+    )
+    write_text(out, head + yaml.safe_dump(pins.overlay, sort_keys=False, width=1000))
+    return pins

@@ -1,0 +1,274 @@
+"""All scores of an experiment in one long table, the published value beside each.
+
+Units: ``acc`` and ``acc_norm`` and similarities are fractions, generation metrics are 0 to 100,
+losses are nats per token and bits per byte. ``paper_value`` is in the unit of ``value``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from revocab.errors import RevocabError
+from revocab.evaluation.multiple_choice.families import metrics_of_families
+from revocab.io import atomic, write_csv
+from revocab.output import check_files
+from revocab.report.asked import group_tasks
+from revocab.report.published.paper_values import Published
+from revocab.report.results.folder import Results, number
+from revocab.report.results.score_table import Record, Scores
+
+if TYPE_CHECKING:
+    from revocab.config.expand import Run
+
+#: A multiple-choice or a generative task of an experiment.
+AnyTask = TypeVar("AnyTask")
+
+COLUMNS = (
+    "experiment", "run", "source", "method", "step", "task", "language", "metric", "value",
+    "stderr", "shots", "task_version", "paper_value", "provenance", "low", "high", "items", "limit",
+    "harness_version", "config_hash", "data_revision",
+)  # fmt: skip
+#: ``task`` of the mean over all multiple-choice tasks of a language; its metric is ``average``.
+AVERAGE = "average"
+
+
+def average_task(language: str) -> str:
+    """Return the task id under which a language's average stands."""
+    return f"{AVERAGE}_{language}"
+
+
+def mean_score(rows: list[Record | None]) -> tuple[float, float | None] | None:
+    """Return the unweighted mean of scores and its standard error (items independent).
+
+    None if there is no score, or if one is missing: an average over fewer tasks cannot be compared.
+    """
+    scored = [row for row in rows if row is not None and row["value"] is not None]
+    if not scored or len(scored) < len(rows):
+        return None
+    mean = math.fsum(row["value"] for row in scored) / len(scored)
+    errors = [row["stderr"] for row in scored]
+    if any(error is None for error in errors):
+        return mean, None
+    return mean, math.sqrt(math.fsum(error**2 for error in errors)) / len(rows)
+
+
+def score_row(results: Results, run: Run, published: Published | None, **values: Any) -> Record:
+    """Return one row of the long table; columns not in ``values`` come from the run."""
+    row = {
+        "experiment": results.name,
+        "run": run.id,
+        "source": run.source,
+        "method": run.method,
+        **dict.fromkeys(COLUMNS[COLUMNS.index("stderr") :]),
+        "paper_value": published.value if published else None,
+        **values,
+    }
+    return {column: row[column] for column in COLUMNS}
+
+
+def measured(row: dict[str, str]) -> Record:
+    """Return what every score file says of a value beside the value."""
+    counts = {name: int(row[name]) if row.get(name) else None for name in ("items", "limit")}
+    return {
+        "value": number(row["value"]),
+        "stderr": number(row["stderr"]),
+        "low": number(row.get("low")),
+        "high": number(row.get("high")),
+        **counts,
+    }
+
+
+def task_of(row: Record, tasks: dict[str, AnyTask], path: Path, advice: str) -> AnyTask:
+    """Return a row's task in the experiment; raise :class:`RevocabError` where it is not there."""
+    if row["task"] not in tasks:
+        raise RevocabError(
+            f"{path}: task {row['task']!r} is not in the experiment (its tasks: "
+            f"{', '.join(tasks)}); {advice}"
+        )
+    return tasks[row["task"]]
+
+
+def multiple_choice_rows(results: Results, run: Run) -> Iterator[Record]:
+    """Yield every metric of every multiple-choice task of a run."""
+    tasks = results.experiment.evaluation.multiple_choice.tasks
+    own = group_tasks(results.experiment, run.group)
+    path = f"runs/{run.scored_id}/multiple_choice.csv"
+    for row in results.csv(path):
+        task = task_of(row, tasks, results.root / path, "score the run again")
+        if row["task"] not in own:  # of another group that shows the same model
+            continue
+        step = int(row["step"])
+        yield score_row(
+            results,
+            run,
+            results.paper.multiple_choice(
+                *results.published_place(run, step), task.family, task.language
+            ),
+            step=step,
+            task=row["task"],
+            language=task.language,
+            metric=row["metric"],
+            **measured(row),
+            shots=int(row["shots"]),
+            task_version=row["task_version"],
+            harness_version=row["harness_version"],
+            config_hash=row.get("config_hash"),
+            data_revision=row.get("data_revision"),
+            provenance=path,
+        )
+
+
+def generation_rows(results: Results, run: Run) -> Iterator[Record]:
+    """Yield every metric of every generative task of a run; one that was not computed is empty."""
+    tasks = results.experiment.evaluation.generation.tasks
+    own = group_tasks(results.experiment, run.group)
+    path = f"runs/{run.scored_id}/generation/scores.csv"
+    for row in results.generation(run):
+        task = task_of(row, tasks, results.root / path, "generate again")
+        if row["task"] not in own:
+            continue
+        step = int(row["step"])
+        yield score_row(
+            results,
+            run,
+            results.paper.generation(
+                *results.published_place(run, step), row["task"], row["metric"]
+            ),
+            step=step,
+            task=row["task"],
+            language=task.direction[-1],
+            metric=row["metric"],
+            **{**measured(row), "limit": task.limit},
+            shots=task.shots,
+            provenance=row["provenance"],
+        )
+
+
+def heldout_rows(results: Results, run: Run) -> Iterator[Record]:
+    """Yield held-out loss (nats per token) and bits per byte of a run, by corpus and step."""
+    rows, path = results.heldout(run)
+    for row in rows:
+        for metric in ("loss", "bits_per_byte"):
+            yield score_row(
+                results,
+                run,
+                None,
+                step=row["step"],
+                task=f"heldout_{row['corpus']}",
+                language=row["language"],
+                metric=metric,
+                value=row[metric],
+                provenance=path,
+            )
+
+
+def similarity_rows(results: Results, run: Run) -> Iterator[Record]:
+    """Yield a run's similarity to its group's helper and, after training, to other runs."""
+    for row in results.similarities:
+        if row["run"] != run.id:
+            continue
+        helper = row["kind"] == "helper"
+        published = results.paper.similarity(*results.published_place(run, row["step"]))
+        yield score_row(
+            results,
+            run,
+            published if helper else None,
+            step=row["step"],
+            task=f"similarity_{row['other']}",
+            language="",
+            metric=f"similarity_{row['kind']}",
+            value=row["similarity"],
+            provenance=row["provenance"],
+        )
+
+
+def average_rows(
+    results: Results, run: Run, rows: list[Record], metrics: Mapping[str, str]
+) -> Iterator[Record]:
+    """Yield the mean over all multiple-choice tasks of each language, where all are scored."""
+    scores = Scores(rows, dict(metrics))
+    tasks = results.experiment.evaluation.multiple_choice.tasks
+    for language in sorted({task.language for task in tasks.values()}):
+        columns = results.choice_tasks(language)
+        for step in sorted({row["step"] for row in rows}):
+            found = [scores.choice(run.id, step, t, results.family(t)) for t in columns]
+            mean = mean_score(found)
+            if mean is None or found[0] is None:
+                continue
+            yield score_row(
+                results,
+                run,
+                results.paper.multiple_choice(*results.published_place(run, step), "avg", language),
+                step=step,
+                task=average_task(language),
+                language=language,
+                metric="average",
+                value=mean[0],
+                stderr=mean[1],
+                shots=found[0]["shots"],
+                limit=found[0]["limit"],
+                provenance=found[0]["provenance"],
+            )
+
+
+def collect(results: Results, metrics: Mapping[str, str] | None = None) -> list[Record]:
+    """Return every score of every run, runs in the experiment's order.
+
+    ``metrics`` overrides the metrics of ``evaluation/multiple_choice/families.yaml`` for the
+    averages.
+    """
+    rows: list[Record] = []
+    for run in results.runs:
+        if run.evaluate:
+            choices = list(multiple_choice_rows(results, run))
+            rows += choices
+            rows += average_rows(results, run, choices, metrics or {})
+            rows += generation_rows(results, run)
+        rows += heldout_rows(results, run)
+        rows += similarity_rows(results, run)
+    return rows
+
+
+def write_scores(rows: list[Record], metrics: Mapping[str, str] | None, out: str | Path) -> None:
+    """Write the long table as Parquet and, beside it, as CSV.
+
+    The metric of each family is stored in the Parquet schema, so that tables and figures cannot
+    choose another.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    integers = {"step", "shots", "items", "limit"}
+    reals = {"value", "stderr", "paper_value", "low", "high"}
+    chosen = {"metric_of_family": metrics_of_families(metrics)}
+    schema = pa.schema(
+        [
+            (
+                name,
+                pa.int64() if name in integers else pa.float64() if name in reals else pa.string(),
+            )
+            for name in COLUMNS
+        ],
+        metadata={"revocab": json.dumps(chosen, sort_keys=True)},
+    )
+    out = Path(out)
+    write_csv(out.with_suffix(".csv"), COLUMNS, rows)
+    with atomic(out) as temporary:
+        pq.write_table(pa.Table.from_pylist(rows, schema=schema), temporary)
+
+
+def collect_scores(
+    root: str | Path,
+    out: str | Path,
+    experiment: str | Path | None = None,
+    metrics: Mapping[str, str] | None = None,
+) -> None:
+    """Collect the scores of a results folder into ``out`` (Parquet) and a CSV file beside it."""
+    results = Results(root, experiment)
+    check_files(out, Path(out).with_suffix(".csv"), inputs=[results.experiment_file])
+    rows = collect(results, metrics)
+    write_scores(rows, metrics, out)

@@ -1,0 +1,283 @@
+"""Runs of one group compared item by item: every task, every pair, one checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from revocab.errors import RevocabError
+from revocab.evaluation.generation.task_scores import task_items
+from revocab.evaluation.multiple_choice.families import choice_metrics
+from revocab.evaluation.over_seeds import paired_interval
+from revocab.evaluation.resampling import (
+    Items,
+    bootstrap_scores,
+    compare,
+    holm,
+    mean_items,
+    mean_of_seeds,
+    mean_of_tasks,
+)
+from revocab.io import read_jsonl, write_csv
+from revocab.output import check_files
+from revocab.report.results.folder import Results
+from revocab.report.results.scores import AVERAGE, average_task
+
+if TYPE_CHECKING:
+    from revocab.config.expand import Run
+
+COLUMNS = (
+    "group", "step", "task", "language", "metric", "run", "other", "difference", "low", "high",
+    "p_value", "p_holm", "items", "resamples", "seed",
+)  # fmt: skip
+#: Further columns where runs have replicates: a pair's number of seeds, and the interval over them.
+SEED_COLUMNS = ("seeds", "seed_low", "seed_high")
+Key = tuple[str, str]
+#: Where a run's items of multiple-choice tasks and of COMET stand.
+CHOICE_ITEMS = "multiple_choice_items.jsonl.gz"
+COMET_ITEMS = "generation/comet_items.jsonl.gz"
+
+
+@dataclass
+class Replicate:
+    """A run at one checkpoint, with its items by (task, metric) and their resampled scores."""
+
+    run: Run
+    step: int
+    items: dict[Key, Items] = field(default_factory=dict)
+    scores: dict[Key, np.ndarray | None] = field(default_factory=dict)
+
+
+@dataclass
+class System:
+    """What is compared at one checkpoint: a run, or the mean of its replicates."""
+
+    run: Run
+    replicates: list[Replicate]
+
+    @property
+    def seeded(self) -> bool:
+        """Whether it has replicates."""
+        return self.replicates[0].run.replicate_of is not None
+
+    def has(self, key: Key) -> bool:
+        """Return whether all of it was scored."""
+        return all(key in one.items for one in self.replicates)
+
+
+def systems(results: Results, group: str, step: str | int) -> list[System]:
+    """Return a group's base model and its scored runs at a step, in the experiment's order."""
+    found = [
+        System(run, [Replicate(one, at) for one in results.replicates(run)])
+        for run in results.group(group)
+        for at in run.select([step])
+    ]
+    for system in found:
+        for one in system.replicates:
+            one.items = {**choice_items(results, one), **generation_items(results, one)}
+    return found
+
+
+def pairs_of(first: System, second: System) -> list[tuple[Replicate, Replicate]]:
+    """Return which replicates of two systems are compared with each other.
+
+    Those of equal seeds; one without replicates is compared with each of the other's.
+    """
+    if first.seeded and second.seeded:
+        by_seed = {one.run.seed: one for one in second.replicates}
+        shared = [one for one in first.replicates if one.run.seed in by_seed]
+        return [(one, by_seed[one.run.seed]) for one in shared]
+    return list(product(first.replicates, second.replicates))
+
+
+def over_seeds(key: Key, first: System, second: System) -> dict[str, Any]:
+    """Return the number of seeds of a comparison and its interval over them.
+
+    A system trained with a single seed says nothing about other seeds.
+    """
+    if not (first.seeded or second.seeded):
+        return dict.fromkeys(SEED_COLUMNS)
+    pairs = pairs_of(first, second)
+    if any(one.run.trains and not one.seeded for one in (first, second)):
+        pairs = pairs[:1]
+    values = [[one.items[key].value() for one in of] for of in zip(*pairs, strict=True)]
+    found = paired_interval(*values) if values else None
+    low, high = (found.low, found.high) if found else (None, None)
+    return {"seeds": len(pairs), "seed_low": low, "seed_high": high}
+
+
+def stored_items(results: Results, system: Replicate, name: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of an item file that belong to a system's step; none without the file."""
+    path = results.root / "runs" / system.run.scored_id / name
+    if path.is_file():
+        yield from (row for row in read_jsonl(path) if row["step"] == system.step)
+
+
+def choice_items(results: Results, system: Replicate) -> dict[tuple[str, str], Items]:
+    """Return the items of every multiple-choice task in its family's metric, and the averages."""
+    stored = {
+        (row["task"], row["metric"]): mean_items(row["values"], row["parts"], row["by_part"])
+        for row in stored_items(results, system, CHOICE_ITEMS)
+    }
+    tasks = results.experiment.evaluation.multiple_choice.tasks
+    found: dict[tuple[str, str], Items] = {}
+    for task in tasks:
+        for metric in choice_metrics(results.family(task), results.scores.metrics):
+            if (task, metric) in stored:
+                found[task, metric] = stored[task, metric]
+                break
+    for language in sorted({task.language for task in tasks.values()}):
+        names = results.choice_tasks(language)
+        of_language = [items for (task, _), items in found.items() if task in names]
+        if of_language and len(of_language) == len(names):
+            found[average_task(language), AVERAGE] = mean_of_tasks(of_language)
+    return found
+
+
+def generation_items(results: Results, system: Replicate) -> dict[tuple[str, str], Items]:
+    """Return the items of every generative task and metric, COMET's included."""
+    found: dict[tuple[str, str], Items] = {}
+    for task, entry in results.experiment.evaluation.generation.tasks.items():
+        folder = results.root / "runs" / system.run.scored_id / "generation"
+        path = folder / f"step-{system.step:06d}" / f"{task}.jsonl"
+        if path.is_file():
+            rows = list(read_jsonl(path))
+            for metric, items in task_items(entry.kind, entry.direction, rows).items():
+                found[task, metric] = items
+    for row in stored_items(results, system, COMET_ITEMS):
+        if row["metric"] not in results.comet_metrics:
+            continue
+        found[row["task"], row["metric"]] = mean_items(row["values"])
+    return found
+
+
+def paired_generation_items(
+    results: Results, *sides: tuple[Run, int]
+) -> tuple[dict[Key, Items], dict[Key, Items]]:
+    """Return the items of every generative task and metric of two runs at a step, to be compared.
+
+    Of replicates they are means over the seeds that are paired.
+    """
+    first, second = (
+        System(run, [Replicate(one, step) for one in results.replicates(run)])
+        for run, step in sides
+    )
+    for one in (*first.replicates, *second.replicates):
+        one.items = generation_items(results, one)
+    found: list[dict[Key, Items]] = [{}, {}]
+    for items, side in zip(found, zip(*pairs_of(first, second), strict=True), strict=False):
+        for key in side[0].items:
+            if all(key in one.items for one in side):
+                items[key] = mean_of_seeds([one.items[key] for one in side])
+    return found[0], found[1]
+
+
+def language_of(results: Results, task: str) -> str:
+    """Return the language that a task is in; that of the output for a generative one."""
+    evaluation = results.experiment.evaluation
+    if task in evaluation.multiple_choice.tasks:
+        return evaluation.multiple_choice.tasks[task].language
+    if task in evaluation.generation.tasks:
+        return evaluation.generation.tasks[task].direction[-1]
+    return task.removeprefix(f"{AVERAGE}_")
+
+
+def compare_group(
+    results: Results, group: str, step: str | int, resamples: int, seed: int
+) -> list[dict[str, Any]]:
+    """Return a row per task, metric and pair of a group's systems at one step.
+
+    P-values are adjusted for the pairs of one task and metric (Holm). Raises
+    :class:`RevocabError` where two systems were scored on different items.
+    """
+    compared = systems(results, group, step)
+    for one in [one for system in compared for one in system.replicates]:
+        one.scores = {
+            key: bootstrap_scores(items, resamples, seed) for key, items in one.items.items()
+        }
+    rows: list[dict[str, Any]] = []
+    every = [one for system in compared for one in system.replicates]
+    for key in dict.fromkeys(key for one in every for key in one.items):
+        having = [system for system in compared if system.has(key)]
+        block: list[dict[str, Any]] = []
+        for first, second in combinations(having, 2):
+            found = pair(key, first, second, resamples, seed)
+            if found is not None:
+                block.append(
+                    {
+                        "group": group,
+                        "step": step,
+                        "task": key[0],
+                        "language": language_of(results, key[0]),
+                        "metric": key[1],
+                        "run": first.run.id,
+                        "other": second.run.id,
+                        **found,
+                        "items": len(first.replicates[0].items[key].weights_N),
+                        "resamples": resamples,
+                        "seed": seed,
+                        **over_seeds(key, first, second),
+                    }
+                )
+        adjusted = holm([row["p_value"] for row in block])
+        rows += [{**row, "p_holm": p} for row, p in zip(block, adjusted, strict=True)]
+    return rows
+
+
+def pair(
+    key: Key, first: System, second: System, resamples: int, seed: int
+) -> dict[str, float] | None:
+    """Return the comparison of two systems on one task and metric, None for one item or no seed.
+
+    Of replicates, means over seeds are compared on the same resampled items.
+    """
+    sides = list(zip(*pairs_of(first, second), strict=True))
+    if not sides:
+        return None
+    try:
+        ours, theirs = (mean_of_seeds([one.items[key] for one in side]) for side in sides)
+        found = compare(ours, theirs, resamples, seed, resampled(key, *sides))
+    except ValueError as error:
+        raise RevocabError(
+            f"{first.run.id} and {second.run.id} were scored on different items of {key[0]} "
+            f"({error}); score both again"
+        ) from None
+    return vars(found) if found else None
+
+
+def resampled(key: Key, *sides: Sequence[Replicate]) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the mean resampled scores of both sides of a comparison; None for one item."""
+    means = []
+    for side in sides:
+        scores_SR = [scores for one in side if (scores := one.scores[key]) is not None]
+        if len(scores_SR) < len(side):
+            return None
+        means.append(scores_SR[0] if len(side) == 1 else np.mean(scores_SR, axis=0))
+    return means[0], means[1]
+
+
+def compare_runs(
+    root: str | Path,
+    group: str,
+    steps: Sequence[str | int],
+    out: str | Path,
+    *,
+    resamples: int,
+    seed: int,
+    experiment: str | Path | None = None,
+) -> None:
+    """Write the comparisons of a group at every step to ``out``."""
+    results = Results(root, experiment)
+    check_files(out, inputs=results.inputs)
+    rows = [row for step in steps for row in compare_group(results, group, step, resamples, seed)]
+    if not rows:
+        named = ", ".join(map(str, steps))
+        raise RevocabError(f"{results.root}: group {group!r} has no two scored runs at {named}")
+    seeded = any(row["seeds"] is not None for row in rows)
+    columns = (*COLUMNS, *SEED_COLUMNS) if seeded else COLUMNS
+    write_csv(Path(out), columns, [{name: row[name] for name in columns} for row in rows])

@@ -1,0 +1,1 @@
+"""What tables of every kind are made of: cells, rows, and their CSV, Markdown, LaTeX and HTML."""

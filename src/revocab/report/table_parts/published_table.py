@@ -1,0 +1,68 @@
+"""Published values put into a table's cells, whatever its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from revocab.errors import RevocabError
+from revocab.report.notes import IN_PARENTHESES
+from revocab.report.published.paper_values import Published
+from revocab.report.published.published_cells import PublishedCell
+from revocab.report.table_parts.render import columns
+from revocab.report.table_parts.table import Cell, Table
+
+
+def places_of(table: Table) -> dict[tuple[str, str, str], Cell]:
+    """Return the cells of a table by block, row and column, as its CSV file names them."""
+    found: dict[tuple[str, str, str], Cell] = {}
+    names, block = columns(table), ""
+    for row in table.rows:
+        if row.section is not None:
+            block = row.section
+            continue
+        for name, cell in zip(names[1:], row.cells[1:], strict=True):
+            found[block, row.cells[0].text or "", name] = cell
+    return found
+
+
+def add_published(table: Table, cells: Sequence[PublishedCell]) -> None:
+    """Put published values into a table's cells, and their notes under it.
+
+    Those without a place in the table (a model that we do not run) are listed under it. Raises
+    :class:`RevocabError` if none has one: the file then names another table's rows or columns.
+    """
+    if not cells:
+        return
+    places = places_of(table)
+    fits = [one for one in cells if one.place in places and places[one.place].text is None]
+    if not fits:
+        rows, names = (list(dict.fromkeys(place[part] for place in places)) for part in (1, 2))
+        raise RevocabError(
+            f"published values of table {table.identifier!r}: none has a place there, such as "
+            f"{cells[0].told()!r} (rows: {', '.join(rows)}; columns: {', '.join(names)}); name "
+            "rows and columns as the table's CSV file does"
+        )
+    for one in fits:
+        cell = places[one.place]
+        if one.value is not None:
+            stderr = None if one.stderr is None else one.stderr / cell.scale
+            cell.published = Published(one.value / cell.scale, stderr)
+    notes = [f"Published, {one.told()}: {one.note}" for one in cells if one.note]
+    others = without_place([one for one in cells if one not in fits], table)
+    if others:
+        notes.append(f"Published, and without a place in this table: {'; '.join(others)}.")
+    said = [] if IN_PARENTHESES in table.notes else [IN_PARENTHESES]
+    table.notes[:] = [*table.notes, *said, *notes]
+
+
+def without_place(cells: Sequence[PublishedCell], table: Table) -> list[str]:
+    """Return what readers are told of values without a place: columns and rows that the table
+    lacks, each once, and every other value by itself.
+    """
+    shown = {place[:2] for place in places_of(table)}
+    lacking = list(dict.fromkeys(one.column for one in cells if one.column not in columns(table)))
+    told = [f"column{'s' * (len(lacking) > 1)} {', '.join(lacking)}"] if lacking else []
+    for one in cells:
+        if one.column not in lacking:
+            told.append(one.told() if one.place[:2] in shown else one.told_row())
+    return list(dict.fromkeys(told))

@@ -1,0 +1,153 @@
+"""What a table is before it becomes CSV, Markdown, LaTeX or HTML: cells with values, not text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from revocab.report.published.paper_values import Published
+
+MISSING = "–"
+
+
+@dataclass
+class Cell:
+    """A number with its error, its published counterpart and its origin; or a text.
+
+    ``scale`` multiplies value, error and published value when they are shown (100: per cent).
+    """
+
+    value: float | None = None
+    stderr: float | None = None
+    published: Published | None = None
+    text: str | None = None
+    scale: float = 1.0
+    digits: int = 2
+    mark: Literal["best", "second"] | None = None
+    #: File that the value was read from, relative to the results folder.
+    provenance: str | None = None
+    #: 95 % bootstrap interval, in the unit of ``value``.
+    interval: tuple[float, float] | None = None
+    p_value: float | None = None
+    #: Standard deviation over seeds, of which ``value`` is the mean, in the unit of ``value``.
+    deviation: float | None = None
+    #: 95 % interval of a difference over seeds, and their number.
+    seed_interval: tuple[float, float] | None = None
+    seeds: int | None = None
+
+    def number(self) -> str:
+        """Return our value as shown, with its error and its deviation over seeds, or a dash."""
+        if self.value is None:
+            return MISSING
+        shown = decimal(self.value * self.scale, self.digits)
+        if self.stderr is not None:
+            shown += f"±{self.stderr * self.scale:.{self.digits}f}"
+        if self.deviation is not None:
+            shown += f" [{self.deviation * self.scale:.{self.digits}f}]"
+        return shown
+
+    def published_number(self) -> str | None:
+        """Return the published value as shown (without its error), or None."""
+        if self.published is None:
+            return None
+        return f"{self.published.value * self.scale:.{self.digits}f}"
+
+    def shown(self) -> float | None:
+        """Return the value as rounded on the page: what looks equal ranks equal."""
+        if self.value is None:
+            return None
+        return round(self.value * self.scale, self.digits)
+
+
+@dataclass
+class Row:
+    """A row of a table; with ``section`` set, a heading over the rows that follow."""
+
+    cells: list[Cell] = field(default_factory=list)
+    section: str | None = None
+
+
+@dataclass
+class Table:
+    """A table: one header per column, the first column naming the row.
+
+    ``over`` holds the headers above the headers, one per column (equal neighbours are joined), and
+    ``texts`` says that cells hold long text. ``notes`` stand under the table.
+    """
+
+    identifier: str
+    kind: str
+    title: str
+    header: list[str]
+    rows: list[Row]
+    notes: list[str] = field(default_factory=list)
+    over: list[str] | None = None
+    texts: bool = False
+    #: Columns of a table of texts in LaTeX, where these do not share the page alike.
+    latex_columns: str | None = None
+    #: How the scores are limited; the title says so wherever it is shown.
+    limited: str | None = None
+
+    def shown_title(self) -> str:
+        """Return the title, with a mark on a limited run."""
+        return f"{self.title} [{self.limited}]" if self.limited else self.title
+
+    def interval_text(self, cell: Cell) -> str | None:
+        """Return a cell's 95 % interval as shown, or None."""
+        if cell.interval is None:
+            return None
+        told = f"95 % interval {between(cell, cell.interval)}"
+        if cell.p_value is not None:
+            told += f", p {cell.p_value:.3g}"
+        if cell.seed_interval is not None:
+            told += f"; over {cell.seeds} seeds {between(cell, cell.seed_interval)}"
+        return told
+
+    def data_rows(self) -> list[Row]:
+        """Return the rows without headings."""
+        return [row for row in self.rows if row.section is None]
+
+
+def between(cell: Cell, interval: tuple[float, float]) -> str:
+    """Return an interval as shown with a cell's scale and digits."""
+    low, high = (decimal(one * cell.scale, cell.digits) for one in interval)
+    return f"{low} to {high}"
+
+
+def decimal(value: float, digits: int) -> str:
+    """Return a number with so many digits after the point; nothing is written as minus zero."""
+    return f"{round(value, digits) + 0.0:.{digits}f}"
+
+
+def text(content: str, provenance: str | None = None) -> Cell:
+    """Return a cell that holds text."""
+    return Cell(text=content, provenance=provenance)
+
+
+def mark_best(rows: list[Row]) -> None:
+    """Mark the best and the second-best value of every column; equal values share their mark.
+
+    Columns in which fewer than two different values stand are left alone.
+    """
+    width = max((len(row.cells) for row in rows), default=0)
+    for column in range(1, width):
+        mark_column(rows, column)
+
+
+def mark_column(rows: list[Row], column: int, *, lowest: bool = False) -> None:
+    """Mark the best and the second-best value of one column, as :func:`mark_best` does."""
+    mark_cells([row.cells[column] for row in rows], lowest=lowest)
+
+
+def mark_cells(cells: list[Cell], *, lowest: bool = False) -> None:
+    """Mark the best and the second-best of some values; ``lowest``: the lowest is the best."""
+    numbers = [cell for cell in cells if cell.text is None]
+    shown = {value for c in numbers if (value := c.shown()) is not None}
+    values = sorted(shown, reverse=not lowest)
+    if len(values) < 2:
+        return
+    for cell in numbers:
+        if cell.shown() == values[0]:
+            cell.mark = "best"
+        elif cell.shown() == values[1]:
+            cell.mark = "second"
