@@ -64,9 +64,9 @@ def main():
     os.environ["TOKENIZERS_PARALLELISM"] = "true"
 
     from revocab import io
-    from revocab.training.document_tokens import load_tokenizer
-    from revocab.training.packed_folder import pack_folder
-    from revocab.training.packing import PackingJob
+    from revocab.training.data.document_tokens import load_tokenizer
+    from revocab.training.data.packed_folder import pack_folder
+    from revocab.training.data.packing import PackingJob
 
     texts, size = [], 0
     for row in io.read_jsonl(options.corpus / "train.jsonl.gz"):

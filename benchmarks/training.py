@@ -60,11 +60,11 @@ def plain_loop(model, tokens, steps, batch):
 
 def our_trainer(model, packed, steps, batch):
     """Train the same steps with our Trainer, tables included; return the same."""
-    from revocab.training.engine import training_arguments
-    from revocab.training.loss_tables import LossTables
-    from revocab.training.micro_batch import MicroBatch
+    from revocab.training.loop.trainer import RecipeTrainer
+    from revocab.training.machine.engine import training_arguments
+    from revocab.training.machine.micro_batch import MicroBatch
+    from revocab.training.outputs.loss_tables import LossTables
     from revocab.training.settings import Settings
-    from revocab.training.trainer import RecipeTrainer
 
     settings = Settings(
         steps=steps, batch_size=batch, learning_rate=1e-3, checkpoint_every=steps, seed=0
@@ -107,7 +107,7 @@ def main():
     import psutil
     import torch
 
-    from revocab.training.packed_rows import PackedRows
+    from revocab.training.data.packed_rows import PackedRows
 
     torch.set_num_threads(options.threads)
     rows, length = options.steps * options.batch_size, options.sequence_length

@@ -1,6 +1,7 @@
 """When a device's memory runs out in a command: one line that names the key which helps.
 
-Training is not concerned: it halves its micro batch itself (:mod:`revocab.training.micro_batch`).
+Training is not concerned: it halves its micro batch itself
+(:mod:`revocab.training.machine.micro_batch`).
 """
 
 from __future__ import annotations

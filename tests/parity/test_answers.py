@@ -40,7 +40,7 @@ def test_the_first_loss_is_the_mean_over_the_answers_of_the_step(chat, finished)
     """By a plain forward of each conversation of the first four rows, found by its bos."""
     from transformers import AutoModelForCausalLM
 
-    from revocab.training.packed_rows import open_packed
+    from revocab.training.data.packed_rows import open_packed
 
     model = AutoModelForCausalLM.from_pretrained(chat / "model", dtype=torch.float32).eval()
     rows = open_packed(chat / "packed", 4, 4).__getitems__([0, 1, 2, 3])

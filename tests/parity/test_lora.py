@@ -17,7 +17,7 @@ from torch.nn import functional
 from training_pico import BATCH, RECIPE, VOCABULARY, losses, run_of
 
 from revocab.errors import RevocabError
-from revocab.training.lora import Adapters
+from revocab.training.adapters.lora import Adapters
 from revocab.training.recipe import Stage
 from revocab.training.settings import Settings
 from revocab.training.stages import StagePlan

@@ -15,10 +15,10 @@ from training_pico import losses, run_of
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.training import resume_state
-from revocab.training.checkpoint_work import CheckpointWork
+from revocab.training.loop.checkpoint_work import CheckpointWork
+from revocab.training.loop.trainer import RecipeTrainer
+from revocab.training.outputs import resume_state
 from revocab.training.train import train
-from revocab.training.trainer import RecipeTrainer
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -12,8 +12,8 @@ from training_pico import run_of, table, write_inputs
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.training.heldout import HeldoutJob, pack_heldout_folder
-from revocab.training.packed_rows import open_packed
+from revocab.training.data.heldout import HeldoutJob, pack_heldout_folder
+from revocab.training.data.packed_rows import open_packed
 from revocab.training.recipe import Stage
 from revocab.training.train import train
 

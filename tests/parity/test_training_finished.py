@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from training_pico import run_of
 
-from revocab.training import resume_state
+from revocab.training.outputs import resume_state
 from revocab.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -170,7 +170,7 @@ import torch
 torch.set_num_threads(1)
 from pathlib import Path
 from training_pico import run_of
-from revocab.training import resume_state
+from revocab.training.outputs import resume_state
 from revocab.training.train import train
 plain, removed = os.unlink, []
 def unlink(*arguments, **named):

@@ -10,9 +10,9 @@ from damaged_models import DAMAGES, damaged
 from training_pico import losses, run_of
 
 from revocab.errors import RevocabError
-from revocab.training import resume_state
+from revocab.training.loop.trainer import RecipeTrainer
+from revocab.training.outputs import resume_state
 from revocab.training.train import train
-from revocab.training.trainer import RecipeTrainer
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -24,10 +24,10 @@ from training_pico import (
 
 from revocab.errors import RevocabError
 from revocab.initialise.source_weights import read_source_weights, write_source_weights
-from revocab.training import vocabulary_adapter
+from revocab.training.adapters import vocabulary_adapter
+from revocab.training.loop.trainer import RecipeTrainer
 from revocab.training.recipe import Stage
 from revocab.training.train import train
-from revocab.training.trainer import RecipeTrainer
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

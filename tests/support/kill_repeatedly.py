@@ -136,7 +136,7 @@ def kill_at(process: BaseProcess, out: Path, step: int, delay: float) -> None:
 
 def damage_newest(out: Path) -> None:
     """Change one bit of the newest whole state's optimizer."""
-    from revocab.training import resume_state
+    from revocab.training.outputs import resume_state
 
     newest = next(one for one in resume_state.states(out / "state") if resume_state.is_whole(one))
     content = bytearray((newest / "optimizer.pt").read_bytes())

@@ -236,7 +236,7 @@ def call(verb: Verb, given: Path, made: Path, out: Path | str, monkeypatch, *mor
     place = Path(out, verb.below) if verb.below else out
     arguments = [*verb.arguments(given, made), verb.flag, place, *more]
     monkeypatch.setattr(sys, "argv", [script, *map(str, arguments)])
-    monkeypatch.setattr("revocab.training.startup.pretend_absent", lambda *names: None)
+    monkeypatch.setattr("revocab.training.machine.startup.pretend_absent", lambda *names: None)
     try:
         runpy.run_path(script, run_name="__main__")
     except SystemExit as ended:

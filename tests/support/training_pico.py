@@ -14,8 +14,8 @@ import numpy as np
 
 from revocab import io
 from revocab.initialise.source_weights import SourceWeights, mean_weights, write_source_weights
+from revocab.training.data.shards import SHARD_BYTES, new_shards
 from revocab.training.settings import Settings
-from revocab.training.shards import SHARD_BYTES, new_shards
 from revocab.training.train import TrainingRun
 
 VOCABULARY, SOURCE_ROWS, LENGTH, BATCH = 64, 40, 16, 4
@@ -88,7 +88,7 @@ def write_adapted(root: Path, **changes: object) -> None:
     """Write ``source``, and ``adapted``, whose rows are :func:`pico_weights` of the source's."""
     import torch
 
-    from revocab.training.vocabulary_adapter import matrices_of
+    from revocab.training.adapters.vocabulary_adapter import matrices_of
 
     source, adapted = pico_mistral(SOURCE_ROWS, **changes), pico_mistral(**changes)
     weights = pico_weights()

@@ -10,7 +10,7 @@ from chat_toys import messages_of, write_tokenizer
 from revocab.chat.template import FOLDER, ChatTemplate, find_template, load_template, template_names
 from revocab.errors import RevocabError
 from revocab.tokenizers.load import load_tokenizer
-from revocab.training.conversations import encoded, load_chat_tokenizer
+from revocab.training.data.conversations import encoded, load_chat_tokenizer
 
 MESSAGES = [
     {"role": "system", "content": "Reply in Italian."},

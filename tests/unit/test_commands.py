@@ -39,8 +39,8 @@ from revocab.initialise.fasttext import AuxiliaryJob, FastTextOptions
 from revocab.initialise.options import InitJob, ScaleJob, ScaleOptions
 from revocab.intersection.intersect import IntersectionJob
 from revocab.models.parameters import Architecture, StandInJob
-from revocab.training.heldout import HeldoutJob
-from revocab.training.packing import PackingJob
+from revocab.training.data.heldout import HeldoutJob
+from revocab.training.data.packing import PackingJob
 from revocab.training.recipe import ConversationOptions, PackingOptions, Recipe, TrainingOptions
 from revocab.training.settings import Settings
 

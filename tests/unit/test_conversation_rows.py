@@ -12,13 +12,13 @@ from torch.nn import functional
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.training.conversations import encoded, load_chat_tokenizer
-from revocab.training.heldout import HeldoutJob, pack_heldout_folder
-from revocab.training.heldout_loss import heldout_losses, open_heldout
-from revocab.training.loss import next_token_loss
-from revocab.training.packed_folder import pack_folder
-from revocab.training.packed_rows import bits_of, open_packed
-from revocab.training.packing import PackingJob
+from revocab.training.data.conversations import encoded, load_chat_tokenizer
+from revocab.training.data.heldout import HeldoutJob, pack_heldout_folder
+from revocab.training.data.packed_folder import pack_folder
+from revocab.training.data.packed_rows import bits_of, open_packed
+from revocab.training.data.packing import PackingJob
+from revocab.training.loop.heldout_loss import heldout_losses, open_heldout
+from revocab.training.loop.loss import next_token_loss
 
 LENGTH, ROWS = 144, 8
 

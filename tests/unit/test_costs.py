@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from revocab.training.costs import (
+from revocab.training.machine.costs import (
     Costs,
     EnergyMeter,
     adapter_flops,
@@ -15,7 +15,7 @@ from revocab.training.costs import (
     measured_peak,
     rapl_counters,
 )
-from revocab.training.loss_tables import HELDOUT, LOSSES, LossTables
+from revocab.training.outputs.loss_tables import HELDOUT, LOSSES, LossTables
 from revocab.training.recipe import Stage
 from revocab.training.stages import StagePlan
 

@@ -28,7 +28,7 @@ from revocab.models.changed_model import change_model
 from revocab.models.fetch import fetch_model
 from revocab.models.folder import INDEX, ModelFolder
 from revocab.models.safetensors_header import read_header
-from revocab.training import checkpoints
+from revocab.training.outputs import checkpoints
 
 HEAD = "lm_head.weight"
 EVERY_BLOCK = ChangeJob(change="blocks", option={"share": 1.0})

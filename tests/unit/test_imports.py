@@ -243,7 +243,7 @@ def test_a_colour_of_a_language_is_no_code_and_a_word_is(tmp_path):
 
 def test_the_commands_stand_on_what_they_use():
     trained = code_of("train_model")
-    assert {"training/trainer.py", "training/loss.py", "models/load.py"} <= trained.keys()
+    assert {"training/loop/trainer.py", "training/loop/loss.py", "models/load.py"} <= trained.keys()
     assert not {*trained} & {*SPEAKING}
     assert "report/figure_parts/style.py" in code_of("make_figures")
     for command, folders in FOUND.items():

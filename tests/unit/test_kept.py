@@ -20,8 +20,8 @@ from revocab.plan.plan import steps
 
 EXPERIMENT = Path(__file__).resolve().parents[1] / "experiments/small.yaml"
 FLAGS = ("--configfile", str(EXPERIMENT))
-OLD = {"training/trainer.py": "1", "training/loss.py": "1"}
-NEW = {"training/trainer.py": "2", "training/loss.py": "1"}
+OLD = {"training/loop/trainer.py": "1", "training/loop/loss.py": "1"}
+NEW = {"training/loop/trainer.py": "2", "training/loop/loss.py": "1"}
 SAVA = Path("results/small/runs/mistral-sava")
 ADAPTED = SAVA / "manifest.json"
 SCORES = Path("results/small/scores.parquet")
@@ -130,7 +130,7 @@ def test_a_report_names_runs_files_and_both_commands(plan):
     made(Path("results/small/models/helper/manifest.json"), NEW)
     flags = "--configfile 'a b.yaml'"
     assert report(plan).splitlines()[1:] == [
-        "  adapt_model mistral-sava, mistral-instruct: training/trainer.py",
+        "  adapt_model mistral-sava, mistral-instruct: training/loop/trainer.py",
         f"to make them again: revocab rerun mistral-sava mistral-instruct {flags}",
         f"to accept them as made by the current code: revocab accept {flags}",
     ]
@@ -139,7 +139,7 @@ def test_a_report_names_runs_files_and_both_commands(plan):
 
 def test_what_many_runs_share_is_made_again_by_all(plan):
     made(Path("resources/small/corpora/world-it/manifest.json"), OLD)
-    assert "  prepare_corpus world-it: training/trainer.py\n" in report(plan)
+    assert "  prepare_corpus world-it: training/loop/trainer.py\n" in report(plan)
     assert "revocab rerun --all --configfile" in report(plan)
 
 
@@ -161,12 +161,12 @@ def test_accepted_code_runs_nothing_again_and_is_not_told(plan):
     SCORES.touch()
     recorded(SCORES, "collect_scores", OLD)
     assert decide.accept(FLAGS).splitlines()[1:3] == [
-        "  adapt_model (1): training/trainer.py",
+        "  adapt_model (1): training/loop/trainer.py",
         "  collect_scores (1)",
     ]
     entries = Decisions.read(plan).accepted
     assert [(one.rule, one.code, one.older, one.changed) for one in entries] == [
-        ("adapt_model", identity(NEW), (identity(OLD),), ("training/trainer.py",)),
+        ("adapt_model", identity(NEW), (identity(OLD),), ("training/loop/trainer.py",)),
         ("collect_scores", identity(NEW), (identity(OLD),), ()),
     ]
     assert report(plan) == ""
@@ -175,7 +175,7 @@ def test_accepted_code_runs_nothing_again_and_is_not_told(plan):
     assert "nothing to accept" in decide.accept(FLAGS)
     # Another rule's code of the same hash, and code of another day, are not accepted.
     assert param(plan, identity(OLD), "make_tables", SCORES) == identity(NEW)
-    made(ADAPTED, {"training/loss.py": "3"})
+    made(ADAPTED, {"training/loop/loss.py": "3"})
     assert param(plan, identity(OLD)) == identity(NEW)
 
 

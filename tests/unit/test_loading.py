@@ -27,7 +27,7 @@ from revocab.initialise.adapted_model import initialise_model
 from revocab.io import read_json, write_json, write_jsonl
 from revocab.models.finite_weights import _BLOCK_BYTES, broken_rows
 from revocab.models.load import check_model, load_causal_lm
-from revocab.training import checkpoints
+from revocab.training.outputs import checkpoints
 
 SHORT = Timing(
     prompts=2, prompt_characters=40, new_tokens=3, batch_size=2, repeats=1, engine="transformers"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from revocab.training.loss import GPU_CHUNK_ELEMENTS, forward_to_loss
-from revocab.training.memory import (
+from revocab.training.estimates.memory import (
     ModelShape,
     StepOptions,
     layer_bytes,
@@ -16,6 +15,7 @@ from revocab.training.memory import (
     step_bytes,
     token_bytes,
 )
+from revocab.training.loop.loss import GPU_CHUNK_ELEMENTS, forward_to_loss
 from revocab.training.stages import ParameterGroup, PeakRates
 
 SHAPE = ModelShape(

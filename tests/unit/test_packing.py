@@ -14,10 +14,10 @@ from pydantic import ValidationError
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.training.document_tokens import TextTokenizer
-from revocab.training.mixture import interleave, rows_by_share, shuffled
-from revocab.training.packed_folder import pack_folder
-from revocab.training.packing import PackingJob, pack
+from revocab.training.data.document_tokens import TextTokenizer
+from revocab.training.data.mixture import interleave, rows_by_share, shuffled
+from revocab.training.data.packed_folder import pack_folder
+from revocab.training.data.packing import PackingJob, pack
 
 WORDS = ["[unk]", "<s>", "</s>", *"abcdefgh", "è", "città"]
 IDS = {word: number for number, word in enumerate(WORDS)}
@@ -180,7 +180,7 @@ def test_problems_of_all_stages_are_named_at_once(tokenizer):
 
 
 def test_blocks_larger_than_one_keep_the_stream(tokenizer, monkeypatch):
-    monkeypatch.setattr("revocab.training.packing.BLOCK_ROWS", 2)
+    monkeypatch.setattr("revocab.training.data.packing.BLOCK_ROWS", 2)
     array, _ = packed(tokenizer, {"x": (1.0, reader(*["a b c"] * 7))}, rows=7)
     assert array.tolist() == [ids("<s> a b c")] * 7
 

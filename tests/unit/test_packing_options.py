@@ -17,11 +17,11 @@ from torch.nn import functional
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.training.loss import next_token_loss
-from revocab.training.mixture import shares_by_size
-from revocab.training.packed_folder import pack_folder
-from revocab.training.packed_rows import open_packed, positions_of
-from revocab.training.packing import PackingJob
+from revocab.training.data.mixture import shares_by_size
+from revocab.training.data.packed_folder import pack_folder
+from revocab.training.data.packed_rows import open_packed, positions_of
+from revocab.training.data.packing import PackingJob
+from revocab.training.loop.loss import next_token_loss
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

@@ -12,9 +12,9 @@ import torch
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.training.loss_watch import LossWatch
-from revocab.training.micro_batch import FILE, MicroBatch, halved
-from revocab.training.saving import Asked, Saving
+from revocab.training.loop.loss_watch import LossWatch
+from revocab.training.machine.micro_batch import FILE, MicroBatch, halved
+from revocab.training.outputs.saving import Asked, Saving
 
 
 class Time:

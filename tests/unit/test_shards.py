@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.training.packed_rows import open_packed
-from revocab.training.shards import OPEN_SHARDS, new_shards, open_shards
+from revocab.training.data.packed_rows import open_packed
+from revocab.training.data.shards import OPEN_SHARDS, new_shards, open_shards
 
 
 def written(folder, tokens, *, shard_bytes, masks=False, order=None):

@@ -18,8 +18,8 @@ from revocab.evaluation.options import Scoring, Timing
 from revocab.fertility.measure import Text, measure_fertility
 from revocab.io import read_json, write_json, write_jsonl
 from revocab.tokenizers.load import load_tokenizer
-from revocab.training.document_tokens import load_tokenizer as load_for_packing
-from revocab.training.document_tokens import tokenise
+from revocab.training.data.document_tokens import load_tokenizer as load_for_packing
+from revocab.training.data.document_tokens import tokenise
 
 TRUNCATION = {"direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 0}
 PADDING = {

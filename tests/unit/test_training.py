@@ -11,12 +11,13 @@ from revocab import io
 from revocab.closed import checked
 from revocab.errors import RevocabError
 from revocab.folder_claim import FolderClaim
-from revocab.training import checkpoints, resume_state, train
-from revocab.training.loss import linear_cross_entropy, next_token_loss
-from revocab.training.loss_tables import HELDOUT, LOSSES, LossTables
-from revocab.training.packed_rows import check_fit, open_packed
+from revocab.training import train
+from revocab.training.data.packed_rows import check_fit, open_packed
+from revocab.training.data.shards import new_shards
+from revocab.training.loop.loss import linear_cross_entropy, next_token_loss
+from revocab.training.outputs import checkpoints, resume_state
+from revocab.training.outputs.loss_tables import HELDOUT, LOSSES, LossTables
 from revocab.training.settings import Settings, fingerprint
-from revocab.training.shards import new_shards
 
 RECIPE = {"steps": 10, "batch_size": 8, "learning_rate": 1e-3, "checkpoint_every": 5, "seed": 1}
 
@@ -33,7 +34,7 @@ def loss_inputs(dtype=torch.float32):
 
 @pytest.mark.parametrize("scale", [1.0, 0.25])
 def test_linear_cross_entropy_and_gradients_equal_the_full_logits(scale, monkeypatch):
-    monkeypatch.setattr("revocab.training.loss.CPU_CHUNK_ELEMENTS", 1)  # 64 rows: three chunks
+    monkeypatch.setattr("revocab.training.loop.loss.CPU_CHUNK_ELEMENTS", 1)  # 64 rows: three chunks
     results = []
     for function in (
         linear_cross_entropy,
@@ -269,10 +270,10 @@ def test_a_folder_without_safetensors(tmp_path):
 
 
 def test_going_on_with_other_code_is_told(tmp_path, monkeypatch, capsys):
-    now = {"training/loss.py": "1", "training/trainer.py": "2"}
+    now = {"training/loop/loss.py": "1", "training/loop/trainer.py": "2"}
     monkeypatch.setattr(train, "running_code", lambda: now)
-    for began in (None, now, {**now, "training/loss.py": "0"}):
+    for began in (None, now, {**now, "training/loop/loss.py": "0"}):
         FolderClaim("training run", code=began).write(tmp_path)
         train._tell_of_other_code(tmp_path)
     said = capsys.readouterr().err.splitlines()
-    assert len(said) == 1 and said[0].endswith("(changed since: training/loss.py)")
+    assert len(said) == 1 and said[0].endswith("(changed since: training/loop/loss.py)")

@@ -21,11 +21,11 @@ from revocab.corpora.translations import Translations, pairs
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.prompts import PromptJob, build_prompts
 from revocab.io import write_jsonl
-from revocab.training.conversations import encoded, load_chat_tokenizer
-from revocab.training.heldout import HeldoutJob, pack_heldout_folder
+from revocab.training.data.conversations import encoded, load_chat_tokenizer
+from revocab.training.data.heldout import HeldoutJob, pack_heldout_folder
+from revocab.training.data.packed_folder import pack_folder
+from revocab.training.data.packing import PackingJob
 from revocab.training.named_recipes import named_recipe
-from revocab.training.packed_folder import pack_folder
-from revocab.training.packing import PackingJob
 from revocab.training.recipe import PackingOptions, Recipe, TrainingOptions
 from revocab.training.settings import Settings
 from revocab.training.train import TrainingRun, train

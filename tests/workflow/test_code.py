@@ -70,7 +70,7 @@ def edited(small, repository, tmp_path, monkeypatch):
 
 def test_words_and_colours_train_nothing(edited):
     assert edited.plan().needed == set()
-    edited.edit("training/trainer.py", "from __future__", "# A comment.\nfrom __future__")
+    edited.edit("training/loop/trainer.py", "from __future__", "# A comment.\nfrom __future__")
     edited.edit("io.py", '    """Write ``text`` atomically', '    """Atomically write ``text``')
     assert edited.plan().needed == set()
     method = (edited.package / "initialise/methods/sava.py").read_text()
@@ -82,18 +82,18 @@ def test_words_and_colours_train_nothing(edited):
 
 
 def test_code_of_the_training_trains_again(edited):
-    edited.edit("training/trainer.py", "from __future__ import annotations", "CHANGED = 1")
+    edited.edit("training/loop/trainer.py", "from __future__ import annotations", "CHANGED = 1")
     plan = edited.plan()
     assert plan.needed == plan.fed(TRAINED)
     assert {"adapt_model:mistral-sava", "pretrain_stand_in:helper"} <= plan.needed
 
 
 def test_where_trainings_are_kept_they_are_asked_for_or_accepted(edited, capsys):
-    edited.edit("training/trainer.py", "from __future__ import annotations", "CHANGED = 1")
+    edited.edit("training/loop/trainer.py", "from __future__ import annotations", "CHANGED = 1")
     capsys.readouterr()
     assert edited.kept().needed == set()
     told = capsys.readouterr().err
-    assert "  adapt_model mistral-sava, mistral-instruct: training/trainer.py\n" in told
+    assert "  adapt_model mistral-sava, mistral-instruct: training/loop/trainer.py\n" in told
     assert "revocab rerun" in told and "revocab accept" in told
     flags = ["--configfile", EXPERIMENT]
     decide.rerun(["mistral-sava", *flags])
@@ -103,11 +103,11 @@ def test_where_trainings_are_kept_they_are_asked_for_or_accepted(edited, capsys)
     decide.accept(flags)
     capsys.readouterr()
     assert edited.kept().needed == edited.plan().needed == set()
-    assert "training/trainer.py" not in capsys.readouterr().err
+    assert "training/loop/trainer.py" not in capsys.readouterr().err
     # Another option trains again as ever; and so does code of another day.
     plan = edited.kept(**{"recipes.train.learning_rate": 0.5})
     assert {"adapt_model:mistral-sava", "pretrain_stand_in:mistral"} <= plan.needed
-    edited.edit("training/trainer.py", "CHANGED = 1", "CHANGED = 2")
+    edited.edit("training/loop/trainer.py", "CHANGED = 1", "CHANGED = 2")
     assert edited.plan().needed == plan.fed(TRAINED)
 
 
@@ -125,7 +125,7 @@ def test_what_trainings_read_is_kept_with_them_and_the_rest_is_not(edited, capsy
 
 
 def test_the_cluster_keeps_and_says_so_on_the_command_line(edited):
-    edited.edit("training/trainer.py", "from __future__ import annotations", "CHANGED = 1")
+    edited.edit("training/loop/trainer.py", "from __future__ import annotations", "CHANGED = 1")
     call = ["--dry-run", "--configfile", EXPERIMENT, "--profile", "profiles/slurm"]
     said = succeed(edited.folder, *call, PYTHONPATH=str(edited.folder / "src"))
     assert "Nothing to be done" in said

@@ -26,7 +26,7 @@ class Machine(Closed):
 
 def run(inputs: Inputs, job: Job, machine: Machine, out: Path) -> None:
     """Write the table."""
-    from revocab.training.heldout_loss import measure_heldout
+    from revocab.training.loop.heldout_loss import measure_heldout
 
     measure_heldout(inputs.models, inputs.heldout, out, machine.device)
 

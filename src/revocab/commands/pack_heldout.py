@@ -10,7 +10,7 @@ from revocab.chat.template import chat_template_field
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
 from revocab.models.hub_or_folder import tokenizer_field
-from revocab.training.heldout import HeldoutJob
+from revocab.training.data.heldout import HeldoutJob
 from revocab.training.named_recipes import NamedRecipe
 
 
@@ -24,10 +24,10 @@ class Inputs(Closed):
 
 def run(inputs: Inputs, job: HeldoutJob, machine: Nothing, out: Path) -> None:
     """Write the windows' folder."""
-    from revocab.training.startup import pretend_absent
+    from revocab.training.machine.startup import pretend_absent
 
     pretend_absent("torch", "datasets", "scipy")
-    from revocab.training.heldout import pack_heldout_folder
+    from revocab.training.data.heldout import pack_heldout_folder
 
     pack_heldout_folder(inputs.tokenizer, inputs.corpora, job, out, inputs.chat_template)
 

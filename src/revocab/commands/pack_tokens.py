@@ -10,8 +10,8 @@ from revocab.chat.template import chat_template_field
 from revocab.closed import Closed, Id
 from revocab.command import Command
 from revocab.models.hub_or_folder import tokenizer_field
+from revocab.training.data.packing import PackingJob
 from revocab.training.named_recipes import NamedRecipe
-from revocab.training.packing import PackingJob
 
 
 class Inputs(Closed):
@@ -36,10 +36,10 @@ class Machine(Closed):
 
 def run(inputs: Inputs, job: PackingJob, machine: Machine, out: Path) -> None:
     """Write the rows' folder."""
-    from revocab.training.startup import pretend_absent
+    from revocab.training.machine.startup import pretend_absent
 
     pretend_absent("torch", "datasets", "scipy")
-    from revocab.training.packed_folder import pack_folder
+    from revocab.training.data.packed_folder import pack_folder
 
     pack_folder(
         inputs.tokenizer,

@@ -66,8 +66,8 @@ ENGINE = {"fsdp", "activation_checkpointing", "compile"}
 
 def run(inputs: Inputs, job: Settings, machine: Machine, out: Path) -> None:
     """Train, or go on from the last state."""
-    from revocab.training.slurm_tasks import process_variables
-    from revocab.training.startup import pretend_absent
+    from revocab.training.machine.slurm_tasks import process_variables
+    from revocab.training.machine.startup import pretend_absent
 
     os.environ.update(process_variables(os.environ))
 
@@ -82,8 +82,8 @@ def run(inputs: Inputs, job: Settings, machine: Machine, out: Path) -> None:
 
         torch.set_num_threads(machine.threads)
 
-    import revocab.training.trainer  # noqa: F401  (the slow one)
-    from revocab.training.costs import Costs
+    import revocab.training.loop.trainer  # noqa: F401  (the slow one)
+    from revocab.training.machine.costs import Costs
     from revocab.training.train import TrainingRun, train
 
     gc.enable()

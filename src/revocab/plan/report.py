@@ -21,7 +21,7 @@ from revocab.report.kind import (
     figure_kinds,
     table_kinds,
 )
-from revocab.training.loss_tables import HELDOUT
+from revocab.training.outputs.loss_tables import HELDOUT
 
 
 def write_experiment(plan: Plan) -> Step:

@@ -8,9 +8,9 @@ from revocab.config.expand import stage_mixtures
 from revocab.plan.evaluation import chat_template
 from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Given, Step
-from revocab.training.heldout import HeldoutJob
-from revocab.training.loss_tables import HELDOUT
-from revocab.training.packing import PackingJob
+from revocab.training.data.heldout import HeldoutJob
+from revocab.training.data.packing import PackingJob
+from revocab.training.outputs.loss_tables import HELDOUT
 from revocab.training.recipe import ANSWERS, PackingOptions, TrainingOptions
 from revocab.training.settings import Settings
 

@@ -14,8 +14,8 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from revocab.closed import BEST, PLACES, Closed, Id, OneLine
+from revocab.training.adapters.lora import LORA, Lora
 from revocab.training.budgets import resolved
-from revocab.training.lora import LORA, Lora
 from revocab.training.schedule import Schedule, learning_rate_factor
 
 #: What a loss is a mean over: every token of text, or the answers of conversations.

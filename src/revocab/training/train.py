@@ -21,23 +21,24 @@ from revocab.folder_claim import is_whole, read_claim
 from revocab.models.folder import Which
 from revocab.models.load import load_causal_lm
 from revocab.output import ResumableFolder, running_code
-from revocab.training import checkpoints, lora, resume_state
-from revocab.training.adapter_inputs import adapter_checksums, check_source
-from revocab.training.best_checkpoint import check_judged, keep_best
-from revocab.training.checkpoint_work import CheckpointWork
-from revocab.training.costs import Costs, EnergyMeter
-from revocab.training.loss_tables import ADAPTER, HELDOUT, LOSSES, LossTables
-from revocab.training.loss_watch import LossWatch
-from revocab.training.micro_batch import MicroBatch
-from revocab.training.out_of_memory import STATE_KEPT
-from revocab.training.record import manifest_of, timing_of
+from revocab.training.adapters import lora
+from revocab.training.adapters.adapter_inputs import adapter_checksums, check_source
+from revocab.training.loop.checkpoint_work import CheckpointWork
+from revocab.training.loop.loss_watch import LossWatch
+from revocab.training.machine.costs import Costs, EnergyMeter
+from revocab.training.machine.micro_batch import MicroBatch
+from revocab.training.machine.out_of_memory import STATE_KEPT
+from revocab.training.outputs import checkpoints, resume_state
+from revocab.training.outputs.best_checkpoint import check_judged, keep_best
+from revocab.training.outputs.loss_tables import ADAPTER, HELDOUT, LOSSES, LossTables
+from revocab.training.outputs.record import manifest_of, timing_of
 from revocab.training.settings import Settings, fingerprint
 
 if TYPE_CHECKING:
-    from revocab.training.heldout_loss import HeldoutCorpus
-    from revocab.training.packed_rows import PackedRows
-    from revocab.training.trainer import RecipeTrainer
-    from revocab.training.vocabulary_adapter import VocabularyAdapter
+    from revocab.training.adapters.vocabulary_adapter import VocabularyAdapter
+    from revocab.training.data.packed_rows import PackedRows
+    from revocab.training.loop.heldout_loss import HeldoutCorpus
+    from revocab.training.loop.trainer import RecipeTrainer
 
 #: What packed rows may have a bit for, of every token.
 BITS = ("starts", "answers")
@@ -151,9 +152,9 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
     import torch
     from transformers import AutoConfig
 
-    from revocab.training.heldout_loss import open_heldout
-    from revocab.training.packed_rows import check_fit, check_loss, check_stages, open_packed
-    from revocab.training.vocabulary_adapter import open_adapters
+    from revocab.training.adapters.vocabulary_adapter import open_adapters
+    from revocab.training.data.packed_rows import check_fit, check_loss, check_stages, open_packed
+    from revocab.training.loop.heldout_loss import open_heldout
 
     settings = run.settings
     rows = settings.steps * settings.batch_size
@@ -235,10 +236,10 @@ def _prepared(
     from accelerate.utils import broadcast_object_list
     from transformers.utils import logging
 
-    from revocab.training.engine import TrainingEngine, training_arguments
-    from revocab.training.probe import probed_micro_batch
-    from revocab.training.saving import Saving
-    from revocab.training.trainer import RecipeTrainer
+    from revocab.training.estimates.probe import probed_micro_batch
+    from revocab.training.loop.trainer import RecipeTrainer
+    from revocab.training.machine.engine import TrainingEngine, training_arguments
+    from revocab.training.outputs.saving import Saving
 
     logging.set_verbosity_warning()
     logging.disable_progress_bar()

@@ -22,7 +22,7 @@ from revocab.workflow.rehearsal import Rehearsal, generating_step, scoring_step
 from revocab.workflow.status import duration
 
 if TYPE_CHECKING:
-    from revocab.training.estimate import TrainingEstimate
+    from revocab.training.estimates.estimate import TrainingEstimate
 
 SCRIPT = Path("scripts/train_model.py")
 #: Steps, if not asked for.
@@ -129,9 +129,9 @@ def estimate_of(step: Step, resources: Mapping[str, Any]) -> TrainingEstimate:
     from transformers import AutoConfig, AutoModelForCausalLM
 
     from revocab.io import read_json
-    from revocab.training.checkpoints import stored_dtype
-    from revocab.training.estimate import estimate
-    from revocab.training.lora import Adapters
+    from revocab.training.adapters.lora import Adapters
+    from revocab.training.estimates.estimate import estimate
+    from revocab.training.outputs.checkpoints import stored_dtype
 
     model, packed = step.inputs["model"], step.inputs["packed"]
     assert isinstance(model, Artefact) and isinstance(packed, Artefact)

@@ -22,7 +22,7 @@ from revocab.folder_claim import is_whole
 from revocab.io import read_json, read_jsonl, write_jsonl
 from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Step
-from revocab.training.resume_state import CHECKSUMS, PREFIX
+from revocab.training.outputs.resume_state import CHECKSUMS, PREFIX
 from revocab.workflow.launch import launcher
 
 #: Items of the one task that is scored, prompts of the one that text is generated for, and lines of

@@ -19,7 +19,7 @@ from revocab.plan.jobs import needed_jobs
 from revocab.plan.kept import OWN
 from revocab.plan.plan import Plan
 from revocab.plan.show import add_experiment, planned
-from revocab.training.loss_tables import HELDOUT, LOSSES
+from revocab.training.outputs.loss_tables import HELDOUT, LOSSES
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from revocab.chat.messages import answers
 from revocab.chat.template import PROBE, ChatTemplate, Rendered, load_template, special_texts
 from revocab.errors import RevocabError
-from revocab.training.document_tokens import TextTokenizer, batched, count_bytes
+from revocab.training.data.document_tokens import TextTokenizer, batched, count_bytes
 
 if TYPE_CHECKING:
     import numpy as np

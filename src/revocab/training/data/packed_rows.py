@@ -13,9 +13,9 @@ import torch
 from revocab import io
 from revocab.errors import RevocabError
 from revocab.models.padding import token_rows
-from revocab.training.order import drawn_order
+from revocab.training.data.order import drawn_order
+from revocab.training.data.shards import ShardedRows, open_shards
 from revocab.training.recipe import ALL
-from revocab.training.shards import ShardedRows, open_shards
 
 if TYPE_CHECKING:
     from revocab.training.settings import Settings

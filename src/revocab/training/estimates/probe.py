@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from revocab.training.memory import StepOptions, shape_of, starting_micro_batch
+from revocab.training.estimates.memory import StepOptions, shape_of, starting_micro_batch
 
 if TYPE_CHECKING:
-    from revocab.training.engine import TrainingEngine
-    from revocab.training.trainer import RecipeTrainer
+    from revocab.training.loop.trainer import RecipeTrainer
+    from revocab.training.machine.engine import TrainingEngine
 
 
 def probed_micro_batch(trainer: RecipeTrainer, engine: TrainingEngine) -> int | None:

@@ -6,13 +6,18 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab.training import checkpoints
-from revocab.training.costs import adapter_flops, costs_of, mean_flops_per_token, measured_peak
+from revocab.training.machine.costs import (
+    adapter_flops,
+    costs_of,
+    mean_flops_per_token,
+    measured_peak,
+)
+from revocab.training.outputs import checkpoints
 
 if TYPE_CHECKING:
-    from revocab.training.checkpoint_work import CheckpointWork
+    from revocab.training.loop.checkpoint_work import CheckpointWork
+    from revocab.training.loop.trainer import RecipeTrainer
     from revocab.training.train import TrainingInputs, TrainingRun
-    from revocab.training.trainer import RecipeTrainer
 
 
 def timing_of(
@@ -100,7 +105,8 @@ def _adapter_flops_per_token(trainer: RecipeTrainer) -> float:
 def manifest_of(run: TrainingRun, inputs: TrainingInputs, best: dict[str, Any]) -> dict[str, Any]:
     """Describe a finished run: nothing in it depends on time, place or number of processes.
 
-    ``best`` is what :func:`~revocab.training.best_checkpoint.keep_best` says, if it was asked.
+    ``best`` is what :func:`~revocab.training.outputs.best_checkpoint.keep_best` says, if it was
+    asked.
     """
     import accelerate
     import torch

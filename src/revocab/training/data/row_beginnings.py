@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from revocab.training.document_tokens import Document, TextTokenizer, token_spans
+from revocab.training.data.document_tokens import Document, TextTokenizer, token_spans
 from revocab.training.recipe import ANYWHERE, RowsBeginAt
 
 

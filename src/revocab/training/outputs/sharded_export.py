@@ -20,7 +20,7 @@ from revocab.models.safetensors_header import FLOATS
 from revocab.models.safetensors_parts import BLOCK_BYTES, Part, tensor_bytes, write_parts
 from revocab.models.shard_index import INDEX, WEIGHTS
 from revocab.output import OutputFolder
-from revocab.training.checkpoints import KIND, copy_companions, not_finite
+from revocab.training.outputs.checkpoints import KIND, copy_companions, not_finite
 
 if TYPE_CHECKING:
     import torch

@@ -2,8 +2,8 @@
 
 Rows are packed once, in the order of the experiment's seed. A run with another seed reads the same
 rows in another order: corpora take turns as packing with that seed would have them, each in its
-share at every point (:func:`revocab.training.mixture.interleave`), and the rows of each corpus come
-in an order of their own. Rows of a stage with a mixture of its own stay in that stage.
+share at every point (:func:`revocab.training.data.mixture.interleave`), and the rows of each corpus
+come in an order of their own. Rows of a stage with a mixture of its own stay in that stage.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from revocab.training.mixture import interleave
+from revocab.training.data.mixture import interleave
 
 
 def stages_of(manifest: Mapping[str, Any]) -> Iterator[dict[str, int]]:

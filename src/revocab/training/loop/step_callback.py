@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 from transformers import TrainerCallback
 
-from revocab.training.saving import Asked
+from revocab.training.outputs.saving import Asked
 
 if TYPE_CHECKING:
-    from revocab.training.trainer import RecipeTrainer
+    from revocab.training.loop.trainer import RecipeTrainer
 
 
 @dataclass

@@ -14,14 +14,14 @@ from revocab.chat.template import find_template
 from revocab.corpora.read import check_content
 from revocab.errors import RevocabError
 from revocab.output import OutputFolder
-from revocab.training.conversation_rows import pack_conversations
-from revocab.training.conversations import ChatTokenizer, load_chat_tokenizer
-from revocab.training.document_tokens import TextTokenizer, load_tokenizer
-from revocab.training.heldout_exclusion import heldout_keys, without_heldout
-from revocab.training.mixture import layout, shares_by_size
-from revocab.training.packing import Packed, PackingJob, pack
+from revocab.training.data.conversation_rows import pack_conversations
+from revocab.training.data.conversations import ChatTokenizer, load_chat_tokenizer
+from revocab.training.data.document_tokens import TextTokenizer, load_tokenizer
+from revocab.training.data.heldout_exclusion import heldout_keys, without_heldout
+from revocab.training.data.mixture import layout, shares_by_size
+from revocab.training.data.packing import Packed, PackingJob, pack
+from revocab.training.data.shards import SHARD_BYTES, new_shards
 from revocab.training.recipe import ANSWERS, ANYWHERE
-from revocab.training.shards import SHARD_BYTES, new_shards
 
 #: What is summed over the corpora of a language.
 SUMMED = ("rows", "tokens", "bytes", "words", "documents")
@@ -44,8 +44,8 @@ def pack_folder(
     makes text of (a file, a name of the package's, or None: the tokenizer's own), and
     ``answers-*.npy`` mark the tokens that are learned. Documents that a folder of ``heldout`` holds
     out are left out of every corpus. A shard has at most ``shard_bytes`` of tokens (None:
-    :data:`~revocab.training.shards.SHARD_BYTES`). Raises :class:`RevocabError` as its parts do, and
-    ``OSError`` for a disk without room; both leave nothing.
+    :data:`~revocab.training.data.shards.SHARD_BYTES`). Raises :class:`RevocabError` as its parts
+    do, and ``OSError`` for a disk without room; both leave nothing.
     """
     heldout = list(heldout)
     output = OutputFolder(

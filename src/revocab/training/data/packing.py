@@ -1,6 +1,6 @@
 """Pack documents of several corpora into one array of token rows, in training order.
 
-(Conversations: :mod:`revocab.training.conversation_rows`.)
+(Conversations: :mod:`revocab.training.data.conversation_rows`.)
 
 METHODS.md section 4: a token stream with bos per document (eos by option), wrapped across rows, the
 last partial row dropped; corpora mixed by tokens. Rows and their order are decided here, once, so
@@ -18,20 +18,20 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from revocab.closed import Id, Job
 from revocab.errors import RevocabError
-from revocab.training.document_tokens import (
+from revocab.training.data.document_tokens import (
     TextTokenizer,
     count_bytes,
     count_spaced_words,
     tokenise,
 )
-from revocab.training.mixture import layout, shuffled
+from revocab.training.data.mixture import layout, shuffled
+from revocab.training.data.row_beginnings import RowSpace
 from revocab.training.recipe import PackingOptions
-from revocab.training.row_beginnings import RowSpace
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from revocab.training.shards import ShardedRows
+    from revocab.training.data.shards import ShardedRows
 
 #: Counts that a manifest has only where there is something to count.
 COUNTED_IF_ANY = ("skipped_heldout", "skipped_tokens")

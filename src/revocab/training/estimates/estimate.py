@@ -3,7 +3,7 @@
 Assumed: every number of the model is stored as its folder stores it; a resume state holds float32
 weights, two moments of what is trained, and vocabulary adapters with theirs; three states stand on
 the disk while the oldest is being replaced; arithmetic is counted as in
-:mod:`revocab.training.costs`.
+:mod:`revocab.training.machine.costs`.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from revocab.training.costs import adapter_flops, mean_flops_per_token
-from revocab.training.memory import (
+from revocab.training.adapters.vocabulary_adapter import matrices_of
+from revocab.training.estimates.memory import (
     FLOAT,
     StepOptions,
     shape_of,
     starting_micro_batch,
     step_bytes,
 )
-from revocab.training.resume_state import KEPT
-from revocab.training.vocabulary_adapter import matrices_of
+from revocab.training.machine.costs import adapter_flops, mean_flops_per_token
+from revocab.training.outputs.resume_state import KEPT
 
 if TYPE_CHECKING:
     import torch

@@ -17,9 +17,9 @@ from revocab.closed import Job
 from revocab.corpora.read import holds_conversations
 from revocab.errors import RevocabError
 from revocab.output import OutputFolder
-from revocab.training.conversation_rows import too_long
-from revocab.training.conversations import ChatTokenizer, encoded, load_chat_tokenizer
-from revocab.training.document_tokens import Document, TextTokenizer, count_bytes, tokenise
+from revocab.training.data.conversation_rows import too_long
+from revocab.training.data.conversations import ChatTokenizer, encoded, load_chat_tokenizer
+from revocab.training.data.document_tokens import Document, TextTokenizer, count_bytes, tokenise
 from revocab.training.recipe import ConversationOptions
 
 if TYPE_CHECKING:
@@ -153,12 +153,12 @@ def pack_heldout_folder(
     A corpus of conversations is made text of by ``chat_template``: a file, a name of the package's,
     or None, the tokenizer's own. Raises :class:`RevocabError` for a corpus without held-out text,
     and as :func:`conversation_windows` and
-    :func:`~revocab.training.conversations.load_chat_tokenizer` do.
+    :func:`~revocab.training.data.conversations.load_chat_tokenizer` do.
     """
     from safetensors.numpy import save_file
 
     from revocab import io
-    from revocab.training.document_tokens import load_tokenizer
+    from revocab.training.data.document_tokens import load_tokenizer
 
     named = [] if chat_template is None else [find_template(chat_template)]
     inputs = [Path(tokenizer_folder), *corpora.values(), *named]

@@ -19,18 +19,18 @@ from transformers.trainer_callback import PrinterCallback
 
 from revocab.errors import RevocabError
 from revocab.models.folder import Which
-from revocab.training import resume_state
-from revocab.training.lora import Adapters
-from revocab.training.loss import forward_to_loss
-from revocab.training.loss_tables import ADAPTER, LOSSES, LossTables
-from revocab.training.loss_watch import LossWatch
-from revocab.training.micro_batch import MicroBatch
-from revocab.training.packed_rows import PackedRows, as_collated
-from revocab.training.resume_state import PREFIX
-from revocab.training.saving import Saving
+from revocab.training.adapters.lora import Adapters
+from revocab.training.adapters.vocabulary_adapter import AdapterAdamW, VocabularyAdapter, placed
+from revocab.training.data.packed_rows import PackedRows, as_collated
+from revocab.training.loop.loss import forward_to_loss
+from revocab.training.loop.loss_watch import LossWatch
+from revocab.training.loop.step_callback import Clock, StepCallback
+from revocab.training.machine.micro_batch import MicroBatch
+from revocab.training.outputs import resume_state
+from revocab.training.outputs.loss_tables import ADAPTER, LOSSES, LossTables
+from revocab.training.outputs.resume_state import PREFIX
+from revocab.training.outputs.saving import Saving
 from revocab.training.settings import Settings
-from revocab.training.step_callback import Clock, StepCallback
-from revocab.training.vocabulary_adapter import AdapterAdamW, VocabularyAdapter, placed
 
 #: On a GPU, losses are read in groups: reading one makes the CPU wait for the device.
 GPU_STEPS_PER_READING = 10

@@ -2,7 +2,8 @@
 
 Counted are what autograd keeps of a Llama-like decoder (two RMS norms, grouped-query attention
 through torch's fused kernel, a gated MLP) and AdamW's state. Layers of another kind keep similar
-amounts; where the estimate is too low, the micro batch is halved (:mod:`revocab.training.trainer`).
+amounts; where the estimate is too low, the micro batch is halved
+(:mod:`revocab.training.loop.trainer`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from revocab.training.micro_batch import halved
+from revocab.training.machine.micro_batch import halved
 
 if TYPE_CHECKING:
     from revocab.training.stages import ParameterGroup
@@ -36,7 +37,7 @@ class ModelShape:
     #: Of all query heads.
     queries: int
     vocabulary: int
-    #: Logits are made chunk by chunk (:func:`revocab.training.loss.has_plain_head`).
+    #: Logits are made chunk by chunk (:func:`revocab.training.loop.loss.has_plain_head`).
     chunked_head: bool = True
     #: Numbers in the matrices of vocabulary adapters, which have moments and no gradient.
     adapters: int = 0
@@ -71,7 +72,7 @@ def shape_of(
     model: Any, groups: Iterable[ParameterGroup], stages: int, adapters: int = 0
 ) -> ModelShape:
     """Return the shape of a model that is trained in these groups; ``adapters`` as counted."""
-    from revocab.training.loss import has_plain_head
+    from revocab.training.loop.loss import has_plain_head
 
     return ModelShape.of(
         model.config,
@@ -149,7 +150,7 @@ def token_bytes(shape: ModelShape, options: StepOptions) -> int:
 
 def head_bytes(shape: ModelShape, options: StepOptions, tokens: int) -> int:
     """Return the bytes of the head's own gradient, and of a chunk of logits with its own."""
-    from revocab.training.loss import GPU_CHUNK_ELEMENTS
+    from revocab.training.loop.loss import GPU_CHUNK_ELEMENTS
 
     gradient = shape.vocabulary * shape.hidden * (2 * options.width + FLOAT)
     if not shape.chunked_head:

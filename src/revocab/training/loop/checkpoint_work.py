@@ -6,12 +6,13 @@ import time
 from typing import TYPE_CHECKING
 
 from revocab.models.padding import filled_anew, padded_matrices
-from revocab.training import checkpoints, lora
-from revocab.training.loss_tables import HELDOUT, LossTables
+from revocab.training.adapters import lora
+from revocab.training.outputs import checkpoints
+from revocab.training.outputs.loss_tables import HELDOUT, LossTables
 
 if TYPE_CHECKING:
+    from revocab.training.loop.trainer import RecipeTrainer
     from revocab.training.train import TrainingInputs, TrainingRun
-    from revocab.training.trainer import RecipeTrainer
 
 
 class CheckpointWork:
@@ -28,7 +29,7 @@ class CheckpointWork:
 
     def evaluate(self, trainer: RecipeTrainer, step: int) -> None:
         """Append the held-out losses of the model as it stands; processes share the batches."""
-        from revocab.training.heldout_loss import check_heldout, heldout_rows
+        from revocab.training.loop.heldout_loss import check_heldout, heldout_rows
 
         begin = time.perf_counter()
         sharded = trainer.is_fsdp_enabled
@@ -57,7 +58,7 @@ class CheckpointWork:
 
     def export(self, trainer: RecipeTrainer, step: int) -> None:
         """Write the checkpoint at ``step``, and the adapter where the stage trains one."""
-        from revocab.training.sharded_export import export_sharded, sharded_weights
+        from revocab.training.outputs.sharded_export import export_sharded, sharded_weights
 
         run, dtype, writes = self.run, self.inputs.dtype, self.tables is not None
         folder = checkpoints.step_folder(run.out, step)

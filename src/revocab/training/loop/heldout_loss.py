@@ -14,10 +14,10 @@ from safetensors.torch import load_file
 from revocab import io
 from revocab.errors import RevocabError
 from revocab.output import check_files
-from revocab.training.loss import summed_loss
-from revocab.training.loss_tables import COLUMNS, HELDOUT
-from revocab.training.out_of_memory import in_halves
-from revocab.training.packed_rows import heldout_problems
+from revocab.training.data.packed_rows import heldout_problems
+from revocab.training.loop.loss import summed_loss
+from revocab.training.machine.out_of_memory import in_halves
+from revocab.training.outputs.loss_tables import COLUMNS, HELDOUT
 
 #: Tokens (with padding) put through the model at once.
 CPU_BATCH_TOKENS = 8192
@@ -90,9 +90,9 @@ def heldout_losses(
 
     Of several processes (torch.distributed) each computes every n-th batch; all return the same
     sums, added in the order of one process. ``through_forward`` calls the model itself, whose
-    forward is :func:`revocab.training.loss.loss_forward`: sharded weights (FSDP) are put together
-    by that call only, in the precision of their training. All processes then make equally many
-    calls, since each is a meeting.
+    forward is :func:`revocab.training.loop.loss.loss_forward`: sharded weights (FSDP) are put
+    together by that call only, in the precision of their training. All processes then make equally
+    many calls, since each is a meeting.
     """
     device = next(model.parameters()).device
     work = [

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.training.conversations import ChatTokenizer, Conversation, encoded
-from revocab.training.packing import (
+from revocab.training.data.conversations import ChatTokenizer, Conversation, encoded
+from revocab.training.data.packing import (
     BLOCK_ROWS,
     CorpusCount,
     Packed,
@@ -23,7 +23,7 @@ from revocab.training.packing import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from revocab.training.shards import NewShards
+    from revocab.training.data.shards import NewShards
 
 #: The id behind the last conversation of a row.
 PADDING = 0
@@ -170,8 +170,8 @@ def pack_conversations(
 ) -> Packed:
     """Fill ``target`` from ``corpora`` of conversations: ``{id: (share by stage, read)}``.
 
-    As :func:`~revocab.training.packing.pack` does with documents: rows of one corpus stay in the
-    order of its conversations, unless ``shuffle_rows`` is set. Errors: see :func:`filled_rows`.
+    As :func:`~revocab.training.data.packing.pack` does with documents: rows of one corpus stay in
+    the order of its conversations, unless ``shuffle_rows`` is set. Errors: see :func:`filled_rows`.
     """
     import numpy as np
 
@@ -194,7 +194,7 @@ def pack_conversations(
 
 
 def blocks_of_rows(rows: Iterator[list[Conversation]]) -> Iterator[list[list[Conversation]]]:
-    """Yield up to :data:`~revocab.training.packing.BLOCK_ROWS` rows at a time."""
+    """Yield up to :data:`~revocab.training.data.packing.BLOCK_ROWS` rows at a time."""
     block = []
     for row in rows:
         block.append(row)

@@ -17,8 +17,8 @@ from revocab.errors import RevocabError
 from revocab.folder_claim import CLAIM, files_below
 from revocab.models.links import link_or_copy
 from revocab.output import OutputFolder
-from revocab.training.checkpoints import KIND, step_folder
-from revocab.training.loss_tables import HELDOUT
+from revocab.training.outputs.checkpoints import KIND, step_folder
+from revocab.training.outputs.loss_tables import HELDOUT
 
 
 def best_folder(out: Path) -> Path:

@@ -1,0 +1,1 @@
+"""Low-rank and vocabulary adapters: what is trained beside a model's own weights."""

@@ -1,0 +1,1 @@
+"""What a training will take, known before it runs: memory, time, the micro batch."""

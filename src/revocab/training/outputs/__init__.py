@@ -1,0 +1,1 @@
+"""What a training writes, and when: loss tables, checkpoints, resume state, manifest."""
