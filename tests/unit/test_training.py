@@ -158,13 +158,12 @@ def test_too_few_rows(packed_folder):
 
 
 def test_data_that_does_not_fit_the_model(packed_folder):
-    class Config:
-        vocab_size = 20
-        max_position_embeddings = 3
+    from transformers import MistralConfig
 
+    config = MistralConfig(vocab_size=20, max_position_embeddings=3)
     packed = open_packed(packed_folder, 5)
     with pytest.raises(RevocabError) as caught:
-        check_fit(packed, Config, packed_folder, {"vocabulary_size": 24, "sequence_length": 4})
+        check_fit(packed, config, packed_folder, {"vocabulary_size": 24, "sequence_length": 4})
     assert len(caught.value.problems) == 4
     assert "contain id 23" in caught.value.problems[0]
 
