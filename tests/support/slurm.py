@@ -1,4 +1,4 @@
-"""A real Slurm of one node on this machine, without accounting, for the time of a ``with`` block.
+"""A real Slurm on this machine, without accounting, for the time of a ``with`` block.
 
 Needs Debian's ``slurm-wlm`` and ``munge``, and root, who may be any user of a job.
 """
@@ -23,14 +23,13 @@ SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
 AuthInfo=socket={folder}/munge.socket
-SlurmctldPort={ports[0]}
-SlurmdPort={ports[1]}
+SlurmctldPort={port}
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
+SlurmdSpoolDir={folder}/spool-%n
 SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
 SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.log
+SlurmdLogFile={folder}/slurmd-%n.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SwitchType=switch/none
@@ -41,9 +40,18 @@ SlurmdParameters=config_overrides
 ReturnToService=2
 JobRequeue=0
 KillWait=2
-NodeName=node NodeHostname={host} NodeAddr=127.0.0.1 CPUs=64 RealMemory=1000000 State=UNKNOWN
-PartitionName=main Nodes=node Default=YES MaxTime=INFINITE State=UP
+GresTypes=gpu
+{nodes}
+PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
+
+
+#: A node. All are this machine, with GPUs that are empty files.
+NODE = (
+    "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} Gres=gpu:{gpus} CPUs=64"
+    " RealMemory=1000000 State=UNKNOWN"
+)
+GPUS = 4
 
 
 def why_not() -> str | None:
@@ -66,13 +74,25 @@ def free_ports(number: int) -> list[int]:
 
 
 @contextmanager
-def slurm(folder: Path) -> Iterator[dict[str, str]]:
-    """Yield the environment by which commands reach a Slurm that keeps its files in ``folder``."""
-    for name in ("state", "spool", "bin"):
+def slurm(folder: Path, nodes: int = 1) -> Iterator[dict[str, str]]:
+    """Yield the environment by which commands reach a Slurm that keeps its files in ``folder``.
+
+    The first node is called as this machine is: processes of others look for it by its name.
+    """
+    for name in ("state", "bin"):
         (folder / name).mkdir(parents=True)
+    for number in range(GPUS):
+        (folder / f"gpu{number}").touch()
+    (folder / "gres.conf").write_text(f"Name=gpu File={folder}/gpu[0-{GPUS - 1}]\n")
     config = folder / "slurm.conf"
     host = socket.gethostname().partition(".")[0]
-    config.write_text(CONFIG.format(folder=folder, host=host, ports=free_ports(2)))
+    port, *ports = free_ports(1 + nodes)
+    names = [host, *(f"{host}-{number}" for number in range(2, nodes + 1))]
+    shape = {"host": host, "gpus": GPUS}
+    lines = [
+        NODE.format(name=name, port=one, **shape) for name, one in zip(names, ports, strict=True)
+    ]
+    config.write_text(CONFIG.format(folder=folder, host=host, port=port, nodes="\n".join(lines)))
     key = folder / "munge.key"
     key.write_bytes(os.urandom(1024))
     key.chmod(0o600)
@@ -84,17 +104,18 @@ def slurm(folder: Path) -> Iterator[dict[str, str]]:
     places = {"key-file": "key", "socket": "socket", "pid-file": "pid", "log-file": "log"}
     munged = ["munged", "--foreground", "--force", f"--seed-file={folder}/munge.seed"]
     munged += [f"--{flag}={folder}/munge.{ending}" for flag, ending in places.items()]
+    daemons = [["slurmd", "-D", "-N", name] for name in names]
     running = []
     with (folder / "output").open("w") as output:
         try:
-            for command in (munged, ["slurmctld", "-D"], ["slurmd", "-D", "-N", "node"]):
+            for command in (munged, ["slurmctld", "-D"], *daemons):
                 running.append(
                     subprocess.Popen(
                         command, env={**os.environ, **environment}, stdout=output, stderr=output
                     )
                 )
                 time.sleep(0.5)
-            wait_for_node(environment)
+            wait_for_nodes(environment)
             yield environment
         finally:
             call(environment, "scancel", "--user=root", "--signal=KILL", check=False)
@@ -121,13 +142,13 @@ def call(environment: dict[str, str], *words: str, check: bool = True) -> str:
     return done.stdout
 
 
-def wait_for_node(environment: dict[str, str]) -> None:
-    """Wait until the node takes jobs."""
+def wait_for_nodes(environment: dict[str, str]) -> None:
+    """Wait until all nodes take jobs."""
     deadline = time.monotonic() + 30
-    state = ""
+    state: list[str] = []
     while time.monotonic() < deadline:
-        state = call(environment, "sinfo", "--noheader", "--format=%T", check=False).strip()
-        if state == "idle":
+        state = call(environment, "sinfo", "--noheader", "--format=%T", check=False).split()
+        if state == ["idle"]:
             return
         time.sleep(0.3)
-    raise AssertionError(f"the node takes no jobs: {state}")
+    raise AssertionError(f"the nodes take no jobs: {state}")

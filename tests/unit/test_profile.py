@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from revocab.errors import RevocabError
-from revocab.workflow.launch import launcher, nodes_and_tasks, starter
+from revocab.workflow.launch import described, launcher, nodes_and_tasks, rehearsed, starter
 from revocab.workflow.profile import resources_of
 
 
@@ -47,9 +47,10 @@ def test_what_is_no_profile(tmp_path):
         ({"gpu": 1}, []),
         (
             {"gpu": 4},
-            ["-m", "torch.distributed.run", "--nproc-per-node", "4", "--shutdown-timeout", "270"],
+            ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "4",
+             "--shutdown-timeout", "270"],
         ),
-        ({"gpu": 4, "nodes": 2, "accelerate": "fsdp-one-node"}, []),
+        ({"gpu": 8, "nodes": 2, "accelerate": "fsdp-one-node"}, []),
         (
             {"gpu": 8, "accelerate": "fsdp-one-node"},
             [
@@ -70,13 +71,41 @@ def test_one_node_needs_no_srun(resources):
 
 def test_several_nodes_start_a_task_for_each_gpu():
     expected = "srun --overlap --kill-on-bad-exit=1 --nodes 16 --ntasks-per-node 4"
-    assert starter({"gpu": 4, "nodes": 16}) == expected.split()
+    assert starter({"gpu": 64, "nodes": 16}) == expected.split()
+    assert starter({"gpu": 64, "nodes": 16, "threads": 9})[-2:] == ["--cpus-per-task", "9"]
     assert starter({"nodes": 2})[-2:] == ["--ntasks-per-node", "1"]
+
+
+def test_the_gpus_of_all_nodes_are_counted_together():
+    """As Slurm's executor asks for them (``--gpus``)."""
+    with pytest.raises(RevocabError, match=r"gpu: 4 with nodes: 16; .* such as 64 for 4 on each"):
+        starter({"gpu": 4, "nodes": 16})
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected", "said"),
+    [
+        ({}, {"nodes": 1, "gpu": 4, "fsdp": 1}, "by torchrun, 4 on this machine"),
+        ({"SLURM_JOB_NUM_NODES": "15"}, {"nodes": 1, "gpu": 4, "fsdp": 1}, "by torchrun, 4"),
+        (
+            {"SLURM_JOB_NUM_NODES": "16"}, {"nodes": 16, "gpu": 64, "fsdp": 1},
+            "by srun, 4 on each of 16 nodes of this allocation",
+        ),
+    ],
+)  # fmt: skip
+def test_nodes_are_rehearsed_where_there_are_as_many(environment, expected, said):
+    found = rehearsed({"nodes": 16, "gpu": 64, "fsdp": 1}, environment)
+    assert found == expected and described(found).startswith(said)
+
+
+def test_one_node_is_rehearsed_as_it_is():
+    assert rehearsed({"gpu": 8}, {}) == {"gpu": 8} and described({}) == "alone"
+    assert described({"gpu": 8, "accelerate": "one-gpu"}) == "by accelerate, 8 on this machine"
 
 
 @pytest.mark.parametrize(
     ("resources", "expected"),
-    [({}, (1, 1)), ({"gpu": 0}, (1, 1)), ({"gpu": 4}, (1, 4)), ({"nodes": 2, "gpu": 4}, (2, 4))],
+    [({}, (1, 1)), ({"gpu": 0}, (1, 1)), ({"gpu": 4}, (1, 4)), ({"nodes": 2, "gpu": 8}, (2, 4))],
 )
 def test_processes_are_those_of_all_nodes(resources, expected):
     assert nodes_and_tasks(resources) == expected

@@ -7,12 +7,21 @@ import sys
 from pathlib import Path
 
 import pytest
+from fewer_gpus import one_node
 
 from revocab.config import read
 from revocab.errors import RevocabError
 from revocab.plan import Plan
 from revocab.training.settings import Settings
-from revocab.workflow.preflight import preflight, size, whole_seconds
+from revocab.workflow.launch import rehearsed
+from revocab.workflow.preflight import (
+    check_devices,
+    preflight,
+    scratch_folder,
+    size,
+    started_lines,
+    whole_seconds,
+)
 from revocab.workflow.rehearsal import Rehearsal
 
 EXPERIMENT = "tests/experiments/small.yaml"
@@ -33,6 +42,50 @@ def test_all_parts_pass_on_the_small_experiment(small, repository, tmp_path, mon
     ):
         assert part in said, said
     assert not [*tmp_path.iterdir()]
+
+
+@pytest.fixture
+def two_processes(repository, tmp_path):
+    """profiles/one-node with two processes in place of eight GPUs."""
+    return one_node(repository, tmp_path / "profile", 2)
+
+
+def test_a_training_of_several_processes_is_rehearsed_as_such(
+    small, repository, tmp_path, monkeypatch, two_processes
+):
+    """By torchrun, with FSDP: all are killed, two resume, one SIGTERM stops both."""
+    monkeypatch.chdir(repository)
+    words = [*WORDS, "--profile", str(two_processes), "--steps", "4"]
+    said = preflight([*words, "--scratch", str(tmp_path / "scratch")])
+    assert "processes  by torchrun, 2 on this machine" in said
+    assert "resumed, trained to step 4, exported the model, saved its state at SIGTERM" in said
+    assert "tokens per second, 2 x cpu" in said and "scored 8 items" in said
+    assert not [*(tmp_path / "scratch").iterdir()]
+
+
+def test_a_training_on_several_nodes_says_what_is_not_tried():
+    asked = {"nodes": 16, "gpu": 64}
+    text = "\n".join(started_lines(asked, rehearsed(asked, {})))
+    assert text.startswith("  processes  by torchrun, 4 on this machine\n  not tried  16 nodes:")
+    assert "an allocation of them (salloc;" in text
+    within = started_lines(asked, rehearsed(asked, {"SLURM_JOB_NUM_NODES": "16"}))
+    assert within == ["  processes  by srun, 4 on each of 16 nodes of this allocation"]
+
+
+def test_more_gpus_than_there_are_are_refused_before_anything_runs(monkeypatch):
+    import torch
+
+    check_devices({"gpu": 8})  # on a CPU, eight processes
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    check_devices({"gpu": 2})
+    with pytest.raises(RevocabError, match="8 GPUs of a node, but there are 2 here; run revocab"):
+        check_devices({"gpu": 8})
+
+
+def test_several_nodes_need_a_folder_that_all_see(tmp_path):
+    with pytest.raises(RevocabError, match="--scratch: give a folder that all 16 nodes see"):
+        scratch_folder("r", None, 16)
+    assert scratch_folder("r", tmp_path / "new", 16).parent == tmp_path / "new"
 
 
 def test_what_is_not_there_yet_is_named(repository, tmp_path, monkeypatch):

@@ -17,7 +17,8 @@ import psutil
 import pytest
 import yaml
 from compared_results import pair_up
-from run_snakemake import BIN, copy_checkout
+from fewer_gpus import written
+from run_snakemake import BIN, copy_checkout, small_checkout
 from slurm import call, slurm, why_not
 from training_pico import RECIPE, losses, run_of, write_inputs
 
@@ -38,15 +39,24 @@ def cluster(tmp_path):
         yield environment
 
 
-def profile_here(repository: Path, folder: Path) -> Path:
-    """Write profiles/slurm with the sizes of this machine; all else is as it is shipped."""
+@pytest.fixture
+def two_nodes(tmp_path):
+    if reason := why_not():
+        pytest.skip(reason)
+    with slurm(tmp_path / "slurm", nodes=2) as environment:
+        yield environment
+
+
+def profile_here(repository: Path, folder: Path, **training: Any) -> Path:
+    """Write profiles/slurm with the sizes of this machine; all else is as it is shipped.
+
+    ``training`` are resources of a training in place of the shipped ones.
+    """
     given = yaml.safe_load((repository / "profiles/slurm/config.yaml").read_text())
-    sizes = ("gpu", "micro_batch", "fsdp", "activation_checkpointing", "tensorboard")
     for rule in ("score_multiple_choice", "generate_text", "measure_efficiency"):
         given["set-resources"].setdefault(rule, {})["gpu"] = 0
-    for rule in ("adapt_model", "pretrain_stand_in"):
-        kept = {k: v for k, v in given["set-resources"][rule].items() if k not in sizes}
-        given["set-resources"][rule] = {**kept, "gpu": 0}
+    alone = {**given["set-resources"]["pretrain_stand_in"], "gpu": 0}
+    given["set-resources"] |= {"pretrain_stand_in": alone, "adapt_model": training or alone}
     given["set-threads"] = dict.fromkeys(given["set-threads"], 1)
     given |= {
         "latency-wait": 10,
@@ -55,9 +65,7 @@ def profile_here(repository: Path, folder: Path) -> Path:
         "slurm-status-command": "squeue",
         "slurm-init-seconds-before-status-checks": 3,
     }
-    folder.mkdir(parents=True)
-    (folder / "config.yaml").write_text(yaml.safe_dump(given))
-    return folder
+    return written(given, folder)
 
 
 def copy_results(repository: Path, folder: Path) -> None:
@@ -177,3 +185,49 @@ def test_the_tasks_of_a_step_are_the_processes_of_one_training(cluster, reposito
     assert losses(out) == pytest.approx(losses(alone)[:stopped], abs=1e-4)
     train(run_of(tmp_path / "inputs", out, **changes))  # one process goes on
     assert losses(out) == pytest.approx(losses(alone), abs=1e-4)
+
+
+def on_two_nodes(repository: Path, folder: Path) -> Path:
+    """Write profiles/slurm with two nodes of two GPUs, which are empty files."""
+    given = yaml.safe_load((repository / "profiles/slurm/config.yaml").read_text())
+    shipped = given["set-resources"]["adapt_model"]
+    assert shipped["gpu"] == shipped["nodes"] * shipped["tasks_per_node"]
+    own = {"nodes": 2, "gpu": 4, "tasks_per_node": 2, "micro_batch": 2, "mem_mb": 8000}
+    extra = shipped["slurm_extra"].replace("--gpus-per-node=4", "--gpus-per-node=2")
+    return profile_here(repository, folder, **{**shipped, **own, "slurm_extra": extra})
+
+
+def test_a_training_on_two_nodes_through_the_profile(small, repository, two_nodes, tmp_path):
+    """Four processes of one job, two on each node, as the executor asks Slurm for them."""
+    folder, run = tmp_path / "checkout", f"results/small/runs/{RUNS[0]}"
+    small_checkout(repository, folder)
+    for name in ("manifest.json", "losses.csv", "heldout.csv", "timing.json"):
+        (folder / run / name).unlink()
+    profile = on_two_nodes(repository, tmp_path / "profile")
+    words = ["run", "--profile", profile, "--configfile", EXPERIMENT, "--", f"{run}/manifest.json"]
+    environment = {**os.environ, **two_nodes, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [BIN / "python", "-m", "revocab", *words], cwd=folder, env=environment,
+        capture_output=True, text=True, check=False, timeout=600,
+    )  # fmt: skip
+    log = folder / f"results/small/logs/adapt_model/{RUNS[0]}.log"
+    assert done.returncode == 0, done.stderr[-3000:] + log.read_text()[-3000:]
+    assert read_json(folder / run / "timing.json")["processes"] == 4
+    assert losses(folder / run) == pytest.approx(losses(repository / run), abs=1e-3)
+
+
+def test_a_preflight_within_an_allocation_is_on_all_its_nodes(
+    small, repository, two_nodes, tmp_path
+):
+    profile = on_two_nodes(repository, tmp_path / "profile")
+    words = ["preflight", RUNS[0], "--configfile", EXPERIMENT, "--profile", profile, "--steps", "4"]
+    allocated = ["salloc", "--nodes=2", "--ntasks-per-node=2", "--gpus=4", "--gpus-per-node=2"]
+    done = subprocess.run(
+        [*allocated, BIN / "python", "-m", "revocab", *words, "--scratch", tmp_path / "scratch"],
+        cwd=repository, env={**os.environ, **two_nodes, "OMP_NUM_THREADS": "1"},
+        capture_output=True, text=True, check=False, timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "by srun, 2 on each of 2 nodes of this allocation" in done.stdout
+    assert "trained 2 steps, saved the state, killed" in done.stdout
+    assert "tokens per second, 4 x cpu" in done.stdout

@@ -172,9 +172,13 @@ def machine(*names, **fixed):
 TRAINING_MACHINE = machine(*TrainingMachine.model_fields)
 
 
-def starter(wildcards, resources):
+def starter(wildcards, resources, threads):
     """Return what starts Python for a training: nothing, or srun on several nodes."""
-    return launch.starter(resources)
+    try:
+        return launch.starter({**dict(resources.items()), "threads": threads})
+    except RevocabError as error:
+        print(error.render(), file=sys.stderr)
+        sys.exit(1)
 
 
 def launcher(wildcards, resources):

@@ -5,27 +5,41 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from revocab.errors import RevocabError
+
 #: Seconds between the signal that stops torchrun and SIGKILL for its processes: long enough to save
 #: a state, and less than the five minutes before the time limit at which profiles/slurm sends it.
 SHUTDOWN_SECONDS = 270
 
 
 def nodes_and_tasks(resources: Mapping[str, Any]) -> tuple[int, int]:
-    """Return how many nodes a training has, and how many processes on each: one for each GPU."""
-    return resources.get("nodes") or 1, max(1, resources.get("gpu") or 0)
+    """Return how many nodes a training has, and how many processes on each: one for each GPU.
+
+    ``gpu`` counts those of all nodes, as Snakemake's executor asks Slurm for them. Raises
+    :class:`RevocabError` where the nodes would have different numbers.
+    """
+    nodes, gpus = resources.get("nodes") or 1, resources.get("gpu") or 0
+    if gpus % nodes:
+        raise RevocabError(
+            f"adapt_model: gpu: {gpus} with nodes: {nodes}; gpu counts all nodes together:"
+            f" give a multiple of {nodes}, such as {gpus * nodes} for {gpus} on each"
+        )
+    return nodes, max(1, gpus // nodes)
 
 
 def starter(resources: Mapping[str, Any]) -> list[str]:
     """Return the words before Python: none, or ``srun``'s where the profile gives several nodes.
 
     It starts a process for each GPU of each node, within the allocation of the job; they find each
-    other by :mod:`revocab.training.machine.slurm_tasks`.
+    other by :mod:`revocab.training.machine.slurm_tasks`. ``threads`` are the CPUs of each, which
+    ``srun`` does not take over from the job.
     """
     nodes, tasks = nodes_and_tasks(resources)
     if nodes == 1:
         return []
     where = ["--nodes", str(nodes), "--ntasks-per-node", str(tasks)]
-    return ["srun", "--overlap", "--kill-on-bad-exit=1", *where]
+    cpus = ["--cpus-per-task", str(resources["threads"])] if "threads" in resources else []
+    return ["srun", "--overlap", "--kill-on-bad-exit=1", *where, *cpus]
 
 
 def launcher(resources: Mapping[str, Any]) -> list[str]:
@@ -41,5 +55,29 @@ def launcher(resources: Mapping[str, Any]) -> list[str]:
         return ["-m", "accelerate.commands.launch", "--config_file", file, *processes]
     if gpus > 1:
         shutdown = ["--shutdown-timeout", str(SHUTDOWN_SECONDS)]
-        return ["-m", "torch.distributed.run", "--nproc-per-node", str(gpus), *shutdown]
+        # standalone: on a free port, so that trainings beside each other do not meet.
+        processes = ["--standalone", "--nproc-per-node", str(gpus)]
+        return ["-m", "torch.distributed.run", *processes, *shutdown]
     return []
+
+
+def rehearsed(resources: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
+    """Return what of a training's resources can be tried from here.
+
+    Several nodes only within an allocation of Slurm that has them, as ``environment`` says;
+    elsewhere one of them, with its share of the GPUs.
+    """
+    nodes, _ = nodes_and_tasks(resources)
+    if nodes <= int(environment.get("SLURM_JOB_NUM_NODES", "1")):
+        return dict(resources)
+    return {**resources, "nodes": 1, "gpu": resources.get("gpu", 0) // nodes}
+
+
+def described(resources: Mapping[str, Any]) -> str:
+    """Return how a training is started, in words."""
+    nodes, tasks = nodes_and_tasks(resources)
+    if nodes > 1:
+        return f"by srun, {tasks} on each of {nodes} nodes of this allocation"
+    words = launcher(resources)
+    name = "accelerate" if resources.get("accelerate") else "torchrun"
+    return f"by {name}, {tasks} on this machine" if words else "alone"

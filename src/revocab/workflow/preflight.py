@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import shutil
 import tempfile
 import time
@@ -16,7 +17,7 @@ from revocab.plan.plan import Plan
 from revocab.plan.show import add_experiment, flags_of, planned
 from revocab.plan.step import Artefact, Step
 from revocab.training.settings import Settings
-from revocab.workflow.launch import nodes_and_tasks
+from revocab.workflow.launch import described, nodes_and_tasks, rehearsed
 from revocab.workflow.profile import resources_of
 from revocab.workflow.rehearsal import Rehearsal, generating_step, scoring_step
 from revocab.workflow.status import duration
@@ -47,19 +48,24 @@ def preflight(words: Sequence[str]) -> str:
     def resources(rule: str) -> Mapping[str, Any]:
         return resources_of(given.profile, rule) if given.profile else {}
 
-    step = plan.step("adapt_model", run=given.run)
-    expected = estimate_of(step, resources("adapt_model"))
-    lines = [f"preflight of {given.run}", *estimate_lines(expected)]
+    step, asked = plan.step("adapt_model", run=given.run), resources("adapt_model")
+    lines = [f"preflight of {given.run}", *estimate_lines(estimate_of(step, asked))]
     if given.estimate:
         return "\n".join(lines)
+    tried = rehearsed(asked, os.environ)
+    check_devices(tried)
+    scratch = scratch_folder(given.run, given.scratch, nodes_and_tasks(tried)[0])
+    lines += started_lines(asked, tried)
     total = settings_of(step).steps
-    scratch = Path(tempfile.mkdtemp(prefix=f"preflight-{given.run}-", dir=given.scratch))
     steps = max(2, min(given.steps, total) // 2 * 2)
-    rehearsal = Rehearsal(plan, given.run, scratch, steps, steps == total, resources)
+    rehearsal = Rehearsal(
+        plan, given.run, scratch, steps, steps == total,
+        lambda rule: tried if rule == "adapt_model" else resources(rule),
+    )  # fmt: skip
     try:
         for part in (rehearsal.kill, rehearsal.resume, rehearsal.score, rehearsal.generate):
             lines += timed(part)
-        lines += measured_lines(plan, step, rehearsal.timing(), resources("adapt_model"))
+        lines += measured_lines(plan, step, rehearsal.timing(), tried)
     except RevocabError as error:
         raise RevocabError([*error.problems, f"passed before: {'; '.join(lines[1:])}"]) from None
     shutil.rmtree(scratch)
@@ -154,6 +160,41 @@ def estimate_of(step: Step, resources: Mapping[str, Any]) -> TrainingEstimate:
     return estimate(shape, dtype, settings, length, resources, processes, free, rows)
 
 
+def scratch_folder(run: str, parent: Path | None, nodes: int) -> Path:
+    """Make a folder for a rehearsal; that of several nodes is where the user says."""
+    if parent is None and nodes > 1:
+        raise RevocabError(f"--scratch: give a folder that all {nodes} nodes see")
+    if parent is not None:
+        parent.mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix=f"preflight-{run}-", dir=parent))
+
+
+def check_devices(resources: Mapping[str, Any]) -> None:
+    """Raise :class:`RevocabError` if this machine has GPUs, but fewer than a training asks for."""
+    import torch
+
+    nodes, tasks = nodes_and_tasks(resources)
+    there = torch.cuda.device_count()
+    if nodes == 1 and 0 < there < tasks:
+        raise RevocabError(
+            f"the profile gives a training {tasks} GPUs of a node, but there are {there} here; run"
+            " revocab preflight on a machine that has them, or with a profile for this one"
+        )
+
+
+def started_lines(asked: Mapping[str, Any], tried: Mapping[str, Any]) -> list[str]:
+    """Return how training is started here, and what of the profile is not tried."""
+    lines = [line("processes", described(tried))]
+    nodes = nodes_and_tasks(asked)[0]
+    if nodes_and_tasks(tried)[0] == nodes:
+        return lines
+    return [
+        *lines,
+        line("not tried", f"{nodes} nodes: times are those of one; start revocab preflight within"),
+        line("", "an allocation of them (salloc; docs/machines.md shows how) to try all"),
+    ]
+
+
 def estimate_lines(found: TrainingEstimate) -> list[str]:
     """Return an estimate as lines."""
     disk = f"{size(found.checkpoints)} of checkpoints, {size(found.states)} of resume states"
@@ -177,7 +218,9 @@ def measured_lines(
     peaks = [f"{name} {size(value)}" for name, value in memory.items() if value]
     lines = [
         line(
-            "measured", f"{timing['tokens_per_second']:,.0f} tokens per second, {timing['device']}"
+            "measured",
+            f"{timing['tokens_per_second']:,.0f} tokens per second,"
+            f" {timing['processes']} x {timing['device'].partition(':')[0]}",
         ),
         line("", f"memory: {', '.join(peaks)}, micro batch {timing['micro_batch']}"),
         line("in all", f"{duration(whole)} for this run, at the speed of its first steps"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from revocab.io import read_json, read_jsonl, write_jsonl
 from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Step
 from revocab.training.outputs.resume_state import CHECKSUMS, PREFIX
-from revocab.workflow.launch import launcher
+from revocab.workflow.launch import launcher, starter
 
 #: Items of the one task that is scored, prompts of the one that text is generated for, and lines of
 #: a log that an error shows.
@@ -58,19 +59,19 @@ class Rehearsal:
         """Train until a state is saved, and kill all processes; return what was done."""
         half = self.steps // 2
         state = self.out / "state" / f"{PREFIX}{half}" / CHECKSUMS
-        process = self._start("train-1", *self._training())
+        process = self._start("train-1", self._training())
         self._wait(process, "train-1", state.is_file)
-        kill_all(process)
-        if process.wait() != -signal.SIGKILL:
+        self._signal(process, signal.SIGKILL)
+        if process.wait() == 0:
             raise self._failed("train-1", "ended before it could be killed")
         return f"trained {half} steps, saved the state, killed"
 
     def resume(self) -> str:
         """Go on to the last step, then send SIGTERM; return what was done."""
-        process = self._start("train-2", *self._training())
+        process = self._start("train-2", self._training())
         self._wait(process, "train-2", lambda: is_whole(self.checkpoint))
         if not self.whole:
-            process.send_signal(signal.SIGTERM)
+            self._signal(process, signal.SIGTERM)
         finished = process.wait() == 0
         said = self._log("train-2").read_text(errors="replace")
         if "resuming from step" not in said:
@@ -123,8 +124,8 @@ class Rehearsal:
         """Return what the resumed training measured."""
         return read_json(self.out / "timing.json")
 
-    def _training(self) -> tuple[str, list[str]]:
-        """Return interpreter and words of the training."""
+    def _training(self) -> list[str]:
+        """Return the words of the training, started as the rule starts it."""
         from revocab.commands.train_model import Machine
 
         step = self.plan.step("adapt_model", run=self.run)
@@ -135,7 +136,19 @@ class Rehearsal:
             prefix=str(self.scratch / "train"),
         )
         words = self._words(step, "adapt_model", tuple(Machine.model_fields))
-        return sys.executable, [*launcher(self.resources("adapt_model")), *words]
+        given = self.resources("adapt_model")
+        begun = starter(given)
+        named = ["--job-name", self.scratch.name] if begun else []
+        return [*begun, *named, sys.executable, *launcher(given), *words]
+
+    def _signal(self, process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+        """Send the training a signal: all of its processes if it is to be killed."""
+        if starter(self.resources("adapt_model")):
+            signal_step(self.scratch.name, number)
+        elif number == signal.SIGKILL:
+            kill_all(process)
+        else:
+            process.send_signal(number)
 
     def _evaluate(self, step: Step, part: Part) -> None:
         """Run a job of a part of the evaluation with the exported checkpoint; raise if it fails."""
@@ -147,7 +160,7 @@ class Rehearsal:
         engine = getattr(self.plan.experiment.evaluation, part).engine
         python = interpreter(engine, part, sys.executable)
         words = self._words(step, name, ("device", "dtype", "batch_size"))
-        if self._start(name, python, words).wait():
+        if self._start(name, [python, *words]).wait():
             raise self._failed(name, f"{name} failed")
 
     def _words(self, step: Step, rule: str, options: Sequence[str]) -> list[str]:
@@ -162,9 +175,9 @@ class Rehearsal:
     def _log(self, name: str) -> Path:
         return self.scratch / f"{name}.log"
 
-    def _start(self, name: str, python: str, words: Sequence[str]) -> subprocess.Popen[bytes]:
+    def _start(self, name: str, words: Sequence[str]) -> subprocess.Popen[bytes]:
         with self._log(name).open("wb") as log:
-            return subprocess.Popen([python, *words], stdout=log, stderr=log)
+            return subprocess.Popen(words, stdout=log, stderr=log)
 
     def _wait(
         self, process: subprocess.Popen[bytes], name: str, reached: Callable[[], bool]
@@ -187,6 +200,14 @@ def kill_all(process: subprocess.Popen[bytes]) -> None:
         started = psutil.Process(process.pid)
         for one in (*started.children(recursive=True), started):
             one.kill()
+
+
+def signal_step(name: str, number: signal.Signals) -> None:
+    """Send a signal to the processes, on all nodes, of a step of this job, by the step's name."""
+    listed = ["squeue", "--noheader", "--steps", "--jobs", os.environ["SLURM_JOB_ID"]]
+    steps = subprocess.check_output([*listed, "--format=%i %j"], text=True).splitlines()
+    (step,) = (one.split()[0] for one in steps if one.split()[1:] == [name])
+    subprocess.run(["scancel", f"--signal={number.name.removeprefix('SIG')}", step], check=True)
 
 
 def scoring_step(plan: Plan, run: str) -> Step | None:
