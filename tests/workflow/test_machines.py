@@ -13,6 +13,7 @@ import yaml
 from planning import config_of, workflow_of
 
 from revocab.commands.train_model import Machine as TrainingMachine
+from revocab.workflow.launch import nodes_and_tasks
 from revocab.workflow.profile import resources_of
 
 #: Options by which a profile places a job's model.
@@ -72,6 +73,14 @@ def test_one_node_runs_one_job_with_gpus_at_a_time(rules, repository):
     asked = {name: resources_of(profile, name).get("gpu") for name in with_gpu(rules)}
     assert asked.pop("pretrain_stand_in") is None
     assert {*asked.values()} == {int(limit.removeprefix("gpu="))}
+
+
+@pytest.mark.parametrize("profile", ["one-node", "slurm"])
+def test_several_processes_whose_memory_runs_out_start_again_by_themselves(repository, profile):
+    """Each start has half the micro batch of the one before (``MicroBatch.halve``)."""
+    given = yaml.safe_load((repository / f"profiles/{profile}/config.yaml").read_text())
+    assert nodes_and_tasks(resources_of(repository / f"profiles/{profile}", "adapt_model"))[1] > 1
+    assert given["retries"] >= 3
 
 
 @pytest.mark.parametrize("profile", PROFILES)
