@@ -41,7 +41,7 @@ def test_python_is_the_oldest_that_the_package_supports(repository, name):
     project = tomllib.loads((repository / "pyproject.toml").read_text())["project"]
     version = project["requires-python"].removeprefix(">=")
     assert f"python={version}" in given and all("=" in one for one in given)
-    assert f"From: python:{version}-slim" in (repository / "envs/revocab.def").read_text()
+    assert f" FROM=python:{version}-slim\n" in (repository / "envs/revocab.def").read_text()
 
 
 @pytest.mark.parametrize("file", ["Makefile", "envs/vllm.post-deploy.sh"])
@@ -59,14 +59,34 @@ def test_versions_beside_a_lock_file_are_those_in_it(repository, file):
     assert different == {}
 
 
+def copied_into_the_container(definition: str) -> dict[str, str]:
+    """Return what %files copies: where it is in the checkout, and where in the container."""
+    section = re.search(r"^%files\n((?: .*\n)+)", definition, re.M)
+    return dict(re.findall(r"^ +(\S+) (\S+)$", section[1], re.M))
+
+
+def read_by_make_install(repository) -> set[str]:
+    """Return what the Makefile's step and the build of the package name."""
+    makefile = (repository / "Makefile").read_text()
+    rule = re.search(r"^\$\(VENV\)/\.installed: (.*)\n((?:\t.*\n)+)", makefile, re.M)
+    pyproject = tomllib.loads((repository / "pyproject.toml").read_text())
+    return {
+        "Makefile",
+        *rule[1].split(),
+        *re.findall(r" -r (\S+)", rule[2]),
+        pyproject["project"]["readme"],
+        *pyproject["project"]["license-files"],
+        *pyproject["tool"]["setuptools"]["packages"]["find"]["where"],
+    }
+
+
 def test_the_container_takes_the_steps_of_the_makefile(repository):
     definition = (repository / "envs/revocab.def").read_text()
-    targets = {*re.findall(r"^([a-z-]+):", (repository / "Makefile").read_text(), re.M)}
-    assert {*re.findall(r"^ +make (\S+)", definition, re.M)} == {"install"} <= targets
+    assert {*re.findall(r"^ +make (\S+)", definition, re.M)} == {"install"}
     assert "pip install" not in definition
-    for source in re.findall(r"^    (\S+) /opt/revocab/\S+$", definition, re.M):
-        assert (repository / source).exists(), source
-    needed = re.search(
-        r"^\$\(VENV\)/\.installed: (.*)$", (repository / "Makefile").read_text(), re.M
-    )
-    assert all(f"    {one} " in definition for one in needed[1].split())
+
+
+def test_the_container_has_every_file_that_make_install_reads(repository):
+    copied = copied_into_the_container((repository / "envs/revocab.def").read_text())
+    assert copied == {one: f"/opt/revocab/{one}" for one in read_by_make_install(repository)}
+    assert all((repository / one).exists() for one in copied)
