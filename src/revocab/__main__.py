@@ -59,7 +59,7 @@ def summary(path: Path) -> str:
 def overview() -> str:
     """Return the help: verbs, then the other commands."""
     known = {name: summary(path) for name, path in command_files().items()}
-    lines = ["usage: revocab VERB [--help] [flags]", ""]
+    lines = ["usage: revocab VERB [--help] [flags]", "       revocab --version", ""]
     lines += [f"  {verb:<12}{known[command]}" for verb, command in VERBS.items()]
     lines += ["", "commands behind the workflow's rules, which also take flags:"]
     rest = [name for name in known if name not in VERBS.values()]
@@ -76,6 +76,11 @@ def main(words: Sequence[str] | None = None) -> None:
     words = sys.argv[1:] if words is None else list(words)
     if not words or words[0] in ("-h", "--help", "help"):
         print(overview())
+        return
+    if words[0] == "--version":
+        from revocab import __version__
+
+        print(f"revocab {__version__}")
         return
     with legible():
         dispatch(words[0], words[1:])

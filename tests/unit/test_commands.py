@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from importlib import import_module
+from importlib import import_module, metadata
 from inspect import get_annotations
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -239,6 +239,11 @@ def test_a_step_is_a_whole_number():
 
 
 # The command itself ------------------------------------------------------------------------------
+
+
+def test_the_version_is_that_of_the_distribution(capsys):
+    entry.main(["--version"])
+    assert capsys.readouterr().out == f"revocab {metadata.version('revocab')}\n"
 
 
 def test_the_overview_names_everything(capsys):
