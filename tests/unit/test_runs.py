@@ -128,7 +128,7 @@ def test_held_out_loss_of_untrained_runs(values):
     assert measured == [*untrained, "other-chosen", "other-carried"]
     step = plan.step("measure_heldout", run="mistral-fvt")
     assert step.inputs["heldout"].path == "results/small/heldout/target--128"
-    assert step.out == "results/small/runs/mistral-fvt/heldout.csv"
+    assert step.out == "results/small/runs/mistral-fvt/measured_heldout.csv"
     values["evaluation"]["heldout_length"] = 64
     step = plan_of(values).step("measure_heldout", run="other-back")
     assert step.inputs["heldout"].path == "results/small/heldout/source--64"

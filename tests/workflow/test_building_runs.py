@@ -41,7 +41,8 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 def heldout(root: Path, run: str, step: int) -> list[tuple[str, str]]:
     """Return corpus and loss of a run at a step, every digit."""
-    found = rows(root / "runs" / run / "heldout.csv")
+    (path,) = (root / "runs" / run).glob("*heldout.csv")
+    found = rows(path)
     return [(one["corpus"], one["loss"]) for one in found if int(one["step"]) == step]
 
 

@@ -101,7 +101,7 @@ rule measure_heldout:
     input:
         unpack(needs("measure_heldout")),
     output:
-        f"{PATHS.run('{run}')}/heldout.csv",
+        f"{PATHS.run('{run}')}/measured_heldout.csv",
     log:
         f"{RESULTS}/logs/measure_heldout/{{run}}.log",
     wildcard_constraints:

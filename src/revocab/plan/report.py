@@ -21,7 +21,7 @@ from revocab.report.kind import (
     figure_kinds,
     table_kinds,
 )
-from revocab.training.outputs.loss_tables import HELDOUT
+from revocab.training.outputs.loss_tables import MEASURED
 
 
 def write_experiment(plan: Plan) -> Step:
@@ -118,7 +118,7 @@ def _scored(plan: Plan) -> list[str]:
     groups = plan.experiment.runs
     similarities = {f"{plan.paths.similarity(group)}/{MANIFEST}" for group in groups}
     runs = [plan.checkpoint(run, run.steps[-1]).files for run in plan.runs.values()]
-    runs += [(f"{plan.paths.run(run.id)}/{HELDOUT}",) for run in plan.measured]
+    runs += [(f"{plan.paths.run(run.id)}/{MEASURED}",) for run in plan.measured]
     found = [
         *[file for file in _shown(plan) if file in similarities],
         *[file for files in runs for file in files],

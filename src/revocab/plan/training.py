@@ -10,7 +10,7 @@ from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Given, Step
 from revocab.training.data.heldout import HeldoutJob
 from revocab.training.data.packing import PackingJob
-from revocab.training.outputs.loss_tables import HELDOUT
+from revocab.training.outputs.loss_tables import MEASURED
 from revocab.training.recipe import ANSWERS, PackingOptions, TrainingOptions
 from revocab.training.settings import Settings
 
@@ -95,7 +95,7 @@ def pack_heldout_answers(plan: Plan, tokenizer: str, recipe: str) -> Step:
 
 def measure_heldout(plan: Plan, run: str) -> Step:
     """Return the job that measures the held-out loss of a run which no training measures."""
-    given, out = plan.runs[run], f"{plan.paths.run(run)}/{HELDOUT}"
+    given, out = plan.runs[run], f"{plan.paths.run(run)}/{MEASURED}"
     length = str(plan.heldout_length(given))
     inputs: dict[str, Given] = {
         "models": plan.checkpoints(given, given.select()),

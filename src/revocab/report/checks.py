@@ -87,10 +87,11 @@ def coverage_problems(results: Results) -> Iterator[str]:
     for run in results.runs:
         if not run.made:
             continue
-        have = {row["step"] for row in results.heldout(run)[0]}
+        rows, provenance = results.heldout(run)
+        have = {row["step"] for row in rows}
         missing = sorted(set(run.steps) - have)
         if missing:
-            yield f"runs/{run.id}/heldout.csv: no held-out loss at steps {missing}; measure it"
+            yield f"{provenance}: no held-out loss at steps {missing}; measure it"
 
 
 def average_problems(results: Results) -> Iterator[str]:

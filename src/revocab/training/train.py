@@ -30,7 +30,7 @@ from revocab.training.machine.micro_batch import MicroBatch
 from revocab.training.machine.out_of_memory import STATE_KEPT
 from revocab.training.outputs import checkpoints, resume_state
 from revocab.training.outputs.best_checkpoint import check_judged, keep_best
-from revocab.training.outputs.loss_tables import ADAPTER, HELDOUT, LOSSES, LossTables
+from revocab.training.outputs.loss_tables import ADAPTER, HELDOUT, LOSSES, MEASURED, LossTables
 from revocab.training.outputs.record import manifest_of, timing_of
 from revocab.training.settings import Settings, fingerprint
 
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 BITS = ("starts", "answers")
 #: TensorBoard's event files.
 EVENTS = "tensorboard/events.out.tfevents.*"
-#: Score tables that the DAG puts beside a run.
-NEIGHBOURS = ("multiple_choice*", ".multiple_choice*")
+#: Tables that the DAG puts beside a run.
+NEIGHBOURS = ("multiple_choice*", ".multiple_choice*", MEASURED, f".{MEASURED}*")
 #: How torch and safetensors word that a file could not be written.
 DISK_ERROR = re.compile(r"No space left|File too large|quota|write.*fail|unexpected pos", re.I)
 

@@ -22,6 +22,7 @@ from revocab.report.results.replicates import (
     shown_runs,
 )
 from revocab.report.results.score_table import Record, Scores
+from revocab.training.outputs.loss_tables import HELDOUT, MEASURED
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
@@ -242,24 +243,27 @@ class Results:
         else its own. Replicates have the means of theirs.
         """
         if not run.base:
-            found = [self._heldout_rows("runs", one.scored_id) for one in self.replicates(run)]
+            found = [self._heldout_of(one) for one in self.replicates(run)]
             means = averaged([one for one, _ in found], ("step", "corpus"), "loss", "bits_per_byte")
             return means, found[0][1]
         for other in [one for one in self.runs if one.group == run.group]:
             if other.trains and other.keeps_vocabulary and not other.start:
-                rows, provenance = self._heldout_rows("runs", other.id)
+                rows, provenance = self._heldout_of(other)
                 if rows:
                     return [row for row in rows if row["step"] == 0], provenance
-        rows, provenance = self._heldout_rows("models", run.source)
+        rows, provenance = self._heldout_rows(f"models/{run.source}/{HELDOUT}")
         if rows:
             last = max(row["step"] for row in rows)
             return [{**row, "step": 0} for row in rows if row["step"] == last], provenance
         if run.scores_of:
             return self.heldout(self.run(run.scores_of))
-        return self._heldout_rows("runs", run.id)
+        return self._heldout_of(run)
 
-    def _heldout_rows(self, *parts: str) -> tuple[list[Record], str]:
-        provenance = "/".join((*parts, "heldout.csv"))
+    def _heldout_of(self, run: Run) -> tuple[list[Record], str]:
+        name = HELDOUT if run.trains else MEASURED
+        return self._heldout_rows(f"runs/{run.scored_id}/{name}")
+
+    def _heldout_rows(self, provenance: str) -> tuple[list[Record], str]:
         rows = [
             {
                 "step": int(row["step"]),

@@ -11,6 +11,9 @@ from typing import Any
 
 LOSSES = "losses.csv"
 HELDOUT = "heldout.csv"
+#: Held-out losses of a run that is not trained. They stand beside those of a training that the run
+#: had before or gets later, so that neither has to be removed.
+MEASURED = "measured_heldout.csv"
 ADAPTER = "adapter.csv"
 COLUMNS = {
     LOSSES: ("step", "tokens", "loss", "bits_per_byte", "learning_rate", "gradient_norm"),
