@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from revocab.errors import RevocabError
 from revocab.initialise import weighted_means
-from revocab.initialise.method import methods
+from revocab.initialise.method import RowsOptions, methods
 from revocab.initialise.methods import omp
 from revocab.initialise.options import check_options, find_method
 from revocab.initialise.target_matrix import fill
@@ -288,8 +288,10 @@ def test_every_method_is_documented(repository):
     text = (repository / "docs/methods.md").read_text(encoding="utf-8")
     sections = dict(re.findall(r"^### (\S+)\n(.*?)(?=^##|\Z)", text, re.M | re.S))
     assert sorted(sections) == list(methods())
+    common = RowsOptions.model_fields.keys()  # of all that make rows, told once
+    assert all(f"`{option}`" in text.partition("\n### ")[0] for option in common)
     for name, method in methods().items():
-        for option in method.options.model_fields:
+        for option in method.options.model_fields.keys() - common:
             assert f"`{option}`" in sections[name], (name, option)
         authors = re.match(r"(.*?\d{4})?", method.citation)[0]
         assert authors in " ".join(sections[name].split()), (name, authors)
