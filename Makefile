@@ -64,11 +64,16 @@ demo: install  ## run the whole DAG on the embedded demo, with tables and report
 	$(BIN)/snakemake --cores $(CORES)
 	@echo "report: results/demo/report.html   tables: results/demo/tables/"
 
-demos: demo  ## run the shipped experiments that need no Hub: the demo, and local-data if there is a data folder
+demos: demo  ## run every shipped demo, and the experiments on real text if there is a data folder
+	@for file in $(sort $(wildcard config/*-demo.yaml)); do \
+	    $(BIN)/snakemake --cores $(CORES) --configfile $$file || exit 1; \
+	done
 	@if [ -d "$(DATA)/data" ]; then \
-	    $(BIN)/snakemake --cores $(CORES) --configfile config/local-data.yaml --config data_root=$(DATA) \
-	    && echo "report: results/local-data/report.html   tables: results/local-data/tables/"; \
-	else echo "local-data was skipped: no data folder at $(DATA) (set REVOCAB_SHARED)"; fi
+	    for file in $(sort $(wildcard config/*local*.yaml)); do \
+	        $(BIN)/snakemake --cores $(CORES) --configfile $$file --config data_root=$(DATA) || exit 1; \
+	    done; \
+	else echo "experiments on real text were skipped: no data folder at $(DATA) (set REVOCAB_SHARED)"; fi
+	@ls results/*/report.html
 
 test: install  ## run everything that CI runs
 	$(PARALLEL) -m "not hub"
