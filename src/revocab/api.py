@@ -110,6 +110,11 @@ def target_matrix(
         raise RevocabError(f"method {method!r} keeps the vocabulary: there is no new matrix")
     if chosen.needs_donor:
         raise RevocabError(f"method {method!r} reads whole models; call adapt_model with folders")
+    if rows := getattr(checked, "pad_to", None):
+        raise RevocabError(
+            f"method {method!r}, option pad_to = {rows}: a matrix alone cannot say which rows are"
+            " padding; call adapt_model with folders"
+        )
     vocabularies = Vocabularies(
         _folder(source_tokenizer, "tokenizer"), _folder(target_tokenizer, "tokenizer"), identity
     )

@@ -104,6 +104,8 @@ def test_what_is_lacking_is_said_at_once(toys):
         revocab.target_matrix(few, "lapt", **tokenizers)
     with pytest.raises(revocab.RevocabError, match="'lep' reads whole models"):
         revocab.target_matrix(few, "lep", **tokenizers)
+    with pytest.raises(revocab.RevocabError, match=r"pad_to = 64: a matrix alone cannot say"):
+        revocab.target_matrix(few, "fvt", options={"pad_to": 64}, **tokenizers)
     with pytest.raises(revocab.RevocabError, match="auxiliary_VA"):
         options = {"auxiliary": "fasttext"}
         revocab.target_matrix(rows(toys / "untied"), "focus", options=options, **tokenizers)
