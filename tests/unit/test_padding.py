@@ -20,7 +20,7 @@ from revocab.initialise.source_weights import SourceWeights, read_source_weights
 from revocab.io import read_json, write_json
 from revocab.models.folder import ModelFolder
 from revocab.models.load import check_model, load_causal_lm
-from revocab.models.padding import TOKEN_ROWS, filled, padded, without_padding
+from revocab.models.padding import TOKEN_ROWS, filled, padded_rows, without_padding
 
 MULTIPLE = 64
 MATRICES = ("model.embed_tokens.weight", "lm_head.weight")
@@ -30,7 +30,7 @@ MATRICES = ("model.embed_tokens.weight", "lm_head.weight")
     ("tokens", "multiple", "rows"), [(1, 64, 64), (64, 64, 64), (65, 64, 128), (65, None, 65)]
 )
 def test_rows_are_the_next_multiple(tokens, multiple, rows):
-    assert padded(tokens, multiple) == rows
+    assert padded_rows(tokens, multiple) == rows
 
 
 def test_padding_is_the_mean_of_the_tokens_rows():
@@ -82,7 +82,7 @@ def test_every_method_pads(toys, tmp_path, source, method):
     tokens = len(before[MATRICES[0]])
     for name, tensor in before.items():
         if name in MATRICES:
-            assert len(after[name]) == padded(tokens, MULTIPLE) > tokens
+            assert len(after[name]) == padded_rows(tokens, MULTIPLE) > tokens
             assert after[name].equal(filled(tensor, tokens, len(after[name])))
         else:
             assert after[name].equal(tensor), name
@@ -195,7 +195,7 @@ def test_adapters_have_empty_rows_for_padding(toys, tmp_path):
     ours, theirs = read_source_weights(out), read_source_weights(plain)
     tokens = len(theirs["input"])
     for which, weights in ours.items():
-        assert len(weights) == padded(tokens, MULTIPLE)
+        assert len(weights) == padded_rows(tokens, MULTIPLE)
         dense_PV = weights.dense(slice(0, len(weights)))
         assert dense_PV[:tokens].equal(theirs[which].dense(slice(0, tokens)))
         assert not dense_PV[tokens:].any()

@@ -220,7 +220,7 @@ def initialise_model(  # noqa: PLR0915  (one statement per thing that is told or
     source_tokenizer = source_tokenizer or source
     made_of: dict[str, Any] = {
         "method": method,
-        "options": recorded(checked),
+        "options": checked.model_dump(),
         "seed": seed,
         "names": {"source": name_of(source)},
         "source": fingerprint_all(model, source_tokenizer),
@@ -311,7 +311,7 @@ def initialise_model(  # noqa: PLR0915  (one statement per thing that is told or
     say("writing the model folder")
     assert isinstance(checked, RowsOptions)  # of every method that makes rows
     tokens = len(vocabularies.target_tokenizer)
-    rows = padding.padded(tokens, checked.pad_to)
+    rows = padding.padded_rows(tokens, checked.pad_to)
     matrices = {which: padding.filled(one, tokens, rows) for which, one in matrices.items()}
     with output.replaced() as folder:
         made_of["special_token_ids"] = special_ids(vocabularies.target_tokenizer)
@@ -332,12 +332,6 @@ def initialise_model(  # noqa: PLR0915  (one statement per thing that is told or
             diagnostics_figure.draw(report, folder)
         _finish(folder, made_of, report)
     say("done")
-
-
-def recorded(options: MethodOptions) -> dict[str, Any]:
-    """Return what a model's folder says of its method's options; of padding only where there is."""
-    given = options.model_dump()
-    return {key: value for key, value in given.items() if (key, value) != ("pad_to", None)}
 
 
 def note_models(made_of: dict[str, Any], models: dict[str, Path]) -> None:

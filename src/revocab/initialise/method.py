@@ -29,8 +29,9 @@ class MethodOptions(Closed):
 class RowsOptions(MethodOptions):
     """Options of every method that makes a matrix for a new vocabulary."""
 
-    #: Rows are added up to a multiple of this (:mod:`revocab.models.padding`); none: no row is.
-    pad_to: int | None = Field(default=None, ge=1)
+    #: Rows are added up to a multiple of this (:mod:`revocab.models.padding`); none: no row is, and
+    #: a model's folder does not mention it.
+    pad_to: int | None = Field(default=None, ge=1, exclude_if=lambda multiple: multiple is None)
 
 
 @dataclass(frozen=True)

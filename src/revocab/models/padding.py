@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 TOKEN_ROWS = "unpadded_vocab_size"
 
 
-def padded(tokens: int, multiple: int | None) -> int:
+def padded_rows(tokens: int, multiple: int | None) -> int:
     """Return the rows of a vocabulary of so many tokens: the next multiple."""
     return tokens if multiple is None else -(-tokens // multiple) * multiple
 
