@@ -159,8 +159,9 @@ def problems_of(error: ValidationError, model: Any, prefix: str = "") -> Iterato
         key = ".".join(part for part in (prefix, *keys) if part != "")
         if one["type"] == "extra_forbidden":
             _, there = located(model, one["loc"][:-1])
-            allowed = sorted(getattr(there, "model_fields", ()))
-            listed = f" (allowed: {', '.join(allowed)})" if allowed else ""
+            fields = getattr(there, "model_fields", None)
+            allowed = sorted(fields or ())
+            listed = "" if fields is None else f" (allowed: {', '.join(allowed) or 'none'})"
             yield f"{key}: unknown key{listed}{near(one['loc'][-1], allowed)}"
         elif one["type"] == "missing":
             yield f"{key}: required and not given"

@@ -138,6 +138,11 @@ def test_sums_are_told_beside_what_does_not_fit_the_schema(demo):
             "runs.mistral.methods.sava.solvr: unknown key",
         ),
         (
+            ("runs", "mistral", "methods", "lapt"),
+            {"pad_to": 64},
+            "runs.mistral.methods.lapt.pad_to: unknown key (allowed: none)",
+        ),
+        (
             ("runs", "mistral", "methods", "sava"),
             {"helper": "mistral"},
             "runs.mistral.methods.sava: helper 'mistral' uses tokenizer 'source', the source's",
