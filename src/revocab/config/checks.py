@@ -33,6 +33,7 @@ from revocab.demoworld.file_names import WORLD_PARTS
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.engine import AUTO, engines_for
 from revocab.initialise.method import methods
+from revocab.limits import ALL_CHECKPOINTS
 from revocab.report.kind import figure_kinds, table_kinds
 from revocab.report.references import wrong_steps
 
@@ -338,5 +339,24 @@ CHECKS: tuple[Callable[[Experiment], Iterator[str]], ...] = (
 
 
 def all_problems(experiment: Experiment) -> list[str]:
-    """Return every problem of a well-formed experiment, in a stable order."""
+    """Return every problem of a well-formed experiment, in a stable order; of one that is too
+    large, only that.
+    """
+    too_many = list(check_number_of_checkpoints(experiment))
+    if too_many:
+        return too_many
     return list(dict.fromkeys(problem for check in CHECKS for problem in check(experiment)))
+
+
+def check_number_of_checkpoints(experiment: Experiment) -> Iterator[str]:
+    """Yield a problem if the runs have more checkpoints in all than are listed."""
+    numbers = {name: len(one.checkpoint_steps) for name, one in experiment.recipes.items()}
+    groups = experiment.runs.values()
+    recipes = [group.setting(name, "recipe") for group in groups for name in group.methods]
+    total = sum(numbers.get(recipe, 0) for recipe in recipes)
+    if total > ALL_CHECKPOINTS:
+        largest = max(numbers, key=lambda name: numbers[name])
+        yield (
+            f"recipes.{largest}.checkpoint_every: gives {numbers[largest]:,} checkpoints, and the"
+            f" runs have {total:,} in all; give at most {ALL_CHECKPOINTS:,} in an experiment"
+        )
