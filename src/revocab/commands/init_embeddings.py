@@ -62,7 +62,7 @@ def run(inputs: Inputs, job: InitJob, machine: Machine, out: Path) -> None:
         inputs.source,
         out,
         job.method,
-        job.option,
+        job.options(),
         target_tokenizer=inputs.target_tokenizer,
         source_tokenizer=inputs.source_tokenizer,
         pairs=inputs.pairs,

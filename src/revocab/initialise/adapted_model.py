@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -179,7 +179,7 @@ def initialise_model(  # noqa: PLR0915  (one statement per thing that is told or
     source: Path,
     out: Path,
     method: str,
-    options: dict[str, Any] | None = None,
+    options: Mapping[str, Any] | MethodOptions | None = None,
     *,
     target_tokenizer: Path | None = None,
     source_tokenizer: Path | None = None,

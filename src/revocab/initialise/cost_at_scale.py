@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from revocab.errors import RevocabError
 from revocab.initialise.adapted_model import make_inputs
 from revocab.initialise.diagnostics import norms
-from revocab.initialise.options import ScaledMethod, ScaleJob, check_options, find_method
+from revocab.initialise.options import ChosenMethod, ScaleJob, find_method
 from revocab.initialise.target_matrix import fill
 from revocab.initialise.vocabularies import Vocabularies
 from revocab.io import write_csv, write_json
@@ -87,7 +87,7 @@ def random_matrix(rows: int, width: int, seed: int) -> torch.Tensor:
     return matrix_VD.normal_(0, 0.02, generator=torch.Generator().manual_seed(seed))
 
 
-def measured_method(name: str, given: ScaledMethod) -> tuple[str, Any, Any]:
+def measured_method(name: str, given: ChosenMethod) -> tuple[str, Any, Any]:
     """Return name, method and checked options; raise for a method that has nothing to measure."""
     method = find_method(given.method)
     if method.keeps_vocabulary:
@@ -97,7 +97,7 @@ def measured_method(name: str, given: ScaledMethod) -> tuple[str, Any, Any]:
             f"methods.{name}: {method.name!r} takes rows of another model, and here all matrices"
             " are random; remove it"
         )
-    checked = check_options(method, given.option)
+    checked = given.options()
     if method.needs(checked) == "fasttext":
         raise RevocabError(
             f"methods.{name}: auxiliary 'fasttext' needs trained vectors, and here all matrices "
