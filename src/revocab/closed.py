@@ -183,6 +183,7 @@ def located(model: Any, location: Iterable[Any]) -> tuple[list[str], Any]:
     where types do not tell.
     """
     keys: list[str] = []
+    model = plain(model)
     for part in location:
         several = get_origin(model) in (Union, UnionType) and all(map(is_model, get_args(model)))
         kinds = {kind_of(one): one for one in get_args(model)} if several else {}

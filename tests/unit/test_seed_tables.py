@@ -11,7 +11,7 @@ from fake_results import REPOSITORY, fake_results
 from test_significance import write_items
 
 from revocab.config import as_json, validate
-from revocab.config.replicates import with_replicates
+from revocab.config.written_out import with_all_runs
 from revocab.errors import RevocabError
 from revocab.evaluation.over_seeds import paired_interval, t_quantile
 from revocab.io import read_jsonl, write_jsonl
@@ -51,7 +51,7 @@ def demo() -> dict:
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     folder = tmp_path_factory.mktemp("seeds") / "results" / "demo"
-    values, problems = with_replicates(demo())
+    values, problems = with_all_runs(demo())
     assert not problems
     changed = {key: values[key] for key in ("runs", "tables", "figures")}
     fake_results(folder, **changed)

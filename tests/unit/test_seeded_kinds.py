@@ -12,7 +12,7 @@ from test_run_kinds import TABLES
 from test_sweep_kinds import EXAMPLES
 
 from revocab.config import validate
-from revocab.config.replicates import with_replicates
+from revocab.config.written_out import with_all_runs
 from revocab.errors import RevocabError
 from revocab.plan import Plan
 from revocab.report.figures.heldout import curves_of
@@ -52,7 +52,7 @@ def demo() -> dict:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory) -> Results:
     root = tmp_path_factory.mktemp("seeds") / "results" / "demo"
-    values, problems = with_replicates(demo())
+    values, problems = with_all_runs(demo())
     assert not problems
     fake_results(root, runs=values["runs"], tables=SHOWN, figures=FIGURES)
     for seed, losses in LOSSES.items():

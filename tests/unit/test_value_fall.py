@@ -10,7 +10,7 @@ import yaml
 from fake_results import REPOSITORY, change_experiment, fake_results, write_csv
 
 from revocab.config import validate
-from revocab.config.replicates import with_replicates
+from revocab.config.written_out import with_all_runs
 from revocab.errors import RevocabError
 from revocab.plan import Plan
 from revocab.report.make_tables import build_table
@@ -50,7 +50,7 @@ def demo() -> dict:
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory) -> Path:
-    values, _ = with_replicates(demo())
+    values, _ = with_all_runs(demo())
     folder = tmp_path_factory.mktemp("falls") / "demo"
     fake_results(folder, runs=values["runs"], tables=table())
     for run, by_seed in LOSSES.items():

@@ -36,7 +36,7 @@ class Several(Layered):
     """What stands for several runs, of a run or of each run of a group; a run's null: for one.
 
     None in a validated experiment, which has the runs in their place
-    (:mod:`revocab.config.sweeps`, :mod:`revocab.config.replicates`).
+    (:mod:`revocab.config.written_out`).
     """
 
     sweep: Sweep | None = None
