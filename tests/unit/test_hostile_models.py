@@ -18,10 +18,9 @@ import pytest
 import torch
 from huggingface_hub import constants, snapshot_download
 from safetensors.torch import load_file, save_file
-from toy_folders import adapt, load, restore, shard
+from toy_folders import adapt, initialise, load, restore, shard
 
 from revocab.errors import RevocabError
-from revocab.initialise.adapted_model import initialise_model
 from revocab.io import read_json, write_json
 from revocab.models.change import ChangeJob
 from revocab.models.changed_model import change_model
@@ -51,8 +50,8 @@ def refused(work, toys, source, match):
     before = everything(work)
     target = toys / "target-tokenizer"
     verbs = (
-        lambda: initialise_model(source, work / "out", "fvt", target_tokenizer=target),
-        lambda: initialise_model(source, work / "out", "lapt"),
+        lambda: initialise(source, work / "out", "fvt", target_tokenizer=target),
+        lambda: initialise(source, work / "out", "lapt"),
         lambda: change_model(EVERY_BLOCK, source, {}, work / "out"),
         lambda: change_model(DIFFERENCE, toys / "untied", {"other": source}, work / "out"),
         lambda: fetch_model(work / "f" / "snapshot", hub=None, revision=None, path=source),
@@ -245,7 +244,7 @@ def test_a_target_tokenizer_with_a_link_is_refused_before_computing(toys, tmp_pa
     target = shutil.copytree(toys / "target-tokenizer", tmp_path / "target")
     (target / "chat_template.jinja").symlink_to("/etc/hosts")
     with pytest.raises(RevocabError, match=r"chat_template\.jinja: a link out"):
-        initialise_model(toys / "untied", tmp_path / "out", "fvt", target_tokenizer=target)
+        initialise(toys / "untied", tmp_path / "out", "fvt", target_tokenizer=target)
 
 
 def test_exported_checkpoints_do_not_follow_links_out(toys, tmp_path):

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from method_inputs import make, new_rows
 from safetensors.torch import load_file
+from toy_folders import initialise
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
 from revocab.initialise import least_change
-from revocab.initialise.adapted_model import initialise_model
 from revocab.initialise.least_change import change_of_rows, changed
 from revocab.initialise.method import DonorRows
 from revocab.io import read_json
@@ -143,9 +143,8 @@ def models(request, tmp_path_factory):
     change_matrices(
         root / "instruct", lambda name, matrix: (matrix.double() @ turn.double()).float()
     )
-    initialise_model(
+    initialise(
         root / "base", root / "adapted", "fvt", target_tokenizer=root / "target-tokenizer",
-        figure=False,
     )  # fmt: skip
     noise = {"model.embed_tokens.weight": 7, "lm_head.weight": 8}
     change_matrices(
@@ -155,9 +154,9 @@ def models(request, tmp_path_factory):
 
 
 def propagate(root, out, source="instruct", **options):
-    initialise_model(
+    initialise(
         root / source, out, "lep", options, target_tokenizer=root / "target-tokenizer",
-        adapted=root / "adapted", base=root / "base", figure=False,
+        adapted=root / "adapted", base=root / "base",
     )  # fmt: skip
     return load_file(out / "model.safetensors")
 
@@ -215,7 +214,7 @@ def test_chunks_are_read_alike(models, tmp_path, monkeypatch):
 def test_what_is_missing_is_told_at_once(models, tmp_path):
     root, _ = models
     with pytest.raises(RevocabError) as caught:
-        initialise_model(root / "instruct", tmp_path / "out", "lep", {})
+        initialise(root / "instruct", tmp_path / "out", "lep", {})
     assert [line.split(",")[0] for line in caught.value.problems] == [
         "method 'lep' needs --target-tokenizer", "method 'lep' needs --adapted",
         "method 'lep' needs --base",
@@ -229,7 +228,7 @@ def test_models_that_do_not_belong_together_are_refused(models, tmp_path):
         root / "source-tokenizer", tmp_path / "other", hidden_size=16, tied=not tied
     )
     with pytest.raises(RevocabError) as caught:
-        initialise_model(
+        initialise(
             root / "instruct", tmp_path / "out", "lep", {}, adapted=root / "adapted", base=other,
             target_tokenizer=root / "target-tokenizer",
         )  # fmt: skip

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.initialise.adapted_model import make_inputs
 from revocab.initialise.diagnostics import norms
+from revocab.initialise.material import make_inputs
 from revocab.initialise.options import ScaledMethod, ScaleJob, check_options, find_method
 from revocab.initialise.target_matrix import fill
 from revocab.initialise.vocabularies import Vocabularies
@@ -124,7 +124,7 @@ def measure_scale(
     rows = []
     for name, method, options in (bar := tqdm(methods, desc="scale")):
         bar.set_postfix_str(name)
-        inputs = make_inputs("input", source_VD, helper_VD, vocabularies, seed=seed)
+        inputs = make_inputs(source_VD, vocabularies, seed=seed, helper_VD=helper_VD)
         started = time.perf_counter()
         with PeakMemory.watch() as memory:
             target_VD = fill(source_VD, inputs, method, options)
