@@ -16,7 +16,7 @@ from toy_folders import initialise
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
-from revocab.initialise import least_change
+from revocab.initialise import anchor_scaling
 from revocab.initialise.least_change import change_of_rows, changed
 from revocab.initialise.method import DonorRows
 from revocab.io import read_json
@@ -39,7 +39,7 @@ def test_equal_rows_change_nothing(count, width, seed):
     change_DD = change_of_rows([(a_ND, a_ND)], width)
     assert not change_DD.any()
     special = torch.tensor([[0.0, -0.0, 1e-42] * 3])[:, :width]
-    carried = torch.cat(list(changed(special.bfloat16(), change_DD)))
+    carried = changed(special.bfloat16(), change_DD, torch.empty_like(special))
     assert (
         carried.bfloat16().view(torch.int16).tolist()
         == special.bfloat16().view(torch.int16).tolist()
@@ -205,7 +205,7 @@ def test_the_body_is_the_relatives_and_the_folder_loads(models, tmp_path):
 def test_chunks_are_read_alike(models, tmp_path, monkeypatch):
     root, _ = models
     whole = propagate(root, tmp_path / "whole")
-    monkeypatch.setattr(least_change, "CHUNK_ROWS", 7)
+    monkeypatch.setattr(anchor_scaling, "CHUNK_ROWS", 7)
     parts = propagate(root, tmp_path / "parts")
     for name, one in whole.items():
         assert torch.allclose(one, parts[name], atol=1e-6)

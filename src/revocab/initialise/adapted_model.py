@@ -201,7 +201,6 @@ def _note(
 
 
 def check_device(device: str) -> None:
-    """Raise unless torch can compute on ``device``."""
     import torch
 
     try:

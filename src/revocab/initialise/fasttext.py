@@ -68,7 +68,6 @@ class AuxiliaryJob(FastTextOptions, Job):
     seed: int = 0
 
     def described(self) -> dict[str, int]:
-        """Return what the manifest lists as options."""
         names = ("dimension", "epochs", "min_count", "buckets", "seed")
         return {name: getattr(self, name) for name in names}
 
@@ -108,7 +107,6 @@ class Sentences:
 
     @property
     def tokens(self) -> int:
-        """Return how many tokens there are in all."""
         return len(self._ids)
 
     def __iter__(self) -> Iterator[list[str]]:
