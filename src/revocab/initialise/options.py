@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from pydantic import Field, ValidationError
@@ -72,44 +71,3 @@ def check_options(method: Method, given: dict[str, Any]) -> MethodOptions:
             f"{one['input']!r}: {one['msg'].lower()}; options are: {known}"
             for one in error.errors()
         ) from None
-
-
-def check_given(
-    method: Method,
-    needed: str | None,
-    target_tokenizer: Path | None,
-    helper: Path | None,
-    auxiliary: Path | None,
-    adapted: Path | None = None,
-    base: Path | None = None,
-) -> None:
-    """Raise :class:`RevocabError` naming every input that the method needs and does not have."""
-    if method.keeps_vocabulary:
-        return
-    problems = []
-    if target_tokenizer is None:
-        problems.append(f"method {method.name!r} needs --target-tokenizer, the new vocabulary")
-    if needed == "helper" and helper is None:
-        problems.append(
-            f"method {method.name!r} needs --helper, a model that has many of the target's tokens;"
-            " best one with the target tokenizer"
-        )
-    if method.needs_donor:
-        for flag, folder, what in (
-            ("--adapted", adapted, "a model with the target's tokens, trained"),
-            ("--base", base, "the model that it was adapted from"),
-        ):
-            if folder is None:
-                problems.append(f"method {method.name!r} needs {flag}, {what}")
-    if needed == "fasttext" and auxiliary is None:
-        problems.append(
-            f"method {method.name!r} with auxiliary=fasttext needs --auxiliary, a folder written"
-            " by train_auxiliary"
-        )
-    if needed == "file" and auxiliary is None:
-        problems.append(
-            f"method {method.name!r} with auxiliary=file needs --auxiliary, a file of vectors by"
-            " token text (docs/methods.md)"
-        )
-    if problems:
-        raise RevocabError(problems)
