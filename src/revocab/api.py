@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.errors import RevocabError
 from revocab.intersection.match import Identity
-from revocab.models.hub_or_folder import What, local
+from revocab.models.hub_or_folder import What, brought, local
 from revocab.progress import Say, silent
 
 if TYPE_CHECKING:
@@ -54,24 +54,26 @@ def adapt_model(
     Matrices are read one at a time, and all other weights are copied, or linked where they can be.
     """
     from revocab.initialise.adapted_model import initialise_model
+    from revocab.initialise.inputs import InitInputs
+    from revocab.initialise.options import InitJob
 
-    initialise_model(
-        _folder(source, "model"),
-        Path(out),
-        method,
-        dict(options or {}),
-        target_tokenizer=_folder(target_tokenizer, "tokenizer"),
-        source_tokenizer=_folder(source_tokenizer, "tokenizer") if source_tokenizer else None,
-        helper=_folder(helper, "model") if helper else None,
-        auxiliary=Path(auxiliary) if auxiliary else None,
-        adapted=_folder(adapted, "model") if adapted else None,
-        base=_folder(base, "model") if base else None,
-        identity=identity,
-        languages=languages,
-        seed=seed,
-        device=device,
-        say=say,
+    inputs = InitInputs(
+        source=Path(source),
+        target_tokenizer=Path(target_tokenizer),
+        source_tokenizer=source_tokenizer and Path(source_tokenizer),
+        helper=helper and Path(helper),
+        auxiliary=auxiliary and Path(auxiliary),
+        adapted=adapted and Path(adapted),
+        base=base and Path(base),
     )
+    job = InitJob(
+        method=method,
+        option=dict(options or {}),
+        identity=identity,
+        languages=[*languages],
+        seed=seed,
+    )
+    initialise_model(brought(inputs), job, Path(out), device=device, say=say)
     return Path(out)
 
 
@@ -97,8 +99,8 @@ def target_matrix(
     by target token (zeros where it has none); none: ``helper_VD``. Methods whose option
     ``auxiliary`` is ``file`` or ``fasttext`` read ``auxiliary_VA`` alone.
     """
-    from revocab.initialise.adapted_model import make_inputs
     from revocab.initialise.auxiliary import reads_auxiliary
+    from revocab.initialise.material import make_inputs
     from revocab.initialise.method import Auxiliary
     from revocab.initialise.options import check_options, find_method
     from revocab.initialise.target_matrix import fill
@@ -133,13 +135,13 @@ def target_matrix(
         for name, (rows_VD, number, _) in given.items()
     }
     inputs = make_inputs(
-        which,
         cut["source_VD"],
-        cut["helper_VD"],
         vocabularies,
+        matrix=which,
         seed=seed,
-        auxiliary=Auxiliary(cut["auxiliary_VA"].to(device).float()) if auxiliary else None,
         device=device,
+        helper_VD=cut["helper_VD"],
+        auxiliary=Auxiliary(cut["auxiliary_VA"].to(device).float()) if auxiliary else None,
     )
     return fill(cut["source_VD"], inputs, chosen, checked)
 

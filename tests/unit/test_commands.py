@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 from importlib import import_module, metadata
 from inspect import get_annotations
 from pathlib import Path
@@ -280,33 +283,15 @@ def test_a_wrong_call_is_one_clear_line(words, said, capsys):
     assert said in shown and "Traceback" not in shown
 
 
-def test_help_is_there_at_once(call_time):
-    """Half a second more than Python itself takes; the quickest of some, for busy machines."""
-    plain, ours = call_time("-c", "pass"), call_time("-m", "revocab", "--help")
-    assert ours - plain < 0.5
-
-
-@pytest.fixture
-def call_time(repository):
-    """Return the processor seconds of a Python start, the least of three."""
-    import os
-    import resource
-    import subprocess
-    import sys
-
-    def seconds(*arguments: str) -> float:
-        found = []
-        for _ in range(3):
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            environment = {**os.environ, "PYTHONPATH": str(repository / "src")}
-            subprocess.run(
-                [sys.executable, *arguments], check=True, env=environment, capture_output=True
-            )
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            found.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-        return min(found)
-
-    return seconds
+def test_help_imports_no_library_that_takes_seconds(repository):
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "revocab", "--help"],
+        capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONPATH": str(repository / "src")},
+    )  # fmt: skip
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "revocab" in imported
+    assert not imported & {"torch", "transformers", "pandas", "datasets", "snakemake"}
 
 
 # The docs ----------------------------------------------------------------------------------------

@@ -6,10 +6,9 @@ import shutil
 
 import pytest
 from tokenizers import AddedToken
-from toy_folders import load
+from toy_folders import initialise, load
 from toy_models import build_model
 
-from revocab.initialise.adapted_model import initialise_model
 from revocab.intersection.intersect import IntersectionJob, intersect_folders
 from revocab.io import read_json, write_json
 from revocab.models.counterparts import Counterparts
@@ -67,7 +66,7 @@ def adapted(chat, out, generation=None, config=None, **keys):
     for name, changes in (("generation_config.json", generation), ("config.json", config)):
         if changes is not None:
             write_json(source / name, {**read_json(source / name), **changes})
-    initialise_model(source, out, "fvt", target_tokenizer=chat / "target", figure=False, **keys)
+    initialise(source, out, "fvt", target_tokenizer=chat / "target", **keys)
     return out
 
 
@@ -122,9 +121,7 @@ def test_without_generation_settings_those_of_the_config_hold(chat, tmp_path):
     old = ids(chat / "source", "<|eot_id|>", "</s>")
     write_json(source / "config.json", {**read_json(source / "config.json"), "eos_token_id": old})
     assert load(source).generation_config.eos_token_id == old
-    initialise_model(
-        source, tmp_path / "out", "fvt", target_tokenizer=chat / "target", figure=False
-    )
+    initialise(source, tmp_path / "out", "fvt", target_tokenizer=chat / "target")
     end, turn = ids(chat / "target", "</s>", "<|im_end|>")
     assert load(tmp_path / "out").generation_config.eos_token_id == [turn, end]
 

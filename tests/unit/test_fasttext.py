@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from toy_folders import initialise
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
-from revocab.initialise.adapted_model import initialise_model
 from revocab.initialise.auxiliary import AuxiliaryOptions
 from revocab.initialise.fasttext import (
     AuxiliaryJob,
@@ -175,8 +175,8 @@ def test_a_model_is_initialised_without_a_helper(world, tmp_path, method):
     model = build_model(world / "source", tmp_path / "model", seed=1)
     keys = {"target_tokenizer": world / "target", "options": {"auxiliary": "fasttext"}}
     with pytest.raises(RevocabError, match="--auxiliary"):
-        initialise_model(model, tmp_path / "out", method, **keys)
-    initialise_model(model, tmp_path / "out", method, auxiliary=world / "vectors", **keys)
+        initialise(model, tmp_path / "out", method, **keys)
+    initialise(model, tmp_path / "out", method, auxiliary=world / "vectors", **keys)
     assert len(read_json(tmp_path / "out/provenance.json")["auxiliary"]) == 64
     notes = read_json(tmp_path / "out/diagnostics.json")["matrices"]["input"]["method"]
     assert notes["candidates"] > 0
@@ -193,6 +193,6 @@ def test_both_matrices_compare_tokens_in_the_helpers_input_rows(world, tmp_path,
         tensors["lm_head.weight"][::2] *= change
         save_file(tensors, helper / "model.safetensors", {"format": "pt"})
         out = tmp_path / f"out{change}"
-        initialise_model(model, out, method, target_tokenizer=world / "target", helper=helper)
+        initialise(model, out, method, target_tokenizer=world / "target", helper=helper)
         heads.append(load_file(out / "model.safetensors")["lm_head.weight"])
     assert torch.equal(*heads) == (method != "clp")

@@ -12,12 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from method_inputs import make, random_inputs
 from safetensors.torch import load_file
-from toy_folders import shared_pairs
+from toy_folders import initialise, shared_pairs
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model
 
 from revocab.errors import RevocabError
 from revocab.initialise import helper as helper_module
-from revocab.initialise.adapted_model import initialise_model
 from revocab.initialise.helper import Coverage, Helper, in_target_order
 from revocab.initialise.method import methods
 from revocab.initialise.options import check_options
@@ -192,7 +191,7 @@ def convert(toys, out, helper, method="sava", **keys):
     keys = {"seed": 4, "figure": False, **keys}
     target = toys / "target-tokenizer"
     source = keys.pop("source", toys / "untied")
-    initialise_model(source, out, method, target_tokenizer=target, helper=helper, **keys)
+    initialise(source, out, method, target_tokenizer=target, helper=helper, **keys)
     return out
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from toy_folders import adapt, restore, shard
+from toy_folders import adapt, initialise, restore, shard
 
 from revocab.errors import RevocabError
-from revocab.initialise.adapted_model import initialise_model
 from revocab.io import read_json, write_json
 from revocab.models.folder import ModelFolder
 
@@ -66,16 +65,16 @@ def test_progress_is_told(toys, tmp_path):
 def test_what_a_method_lacks_is_said_at_once_and_before_anything_is_read(toys, tmp_path):
     said = []
     with pytest.raises(RevocabError) as caught:
-        initialise_model(toys / "untied", tmp_path / "out", "sava", say=said.append)
+        initialise(toys / "untied", tmp_path / "out", "sava", say=said.append)
     assert ["--target-tokenizer" in one or "--helper" in one for one in caught.value.problems] == [
         True,
         True,
     ]
     assert said == []
     with pytest.raises(RevocabError, match=r"'savaa': unknown; .*; did you mean 'sava'?"):
-        initialise_model(toys / "untied", tmp_path / "out", "savaa")
+        initialise(toys / "untied", tmp_path / "out", "savaa")
     with pytest.raises(RevocabError, match="no such folder; give a Hugging Face model folder"):
-        initialise_model(tmp_path / "absent", tmp_path / "out", "lapt")
+        initialise(tmp_path / "absent", tmp_path / "out", "lapt")
 
 
 def test_a_device_that_is_not_there_is_refused(toys, tmp_path):

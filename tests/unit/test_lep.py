@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from method_inputs import make, new_rows
 from safetensors.torch import load_file
+from toy_folders import initialise
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
-from revocab.initialise import least_change
-from revocab.initialise.adapted_model import initialise_model
+from revocab.initialise import anchor_scaling
 from revocab.initialise.least_change import change_of_rows, changed
 from revocab.initialise.method import DonorRows
 from revocab.io import read_json
@@ -39,7 +39,7 @@ def test_equal_rows_change_nothing(count, width, seed):
     change_DD = change_of_rows([(a_ND, a_ND)], width)
     assert not change_DD.any()
     special = torch.tensor([[0.0, -0.0, 1e-42] * 3])[:, :width]
-    carried = torch.cat(list(changed(special.bfloat16(), change_DD)))
+    carried = changed(special.bfloat16(), change_DD, torch.empty_like(special))
     assert (
         carried.bfloat16().view(torch.int16).tolist()
         == special.bfloat16().view(torch.int16).tolist()
@@ -143,9 +143,8 @@ def models(request, tmp_path_factory):
     change_matrices(
         root / "instruct", lambda name, matrix: (matrix.double() @ turn.double()).float()
     )
-    initialise_model(
+    initialise(
         root / "base", root / "adapted", "fvt", target_tokenizer=root / "target-tokenizer",
-        figure=False,
     )  # fmt: skip
     noise = {"model.embed_tokens.weight": 7, "lm_head.weight": 8}
     change_matrices(
@@ -155,9 +154,9 @@ def models(request, tmp_path_factory):
 
 
 def propagate(root, out, source="instruct", **options):
-    initialise_model(
+    initialise(
         root / source, out, "lep", options, target_tokenizer=root / "target-tokenizer",
-        adapted=root / "adapted", base=root / "base", figure=False,
+        adapted=root / "adapted", base=root / "base",
     )  # fmt: skip
     return load_file(out / "model.safetensors")
 
@@ -206,7 +205,7 @@ def test_the_body_is_the_relatives_and_the_folder_loads(models, tmp_path):
 def test_chunks_are_read_alike(models, tmp_path, monkeypatch):
     root, _ = models
     whole = propagate(root, tmp_path / "whole")
-    monkeypatch.setattr(least_change, "CHUNK_ROWS", 7)
+    monkeypatch.setattr(anchor_scaling, "CHUNK_ROWS", 7)
     parts = propagate(root, tmp_path / "parts")
     for name, one in whole.items():
         assert torch.allclose(one, parts[name], atol=1e-6)
@@ -215,7 +214,7 @@ def test_chunks_are_read_alike(models, tmp_path, monkeypatch):
 def test_what_is_missing_is_told_at_once(models, tmp_path):
     root, _ = models
     with pytest.raises(RevocabError) as caught:
-        initialise_model(root / "instruct", tmp_path / "out", "lep", {})
+        initialise(root / "instruct", tmp_path / "out", "lep", {})
     assert [line.split(",")[0] for line in caught.value.problems] == [
         "method 'lep' needs --target-tokenizer", "method 'lep' needs --adapted",
         "method 'lep' needs --base",
@@ -229,7 +228,7 @@ def test_models_that_do_not_belong_together_are_refused(models, tmp_path):
         root / "source-tokenizer", tmp_path / "other", hidden_size=16, tied=not tied
     )
     with pytest.raises(RevocabError) as caught:
-        initialise_model(
+        initialise(
             root / "instruct", tmp_path / "out", "lep", {}, adapted=root / "adapted", base=other,
             target_tokenizer=root / "target-tokenizer",
         )  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 import torch
 from damaged_models import DAMAGES, DOWN, EMBEDDING, HEAD, UP, damaged, with_value
 from evaluation_toys import IT_ROWS, write_model, write_task
-from toy_folders import shard
+from toy_folders import initialise, shard
 
 from revocab.errors import RevocabError
 from revocab.evaluation import efficiency
@@ -23,7 +23,6 @@ from revocab.evaluation.inference.overflow import cause
 from revocab.evaluation.multiple_choice import harness, scoring
 from revocab.evaluation.options import Generating, Scoring, Timing
 from revocab.folder_claim import CLAIM
-from revocab.initialise.adapted_model import initialise_model
 from revocab.io import read_json, write_json, write_jsonl
 from revocab.models.finite_weights import _BLOCK_BYTES, broken_rows
 from revocab.models.load import check_model, load_causal_lm
@@ -51,7 +50,7 @@ class Workplace:
 
     def convert(self, source, out, method="fvt", helper=None):
         target = self.sound if helper is None else helper
-        initialise_model(source, out, method, target_tokenizer=target, helper=helper, figure=False)
+        initialise(source, out, method, target_tokenizer=target, helper=helper)
 
 
 USES = {
@@ -200,7 +199,7 @@ def test_a_file_that_is_cut_off_is_refused(place, tmp_path):
     shutil.copytree(place.sound, tmp_path / "cut")
     weights = tmp_path / "cut" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1000])
-    with pytest.raises(RevocabError, match=r"ends at byte .* of .*fetch it again"):
+    with pytest.raises(RevocabError, match=r"model\.safetensors: .*fetch it again"):
         load_causal_lm(tmp_path / "cut", dtype="float32")
 
 

@@ -8,10 +8,18 @@ import shutil
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from toy_folders import adapt, assert_equal_logits, load, padded, restore, shard, shared_pairs
+from toy_folders import (
+    adapt,
+    assert_equal_logits,
+    initialise,
+    load,
+    padded,
+    restore,
+    shard,
+    shared_pairs,
+)
 
 from revocab.errors import RevocabError
-from revocab.initialise.adapted_model import initialise_model
 from revocab.initialise.method import methods
 from revocab.io import read_json, write_json
 from revocab.models.fetch import fetch_model
@@ -87,9 +95,7 @@ def test_same_inputs_same_bytes(toys, tmp_path):
 
 def test_shards_are_rewritten_or_linked(toys, tmp_path):
     source = shard(toys / "untied", tmp_path / "sharded")
-    initialise_model(
-        source, tmp_path / "out", "fvt", target_tokenizer=toys / "target-tokenizer", seed=4
-    )
+    initialise(source, tmp_path / "out", "fvt", target_tokenizer=toys / "target-tokenizer", seed=4)
     adapt(toys, tmp_path / "whole")
     expected = load(tmp_path / "whole").state_dict()
     received = load(tmp_path / "out").state_dict()
@@ -219,9 +225,9 @@ def test_pickled_weights_are_refused(toys, tmp_path):
 
 def test_missing_arguments_are_named(toys, tmp_path):
     with pytest.raises(RevocabError, match="--target-tokenizer"):
-        initialise_model(toys / "untied", tmp_path / "out", "fvt")
+        initialise(toys / "untied", tmp_path / "out", "fvt")
     with pytest.raises(RevocabError, match="--helper"):
-        initialise_model(
+        initialise(
             toys / "untied", tmp_path / "out", "clp", target_tokenizer=toys / "target-tokenizer"
         )
 
@@ -243,7 +249,7 @@ def test_pairs_of_other_vocabularies_are_refused(toys, tmp_path):
 
 
 def test_lapt_is_the_source_with_its_tokenizer(toys, tmp_path):
-    initialise_model(toys / "untied", tmp_path / "out", "lapt", seed=1)
+    initialise(toys / "untied", tmp_path / "out", "lapt", seed=1)
     for name in ("model.safetensors", "config.json", "tokenizer.json"):
         assert (tmp_path / "out" / name).read_bytes() == (toys / "untied" / name).read_bytes()
     assert read_json(tmp_path / "out" / "manifest.json")["method"] == "lapt"

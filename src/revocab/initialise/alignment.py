@@ -36,7 +36,6 @@ class AffineMap:
     bias_Y: torch.Tensor
 
     def __call__(self, rows_NX: torch.Tensor) -> torch.Tensor:
-        """Return the mapped rows."""
         return rows_NX @ self.weight_XY + self.bias_Y
 
 
@@ -215,7 +214,6 @@ class LeastSquares:
         return self.condition * 2.0**-23 > TOLERANCE
 
     def solve(self, right_PY: torch.Tensor, dtype: torch.dtype) -> AffineMap:
-        """Return the map for a right side."""
         import torch
 
         mean_Y = right_PY[-1] / self.count

@@ -5,7 +5,7 @@ Moroni et al. 2025, section 3.1 and appendix A. Suffixes: N anchors, D width.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -82,23 +82,19 @@ class Rows:
         return len(self.ids_N)
 
     def __getitem__(self, rows: slice | torch.Tensor) -> torch.Tensor:
-        """Return some of the rows as a tensor."""
         found_ND = self.matrix_VD[self.ids_N[rows]]
         return found_ND if self.scaling is None else self.scaling.forward(found_ND)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Return (rows, width)."""
         return len(self.ids_N), self.matrix_VD.shape[1]
 
     @property
     def dtype(self) -> torch.dtype:
-        """Return the dtype of the rows."""
         return self.matrix_VD.dtype
 
     @property
     def device(self) -> torch.device:
-        """Return where the rows are."""
         return self.matrix_VD.device
 
     def take(self, positions_N: torch.Tensor) -> Rows:
@@ -111,3 +107,20 @@ def chunks(rows_ND: torch.Tensor | Rows, size: int | None = None) -> Iterator[to
     size = size or CHUNK_ROWS
     for start in range(0, len(rows_ND), size):
         yield rows_ND[start : start + size]
+
+
+def map_rows(
+    rows_ND: torch.Tensor | Rows,
+    function: Callable[[torch.Tensor], torch.Tensor],
+    out_N: torch.Tensor,
+) -> torch.Tensor:
+    """Return ``out_N``, its rows set to the function of chunks of ``rows_ND``.
+
+    They are placed as they come: small tensors that are kept where a chunk was would keep the
+    allocator from using its memory for the next one, and memory would grow with the matrix.
+    """
+    start = 0
+    for chunk_ND in chunks(rows_ND):
+        out_N[start : start + len(chunk_ND)] = function(chunk_ND)
+        start += len(chunk_ND)
+    return out_N

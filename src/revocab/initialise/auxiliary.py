@@ -63,10 +63,7 @@ def compare(
     embedding are neither asked for nor offered, and are counted in the notes. Raises
     :class:`RevocabError` when no candidate is left.
     """
-    auxiliary = inputs.auxiliary
-    if auxiliary is None:
-        assert inputs.helper_VD is not None  # a method that compares asks for one or the other
-        auxiliary = Auxiliary(inputs.helper_VD)
+    auxiliary = inputs.auxiliary or Auxiliary(inputs.guide_VX)
     target_VA = auxiliary.target_VA
     has_V = target_VA.any(dim=1)
     if trained_only and auxiliary.target_trained_V is not None:

@@ -7,10 +7,9 @@ in chunks and in their stored dtype.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from revocab.initialise.anchor_scaling import Rows, chunks
+from revocab.initialise.anchor_scaling import Rows, chunks, map_rows
 from revocab.initialise.duplicates import near_duplicates
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ BINS = 48
 
 def norms_of(rows_ND: torch.Tensor | Rows) -> torch.Tensor:
     """Return each row's L2 norm (float64)."""
-    return _per_row(rows_ND, lambda chunk_ND: chunk_ND.float().norm(dim=1))
+    return map_rows(rows_ND, lambda chunk_ND: chunk_ND.float().norm(dim=1), _float64(len(rows_ND)))
 
 
 def mean_row(rows_ND: torch.Tensor | Rows) -> torch.Tensor:
@@ -40,26 +39,16 @@ def cosines_to(rows_ND: torch.Tensor | Rows, direction_D: torch.Tensor) -> torch
     """Return each row's cosine to a vector (float64)."""
     import torch
 
-    similarity = torch.nn.functional.cosine_similarity
-    return _per_row(rows_ND, lambda chunk_ND: similarity(chunk_ND.float(), direction_D[None]))
+    def cosines(chunk_ND: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.cosine_similarity(chunk_ND.float(), direction_D[None])
+
+    return map_rows(rows_ND, cosines, _float64(len(rows_ND)))
 
 
-def _per_row(
-    rows_ND: torch.Tensor | Rows, value: Callable[[torch.Tensor], torch.Tensor]
-) -> torch.Tensor:
-    """Return a value per row (float64), from chunks of rows.
-
-    They are placed as they come: small tensors that are kept where a chunk was would keep the
-    allocator from using its memory for the next one, and memory would grow with the matrix.
-    """
+def _float64(count: int) -> torch.Tensor:
     import torch
 
-    found_N = torch.empty(len(rows_ND), dtype=torch.float64)
-    start = 0
-    for chunk_ND in chunks(rows_ND):
-        found_N[start : start + len(chunk_ND)] = value(chunk_ND)
-        start += len(chunk_ND)
-    return found_N
+    return torch.empty(count, dtype=torch.float64)
 
 
 def summary(values_N: torch.Tensor) -> dict[str, float | int | None]:
@@ -78,7 +67,6 @@ def summary(values_N: torch.Tensor) -> dict[str, float | int | None]:
 
 
 def norms(rows_ND: torch.Tensor | Rows) -> dict[str, float | int | None]:
-    """Return the summary of the rows' norms."""
     return summary(norms_of(rows_ND))
 
 

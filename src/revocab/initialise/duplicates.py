@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from revocab.initialise.anchor_scaling import Rows, chunks
+from revocab.initialise.anchor_scaling import Rows, chunks, map_rows
 
 if TYPE_CHECKING:
     import torch
@@ -31,13 +31,13 @@ def _directions(matrix_VD: torch.Tensor) -> torch.Tensor:
     if width > 4 * WIDTH:
         generator = torch.Generator().manual_seed(0)
         mix_DK = torch.randn(width, WIDTH, generator=generator)
-    found_VK = torch.empty(len(matrix_VD), width if mix_DK is None else WIDTH)
-    start = 0
-    for chunk in chunks(matrix_VD):
-        rows = chunk.float() if mix_DK is None else chunk.float() @ mix_DK
-        found_VK[start : start + len(chunk)] = torch.nn.functional.normalize(rows, dim=1)
-        start += len(chunk)
-    return found_VK
+
+    def directions(chunk_ND: torch.Tensor) -> torch.Tensor:
+        rows_NK = chunk_ND.float() if mix_DK is None else chunk_ND.float() @ mix_DK
+        return torch.nn.functional.normalize(rows_NK, dim=1)
+
+    kept = width if mix_DK is None else WIDTH
+    return map_rows(matrix_VD, directions, torch.empty(len(matrix_VD), kept))
 
 
 def nearest(matrix_VD: torch.Tensor, query_N: torch.Tensor) -> torch.Tensor:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from gensim.models import FastText
     from transformers import PreTrainedTokenizerFast
 
+#: The file of the vectors in their folder.
+VECTORS = "vectors.safetensors"
 #: Tokens after which a document is cut, as fastText cuts lines.
 SENTENCE_TOKENS = 1024
 #: Documents tokenised at once.
@@ -66,7 +68,6 @@ class AuxiliaryJob(FastTextOptions, Job):
     seed: int = 0
 
     def described(self) -> dict[str, int]:
-        """Return what the manifest lists as options."""
         names = ("dimension", "epochs", "min_count", "buckets", "seed")
         return {name: getattr(self, name) for name in names}
 
@@ -106,7 +107,6 @@ class Sentences:
 
     @property
     def tokens(self) -> int:
-        """Return how many tokens there are in all."""
         return len(self._ids)
 
     def __iter__(self) -> Iterator[list[str]]:
@@ -214,7 +214,7 @@ def train_auxiliary(
         described[f"source{number}"] = vocabulary_hash(source_tokens)
         stored[f"source{number}"] = vectors(model, source_tokens)[0]
     with output.replaced() as folder:
-        save_file(stored, folder / "vectors.safetensors")
+        save_file(stored, folder / VECTORS)
         write_json(
             folder / "manifest.json",
             {
@@ -251,5 +251,5 @@ def load_auxiliary(folder: Path, source: Any, target: Any, device: str = "cpu") 
         )
     if problems:
         raise RevocabError(problems)
-    stored = load_file(folder / "vectors.safetensors", device=device)
+    stored = load_file(folder / VECTORS, device=device)
     return Auxiliary(stored["target"], stored[names[0]], stored["target_trained"].bool())

@@ -103,7 +103,6 @@ class Coverage:
     width: int
 
     def counts(self, method: Method) -> dict[str, Any]:
-        """Return what a manifest says of it."""
         names = ("helper_tokens", "shared", "anchors", "new", "new_without_row")
         counts = {name: getattr(self, name) for name in names}
         return {**counts, "filled_with": method.without_helper_row}

@@ -5,11 +5,11 @@ Suffixes: N rows of both models, V rows of the model that the map is applied to,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 from revocab.initialise.alignment import LeastSquares
-from revocab.initialise.anchor_scaling import CHUNK_ROWS
+from revocab.initialise.anchor_scaling import map_rows
 
 if TYPE_CHECKING:
     import torch
@@ -47,13 +47,16 @@ def change_of_rows(
     return found_DD
 
 
-def changed(rows_VD: torch.Tensor, change_DD: torch.Tensor) -> Iterator[torch.Tensor]:
-    """Yield ``C + C X`` in chunks of rows, float32; C itself, bit for bit, where X is 0.
+def changed(rows_VD: torch.Tensor, change_DD: torch.Tensor, out_VD: torch.Tensor) -> torch.Tensor:
+    """Return ``out_VD`` set to ``C + C X``, float32; C itself, bit for bit, where X is 0.
 
-    It is computed where X is.
+    It is computed in chunks of rows where X is, and rounded to the dtype of ``out_VD``.
     """
     nothing = not bool(change_DD.any())
     change_DD = change_DD.float()
-    for start in range(0, len(rows_VD), CHUNK_ROWS):
-        chunk_ND = rows_VD[start : start + CHUNK_ROWS].to(change_DD.device).float()
-        yield chunk_ND if nothing else chunk_ND + chunk_ND @ change_DD
+
+    def change(chunk_ND: torch.Tensor) -> torch.Tensor:
+        chunk_ND = chunk_ND.to(change_DD.device).float()
+        return chunk_ND if nothing else chunk_ND + chunk_ND @ change_DD
+
+    return map_rows(rows_VD, change, out_VD)

@@ -27,7 +27,6 @@ def metadata(
 
 
 def _origins(made_of: dict[str, Any], languages: Sequence[str]) -> list[str]:
-    """Return the lines that name what the model was made of."""
     names = {
         "Source model": made_of["names"]["source"],
         "Target tokenizer": made_of["names"]["target_tokenizer"],

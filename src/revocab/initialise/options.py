@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from pydantic import Field, ValidationError
@@ -15,7 +13,7 @@ from revocab.intersection.match import Identity
 
 
 class ChosenMethod(Closed):
-    """A method and its options, as words of a command line or a job's text give them."""
+    """A method and its options, as words of a command line or the text of a job give them."""
 
     method: OneLine = Field(description="such as sava; an unknown one lists them all")
     option: dict[str, Any] = Field(
@@ -64,13 +62,8 @@ def find_method(name: str) -> Method:
     return methods()[name]
 
 
-def check_options(method: Method, given: Mapping[str, Any] | MethodOptions) -> MethodOptions:
-    """Return the method's options, which may be so already.
-
-    Raises :class:`RevocabError` naming each one that is wrong.
-    """
-    if isinstance(given, method.options):
-        return given
+def check_options(method: Method, given: dict[str, Any]) -> MethodOptions:
+    """Return the method's options; raise :class:`RevocabError` naming each one that is wrong."""
     try:
         return method.options(**given)
     except ValidationError as error:
@@ -80,44 +73,3 @@ def check_options(method: Method, given: Mapping[str, Any] | MethodOptions) -> M
             f"{one['input']!r}: {one['msg'].lower()}; options are: {known}"
             for one in error.errors()
         ) from None
-
-
-def check_given(
-    method: Method,
-    needed: str | None,
-    target_tokenizer: Path | None,
-    helper: Path | None,
-    auxiliary: Path | None,
-    adapted: Path | None = None,
-    base: Path | None = None,
-) -> None:
-    """Raise :class:`RevocabError` naming every input that the method needs and does not have."""
-    if method.keeps_vocabulary:
-        return
-    problems = []
-    if target_tokenizer is None:
-        problems.append(f"method {method.name!r} needs --target-tokenizer, the new vocabulary")
-    if needed == "helper" and helper is None:
-        problems.append(
-            f"method {method.name!r} needs --helper, a model that has many of the target's tokens;"
-            " best one with the target tokenizer"
-        )
-    if method.needs_donor:
-        for flag, folder, what in (
-            ("--adapted", adapted, "a model with the target's tokens, trained"),
-            ("--base", base, "the model that it was adapted from"),
-        ):
-            if folder is None:
-                problems.append(f"method {method.name!r} needs {flag}, {what}")
-    if needed == "fasttext" and auxiliary is None:
-        problems.append(
-            f"method {method.name!r} with auxiliary=fasttext needs --auxiliary, a folder written"
-            " by train_auxiliary"
-        )
-    if needed == "file" and auxiliary is None:
-        problems.append(
-            f"method {method.name!r} with auxiliary=file needs --auxiliary, a file of vectors by"
-            " token text (docs/methods.md)"
-        )
-    if problems:
-        raise RevocabError(problems)

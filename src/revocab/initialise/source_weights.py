@@ -164,7 +164,6 @@ def with_shared(new: SourceWeights, inputs: MethodInputs) -> SourceWeights:
 
 
 def write_source_weights(folder: Path, weights: Mapping[Which, SourceWeights]) -> None:
-    """Write the weights of a model's matrices beside the model."""
     import numpy as np
 
     arrays: dict[str, Any] = {

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.initialise.fasttext import word
+from revocab.initialise.fasttext import VECTORS, word
 from revocab.initialise.method import Auxiliary
 from revocab.io import read_json, sha256
 
@@ -37,8 +37,11 @@ def vector_files(path: Path) -> tuple[Path, ...]:
 
 
 def vectors_hash(path: Path) -> str:
-    """Return the SHA-256 of the vectors' files, separated by spaces."""
-    return " ".join(sha256(one) for one in vector_files(path))
+    """Return the SHA-256 of the vectors' files, separated by spaces.
+
+    ``path``: a file of vectors, or a folder of :func:`.fasttext.train_auxiliary`.
+    """
+    return " ".join(map(sha256, [path / VECTORS] if path.is_dir() else vector_files(path)))
 
 
 def texts_of(token: CanonicalToken) -> list[str]:

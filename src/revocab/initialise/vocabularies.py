@@ -124,14 +124,12 @@ class Vocabularies:
 
     @cached_property
     def source_tokenizer(self) -> Any:
-        """Return the source tokenizer."""
         from revocab.tokenizers.canonical import load_tokenizer
 
         return load_tokenizer(self.source)
 
     @cached_property
     def target_tokenizer(self) -> Any:
-        """Return the target tokenizer."""
         from revocab.tokenizers.canonical import load_tokenizer
 
         return load_tokenizer(self.target)
@@ -157,7 +155,6 @@ class Vocabularies:
         return self.intersection.report.get("roles", NO_ROLES)
 
     def missing_pieces(self) -> MissingPieces:
-        """Return how the source spells the tokens that it lacks; computed at first use."""
         return MissingPieces(self)
 
 

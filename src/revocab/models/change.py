@@ -109,7 +109,6 @@ class Change:
 
 @cache
 def changes() -> dict[str, Change]:
-    """Return every change by name, sorted, as found in ``revocab.models.changes``."""
     from revocab.models import changes as package
 
     return found_in(package, "CHANGE")

@@ -24,7 +24,7 @@ from revocab.models.folder import ModelFolder, check_tokenizer_folder, copy_docu
 from revocab.models.links import link_or_copy
 from revocab.models.load import check_model
 from revocab.models.origin import name_of
-from revocab.models.provenance import fingerprint, library_versions, tokenizer_hash
+from revocab.models.provenance import fingerprint, library_versions
 from revocab.models.safetensors_parts import Part, stored_parts, write_parts
 from revocab.models.shard_index import INDEX, reindexed
 from revocab.output import OutputFolder
@@ -59,8 +59,8 @@ def change_model(
         "change": change.name,
         "options": options.given(),
         **changed.facts,
-        "body": whole_fingerprint(inputs.body),
-        "others": {name: whole_fingerprint(one) for name, one in inputs.others.items()},
+        "body": _described(inputs.body),
+        "others": {name: _described(model) for name, model in inputs.others.items()},
         "libraries": library_versions(),
     }
     with output.replaced() as folder:
@@ -159,10 +159,5 @@ def new_index(body: ModelFolder, files: Mapping[str, Iterable[Part]]) -> dict[st
     )
 
 
-def whole_fingerprint(model: ModelFolder) -> dict[str, Any]:
-    """Return what a manifest says of a model that another one is made of."""
-    return {
-        "name": name_of(model.path),
-        **fingerprint(model),
-        "tokenizer.json": tokenizer_hash(model.path),
-    }
+def _described(model: ModelFolder) -> dict[str, Any]:
+    return {"name": name_of(model.path), **fingerprint(model, model.path)}

@@ -194,6 +194,5 @@ def _false_copies(folder: ModelFolder, model: PreTrainedModel) -> Iterator[str]:
 
 
 def _some(names: list[str]) -> str:
-    """Return the first names as text, and how many more there are."""
     more = len(names) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -44,7 +44,6 @@ class StandInJob(Architecture, Job):
     seed: int
 
     def architecture(self) -> Architecture:
-        """Return the shape alone."""
         return Architecture(**self.model_dump(include=set(Architecture.model_fields)))
 
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def read_tensor(path: Path, name: str) -> torch.Tensor:
-    """Return one tensor of a file, on the CPU, in its stored dtype."""
     from safetensors import safe_open
 
     with safe_open(path, framework="pt") as handle:

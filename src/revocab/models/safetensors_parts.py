@@ -38,7 +38,6 @@ class Part:
     blocks: Callable[[int], Iterable[bytes | memoryview]]
 
     def renamed(self, name: str) -> Part:
-        """Return the same tensor under another name."""
         return replace(self, name=name)
 
     def zeroed(self) -> Part:

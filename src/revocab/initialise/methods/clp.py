@@ -28,10 +28,9 @@ def weighted_rows(inputs: MethodInputs, method: str, top_k: int | None, kind: st
     clipped, as published; ``sparsemax``: CLP+. Over all shared tokens or the ``top_k`` nearest.
     """
     inputs.require_overlap(method, "builds new rows from shared ones")
-    assert inputs.helper_VD is not None
     return combine(
-        unit_rows(inputs.helper_VD[inputs.missing_N]),
-        unit_rows(inputs.helper_VD[inputs.overlap_target_N]),
+        unit_rows(inputs.guide_VX[inputs.missing_N]),
+        unit_rows(inputs.guide_VX[inputs.overlap_target_N]),
         inputs.source_VD,
         inputs.overlap_source_N,
         sparsemax_weights if kind == "sparsemax" else share_weights,
@@ -40,7 +39,6 @@ def weighted_rows(inputs: MethodInputs, method: str, top_k: int | None, kind: st
 
 
 def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
-    """Return one weighted mean of shared source rows per missing token."""
     return weighted_rows(inputs, METHOD.name, options.top_k, options.weights)
 
 

@@ -18,7 +18,6 @@ def initialise(inputs: MethodInputs, options: MethodOptions) -> torch.Tensor:
 
 
 def source_weights(inputs: MethodInputs, options: MethodOptions) -> SourceWeights:
-    """Return the weights of these means."""
     return piece_weights(inputs, inputs.pieces_released)
 
 

@@ -44,10 +44,7 @@ def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
     carried_V[inputs.kept_N] = False
     inputs.notes["rows_carried"] = int(carried_V.sum())
     rows_VD = inputs.source_VD.new_empty(inputs.target_rows, inputs.source_VD.shape[1])
-    start = 0
-    for chunk_ND in changed(donor.adapted_VD, change_DD):
-        rows_VD[start : start + len(chunk_ND)] = chunk_ND
-        start += len(chunk_ND)
+    changed(donor.adapted_VD, change_DD, out_VD=rows_VD)
     _place_own(rows_VD, inputs, pieces, ~carried_V)
     return rows_VD
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 def initialise(inputs: MethodInputs, options: MethodOptions) -> torch.Tensor:
-    """Return the mean source row once per missing token."""
     mean_D = column_mean(inputs.source_VD).float()
     return mean_D.expand(len(inputs.missing_N), -1).clone()
 

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from revocab.errors import RevocabError
 from revocab.initialise import alignment
-from revocab.initialise.anchor_scaling import Rows, chunks
+from revocab.initialise.anchor_scaling import Rows, map_rows
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
 
 if TYPE_CHECKING:
@@ -53,11 +53,7 @@ def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
     inputs.notes["anchors"] = len(x_NX)
     inputs.notes.update(alignment.quality("anchors", mapped, y))
     inputs.notes.update(alignment.leave_one_out(system, x, y, mapped))
-    start = 0
-    for chunk_NX in chunks(Rows(inputs.guide_VX, inputs.missing_N)):
-        rows_ND[start : start + len(chunk_NX)] = affine(chunk_NX)
-        start += len(chunk_NX)
-    return rows_ND
+    return map_rows(Rows(inputs.guide_VX, inputs.missing_N), affine, rows_ND)
 
 
 METHOD = Method(

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 def initialise(inputs: MethodInputs, options: MethodOptions) -> torch.Tensor:
-    """Return one random row per missing token."""
     return normal_rows(inputs.source_VD, len(inputs.missing_N), inputs.generator())
 
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 def initialise(inputs: MethodInputs, options: MethodOptions) -> torch.Tensor:
-    """Return one random row per target token, shared ones included."""
     return normal_rows(inputs.source_VD, inputs.target_rows, inputs.generator())
 
 

@@ -39,7 +39,6 @@ class BlockOptions(ChangeOptions):
     share: float = Field(gt=0, le=1, description="ratio of new blocks to existing ones")
 
     def blocks_after(self, blocks: int) -> int:
-        """Return how many blocks there are after the change."""
         return len(Expansion.of(blocks, self.share).origin)
 
 

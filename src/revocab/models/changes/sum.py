@@ -52,7 +52,6 @@ class SumOptions(ChangeOptions):
     add: list[Term] = Field(min_length=1, description="differences to add: model, minus, weight")
 
     def given_models(self) -> Iterator[tuple[str, ModelReference]]:
-        """Yield the models of all differences."""
         for number, term in enumerate(self.add):
             yield f"add.{number}.model", term.model
             if term.minus is not None:
@@ -106,7 +105,6 @@ class Operand:
 
     @cached_property
     def tokens(self) -> dict[int, str]:
-        """Return the tokens by id."""
         from revocab.tokenizers.load import load_tokenizer
 
         vocabulary = load_tokenizer(self.folder.path).get_vocab()
@@ -131,7 +129,6 @@ class Sum:
 
     @classmethod
     def of(cls, inputs: ChangeInputs, options: SumOptions) -> Sum:
-        """Return the sum that the options describe."""
         body = Operand("the body", inputs.body)
         others = {name: Operand(repr(name), folder) for name, folder in inputs.others.items()}
         terms = [
