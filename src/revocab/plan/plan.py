@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.closed import Step as StepName
-from revocab.config.check_task_texts import heldout_texts
+from revocab.config.check_tasks import heldout_texts
 from revocab.config.expand import Run
 from revocab.config.layout import Layout
 from revocab.config.lineage import checkpoint_of
