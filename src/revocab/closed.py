@@ -133,8 +133,9 @@ def exactly_one(value: Any, keys: tuple[str, ...]) -> Any:
 
 
 def kind_of(model: type[BaseModel]) -> str:
-    """Return the kind that a model is of: ``kind: Literal["parity"]``."""
-    (kind,) = get_args(model.model_fields["kind"].annotation)
+    """Return the kind that a model is of: ``kind: Literal["parity"]``, or its ``method``."""
+    fields = model.model_fields
+    (kind,) = get_args(fields["kind" if "kind" in fields else "method"].annotation)
     return kind
 
 
@@ -209,12 +210,23 @@ def problems_of(error: ValidationError, model: Any, prefix: str = "") -> Iterato
             allowed = sorted(fields or ())
             listed = "" if fields is None else f" (allowed: {', '.join(allowed) or 'none'})"
             yield f"{key}: unknown key{listed}{near(one['loc'][-1], allowed)}"
+        elif one["type"] == "union_tag_invalid":
+            yield unknown_kind(key, one["ctx"])
         elif one["type"] == "missing":
             yield f"{key}: required and not given"
         else:
             message = one["msg"].removeprefix("Value error, ")
             received = "" if isinstance(one["input"], dict) else f", received {one['input']!r}"
             yield f"{key}: {message}{received}" if key else f"{message}{received}"
+
+
+def unknown_kind(key: str, context: dict[str, Any]) -> str:
+    """Return the problem of an entry of a kind that there is not."""
+    what, kind = context["discriminator"].strip("'"), context["tag"]
+    line = unknown(key, kind, context["expected_tags"].strip("'").split("', '"), what)
+    if what == "method" and key.endswith(f".{kind}"):
+        line += "; name it with 'method:' if this is only a run's name"
+    return line
 
 
 def checked(model: type[BaseModel], values: Any, prefix: str = "") -> Any:

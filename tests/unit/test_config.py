@@ -147,7 +147,7 @@ def test_sums_are_told_beside_what_does_not_fit_the_schema(demo):
         (
             ("runs", "mistral", "methods", "lapt"),
             {"pad_to": 64},
-            "runs.mistral.methods.lapt.pad_to: unknown key (allowed: none)",
+            "runs.mistral.methods.lapt.pad_to: unknown key (allowed: axes, donor",
         ),
         (
             ("runs", "mistral", "methods", "sava"),

@@ -12,7 +12,7 @@ from revocab.initialise.adapted_folder import copy_unchanged, write_adapted
 from revocab.initialise.material import Material
 from revocab.initialise.method import Method, MethodOptions, RowsOptions
 from revocab.initialise.model_card import model_card
-from revocab.initialise.options import InitJob, check_options, find_method
+from revocab.initialise.options import InitJob, find_method
 from revocab.initialise.source_weights import SourceWeights, with_shared, write_source_weights
 from revocab.initialise.target_matrix import fill
 from revocab.initialise.token_vectors import vectors_hash
@@ -100,7 +100,7 @@ def initialise_model(
     output = OutputFolder(out, "adapted model", [*inputs.model_dump().values()])
     check_device(device)
     method = find_method(job.method)
-    options = check_options(method, job.option)
+    options = job.options()
     inputs.check(method, options)
     say(f"reading {inputs.source.name}")
     source = ModelFolder(inputs.source)

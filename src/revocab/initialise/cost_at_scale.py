@@ -16,7 +16,7 @@ from revocab.errors import RevocabError
 from revocab.initialise.diagnostics import norms
 from revocab.initialise.material import make_inputs
 from revocab.initialise.method import Method, MethodOptions
-from revocab.initialise.options import ScaledMethod, ScaleJob, check_options, find_method
+from revocab.initialise.options import ChosenMethod, ScaleJob, find_method
 from revocab.initialise.target_matrix import fill
 from revocab.initialise.vocabularies import Vocabularies
 from revocab.io import write_csv, write_json
@@ -74,7 +74,7 @@ def random_matrix(rows: int, width: int, seed: int) -> torch.Tensor:
     return matrix_VD.normal_(0, 0.02, generator=torch.Generator().manual_seed(seed))
 
 
-def measured_method(name: str, given: ScaledMethod) -> tuple[Method, MethodOptions]:
+def measured_method(name: str, given: ChosenMethod) -> tuple[Method, MethodOptions]:
     """Return a method and its options; raise for one that has nothing to measure."""
     method = find_method(given.method)
     if method.keeps_vocabulary:
@@ -84,7 +84,7 @@ def measured_method(name: str, given: ScaledMethod) -> tuple[Method, MethodOptio
             f"methods.{name}: {method.name!r} takes rows of another model, and here all matrices"
             " are random; remove it"
         )
-    options = check_options(method, given.option)
+    options = given.options()
     if method.needs(options) == "fasttext":
         raise RevocabError(
             f"methods.{name}: auxiliary 'fasttext' needs trained vectors, and here all matrices "

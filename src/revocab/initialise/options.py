@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import Field, ValidationError
@@ -12,14 +13,23 @@ from revocab.initialise.method import Method, MethodOptions, methods
 from revocab.intersection.match import Identity
 
 
-class InitJob(Job):
-    """A method with its options, and what else decides the new rows."""
+class ChosenMethod(Closed):
+    """A method and its options, as words of a command line or a job's text give them."""
 
     method: OneLine = Field(description="such as sava; an unknown one lists them all")
     option: dict[str, Any] = Field(
         default_factory=dict,
         description="options of the method, NAME=VALUE as in YAML; an unknown one lists them all",
     )
+
+    def options(self) -> MethodOptions:
+        """Return the method's own options; raise :class:`RevocabError` for what is wrong."""
+        return check_options(find_method(self.method), self.option)
+
+
+class InitJob(ChosenMethod, Job):
+    """A method with its options, and what else decides the new rows."""
+
     identity: Identity = Field(
         default="bytes", description="when two tokens count as the same (docs/vocabulary.md)"
     )
@@ -36,17 +46,10 @@ class ScaleOptions(Closed):
     helper_hidden_size: int = Field(default=2560, ge=1)
 
 
-class ScaledMethod(Closed):
-    """A method and its options."""
-
-    method: OneLine
-    option: dict[str, Any] = Field(default_factory=dict)
-
-
 class ScaleJob(ScaleOptions, Job):
     """Methods to measure, by the name of their row."""
 
-    methods: dict[Id, ScaledMethod]
+    methods: dict[Id, ChosenMethod]
     identity: Identity = "bytes"
     seed: int
 
@@ -60,8 +63,13 @@ def find_method(name: str) -> Method:
     return methods()[name]
 
 
-def check_options(method: Method, given: dict[str, Any]) -> MethodOptions:
-    """Return the method's options; raise :class:`RevocabError` naming each one that is wrong."""
+def check_options(method: Method, given: Mapping[str, Any] | MethodOptions) -> MethodOptions:
+    """Return the method's options, which may be so already.
+
+    Raises :class:`RevocabError` naming each one that is wrong.
+    """
+    if isinstance(given, method.options):
+        return given
     try:
         return method.options(**given)
     except ValidationError as error:

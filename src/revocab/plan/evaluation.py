@@ -33,7 +33,7 @@ from revocab.evaluation.options import (
 )
 from revocab.evaluation.probes.build import ProbeJob
 from revocab.evaluation.probes.kind import ProbeOptions
-from revocab.initialise.options import ScaledMethod, ScaleJob, ScaleOptions
+from revocab.initialise.options import ChosenMethod, ScaleJob, ScaleOptions
 from revocab.models.parameters import ParametersJob
 from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Given, Step
@@ -227,7 +227,7 @@ def measure_scale(plan: Plan) -> Step:
     job = ScaleJob(
         **given.model_dump(include=set(ScaleOptions.model_fields)),
         methods={
-            name: ScaledMethod(method=entry.method or name, option=entry.options)
+            name: ChosenMethod(method=entry.method, option=entry.options)
             for name, entry in given.methods.items()
         },
         seed=plan.experiment.seed,
