@@ -218,8 +218,6 @@ def test_options(corpora, bases, out):
 
 
 def test_every_construction_says_what_it_is():
-    known = ["adopt", "extend", "optimise", "replace", "substitute", "train"]
-    assert list(constructions()) == known
     for name, one in constructions().items():
         assert one.name == name and one.summary and one.citation
         assert one.options.model_config["extra"] == "forbid"
