@@ -11,7 +11,7 @@ import torch
 from evaluation_toys import make_reward_model, write_model
 
 from revocab.answering.answer import Dialogue, answer_all, read_dialogues, turns
-from revocab.answering.judge import JudgeInputs, find_judge, judge_options, judges
+from revocab.answering.judge import JudgeInputs, find_judge, judge_options
 from revocab.answering.judged import judge_folder
 from revocab.answering.judges.llm import grade
 from revocab.answering.options import AnswerHardware, AnswerJob, JudgeJob
@@ -280,7 +280,3 @@ def test_a_chat_model_is_asked_for_grades(chat_model, monkeypatch):
     assert [one.score for one in found] == [5.0, 3.0, 4.0, None, 1.0]
     short = verdicts("llm", ROWS[:1], model=chat_model, engine="transformers", context_length=16)
     assert short[0].reason == "too long"
-
-
-def test_every_judge_is_named_after_its_file():
-    assert list(judges()) == ["llm", "reward_model", "rule"]

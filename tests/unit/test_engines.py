@@ -136,8 +136,6 @@ def test_every_engine_is_in_the_file_of_its_name(repository):
         assert not {
             name for name in imported if name.startswith("evaluation/inference/engines/")
         } - {"evaluation/inference/engines/__init__.py"}
-    assert list(engines_for("multiple_choice")) == ["hf", "vllm"]
-    assert list(engines_for("generation")) == list(engines_for("efficiency")) == list(engines())
 
 
 def test_commands_that_run_an_engine_depend_on_engines_files():

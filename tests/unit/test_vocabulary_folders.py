@@ -17,7 +17,8 @@ from revocab.fertility.measure import fertility_of_folders
 from revocab.initialise.source_pieces import source_pieces
 from revocab.intersection.intersect import IntersectionJob, intersect_folders
 from revocab.io import read_json
-from revocab.tokenizer_building.build import batched, train_tokenizer
+from revocab.tokenizer_building.trainers import train_tokenizer
+from revocab.tokenizer_building.training_text import batched
 from revocab.tokenizers.canonical import canonical_vocabulary
 from revocab.tokenizers.load import load_tokenizer, tokenizer_style, write_tokenizer
 
