@@ -99,12 +99,12 @@ def target_matrix(
     by target token (zeros where it has none); none: ``helper_VD``. Methods whose option
     ``auxiliary`` is ``file`` or ``fasttext`` read ``auxiliary_VA`` alone.
     """
-    from revocab.initialise.auxiliary import reads_auxiliary
-    from revocab.initialise.material import make_inputs
     from revocab.initialise.method import Auxiliary
     from revocab.initialise.options import check_options, find_method
+    from revocab.initialise.reading.material import make_inputs
+    from revocab.initialise.reading.vocabularies import Vocabularies
+    from revocab.initialise.rows.auxiliary import reads_auxiliary
     from revocab.initialise.target_matrix import fill
-    from revocab.initialise.vocabularies import Vocabularies
 
     chosen = find_method(method)
     checked = check_options(chosen, dict(options or {}))

@@ -15,7 +15,7 @@ from padded_models import pad
 from training_pico import VOCABULARY, folders_of, losses, run_of, table
 
 from revocab import io
-from revocab.models.padding import filled
+from revocab.models.vocabulary.padding import filled
 from revocab.training.recipe import Stage
 from revocab.training.settings import Settings
 from revocab.training.train import train

@@ -10,12 +10,11 @@ from toy_folders import adapt, restore, shard
 
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
-from revocab.models.added_blocks import ADDED_BLOCKS
-from revocab.models.changes.blocks import BlockOptions, Expansion
+from revocab.models.changes.blocks import ADDED_BLOCKS, BlockOptions, Expansion
 from revocab.models.folder import INDEX, ModelFolder
 from revocab.models.load import check_model
 from revocab.models.parameters import Architecture, config_parameters, model_config
-from revocab.models.safetensors_header import read_header
+from revocab.models.weights.files import read_header
 from revocab.training.recipe import Stage
 from revocab.training.stages import StagePlan
 

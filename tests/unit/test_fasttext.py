@@ -14,8 +14,8 @@ from toy_folders import initialise
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
-from revocab.initialise.auxiliary import AuxiliaryOptions
-from revocab.initialise.fasttext import (
+from revocab.initialise.method import methods
+from revocab.initialise.reading.fasttext import (
     AuxiliaryJob,
     Sentences,
     in_turn,
@@ -25,7 +25,7 @@ from revocab.initialise.fasttext import (
     vectors,
     word,
 )
-from revocab.initialise.method import methods
+from revocab.initialise.rows.auxiliary import AuxiliaryOptions
 from revocab.io import read_json, write_json, write_jsonl
 from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
 

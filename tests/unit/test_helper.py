@@ -16,11 +16,11 @@ from toy_folders import initialise, shared_pairs
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model
 
 from revocab.errors import RevocabError
-from revocab.initialise import helper as helper_module
-from revocab.initialise.helper import Coverage, Helper, in_target_order
 from revocab.initialise.method import methods
 from revocab.initialise.options import check_options
-from revocab.initialise.piece_means import piece_means
+from revocab.initialise.reading import helper as helper_module
+from revocab.initialise.reading.helper import Coverage, Helper, in_target_order
+from revocab.initialise.rows.piece_means import piece_means
 from revocab.initialise.target_matrix import fill, new_rows
 from revocab.intersection.intersect import (
     IntersectionJob,

@@ -16,9 +16,9 @@ from toy_folders import initialise
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
-from revocab.initialise import anchor_scaling
-from revocab.initialise.least_change import change_of_rows, changed
 from revocab.initialise.method import DonorRows
+from revocab.initialise.rows import anchor_scaling
+from revocab.initialise.rows.least_change import change_of_rows, changed
 from revocab.io import read_json
 
 MAPS = ("swap", "overlap", "conversion")

@@ -24,8 +24,8 @@ from revocab.evaluation.multiple_choice import harness, scoring
 from revocab.evaluation.options import Generating, Scoring, Timing
 from revocab.folder_claim import CLAIM
 from revocab.io import read_json, write_json, write_jsonl
-from revocab.models.finite_weights import _BLOCK_BYTES, broken_rows
 from revocab.models.load import check_model, load_causal_lm
+from revocab.models.weights.finite import _BLOCK_BYTES, broken_rows
 from revocab.training.outputs import checkpoints
 
 SHORT = Timing(
@@ -227,7 +227,7 @@ def test_broken_rows_by_hand(dtype):
 def test_rows_are_counted_across_blocks(tmp_path):
     from safetensors.torch import save_file
 
-    from revocab.models.finite_weights import file_problems
+    from revocab.models.weights.finite import file_problems
 
     values = _BLOCK_BYTES // 2
     width = 1000  # rows that lie across the border of two blocks

@@ -13,12 +13,12 @@ from method_inputs import SOURCE, make, new_rows, random_inputs
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from revocab.errors import RevocabError
-from revocab.initialise import weighted_means
 from revocab.initialise.method import RowsOptions, methods
 from revocab.initialise.methods import omp
 from revocab.initialise.options import check_options, find_method
+from revocab.initialise.rows import weighted_means
+from revocab.initialise.rows.weighted_means import sparsemax
 from revocab.initialise.target_matrix import fill
-from revocab.initialise.weighted_means import sparsemax
 
 NEEDS_NO_OVERLAP = [
     "fvt", "fvt-released", "kaiming", "lep", "mean", "random", "random-all", "vocadt", "xavier",

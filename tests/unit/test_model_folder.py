@@ -24,7 +24,7 @@ from revocab.initialise.method import methods
 from revocab.io import read_json, write_json
 from revocab.models.fetch import fetch_model
 from revocab.models.folder import INDEX, ModelFolder
-from revocab.models.safetensors_files import rewrite
+from revocab.models.weights.files import rewrite
 
 CHANGING = [
     name

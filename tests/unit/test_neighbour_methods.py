@@ -9,10 +9,10 @@ import torch
 from method_inputs import SOURCE, make, new_rows, random_inputs
 
 from revocab.errors import RevocabError
-from revocab.initialise import weighted_means
-from revocab.initialise.auxiliary import AuxiliaryOptions
-from revocab.initialise.matching_pursuit import orthogonal_pursuit
 from revocab.initialise.method import Auxiliary, methods
+from revocab.initialise.rows import weighted_means
+from revocab.initialise.rows.auxiliary import AuxiliaryOptions
+from revocab.initialise.rows.matching_pursuit import orthogonal_pursuit
 
 COMPARING = [name for name, one in methods().items() if issubclass(one.options, AuxiliaryOptions)]
 

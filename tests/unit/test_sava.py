@@ -7,8 +7,8 @@ import pytest
 import torch
 from test_methods import make, new_rows, random_inputs
 
-from revocab.initialise import alignment, anchor_scaling
 from revocab.initialise.methods.sava import METHOD, choose_anchors
+from revocab.initialise.rows import alignment, anchor_scaling
 
 
 def data(anchors=60, width_x=7, width_y=5, seed=0):

@@ -18,8 +18,8 @@ from toy_vocabularies import byte_level, sentencepiece_bpe
 from revocab.errors import RevocabError
 from revocab.initialise.method import Auxiliary, methods
 from revocab.initialise.methods.projection import ProjectionOptions
+from revocab.initialise.reading.token_vectors import load_token_vectors, texts_of, vectors_hash
 from revocab.initialise.target_matrix import fill
-from revocab.initialise.token_vectors import load_token_vectors, texts_of, vectors_hash
 from revocab.io import read_json
 from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
 

@@ -16,14 +16,14 @@ from revocab.models.folder import (
     read_settings,
 )
 from revocab.models.links import link_or_copy
-from revocab.models.safetensors_files import rewrite
-from revocab.models.shard_index import INDEX, reindexed
-from revocab.models.special_ids import new_config, new_generation_config, special_ids
+from revocab.models.vocabulary.special_ids import new_config, new_generation_config, special_ids
+from revocab.models.weights.files import rewrite
+from revocab.models.weights.index import INDEX, reindexed
 
 if TYPE_CHECKING:
     import torch
 
-    from revocab.models.counterparts import Counterparts
+    from revocab.models.vocabulary.counterparts import Counterparts
 
 
 def copy_unchanged(source: ModelFolder, tokenizer: Path, out: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from revocab.initialise.diagnostics_figure import NAME, TITLES
-from revocab.initialise.helper import FILLED_WITH
+from revocab.initialise.diagnostics.figure import NAME, TITLES
+from revocab.initialise.reading.helper import FILLED_WITH
 from revocab.languages import language_label
 from revocab.models.folder import ModelFolder
 from revocab.models.origin import hub_id, licence_of

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from revocab.errors import RevocabError
-from revocab.initialise.anchor_scaling import CHUNK_ROWS, chunks
-from revocab.initialise.auxiliary import TOKENS_WITHOUT_AUXILIARY
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
-from revocab.initialise.piece_means import piece_means
-from revocab.initialise.row_statistics import column_mean
-from revocab.models.finite_weights import broken_rows
+from revocab.initialise.rows.anchor_scaling import CHUNK_ROWS, chunks
+from revocab.initialise.rows.auxiliary import TOKENS_WITHOUT_AUXILIARY
+from revocab.initialise.rows.piece_means import piece_means
+from revocab.initialise.rows.row_statistics import column_mean
+from revocab.models.weights.finite import broken_rows
 
 if TYPE_CHECKING:
     import torch

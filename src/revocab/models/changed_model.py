@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from math import prod
 from pathlib import Path
@@ -19,14 +20,13 @@ from revocab.models.change import (
     find_change,
     reference_name,
 )
-from revocab.models.changed_card import changed_card
 from revocab.models.folder import ModelFolder, check_tokenizer_folder, copy_documents
 from revocab.models.links import link_or_copy
 from revocab.models.load import check_model
-from revocab.models.origin import name_of
+from revocab.models.origin import hub_id, licence_of, name_of
 from revocab.models.provenance import fingerprint, library_versions
-from revocab.models.safetensors_parts import Part, stored_parts, write_parts
-from revocab.models.shard_index import INDEX, reindexed
+from revocab.models.weights.files import Part, stored_parts, write_parts
+from revocab.models.weights.index import INDEX, reindexed
 from revocab.output import OutputFolder
 from revocab.progress import Say, silent
 
@@ -65,7 +65,7 @@ def change_model(
     }
     with output.replaced() as folder:
         write_changed(inputs.body, changed, folder, progress=say is not silent)
-        write_text(folder / "README.md", changed_card(inputs, change, options, changed))
+        write_text(folder / "README.md", _card(inputs, change, options, changed))
         _ = ModelFolder(folder).tensors  # raises unless files and index hold what they say
         write_json(folder / "manifest.json", made_of)
     say("done")
@@ -161,3 +161,54 @@ def new_index(body: ModelFolder, files: Mapping[str, Iterable[Part]]) -> dict[st
 
 def _described(model: ModelFolder) -> dict[str, Any]:
     return {"name": name_of(model.path), **fingerprint(model, model.path)}
+
+
+def _card(inputs: ChangeInputs, change: Change, options: ChangeOptions, changed: Changed) -> str:
+    """Return the card as Markdown, with what the Hub reads of one at its head."""
+    import yaml
+
+    folders = [inputs.body.path, *(one.path for one in inputs.others.values())]
+    bases = [name for name in dict.fromkeys(map(hub_id, folders)) if name]
+    licences = [licence_of(folder) for folder in folders]
+    shared = licences[0] if all(one == licences[0] for one in licences) else {}
+    head = {
+        "library_name": "transformers",
+        "pipeline_tag": "text-generation",
+        **({"base_model": bases} if bases else {}),
+        **shared,
+        "tags": ["revocab"],
+    }
+    others = {name: name_of(one.path) for name, one in inputs.others.items()}
+    lines = [
+        "---",
+        yaml.safe_dump(head, sort_keys=False, allow_unicode=True).rstrip(),
+        "---",
+        "",
+        f"# {name_of(inputs.body.path)}, changed by `{change.name}`",
+        "",
+        f"`{change.name}` is {change.summary}.",
+        "",
+        f"- Options: `{json.dumps(options.given(), ensure_ascii=False)}`",
+        *(f"- `{name}`: {known}" for name, known in others.items()),
+        *(f"- {note}" for note in changed.notes),
+        f"- Described in: {change.citation}",
+        "",
+        "All other weights, the dtype and the tokenizer are those of the model that was changed."
+        f" `manifest.json` records the hashes of its inputs. {_licences(folders, shared)}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _licences(folders: list[Path], shared: dict[str, str]) -> str:
+    if shared:
+        return f"The licence is that of its models: {shared['license']}."
+    named = {
+        f"{name_of(folder)}: {found['license']}"
+        for folder, found in zip(folders, map(licence_of, folders), strict=True)
+        if found
+    }
+    return (
+        "The licences of all models behind it apply"
+        + (f" ({', '.join(sorted(named))})" if named else "")
+        + "; check them before you redistribute this one."
+    )

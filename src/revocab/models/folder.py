@@ -12,9 +12,8 @@ from revocab.errors import RevocabError
 from revocab.folder_claim import CLAIM, JOB_FILE
 from revocab.io import read_json
 from revocab.models.links import check_links, copy_present, link_problems
-from revocab.models.safetensors_files import read_tensor
-from revocab.models.safetensors_header import read_header
-from revocab.models.shard_index import INDEX, WEIGHTS, placement_problems, read_index
+from revocab.models.weights.files import read_header, read_tensor
+from revocab.models.weights.index import INDEX, WEIGHTS, placement_problems, read_index
 
 if TYPE_CHECKING:
     import torch

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.models.finite_weights import file_problems
 from revocab.models.folder import ModelFolder, read_settings
-from revocab.models.padding import cut_off, padding_problems
-from revocab.models.safetensors_files import equal_tensors
-from revocab.models.shard_index import WEIGHTS
+from revocab.models.vocabulary.padding import cut_off, padding_problems
+from revocab.models.weights.files import equal_tensors
+from revocab.models.weights.finite import file_problems
+from revocab.models.weights.index import WEIGHTS
 
 if TYPE_CHECKING:
     import torch
@@ -57,8 +57,9 @@ def load_causal_lm(
     """Return a folder's causal language model in ``dtype`` on ``device``, for evaluation.
 
     ``dtype``: a torch dtype, its name, or ``auto`` (as stored). Rows of padding
-    (:mod:`revocab.models.padding`) are cut off, unless ``padding`` keeps them. ``options`` go
-    through to transformers. Raises :class:`RevocabError` for what :func:`check_model` refuses.
+    (:mod:`revocab.models.vocabulary.padding`) are cut off, unless ``padding`` keeps them.
+    ``options`` go through to transformers. Raises :class:`RevocabError` for what
+    :func:`check_model` refuses.
     """
     from transformers import AutoModelForCausalLM
 

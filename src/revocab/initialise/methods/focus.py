@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from revocab.initialise.auxiliary import AuxiliaryOptions, compare, with_fallback
 from revocab.initialise.method import Method, MethodInputs
-from revocab.initialise.weighted_means import combine, sparsemax_weights
+from revocab.initialise.rows.auxiliary import AuxiliaryOptions, compare, with_fallback
+from revocab.initialise.rows.weighted_means import combine, sparsemax_weights
 
 if TYPE_CHECKING:
     import torch

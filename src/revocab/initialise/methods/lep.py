@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from revocab.initialise.anchor_scaling import CHUNK_ROWS
-from revocab.initialise.least_change import Solve, change_of_rows, changed
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
-from revocab.initialise.piece_means import means_of, note_pieces, piece_means
+from revocab.initialise.rows.anchor_scaling import CHUNK_ROWS
+from revocab.initialise.rows.least_change import Solve, change_of_rows, changed
+from revocab.initialise.rows.piece_means import means_of, note_pieces, piece_means
 
 if TYPE_CHECKING:
     import torch

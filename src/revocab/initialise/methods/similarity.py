@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from revocab.initialise.auxiliary import AuxiliaryOptions, compare, with_fallback
 from revocab.initialise.method import Method, MethodInputs
-from revocab.initialise.weighted_means import combine, share_weights
+from revocab.initialise.rows.auxiliary import AuxiliaryOptions, compare, with_fallback
+from revocab.initialise.rows.weighted_means import combine, share_weights
 
 if TYPE_CHECKING:
     import torch

@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from revocab.errors import RevocabError
-from revocab.models.added_blocks import ADDED_BLOCKS
 from revocab.models.change import Change, Changed, ChangeInputs, ChangeOptions
-from revocab.models.safetensors_parts import Part, stored_parts
 from revocab.models.small_twin import keeps_logits, read_config
+from revocab.models.weights.files import Part, stored_parts
 
 if TYPE_CHECKING:
     from revocab.models.folder import ModelFolder
 
 LAYERS = "num_hidden_layers"
+#: Key of ``config.json``: the numbers of the new blocks, from 0.
+ADDED_BLOCKS = "added_blocks"
 _BLOCK = re.compile(r"model\.layers\.(\d+)\.(.+)")
 #: What a block writes to the residual stream comes out of these.
 WRITING = ("self_attn.o_proj", "mlp.down_proj")
@@ -102,6 +103,11 @@ class Expansion:
             for part in parts
             for name, zero in self.places(part.name)
         ]
+
+
+def added_blocks(model: Any) -> list[int]:
+    """Return the numbers of the blocks that were added to a loaded model; [] if none were."""
+    return list(getattr(model.config, ADDED_BLOCKS, ()))
 
 
 def check_form(body: ModelFolder) -> int:

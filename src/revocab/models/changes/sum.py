@@ -22,8 +22,7 @@ from revocab.models.change import (
     ModelReference,
     reference_name,
 )
-from revocab.models.safetensors_header import FLOATS
-from revocab.models.safetensors_parts import Part, stored_parts, tensor_bytes
+from revocab.models.weights.files import FLOATS, Part, stored_parts, tensor_bytes
 
 if TYPE_CHECKING:
     import torch

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.initialise.fasttext import VECTORS, word
 from revocab.initialise.method import Auxiliary
+from revocab.initialise.reading.fasttext import VECTORS, word
 from revocab.io import read_json, sha256
 
 if TYPE_CHECKING:

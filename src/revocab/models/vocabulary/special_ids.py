@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from revocab.models.padding import TOKEN_ROWS
+from revocab.models.vocabulary.padding import TOKEN_ROWS
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-    from revocab.models.counterparts import Counterparts
+    from revocab.models.vocabulary.counterparts import Counterparts
 
 _ROLES = ("bos", "eos", "pad", "unk")
 #: Settings that name token ids of the old vocabulary and have no counterpart in a tokenizer.

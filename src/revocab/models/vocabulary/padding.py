@@ -25,8 +25,8 @@ from revocab.models.folder import (
     copy_documents,
     copy_tokenizer,
 )
-from revocab.models.safetensors_files import rewrite
-from revocab.models.shard_index import INDEX
+from revocab.models.weights.files import rewrite
+from revocab.models.weights.index import INDEX
 
 if TYPE_CHECKING:
     import torch

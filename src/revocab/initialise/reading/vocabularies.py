@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
 from revocab.intersection.match import Identity, unequal_pairs
-from revocab.models.counterparts import Counterparts
+from revocab.models.vocabulary.counterparts import Counterparts
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-    from revocab.initialise.source_pieces import SourceSpelling
+    from revocab.initialise.reading.source_pieces import SourceSpelling
     from revocab.intersection.intersect import Intersection
     from revocab.tokenizers.canonical import CanonicalToken
 
@@ -174,7 +174,7 @@ class MissingPieces:
 
     @cached_property
     def _spelling(self) -> SourceSpelling:
-        from revocab.initialise.source_pieces import SourceSpelling
+        from revocab.initialise.reading.source_pieces import SourceSpelling
 
         both = self.vocabularies
         return SourceSpelling(both.source_tokenizer, both.roles["source"])
@@ -185,7 +185,7 @@ class MissingPieces:
 
     @cached_property
     def _released(self) -> dict[int, list[int]]:
-        from revocab.initialise.source_pieces import source_pieces_released
+        from revocab.initialise.reading.source_pieces import source_pieces_released
 
         both, tokens = self.vocabularies, list(self._missing.values())
         lists = source_pieces_released(both.source_tokenizer, tokens, both.roles["source"])

@@ -1,7 +1,7 @@
 """What the new rows of a matrix look like beside the copied ones, and when that is a warning.
 
-Rows are tensors or :class:`~revocab.initialise.anchor_scaling.Rows`; matrices of any size are read
-in chunks and in their stored dtype.
+Rows are tensors or :class:`.anchor_scaling.Rows`; matrices of any size are read in chunks and in
+their stored dtype.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from revocab.initialise.anchor_scaling import Rows, chunks, map_rows
-from revocab.initialise.duplicates import near_duplicates
+from revocab.initialise.diagnostics.duplicates import near_duplicates
+from revocab.initialise.rows.anchor_scaling import Rows, chunks, map_rows
 
 if TYPE_CHECKING:
     import torch
@@ -120,7 +120,7 @@ def describe(
     }
 
 
-def warnings(method: str, which: str, statistics: dict[str, Any]) -> list[str]:
+def warn(method: str, which: str, statistics: dict[str, Any]) -> list[str]:
     """Return what a user should know before training on these rows."""
     new = statistics["norm_new"]
     copied = statistics["norm_copied"] if statistics["norm_copied"]["rows"] else None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from revocab.initialise.method import MethodInputs
-from revocab.initialise.row_statistics import column_mean
+from revocab.initialise.rows.row_statistics import column_mean
 
 if TYPE_CHECKING:
     import torch

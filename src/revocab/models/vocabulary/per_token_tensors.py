@@ -17,7 +17,7 @@ from typing import Any
 
 from revocab.errors import RevocabError
 from revocab.models.folder import ModelFolder
-from revocab.models.shard_index import first_of
+from revocab.models.weights.index import first_of
 
 #: Keys of a configuration that name a size of layers; vocabularies and lengths of texts are not.
 _SIZE = re.compile(r"size|dim|width|head|hidden|inner|ffn|ff$|embd|d_model|d_kv|rank|expert|state")

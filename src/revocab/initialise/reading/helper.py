@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.errors import RevocabError
-from revocab.initialise.anchor_scaling import CHUNK_ROWS
-from revocab.initialise.vocabularies import shared_tokens
+from revocab.initialise.reading.vocabularies import shared_tokens
+from revocab.initialise.rows.anchor_scaling import CHUNK_ROWS
 from revocab.models.folder import ModelFolder
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def in_target_order(
     """Return ``rows`` rows: row ``target_N[i]`` is helper row ``helper_N[i]``, all others are zero.
 
     Dtype and device are the helper's. Rows move in chunks: beside the two matrices memory holds
-    :data:`~revocab.initialise.anchor_scaling.CHUNK_ROWS` rows.
+    :data:`~revocab.initialise.rows.anchor_scaling.CHUNK_ROWS` rows.
     """
     placed_VX = helper_HX.new_zeros(rows, helper_HX.shape[1])
     for start in range(0, len(target_N), CHUNK_ROWS):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from revocab.errors import RevocabError
-from revocab.models.safetensors_header import FLOATS, read_header
+from revocab.models.weights.files import FLOATS, read_header
 
 if TYPE_CHECKING:
     import torch

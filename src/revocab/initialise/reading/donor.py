@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from revocab.errors import RevocabError
-from revocab.initialise.helper import Helper
 from revocab.initialise.method import DonorRows
+from revocab.initialise.reading.helper import Helper
 from revocab.models.folder import ModelFolder
 from revocab.models.load import check_model
 from revocab.tokenizers.canonical import special_and_added
@@ -16,7 +16,7 @@ from revocab.tokenizers.canonical import special_and_added
 if TYPE_CHECKING:
     import torch
 
-    from revocab.initialise.vocabularies import Vocabularies
+    from revocab.initialise.reading.vocabularies import Vocabularies
 
 
 @dataclass(frozen=True)
