@@ -5,7 +5,7 @@ transformers fills what a checkpoint lacks at random and goes on; here that is a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 _SAFE = {"use_safetensors": True, "trust_remote_code": False, "local_files_only": True}
-#: What transformers reads where there is one, index or not.
 #: Tensors that a message names.
 _SHOWN = 5
 
@@ -119,16 +118,20 @@ def check_model(folder: str | Path) -> None:
         problems.append(
             f"{folder}: both {WEIGHTS} and an index of other files, which may differ; remove one"
         )
+    tied = {copy: model.vocabulary_tensors["input"] for copy in model.tied_copies}
     if model.tensors and "quantization_config" not in model.config:
-        problems += _architecture_problems(model)
+        loaded, info = _on_no_device(model)
+        problems += _differences(folder, loaded, info)
+        tied |= getattr(loaded, "all_tied_weights_keys", {})
+    problems += _false_copies(model, tied)
     problems += padding_problems(model)
     problems += file_problems(model.path, model.files)
     if problems:
         raise RevocabError(problems)
 
 
-def _architecture_problems(folder: ModelFolder) -> list[str]:
-    """Return where stored tensors differ from the architecture, as transformers would load them.
+def _on_no_device(folder: ModelFolder) -> tuple[PreTrainedModel, dict[str, Any]]:
+    """Return a model and what transformers says of loading it.
 
     On the meta device, so that nothing but headers is read; without accelerate, which that needs
     (vLLM's environment may lack it), by loading the model.
@@ -152,8 +155,7 @@ def _architecture_problems(folder: ModelFolder) -> list[str]:
             )
     finally:
         logging.set_verbosity(level)
-    model, info = loaded
-    return [*_differences(folder.path, model, info), *_false_copies(folder, model)]
+    return loaded
 
 
 def _differences(folder: str | Path, model: PreTrainedModel, info: dict[str, Any]) -> Iterator[str]:
@@ -178,12 +180,12 @@ def _differences(folder: str | Path, model: PreTrainedModel, info: dict[str, Any
         )
 
 
-def _false_copies(folder: ModelFolder, model: PreTrainedModel) -> Iterator[str]:
-    """Yield a line for each stored tensor that is tied to another one and differs from it.
+def _false_copies(folder: ModelFolder, tied: Mapping[str, str]) -> Iterator[str]:
+    """Yield a line for each stored tensor that is ``tied`` to another one and differs from it.
 
     transformers would use it, vLLM would not, and a new vocabulary would replace it.
     """
-    for copy, original in getattr(model, "all_tied_weights_keys", {}).items():
+    for copy, original in tied.items():
         if not {copy, original} <= folder.tensors.keys():
             continue
         places = [(folder.path / folder.tensors[name][0], name) for name in (copy, original)]

@@ -1,6 +1,7 @@
 """Embedding-space projection: helper rows mapped by plain least squares on the shared tokens.
 
-Vectors by token text from a file (:mod:`.reading.token_vectors`) may stand for the helper's rows; both matrices are then mapped from the same vectors.
+Vectors by token text from a file (:mod:`.reading.token_vectors`) may stand for the helper's rows;
+both matrices are then mapped from the same vectors.
 """
 
 from __future__ import annotations

@@ -196,8 +196,8 @@ def equal_tensors(first: tuple[Path, str], second: tuple[Path, str]) -> bool:
 
     with safe_open(first[0], "pt") as one, safe_open(second[0], "pt") as other:
         parts = one.get_slice(first[1]), other.get_slice(second[1])
-        shape = parts[0].get_shape()
-        if shape != parts[1].get_shape():
+        (shape, dtype), other_form = ((part.get_shape(), part.get_dtype()) for part in parts)
+        if (shape, dtype) != other_form:
             return False
         rows = max(1, BLOCK_BYTES // max(1, 4 * math.prod(shape[1:])))
         return all(
