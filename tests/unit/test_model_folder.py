@@ -23,7 +23,7 @@ from revocab.io import read_json, write_json
 from revocab.models.fetch import fetch_model
 from revocab.models.folder import INDEX, ModelFolder
 from revocab.models.load import load_causal_lm
-from revocab.models.weights.files import rewrite
+from revocab.models.weights.files import replaced_parts, write_parts
 
 CHANGING = [
     name
@@ -241,7 +241,7 @@ def test_fetch_needs_the_network_or_says_so(tmp_path, monkeypatch):
         fetch_model(tmp_path / "m" / "snapshot", hub="someone/model", revision=None, path=None)
 
 
-def test_rewrite_keeps_everything_else(tmp_path):
+def test_replaced_tensors_leave_the_others_alone(tmp_path):
     tensors = {
         "a": torch.arange(6, dtype=torch.float32).reshape(2, 3),
         "b": torch.ones(3, dtype=torch.bfloat16),
@@ -249,7 +249,8 @@ def test_rewrite_keeps_everything_else(tmp_path):
     }
     save_file(tensors, tmp_path / "in.safetensors", {"format": "pt"})
     new = torch.zeros(5, dtype=torch.bfloat16)
-    rewrite(tmp_path / "in.safetensors", tmp_path / "out.safetensors", {"b": new, "c": None})
+    parts = replaced_parts(tmp_path / "in.safetensors", {"b": new, "c": None})
+    write_parts(tmp_path / "out.safetensors", parts)
     received = load_file(tmp_path / "out.safetensors")
     assert received.keys() == {"a", "b"}
     assert torch.equal(received["a"], tensors["a"])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from math import prod
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +20,10 @@ from revocab.models.change import (
     reference_name,
 )
 from revocab.models.folder import ModelFolder, check_tokenizer_folder, copy_documents
-from revocab.models.links import link_or_copy
 from revocab.models.load import check_model
 from revocab.models.origin import hub_id, licence_of, name_of
 from revocab.models.provenance import fingerprint, library_versions
-from revocab.models.weights.files import Part, stored_parts, write_parts
-from revocab.models.weights.index import INDEX, reindexed
+from revocab.models.write import write_weights
 from revocab.output import OutputFolder
 from revocab.progress import Say, silent
 
@@ -64,7 +61,9 @@ def change_model(
         "libraries": library_versions(),
     }
     with output.replaced() as folder:
-        write_changed(inputs.body, changed, folder, progress=say is not silent)
+        copy_documents(inputs.body, folder, _OWN)
+        write_json(folder / "config.json", changed.config)
+        write_weights(inputs.body, changed.files, folder, progress=say is not silent)
         write_text(folder / "README.md", _card(inputs, change, options, changed))
         _ = ModelFolder(folder).tensors  # raises unless files and index hold what they say
         write_json(folder / "manifest.json", made_of)
@@ -112,51 +111,6 @@ def read_models(model: Path, others: Mapping[str, Path], say: Say) -> ChangeInpu
         raise RevocabError(dict.fromkeys(problems))
     assert body is not None  # or it would be among the problems
     return ChangeInputs(body, {name: one for name, one in found.items() if one is not None})
-
-
-def write_changed(
-    body: ModelFolder, changed: Changed, out: Path, *, progress: bool = False
-) -> None:
-    """Write the body's files into the folder ``out``; those that do not change are linked."""
-    copy_documents(body, out, _OWN)
-    write_json(out / "config.json", changed.config)
-    size = sum(part.size for parts in changed.files.values() for part in parts)
-    with _bar(size, progress) as bar:
-        for file in body.files:
-            if file in changed.files:
-                _, metadata = stored_parts(body.path / file)
-                write_parts(out / file, changed.files[file], metadata, bar.update)
-            else:
-                link_or_copy(body.path / file, out / file)
-    if body.index is not None:
-        write_json(out / INDEX, new_index(body, changed.files))
-
-
-def _bar(size: int, progress: bool) -> Any:
-    from tqdm import tqdm
-
-    quiet = None if progress else True
-    return tqdm(total=size, unit="B", unit_scale=True, desc="writing", disable=quiet)
-
-
-def new_index(body: ModelFolder, files: Mapping[str, Iterable[Part]]) -> dict[str, Any]:
-    """Return the body's index of shards with the tensors of the files that are written anew."""
-    before = [part for file in files for part in stored_parts(body.path / file)[0].values()]
-    after = [part for parts in files.values() for part in parts]
-    assert body.index is not None  # only a sharded body has one to write
-    weight_map = body.index["weight_map"]
-    placed = {name: file for name, file in weight_map.items() if file not in files}
-    placed |= {part.name: file for file, parts in files.items() for part in parts}
-
-    def grown(measure: Callable[[Part], int]) -> int:
-        return sum(map(measure, after)) - sum(map(measure, before))
-
-    return reindexed(
-        body.index,
-        dict(sorted(placed.items())),
-        parameters=grown(lambda part: prod(part.shape)),
-        size=grown(lambda part: part.size),
-    )
 
 
 def _described(model: ModelFolder) -> dict[str, Any]:

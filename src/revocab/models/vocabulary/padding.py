@@ -25,8 +25,7 @@ from revocab.models.folder import (
     copy_documents,
     copy_tokenizer,
 )
-from revocab.models.weights.files import rewrite
-from revocab.models.weights.index import INDEX
+from revocab.models.write import with_tensors, write_weights
 
 if TYPE_CHECKING:
     import torch
@@ -126,15 +125,9 @@ def without_padding(folder: Path) -> Iterator[Path]:
         if (folder / "tokenizer_config.json").is_file():
             copy_tokenizer(folder, out)
         write_json(out / "config.json", _unpadded(model.config, tokens))
-        if model.index is not None:
-            write_json(out / INDEX, model.index)
-        for file in model.files:
-            held = {name for name in names if model.tensors[name][0] == file}
-            if held:
-                cut = {name: model.read(name)[:tokens].contiguous() for name in sorted(held)}
-                rewrite(folder / file, out / file, dict(cut))
-            else:
-                (out / file).symlink_to((folder / file).resolve())
+        cut = {name: model.read(name)[:tokens].contiguous() for name in sorted(names)}
+        changed = with_tensors(model, cut)
+        write_weights(model, changed, out, link=lambda file, link: link.symlink_to(file.resolve()))
         yield out
 
 

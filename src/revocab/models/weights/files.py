@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -159,24 +159,16 @@ def write_parts(
                 advance(len(block))
 
 
-def rewrite(
-    source: Path,
-    out: Path,
-    replace: dict[str, torch.Tensor | None],
-    advance: Callable[[int], object] = bool,
-) -> None:
-    """Write ``source`` to ``out`` with some tensors replaced (same dtype) or dropped (``None``).
+def replaced_parts(path: Path, tensors: Mapping[str, torch.Tensor | None]) -> list[Part]:
+    """Return a file's tensors with some replaced (same dtype) or left out (``None``).
 
-    All other tensors are copied as bytes, in blocks: memory does not grow with the file. Tensors
-    keep the file's order, so that nothing becomes less aligned than it was. ``advance`` is told how
-    many bytes were written.
+    They keep the file's order, so that nothing becomes less aligned than it was.
     """
-    parts, metadata = stored_parts(source)
-    new = {name: parts[name].replaced(one) for name, one in replace.items() if one is not None}
-    kept = [
-        new.get(name, part) for name, part in parts.items() if replace.get(name, ()) is not None
+    parts, _ = stored_parts(path)
+    new = {name: parts[name].replaced(one) for name, one in tensors.items() if one is not None}
+    return [
+        new.get(name, part) for name, part in parts.items() if tensors.get(name, ()) is not None
     ]
-    write_parts(out, kept, metadata, advance)
 
 
 def read_tensor(path: Path, name: str) -> torch.Tensor:
