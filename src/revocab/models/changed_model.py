@@ -101,7 +101,7 @@ def read_models(model: Path, others: Mapping[str, Path], say: Say) -> ChangeInpu
             problems.extend(error.problems)
             return None
 
-    body, found = read(model), {name: read(folder) for name, folder in others.items()}
+    body, opened = read(model), {name: read(folder) for name, folder in others.items()}
     if not problems:
         try:
             check_tokenizer_folder(model)
@@ -110,7 +110,9 @@ def read_models(model: Path, others: Mapping[str, Path], say: Say) -> ChangeInpu
     if problems:
         raise RevocabError(dict.fromkeys(problems))
     assert body is not None  # or it would be among the problems
-    return ChangeInputs(body, {name: one for name, one in found.items() if one is not None})
+    return ChangeInputs(
+        body, {name: folder for name, folder in opened.items() if folder is not None}
+    )
 
 
 def _described(model: ModelFolder) -> dict[str, Any]:

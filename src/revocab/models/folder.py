@@ -91,7 +91,7 @@ def check_model_folder(folder: str | Path) -> None:
             " (OWNER/NAME)"
         )
     if not (folder / "config.json").is_file():
-        below = [str(one) for one in models_below(folder)]
+        below = [str(model) for model in models_below(folder)]
         named = f", such as {', '.join(below[:5])}" if below else ""
         raise RevocabError(
             f"{folder}: not a model folder (it has no config.json); give a Hugging Face model"
@@ -171,7 +171,7 @@ class ModelFolder:
         Raises :class:`RevocabError` for shards that are missing or damaged, and where index and
         shards do not hold the same tensors.
         """
-        found, problems = {}, []
+        places, problems = {}, []
         stored: dict[str, Any] = {}
         for file in self.files:
             if not (self.path / file).is_file():
@@ -184,13 +184,13 @@ class ModelFolder:
                 continue
             header.pop("__metadata__", None)
             for name, entry in header.items():
-                found[name] = file, entry["shape"]
+                places[name] = file, entry["shape"]
                 stored.setdefault(name, []).append(file)
         if not problems and self.index is not None:
             problems = placement_problems(self.path, self.index["weight_map"], stored)
         if problems:
             raise RevocabError(problems)
-        return found
+        return places
 
     @cached_property
     def tied(self) -> bool:
@@ -237,19 +237,21 @@ class ModelFolder:
         with torch.device("meta"):
             model = AutoModelForCausalLM.from_config(config)
         names = {id(module): name for name, module in model.named_modules()}
-        found: list[str] = []
+        stored_names: list[str] = []
         for module in (model.get_input_embeddings(), model.get_output_embeddings()):
             name = f"{names[id(module)]}.weight"
-            stored = [one for one in self.tensors if name.endswith(one) or one.endswith(name)]
-            needed = not (self.tied and found)
+            stored = [
+                tensor for tensor in self.tensors if name.endswith(tensor) or tensor.endswith(name)
+            ]
+            needed = not (self.tied and stored_names)
             if needed and len(stored) != 1:
                 raise RevocabError(
                     f"{self.path}: {len(stored)} stored tensors match {name!r}, "
-                    f"the {'LM head' if found else 'embedding'} of {type(model).__name__}; "
+                    f"the {'LM head' if stored_names else 'embedding'} of {type(model).__name__}; "
                     "this layout is not supported"
                 )
-            found.append(stored[0] if stored else name)
-        return found[0], found[1]
+            stored_names.append(stored[0] if stored else name)
+        return stored_names[0], stored_names[1]
 
     def read(self, name: str) -> torch.Tensor:
         """Return one tensor by its stored name, on the CPU, in its stored dtype."""

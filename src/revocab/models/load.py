@@ -65,14 +65,8 @@ def load_causal_lm(
     check_model(folder)
     if device != "cpu":
         options = {"device_map": device, **options}  # straight there, not through main memory
-    with loading(folder):
-        loaded: Any = AutoModelForCausalLM.from_pretrained(
-            folder, dtype=dtype, output_loading_info=True, **_SAFE, **options
-        )
-    model, info = loaded
-    # Once more: what a quantised checkpoint must hold is known only now.
-    if problems := list(_differences(folder, model, info)):
-        raise RevocabError(problems)
+    # What a quantised checkpoint must hold is known only when it is loaded.
+    model = _loaded(AutoModelForCausalLM, folder, dtype=dtype, **options)
     if not padding:
         cut_off(model)
     return model.to(device)
@@ -91,14 +85,18 @@ def load_classifier(
     model_folder = ModelFolder(Path(folder))
     if problems := list(file_problems(model_folder.path, model_folder.files)):
         raise RevocabError(problems)
+    return _loaded(AutoModelForSequenceClassification, folder, dtype=dtype).to(device).eval()
+
+
+def _loaded(architecture: Any, folder: str | Path, **options: Any) -> PreTrainedModel:
+    """Return a model; raise :class:`RevocabError` where its tensors are not the architecture's."""
     with loading(folder):
-        loaded: Any = AutoModelForSequenceClassification.from_pretrained(
-            folder, dtype=dtype, output_loading_info=True, **_SAFE
+        model, info = architecture.from_pretrained(
+            folder, output_loading_info=True, **_SAFE, **options
         )
-    model, info = loaded
     if problems := list(_differences(folder, model, info)):
         raise RevocabError(problems)
-    return model.to(device).eval()
+    return model
 
 
 def check_model(folder: str | Path) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Job, OneLine
-from revocab.io import atomic
+from revocab.io import write_csv
 from revocab.output import check_files
 
 if TYPE_CHECKING:
@@ -102,12 +101,16 @@ def config_parameters(config: PretrainedConfig) -> int:
 def write_parameters(entries: list[ParameterCount], out: Path) -> None:
     """Count each entry and write ``out`` as CSV."""
     check_files(out)
-    with atomic(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as handle:
-        writer = csv.writer(handle, lineterminator="\n")
-        writer.writerow(["label", "vocabulary_size", "family", "parameters"])
-        for entry in entries:
-            count = count_parameters(entry.architecture, entry.vocabulary_size)
-            writer.writerow([entry.label, entry.vocabulary_size, entry.architecture.family, count])
+    rows = [
+        {
+            "label": entry.label,
+            "vocabulary_size": entry.vocabulary_size,
+            "family": entry.architecture.family,
+            "parameters": count_parameters(entry.architecture, entry.vocabulary_size),
+        }
+        for entry in entries
+    ]
+    write_csv(out, ("label", "vocabulary_size", "family", "parameters"), rows)
 
 
 def head_width(config: Any) -> int:

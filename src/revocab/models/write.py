@@ -23,7 +23,7 @@ def with_tensors(
     """Return the files that hold some tensors, with these replaced (same dtype) or left out."""
     files = sorted({model.tensors[name][0] for name in tensors})
     own = {
-        file: {name: one for name, one in tensors.items() if model.tensors[name][0] == file}
+        file: {name: tensor for name, tensor in tensors.items() if model.tensors[name][0] == file}
         for file in files
     }
     return {file: replaced_parts(model.path / file, own[file]) for file in files}

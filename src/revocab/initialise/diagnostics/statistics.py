@@ -128,22 +128,22 @@ def warn(method: str, which: str, statistics: dict[str, Any]) -> list[str]:
     if not new["rows"] or not like["mean"]:
         return []
     where = f"method {method!r}, {which} matrix: "
-    found = []
+    warnings = []
     if new["mean"] < COLLAPSE * like["mean"]:
-        found.append(
+        warnings.append(
             f"{where}mean norm of new rows {new['mean']:.4g} is {new['mean'] / like['mean']:.1%} "
             f"of the {name} rows' {like['mean']:.4g}: the new rows have collapsed"
         )
     if statistics["exploded_rows"]:
-        found.append(
+        warnings.append(
             f"{where}{statistics['exploded_rows']} new rows have more than {EXPLODE:g} times the "
             f"greatest norm of the {name} rows (up to {new['max']:.4g} against "
             f"{like['max']:.4g}): they have exploded"
         )
     alike = statistics["near_duplicates"]["rows"]
     if alike > ALIKE * new["rows"] and new["rows"] > 1:
-        found.append(
+        warnings.append(
             f"{where}{alike} of {new['rows']} new rows have a near duplicate (cosine at least "
             f"{statistics['near_duplicates']['cosine']:g}): the method hardly distinguishes tokens"
         )
-    return found
+    return warnings

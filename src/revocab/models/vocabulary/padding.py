@@ -99,11 +99,11 @@ def padding_problems(folder: ModelFolder) -> Iterator[str]:
     elif (folder.path / "tokenizer_config.json").is_file():
         from revocab.tokenizers.load import load_tokenizer
 
-        found = len(load_tokenizer(folder.path))
-        if found > tokens:
+        held = len(load_tokenizer(folder.path))
+        if held > tokens:
             yield (
-                f"{place}: {tokens}, but the folder's tokenizer has {found} tokens; set it to"
-                f" {found}, and take their ids out of suppress_tokens in generation_config.json"
+                f"{place}: {tokens}, but the folder's tokenizer has {held} tokens; set it to"
+                f" {held}, and take their ids out of suppress_tokens in generation_config.json"
             )
 
 

@@ -128,7 +128,7 @@ def new_generation_config(
     ``padding`` are suppressed; the source's own are forgotten.
     """
     if settings and (old := config.get(TOKEN_ROWS)):
-        others = [one for one in settings.get("suppress_tokens") or () if one < old]
+        others = [number for number in settings.get("suppress_tokens") or () if number < old]
         settings = {**settings, "suppress_tokens": others or None}
     # Generation knows no unknown token.
     ids = {key: value for key, value in ids.items() if key != "unk_token_id"}

@@ -165,7 +165,9 @@ def replaced_parts(path: Path, tensors: Mapping[str, torch.Tensor | None]) -> li
     They keep the file's order, so that nothing becomes less aligned than it was.
     """
     parts, _ = stored_parts(path)
-    new = {name: parts[name].replaced(one) for name, one in tensors.items() if one is not None}
+    new = {
+        name: parts[name].replaced(tensor) for name, tensor in tensors.items() if tensor is not None
+    }
     return [
         new.get(name, part) for name, part in parts.items() if tensors.get(name, ()) is not None
     ]
