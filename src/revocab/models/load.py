@@ -88,7 +88,7 @@ def load_classifier(
     return _loaded(AutoModelForSequenceClassification, folder, dtype=dtype).to(device).eval()
 
 
-def _loaded(architecture: Any, folder: str | Path, **options: Any) -> PreTrainedModel:
+def _loaded(architecture: Any, folder: str | Path, **options: Any) -> Any:
     """Return a model; raise :class:`RevocabError` where its tensors are not the architecture's."""
     with loading(folder):
         model, info = architecture.from_pretrained(

@@ -58,8 +58,8 @@ class Donor:
             if model.tied != source.tied:
                 tied = {True: "one matrix", False: "two matrices"}
                 problems.append(
-                    f"--{name} {model.path}: embedding and head are {tied[model.tied]}, the source's"
-                    f" {tied[source.tied]}; take models that agree"
+                    f"--{name} {model.path}: embedding and head are {tied[model.tied]}, the"
+                    f" source's {tied[source.tied]}; take models that agree"
                 )
         if problems:
             raise RevocabError(problems)
