@@ -213,16 +213,6 @@ def test_a_tied_helper_in_another_order_serves_both_matrices(toys, folders, tmp_
     assert "another tokenizer" not in (plain / "README.md").read_text()
 
 
-def test_rows_by_target_id_would_be_others(toys, folders, tmp_path):
-    """The mistake that these tests are for: a permuted helper, its rows taken as they lie."""
-    wrong = folders / "untied-permuted"
-    target = load_tokenizer(toys / "target-tokenizer")
-    right = Helper.open(wrong, target).matrix("input")
-    stored = load_file(wrong / "model.safetensors")[MATRICES[0]]
-    assert torch.equal(right, load_file(folders / "untied/model.safetensors")[MATRICES[0]])
-    assert not torch.equal(right, stored)
-
-
 def test_a_helper_of_another_family_is_counted(toys, folders, tmp_path):
     """Counts against sets of bytes, which know nothing of intersections."""
     said = []
