@@ -25,7 +25,7 @@ SPEAKING = frozenset(
         "flags.py",
         "imports.py",
         "progress.py",
-        "initialise/diagnostics_figure.py",
+        "initialise/diagnostics/figure.py",
         "report/figure_parts/style.py",
     }
 )

@@ -15,7 +15,7 @@ from training_pico import VOCABULARY, folders_of, losses, run_of, table
 from waiting import steps_made, wait_until
 
 from revocab import io
-from revocab.models.padding import filled
+from revocab.models.vocabulary.padding import filled
 from revocab.training.recipe import Stage
 from revocab.training.settings import Settings
 from revocab.training.train import train

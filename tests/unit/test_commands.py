@@ -38,8 +38,8 @@ from revocab.evaluation.probes.build import ProbeJob
 from revocab.evaluation.probes.kind import ProbeOptions
 from revocab.fertility.measure import FertilityJob, FertilityOptions
 from revocab.flags import flag_of, leaves
-from revocab.initialise.fasttext import AuxiliaryJob, FastTextOptions
 from revocab.initialise.options import InitJob, ScaleJob, ScaleOptions
+from revocab.initialise.reading.fasttext import AuxiliaryJob, FastTextOptions
 from revocab.intersection.intersect import IntersectionJob
 from revocab.models.parameters import Architecture, StandInJob
 from revocab.training.data.heldout import HeldoutJob

@@ -14,8 +14,8 @@ from revocab.errors import RevocabError
 from revocab.evaluation.efficiency import measure, read_text, timings
 from revocab.evaluation.options import Timing
 from revocab.io import read_json, write_jsonl
-from revocab.models.kv_cache import cache_bytes_per_token
-from revocab.models.safetensors_files import parameter_bytes
+from revocab.models.parameters import cache_bytes_per_token
+from revocab.models.weights.files import parameter_bytes
 
 SMALL = Timing(
     prompts=4, prompt_characters=60, new_tokens=6, batch_size=2, repeats=1, engine="transformers"

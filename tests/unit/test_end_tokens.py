@@ -11,7 +11,7 @@ from toy_models import build_model
 
 from revocab.intersection.intersect import IntersectionJob, intersect_folders
 from revocab.io import read_json, write_json
-from revocab.models.counterparts import Counterparts
+from revocab.models.vocabulary.counterparts import Counterparts
 from revocab.tokenizers.canonical import load_tokenizer
 
 

@@ -11,10 +11,10 @@ from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
-from revocab.models import safetensors_parts
 from revocab.models.change import ChangeJob
 from revocab.models.changed_model import change_model
 from revocab.models.folder import INDEX, ModelFolder
+from revocab.models.weights import files
 from revocab.progress import spoken
 
 EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"
@@ -105,7 +105,7 @@ def test_terms_in_another_dtype_are_widened_first(family, tmp_path):
 
 def test_blocks_of_rows_change_no_byte(family, tmp_path, monkeypatch):
     whole = add(family, tmp_path / "whole", ("instruct", "base", 0.3))
-    monkeypatch.setattr(safetensors_parts, "BLOCK_BYTES", 24)
+    monkeypatch.setattr(files, "BLOCK_BYTES", 24)
     parts = add(family, tmp_path / "parts", ("instruct", "base", 0.3))
     for file in whole.iterdir():
         assert file.read_bytes() == (parts / file.name).read_bytes(), file.name

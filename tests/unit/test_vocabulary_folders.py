@@ -14,7 +14,7 @@ from toy_vocabularies import sentencepiece_bpe, wrap
 from revocab.corpora.prepare import CorpusJob, prepare
 from revocab.errors import RevocabError
 from revocab.fertility.measure import fertility_of_folders
-from revocab.initialise.source_pieces import source_pieces
+from revocab.initialise.reading.source_pieces import source_pieces
 from revocab.intersection.intersect import IntersectionJob, intersect_folders
 from revocab.io import read_json
 from revocab.tokenizer_building.trainers import train_tokenizer

@@ -25,7 +25,7 @@ class Inputs(Closed):
 def run(inputs: Inputs, job: ScaleJob, machine: Nothing, out: Path) -> None:
     """Write the table's folder."""
     from revocab.initialise.cost_at_scale import measure_to
-    from revocab.initialise.vocabularies import Vocabularies
+    from revocab.initialise.reading.vocabularies import Vocabularies
 
     vocabularies = Vocabularies(
         inputs.source_tokenizer, inputs.target_tokenizer, job.identity, inputs.pairs

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
-from revocab.initialise.fasttext import AuxiliaryJob
+from revocab.initialise.reading.fasttext import AuxiliaryJob
 from revocab.models.hub_or_folder import tokenizer_field
 
 
@@ -24,7 +24,7 @@ class Inputs(Closed):
 
 def run(inputs: Inputs, job: AuxiliaryJob, machine: Nothing, out: Path) -> None:
     """Write the vectors' folder."""
-    from revocab.initialise.fasttext import train_auxiliary
+    from revocab.initialise.reading.fasttext import train_auxiliary
 
     train_auxiliary(inputs.target_tokenizer, inputs.source_tokenizers, inputs.corpora, out, job)
 

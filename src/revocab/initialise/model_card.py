@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from revocab.initialise.diagnostics_figure import NAME, TITLES
-from revocab.initialise.helper import FILLED_WITH
+from revocab.initialise.diagnostics.figure import NAME, TITLES
+from revocab.initialise.reading.helper import FILLED_WITH
 from revocab.languages import language_label
 from revocab.models.folder import ModelFolder
 from revocab.models.origin import hub_id, licence_of
@@ -98,7 +98,7 @@ def model_card(
 
     licence = licence_of(source.path)
     options = made_of["options"].items()
-    given = ", ".join(f"{key}={value}" for key, value in sorted(options)) or "no options"
+    listed = ", ".join(f"{key}={value}" for key, value in sorted(options)) or "no options"
     counts = made_of["counts"]
     dropped = ", ".join(f"`{name}`" for name in made_of["dropped_settings"])
     lines = [
@@ -111,7 +111,7 @@ def model_card(
         f"# {made_of['names']['source']}, adapted to another vocabulary",
         "",
         f"Embedding and LM head were initialised for the tokenizer in this folder with "
-        f"`{made_of['method']}` ({given}; seed {made_of['seed']}). Every other weight is the "
+        f"`{made_of['method']}` ({listed}; seed {made_of['seed']}). Every other weight is the "
         f"source model's, and so is the dtype, {made_of['dtype']}.",
         "",
         "**This is a starting point for continued training: the new rows have not been trained.**",

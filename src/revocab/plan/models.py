@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from revocab.config.expand import Run
-from revocab.initialise.fasttext import AuxiliaryJob, FastTextOptions
 from revocab.initialise.options import InitJob
-from revocab.initialise.token_vectors import vector_files
+from revocab.initialise.reading.fasttext import AuxiliaryJob, FastTextOptions
+from revocab.initialise.reading.token_vectors import vector_files
 from revocab.models.change import ChangeJob, reference_name
 from revocab.models.fetch import FetchJob
 from revocab.models.parameters import StandInJob

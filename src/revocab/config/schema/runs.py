@@ -17,9 +17,9 @@ from pydantic import (
 from revocab.closed import Closed, Id, OneLine, RunStep
 from revocab.config.schema.sweeps import Sweep
 from revocab.evaluation.inference.chat_prompts import ChatOptions
-from revocab.initialise.fasttext import FastTextOptions
 from revocab.initialise.method import methods
 from revocab.initialise.options import ScaleOptions
+from revocab.initialise.reading.fasttext import FastTextOptions
 
 
 class Layered(Closed):

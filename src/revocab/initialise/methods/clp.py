@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
-from revocab.initialise.weighted_means import combine, share_weights, sparsemax_weights, unit_rows
+from revocab.initialise.rows.weighted_means import (
+    combine,
+    share_weights,
+    sparsemax_weights,
+    unit_rows,
+)
 
 if TYPE_CHECKING:
     import torch

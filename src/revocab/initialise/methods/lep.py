@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from revocab.initialise.anchor_scaling import CHUNK_ROWS
-from revocab.initialise.least_change import Solve, change_of_rows, changed
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
-from revocab.initialise.piece_means import means_of, note_pieces, piece_means
+from revocab.initialise.rows.anchor_scaling import CHUNK_ROWS
+from revocab.initialise.rows.least_change import Solve, change_of_rows, changed
+from revocab.initialise.rows.piece_means import means_of, note_pieces, piece_means
 
 if TYPE_CHECKING:
     import torch
@@ -71,11 +71,11 @@ def _fitted(inputs: MethodInputs, pieces: list[list[int]]) -> list[list[int]]:
     """Return, for every row to fit, the source ids whose mean it is; the base has all of them."""
     assert inputs.donor is not None
     known_V = inputs.donor.base_known_V
-    lists = [*([one] for one in inputs.overlap_source_N.tolist()), *pieces]
+    lists = [*([ids] for ids in inputs.overlap_source_N.tolist()), *pieces]
     if known_V is not None:
         known = known_V.tolist()
-        lists = [one for one in lists if all(known[piece] for piece in one)]
-    return [one for one in lists if one]
+        lists = [ids for ids in lists if all(known[piece] for piece in ids)]
+    return [ids for ids in lists if ids]
 
 
 def _place_own(

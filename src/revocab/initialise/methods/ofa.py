@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from revocab.initialise.alignment import gram
 from revocab.initialise.method import Method, MethodInputs
 from revocab.initialise.methods import wechsel
+from revocab.initialise.rows.alignment import gram
 
 if TYPE_CHECKING:
     import torch

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from revocab.initialise.matching_pursuit import orthogonal_pursuit
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
-from revocab.initialise.weighted_means import blocks
+from revocab.initialise.rows.matching_pursuit import orthogonal_pursuit
+from revocab.initialise.rows.weighted_means import blocks
 
 if TYPE_CHECKING:
     import torch

@@ -1,7 +1,7 @@
 """Embedding-space projection: helper rows mapped by plain least squares on the shared tokens.
 
-Vectors by token text from a file (:mod:`revocab.initialise.token_vectors`) may stand for the
-helper's rows; both matrices are then mapped from the same vectors.
+Vectors by token text from a file (:mod:`.reading.token_vectors`) may stand for the helper's rows;
+both matrices are then mapped from the same vectors.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from revocab.errors import RevocabError
-from revocab.initialise import alignment
-from revocab.initialise.anchor_scaling import Rows, map_rows
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
+from revocab.initialise.rows import alignment
+from revocab.initialise.rows.anchor_scaling import Rows, map_rows
 
 if TYPE_CHECKING:
     import torch

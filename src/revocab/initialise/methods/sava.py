@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from revocab.initialise import alignment
-from revocab.initialise.anchor_scaling import Rows, Scaling, map_rows
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
+from revocab.initialise.rows import alignment
+from revocab.initialise.rows.anchor_scaling import Rows, Scaling, map_rows
 
 if TYPE_CHECKING:
     import torch

@@ -25,8 +25,7 @@ from revocab.models.folder import (
     copy_documents,
     copy_tokenizer,
 )
-from revocab.models.safetensors_files import rewrite
-from revocab.models.shard_index import INDEX
+from revocab.models.write import with_tensors, write_weights
 
 if TYPE_CHECKING:
     import torch
@@ -100,11 +99,11 @@ def padding_problems(folder: ModelFolder) -> Iterator[str]:
     elif (folder.path / "tokenizer_config.json").is_file():
         from revocab.tokenizers.load import load_tokenizer
 
-        found = len(load_tokenizer(folder.path))
-        if found > tokens:
+        held = len(load_tokenizer(folder.path))
+        if held > tokens:
             yield (
-                f"{place}: {tokens}, but the folder's tokenizer has {found} tokens; set it to"
-                f" {found}, and take their ids out of suppress_tokens in generation_config.json"
+                f"{place}: {tokens}, but the folder's tokenizer has {held} tokens; set it to"
+                f" {held}, and take their ids out of suppress_tokens in generation_config.json"
             )
 
 
@@ -126,15 +125,9 @@ def without_padding(folder: Path) -> Iterator[Path]:
         if (folder / "tokenizer_config.json").is_file():
             copy_tokenizer(folder, out)
         write_json(out / "config.json", _unpadded(model.config, tokens))
-        if model.index is not None:
-            write_json(out / INDEX, model.index)
-        for file in model.files:
-            held = {name for name in names if model.tensors[name][0] == file}
-            if held:
-                cut = {name: model.read(name)[:tokens].contiguous() for name in sorted(held)}
-                rewrite(folder / file, out / file, dict(cut))
-            else:
-                (out / file).symlink_to((folder / file).resolve())
+        cut = {name: model.read(name)[:tokens].contiguous() for name in sorted(names)}
+        changed = with_tensors(model, cut)
+        write_weights(model, changed, out, link=lambda file, link: link.symlink_to(file.resolve()))
         yield out
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from revocab.errors import RevocabError
-from revocab.models.safetensors_header import FLOATS, read_header
+from revocab.models.weights.files import FLOATS, read_header
 
 if TYPE_CHECKING:
     import torch
@@ -53,7 +53,7 @@ def _broken_in_file(path: Path) -> Iterator[tuple[str, list[int], int]]:
     header.pop("__metadata__", None)
     block = memoryview(bytearray(_BLOCK_BYTES))
     with path.open("rb") as handle:
-        for name, entry in sorted(header.items(), key=lambda one: one[1]["data_offsets"]):
+        for name, entry in sorted(header.items(), key=lambda entry: entry[1]["data_offsets"]):
             if entry["dtype"] not in FLOATS:
                 continue
             dtype = getattr(torch, FLOATS[entry["dtype"]])
@@ -65,8 +65,8 @@ def _broken_in_file(path: Path) -> Iterator[tuple[str, list[int], int]]:
                 part = block[: min(_BLOCK_BYTES, end - begin - at)]
                 if handle.readinto(part) < len(part):
                     raise RevocabError(f"{path}: ends before its header says; fetch it again")
-                found = _positions(torch.frombuffer(part, dtype=dtype))
-                rows |= {*((found + at // dtype.itemsize) // width).tolist()}
+                positions = _positions(torch.frombuffer(part, dtype=dtype))
+                rows |= {*((positions + at // dtype.itemsize) // width).tolist()}
             if rows:
                 yield name, sorted(rows), entry["shape"][0] if entry["shape"] else 1
 

@@ -1,7 +1,7 @@
 """What the new rows of a matrix look like beside the copied ones, and when that is a warning.
 
-Rows are tensors or :class:`~revocab.initialise.anchor_scaling.Rows`; matrices of any size are read
-in chunks and in their stored dtype.
+Rows are tensors or :class:`.anchor_scaling.Rows`; matrices of any size are read in chunks and in
+their stored dtype.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from revocab.initialise.anchor_scaling import Rows, chunks, map_rows
-from revocab.initialise.duplicates import near_duplicates
+from revocab.initialise.diagnostics.duplicates import near_duplicates
+from revocab.initialise.rows.anchor_scaling import Rows, chunks, map_rows
 
 if TYPE_CHECKING:
     import torch
@@ -120,7 +120,7 @@ def describe(
     }
 
 
-def warnings(method: str, which: str, statistics: dict[str, Any]) -> list[str]:
+def warn(method: str, which: str, statistics: dict[str, Any]) -> list[str]:
     """Return what a user should know before training on these rows."""
     new = statistics["norm_new"]
     copied = statistics["norm_copied"] if statistics["norm_copied"]["rows"] else None
@@ -128,22 +128,22 @@ def warnings(method: str, which: str, statistics: dict[str, Any]) -> list[str]:
     if not new["rows"] or not like["mean"]:
         return []
     where = f"method {method!r}, {which} matrix: "
-    found = []
+    warnings = []
     if new["mean"] < COLLAPSE * like["mean"]:
-        found.append(
+        warnings.append(
             f"{where}mean norm of new rows {new['mean']:.4g} is {new['mean'] / like['mean']:.1%} "
             f"of the {name} rows' {like['mean']:.4g}: the new rows have collapsed"
         )
     if statistics["exploded_rows"]:
-        found.append(
+        warnings.append(
             f"{where}{statistics['exploded_rows']} new rows have more than {EXPLODE:g} times the "
             f"greatest norm of the {name} rows (up to {new['max']:.4g} against "
             f"{like['max']:.4g}): they have exploded"
         )
     alike = statistics["near_duplicates"]["rows"]
     if alike > ALIKE * new["rows"] and new["rows"] > 1:
-        found.append(
+        warnings.append(
             f"{where}{alike} of {new['rows']} new rows have a near duplicate (cosine at least "
             f"{statistics['near_duplicates']['cosine']:g}): the method hardly distinguishes tokens"
         )
-    return found
+    return warnings

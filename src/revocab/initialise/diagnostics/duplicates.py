@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from revocab.initialise.anchor_scaling import Rows, chunks, map_rows
+from revocab.initialise.rows.anchor_scaling import Rows, chunks, map_rows
 
 if TYPE_CHECKING:
     import torch

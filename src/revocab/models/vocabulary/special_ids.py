@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from revocab.models.padding import TOKEN_ROWS
+from revocab.models.vocabulary.padding import TOKEN_ROWS
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-    from revocab.models.counterparts import Counterparts
+    from revocab.models.vocabulary.counterparts import Counterparts
 
 _ROLES = ("bos", "eos", "pad", "unk")
 #: Settings that name token ids of the old vocabulary and have no counterpart in a tokenizer.
@@ -128,7 +128,7 @@ def new_generation_config(
     ``padding`` are suppressed; the source's own are forgotten.
     """
     if settings and (old := config.get(TOKEN_ROWS)):
-        others = [one for one in settings.get("suppress_tokens") or () if one < old]
+        others = [number for number in settings.get("suppress_tokens") or () if number < old]
         settings = {**settings, "suppress_tokens": others or None}
     # Generation knows no unknown token.
     ids = {key: value for key, value in ids.items() if key != "unk_token_id"}

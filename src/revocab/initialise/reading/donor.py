@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from revocab.errors import RevocabError
-from revocab.initialise.helper import Helper
 from revocab.initialise.method import DonorRows
+from revocab.initialise.reading.helper import Helper
 from revocab.models.folder import ModelFolder
 from revocab.models.load import check_model
 from revocab.tokenizers.canonical import special_and_added
@@ -16,7 +16,7 @@ from revocab.tokenizers.canonical import special_and_added
 if TYPE_CHECKING:
     import torch
 
-    from revocab.initialise.vocabularies import Vocabularies
+    from revocab.initialise.reading.vocabularies import Vocabularies
 
 
 @dataclass(frozen=True)
@@ -49,17 +49,17 @@ class Donor:
             frozenset(special_and_added(vocabularies.source_tokenizer)),
         )
         problems = []
-        for name, one in (("adapted", donor.adapted.model), ("base", donor.base.model)):
-            if _width(one) != _width(source):
+        for name, model in (("adapted", donor.adapted.model), ("base", donor.base.model)):
+            if _width(model) != _width(source):
                 problems.append(
-                    f"--{name} {one.path}: rows of {_width(one)} numbers, but the source's have "
-                    f"{_width(source)}; take a relative of the source"
+                    f"--{name} {model.path}: rows of {_width(model)} numbers, but the source's have"
+                    f" {_width(source)}; take a relative of the source"
                 )
-            if one.tied != source.tied:
+            if model.tied != source.tied:
                 tied = {True: "one matrix", False: "two matrices"}
                 problems.append(
-                    f"--{name} {one.path}: embedding and head are {tied[one.tied]}, the source's "
-                    f"{tied[source.tied]}; take models that agree"
+                    f"--{name} {model.path}: embedding and head are {tied[model.tied]}, the"
+                    f" source's {tied[source.tied]}; take models that agree"
                 )
         if problems:
             raise RevocabError(problems)
@@ -85,8 +85,8 @@ def kept_tokens(vocabularies: Vocabularies) -> torch.Tensor:
     """Return the target ids of tokens that are special or added in both vocabularies, ascending."""
     import torch
 
-    found = vocabularies.intersection
+    shared = vocabularies.intersection
     both = vocabularies.source_tokenizer, vocabularies.target_tokenizer
     source, target = map(special_and_added, both)
-    pairs = zip(found.source_ids.tolist(), found.target_ids.tolist(), strict=True)
+    pairs = zip(shared.source_ids.tolist(), shared.target_ids.tolist(), strict=True)
     return torch.tensor(sorted(t for s, t in pairs if s in source and t in target)).long()

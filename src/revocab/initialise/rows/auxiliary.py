@@ -2,8 +2,8 @@
 
 Either the helper's input rows (target tokens only, so that a source token is known through the
 target token it is shared with), or fastText vectors trained on text cut by the target tokenizer
-(:mod:`revocab.initialise.fasttext`), which spell source tokens by their character n-grams, or
-vectors from a file, found by the tokens' text (:mod:`revocab.initialise.token_vectors`).
+(:mod:`.reading.fasttext`), which spell source tokens by their character n-grams, or
+vectors from a file, found by the tokens' text (:mod:`.reading.token_vectors`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal
 
 from revocab.errors import RevocabError
 from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions, RowsOptions
-from revocab.initialise.row_statistics import normal_rows
-from revocab.initialise.weighted_means import unit_rows
+from revocab.initialise.rows.row_statistics import normal_rows
+from revocab.initialise.rows.weighted_means import unit_rows
 
 if TYPE_CHECKING:
     import torch

@@ -2,7 +2,7 @@
 
 Moroni et al. 2025, section 3.1 and appendix A; the steps are those of the released code, which
 builds them from the ``latentis`` library (tests/parity/test_latentis.py holds them together).
-Anchors are tensors or :class:`~revocab.initialise.anchor_scaling.Rows`, which are read in chunks.
+Anchors are tensors or :class:`.anchor_scaling.Rows`, which are read in chunks.
 Suffixes: X helper width, Y source width, N anchors, P helper width and one (for the bias).
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from revocab.initialise.anchor_scaling import CHUNK_ROWS, Rows, Scaling, chunks
+from revocab.initialise.rows.anchor_scaling import CHUNK_ROWS, Rows, Scaling, chunks
 
 if TYPE_CHECKING:
     import torch

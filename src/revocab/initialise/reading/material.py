@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from revocab.initialise.auxiliary import reads_auxiliary
-from revocab.initialise.donor import Donor, kept_tokens
-from revocab.initialise.fasttext import load_auxiliary
-from revocab.initialise.helper import Coverage, Helper, check_rows_fit
 from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions
-from revocab.initialise.token_vectors import load_token_vectors
-from revocab.initialise.vocabularies import Vocabularies
+from revocab.initialise.reading.donor import Donor, kept_tokens
+from revocab.initialise.reading.fasttext import load_auxiliary
+from revocab.initialise.reading.helper import Coverage, Helper, check_rows_fit
+from revocab.initialise.reading.token_vectors import load_token_vectors
+from revocab.initialise.reading.vocabularies import Vocabularies
+from revocab.initialise.rows.auxiliary import reads_auxiliary
 from revocab.models.folder import ModelFolder, Which, check_tokenizer_folder
 from revocab.models.load import check_model
-from revocab.models.per_token_tensors import check_other_tables
+from revocab.models.vocabulary.per_token_tensors import check_other_tables
 from revocab.progress import Say, silent
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
-from revocab.initialise.alignment import LeastSquares
-from revocab.initialise.anchor_scaling import map_rows
+from revocab.initialise.rows.alignment import LeastSquares
+from revocab.initialise.rows.anchor_scaling import map_rows
 
 if TYPE_CHECKING:
     import torch

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.errors import RevocabError
-from revocab.initialise.anchor_scaling import CHUNK_ROWS
-from revocab.initialise.vocabularies import shared_tokens
+from revocab.initialise.reading.vocabularies import shared_tokens
+from revocab.initialise.rows.anchor_scaling import CHUNK_ROWS
 from revocab.models.folder import ModelFolder
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def in_target_order(
     """Return ``rows`` rows: row ``target_N[i]`` is helper row ``helper_N[i]``, all others are zero.
 
     Dtype and device are the helper's. Rows move in chunks: beside the two matrices memory holds
-    :data:`~revocab.initialise.anchor_scaling.CHUNK_ROWS` rows.
+    :data:`~revocab.initialise.rows.anchor_scaling.CHUNK_ROWS` rows.
     """
     placed_VX = helper_HX.new_zeros(rows, helper_HX.shape[1])
     for start in range(0, len(target_N), CHUNK_ROWS):
@@ -177,10 +177,10 @@ class Helper:
         from revocab.tokenizers.canonical import load_tokenizer
 
         own = load_tokenizer(folder)
-        found = None
+        shared = None
         if own.get_vocab() != target.get_vocab():
-            found = shared_tokens(own, target, identity=identity, pairs=pairs, side="helper")
-        return cls(ModelFolder(folder), len(own), len(target), found)
+            shared = shared_tokens(own, target, identity=identity, pairs=pairs, side="helper")
+        return cls(ModelFolder(folder), len(own), len(target), shared)
 
     @cached_property
     def known_V(self) -> torch.Tensor | None:
@@ -203,7 +203,7 @@ class Helper:
         helper_N, target_N = map(torch.tensor, (self.pairs.source_ids, self.pairs.target_ids))
         return in_target_order(helper_HX, helper_N, target_N, self.target_tokens)
 
-    def coverage(self, found: Intersection) -> Coverage | None:
+    def coverage(self, shared: Intersection) -> Coverage | None:
         """Return what it serves, ``found`` being what source and target share.
 
         None where helper and target have one vocabulary: everything.
@@ -211,14 +211,14 @@ class Helper:
         if self.known_V is None:
             return None
         known_V = self.known_V.numpy()
-        new = int(known_V[found.missing].sum())
+        new = int(known_V[shared.missing].sum())
         return Coverage(
             helper_tokens=self.tokens,
             target_tokens=self.target_tokens,
             shared=int(known_V.sum()),
-            overlap=len(found.target_ids),
-            anchors=int(known_V[found.target_ids].sum()),
+            overlap=len(shared.target_ids),
+            anchors=int(known_V[shared.target_ids].sum()),
             new=new,
-            new_without_row=len(found.missing) - new,
+            new_without_row=len(shared.missing) - new,
             width=self.model.tensors[self.model.vocabulary_tensors["input"]][1][1],
         )

@@ -1,27 +1,61 @@
-"""Write a safetensors file tensor by tensor, none of them in memory as a whole.
+"""Safetensors files, tensor by tensor: none of them is in memory as a whole.
 
-The library writes only whole dictionaries held in memory. Here a file is a list of parts, whose
-bytes are asked for when their turn comes: copied from another file, computed, or zeros.
+A file has eight bytes of header length, a JSON header, and the tensors' bytes without gaps
+(https://github.com/huggingface/safetensors#format). The library writes only whole dictionaries held
+in memory. Here a file is a list of parts, whose bytes are asked for when their turn comes: copied
+from another file, computed, or zeros.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.models.safetensors_header import read_header
 
 if TYPE_CHECKING:
     import torch
 
 #: Bytes that are in memory at a time.
 BLOCK_BYTES = 1 << 24
+#: Names of floating-point dtypes in torch; of other dtypes every value is finite.
+FLOATS = {
+    "F64": "float64",
+    "F32": "float32",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "F8_E4M3": "float8_e4m3fn",
+    "F8_E5M2": "float8_e5m2",
+}
+
+
+def read_header(path: Path) -> tuple[dict[str, Any], int]:
+    """Return a file's header and the offset at which its tensors begin.
+
+    The header may have ``__metadata__``; every other entry has ``dtype``, ``shape`` and
+    ``data_offsets``. Raises :class:`RevocabError` for what the library refuses: a file cut short,
+    a header that is not JSON, tensors outside the file, overlapping, or of other lengths than dtype
+    and shape say.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "numpy"):  # which does not import torch
+            pass
+    except SafetensorError as error:
+        raise RevocabError(
+            f"{path}: {error}; the file is damaged or was not written as safetensors: fetch it"
+            " again"
+        ) from None
+    with path.open("rb") as handle:
+        length = int.from_bytes(handle.read(8), "little")
+        return json.loads(handle.read(length)), 8 + length
 
 
 @dataclass(frozen=True)
@@ -123,3 +157,60 @@ def write_parts(
             for block in part.blocks(BLOCK_BYTES):
                 target.write(block)
                 advance(len(block))
+
+
+def replaced_parts(path: Path, tensors: Mapping[str, torch.Tensor | None]) -> list[Part]:
+    """Return a file's tensors with some replaced (same dtype) or left out (``None``).
+
+    They keep the file's order, so that nothing becomes less aligned than it was.
+    """
+    parts, _ = stored_parts(path)
+    new = {
+        name: parts[name].replaced(tensor) for name, tensor in tensors.items() if tensor is not None
+    }
+    return [
+        new.get(name, part) for name, part in parts.items() if tensors.get(name, ()) is not None
+    ]
+
+
+def read_tensor(path: Path, name: str) -> torch.Tensor:
+    from safetensors import safe_open
+
+    with safe_open(path, framework="pt") as handle:
+        return handle.get_tensor(name)
+
+
+def equal_tensors(first: tuple[Path, str], second: tuple[Path, str]) -> bool:
+    """Tell whether two stored tensors, each a file and a name, hold the same values.
+
+    They are compared in blocks of rows, so that neither is in memory as a whole.
+    """
+    import torch
+    from safetensors import safe_open
+
+    with safe_open(first[0], "pt") as one, safe_open(second[0], "pt") as other:
+        parts = one.get_slice(first[1]), other.get_slice(second[1])
+        (shape, dtype), other_form = ((part.get_shape(), part.get_dtype()) for part in parts)
+        if (shape, dtype) != other_form:
+            return False
+        rows = max(1, BLOCK_BYTES // max(1, 4 * math.prod(shape[1:])))
+        return all(
+            torch.equal(*(part[at : at + rows] for part in parts))
+            for at in range(0, shape[0], rows)
+        )
+
+
+def parameter_bytes(folder: Path, dtype: str) -> int | None:
+    """Return the bytes of a model folder's weights once loaded in ``dtype``; ``auto``: as stored.
+
+    Only the files' headers are read; a tied matrix is stored and counted once. None for a folder
+    without such files.
+    """
+    import torch
+
+    total = 0
+    for path in sorted(folder.glob("*.safetensors")):
+        for part in stored_parts(path)[0].values():
+            own = dtype == "auto"
+            total += part.size if own else math.prod(part.shape) * getattr(torch, dtype).itemsize
+    return total or None

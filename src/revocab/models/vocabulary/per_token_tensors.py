@@ -17,7 +17,7 @@ from typing import Any
 
 from revocab.errors import RevocabError
 from revocab.models.folder import ModelFolder
-from revocab.models.shard_index import first_of
+from revocab.models.weights.index import first_of
 
 #: Keys of a configuration that name a size of layers; vocabularies and lengths of texts are not.
 _SIZE = re.compile(r"size|dim|width|head|hidden|inner|ffn|ff$|embd|d_model|d_kv|rank|expert|state")
@@ -34,9 +34,9 @@ def _integers(config: dict[str, Any]) -> Iterator[tuple[str, int]]:
         if isinstance(value, dict):
             yield from _integers(value)
             continue
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, int) and not isinstance(one, bool):
-                yield key, one
+        for number in value if isinstance(value, list) else [value]:
+            if isinstance(number, int) and not isinstance(number, bool):
+                yield key, number
 
 
 def _parts(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -70,14 +70,14 @@ def other_sizes(config: dict[str, Any]) -> set[int]:
 
 def vocabulary_sizes(model: ModelFolder, tokens: int) -> dict[int, str]:
     """Return the numbers of rows that speak of a vocabulary of ``tokens``, and where they stand."""
-    found = {tokens: "the tokens of the source tokenizer"}
+    sizes = {tokens: "the tokens of the source tokenizer"}
     for config in (model.config, model.text_config):
         for key, value in config.items():
             if "vocab_size" in key and isinstance(value, int):
-                found.setdefault(value, f"{key} of config.json")
+                sizes.setdefault(value, f"{key} of config.json")
     for name in model.vocabulary_tensors.values():
-        found.setdefault(model.tensors[name][1][0], f"the rows of {name}")
-    return found
+        sizes.setdefault(model.tensors[name][1][0], f"the rows of {name}")
+    return sizes
 
 
 def _problems(model: ModelFolder, tokens: int) -> Iterator[str]:

@@ -67,10 +67,6 @@ class AuxiliaryJob(FastTextOptions, Job):
 
     seed: int = 0
 
-    def described(self) -> dict[str, int]:
-        names = ("dimension", "epochs", "min_count", "buckets", "seed")
-        return {name: getattr(self, name) for name in names}
-
 
 def word(token: CanonicalToken) -> str | None:
     """Return a token's text in characters that all vocabularies share; None for a special token.
@@ -219,7 +215,7 @@ def train_auxiliary(
             folder / "manifest.json",
             {
                 "vocabularies": described,
-                "options": options.described(),
+                "options": options.model_dump(exclude={"limit_documents", "limit_bytes"}),
                 "limits": {"documents": options.limit_documents, "bytes": options.limit_bytes},
                 "corpora": {name: corpus_manifest(path) for name, path in corpora.items()},
                 "tokens_of_text": sentences.tokens,
@@ -240,7 +236,9 @@ def load_auxiliary(folder: Path, source: Any, target: Any, device: str = "cpu") 
         raise RevocabError(f"{folder}: no fastText vectors (no manifest.json); run train_auxiliary")
     made_for = read_json(folder / "manifest.json")["vocabularies"]
     source_hash = vocabulary_hash(canonical_vocabulary(source))
-    names = [name for name, one in made_for.items() if name != "target" and one == source_hash]
+    names = [
+        name for name, hashed in made_for.items() if name != "target" and hashed == source_hash
+    ]
     problems = []
     if made_for["target"] != vocabulary_hash(canonical_vocabulary(target)):
         problems.append(f"{folder}: trained for another target vocabulary; run train_auxiliary")

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
 from revocab.intersection.match import Identity, unequal_pairs
-from revocab.models.counterparts import Counterparts
+from revocab.models.vocabulary.counterparts import Counterparts
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-    from revocab.initialise.source_pieces import SourceSpelling
+    from revocab.initialise.reading.source_pieces import SourceSpelling
     from revocab.intersection.intersect import Intersection
     from revocab.tokenizers.canonical import CanonicalToken
 
@@ -43,25 +43,25 @@ def shared_tokens(
 
     if pairs is None:
         return intersect(first, target, identity or "bytes")
-    found = read_pairs(pairs)
+    shared = read_pairs(pairs)
     for name, key, tokenizer in ((side, "source", first), ("target", "target", target)):
-        size = found.report[f"{key}_size"]
+        size = shared.report[f"{key}_size"]
         if size != len(tokenizer):
             raise RevocabError(
                 f"{pairs}: made for a {name} vocabulary of {size} tokens, but the {name} "
                 f"tokenizer here has {len(tokenizer)}; run intersect_vocabularies again"
             )
-    if found.report["identity"] != (identity or found.report["identity"]):
+    if shared.report["identity"] != (identity or shared.report["identity"]):
         raise RevocabError(
-            f"{pairs}: made with identity {found.report['identity']!r}, asked for "
+            f"{pairs}: made with identity {shared.report['identity']!r}, asked for "
             f"{identity!r}; run intersect_vocabularies again, or change --identity"
         )
-    check_pairs(found, first, target, f"{pairs}: not made for this {side} and target tokenizer")
-    return found
+    check_pairs(shared, first, target, f"{pairs}: not made for this {side} and target tokenizer")
+    return shared
 
 
 def check_pairs(
-    found: Intersection,
+    shared: Intersection,
     first: PreTrainedTokenizerFast,
     target: PreTrainedTokenizerFast,
     complaint: str,
@@ -69,22 +69,22 @@ def check_pairs(
     """Raise :class:`RevocabError` unless every pair of ids is one token in both tokenizers."""
     from revocab.tokenizers.canonical import canonical_vocabulary
 
-    roles = found.report.get("roles", NO_ROLES)
+    roles = shared.report.get("roles", NO_ROLES)
     wrong = unequal_pairs(
         canonical_vocabulary(first, roles["source"]),
         canonical_vocabulary(target, roles["target"]),
-        found.report["identity"],
-        zip(found.source_ids.tolist(), found.target_ids.tolist(), strict=True),
+        shared.report["identity"],
+        zip(shared.source_ids.tolist(), shared.target_ids.tolist(), strict=True),
     )
     if wrong:
         raise RevocabError(
-            f"{complaint}: {len(wrong)} of {len(found.target_ids)} pairs name different tokens, "
+            f"{complaint}: {len(wrong)} of {len(shared.target_ids)} pairs name different tokens, "
             f"such as {wrong[0][0]!r} and {wrong[0][1]!r}; run intersect_vocabularies again"
         )
 
 
 def with_spelled_alike(
-    found: Intersection, first: PreTrainedTokenizerFast, target: PreTrainedTokenizerFast
+    shared: Intersection, first: PreTrainedTokenizerFast, target: PreTrainedTokenizerFast
 ) -> Intersection:
     """Return what is shared, and the special and added tokens that no role matches and that are
     spelled alike: the old end of text of a model whose turns end otherwise, for one.
@@ -94,19 +94,19 @@ def with_spelled_alike(
     from revocab.tokenizers.canonical import special_and_added
 
     own = {first.convert_ids_to_tokens(number): number for number in special_and_added(first)}
-    missing = special_and_added(target) & {*found.missing.tolist()}
+    missing = special_and_added(target) & {*shared.missing.tolist()}
     spelled = {number: target.convert_ids_to_tokens(number) for number in missing}
     more = {number: own[text] for number, text in spelled.items() if text in own}
-    target_ids = np.append(found.target_ids, np.array([*more], dtype=np.int64))
+    target_ids = np.append(shared.target_ids, np.array([*more], dtype=np.int64))
     order_N = np.argsort(target_ids)
-    kinds = [*found.kinds, *("special" for _ in more)]
+    kinds = [*shared.kinds, *("special" for _ in more)]
     return replace(
-        found,
+        shared,
         target_ids=target_ids[order_N],
-        source_ids=np.append(found.source_ids, [*more.values()]).astype(np.int64)[order_N],
+        source_ids=np.append(shared.source_ids, [*more.values()]).astype(np.int64)[order_N],
         kinds=[kinds[place] for place in order_N],
-        candidates=np.append(found.candidates, np.ones(len(more), dtype=np.int64))[order_N],
-        missing=found.missing[~np.isin(found.missing, [*more])],
+        candidates=np.append(shared.candidates, np.ones(len(more), dtype=np.int64))[order_N],
+        missing=shared.missing[~np.isin(shared.missing, [*more])],
     )
 
 
@@ -138,8 +138,8 @@ class Vocabularies:
     def intersection(self) -> Intersection:
         """Return the shared tokens; a stored intersection must be of these two vocabularies."""
         both = self.source_tokenizer, self.target_tokenizer
-        found = shared_tokens(*both, identity=self.identity, pairs=self.pairs)
-        return with_spelled_alike(found, *both) if self.spelled_alike else found
+        shared = shared_tokens(*both, identity=self.identity, pairs=self.pairs)
+        return with_spelled_alike(shared, *both) if self.spelled_alike else shared
 
     @property
     def counterparts(self) -> Counterparts:
@@ -170,22 +170,22 @@ class MissingPieces:
 
         both = self.vocabularies
         tokens = canonical_vocabulary(both.target_tokenizer, both.roles["target"])
-        return {one: tokens[one] for one in both.intersection.missing.tolist()}
+        return {number: tokens[number] for number in both.intersection.missing.tolist()}
 
     @cached_property
     def _spelling(self) -> SourceSpelling:
-        from revocab.initialise.source_pieces import SourceSpelling
+        from revocab.initialise.reading.source_pieces import SourceSpelling
 
         both = self.vocabularies
         return SourceSpelling(both.source_tokenizer, both.roles["source"])
 
     @cached_property
     def _own(self) -> dict[int, list[int]]:
-        return {one: self._spelling.own_pieces(token) for one, token in self._missing.items()}
+        return {number: self._spelling.own_pieces(token) for number, token in self._missing.items()}
 
     @cached_property
     def _released(self) -> dict[int, list[int]]:
-        from revocab.initialise.source_pieces import source_pieces_released
+        from revocab.initialise.reading.source_pieces import source_pieces_released
 
         both, tokens = self.vocabularies, list(self._missing.values())
         lists = source_pieces_released(both.source_tokenizer, tokens, both.roles["source"])

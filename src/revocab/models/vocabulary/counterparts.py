@@ -28,16 +28,18 @@ class _Side:
         self.roles = token_roles(tokenizer, roles)
         #: What they do in a chat, also where they are padding or bos as well.
         self.chat_roles = {
-            number: CHAT_ROLES[one] for number, one in self.spellings.items() if one in CHAT_ROLES
+            number: CHAT_ROLES[spelling]
+            for number, spelling in self.spellings.items()
+            if spelling in CHAT_ROLES
         }
 
     def by_spelling(self, spelling: str | None) -> int | None:
-        found = (number for number, one in self.spellings.items() if one == spelling)
-        return None if spelling is None else next(found, None)
+        numbers = (number for number, own in self.spellings.items() if own == spelling)
+        return None if spelling is None else next(numbers, None)
 
     def by_role(self, role: str | None) -> int | None:
         named = {*self.roles.items(), *self.chat_roles.items()}
-        return min((number for number, one in named if one == role and role), default=None)
+        return min((number for number, own in named if own == role and role), default=None)
 
 
 @dataclass(frozen=True)
@@ -75,23 +77,23 @@ class Counterparts:
         spelled = target.by_spelling(source.spellings.get(number))
         configured = target.by_role(known)
         if chat is not None:
-            found = [spelled, own, target.by_role(chat), configured]
+            candidates = [spelled, own, target.by_role(chat), configured]
         elif known in ROLE_ORDER:
-            found = [own, configured, spelled]
+            candidates = [own, configured, spelled]
         else:
-            found = [own, spelled, configured]
-        return next((one for one in found if one is not None), None)
+            candidates = [own, spelled, configured]
+        return next((candidate for candidate in candidates if candidate is not None), None)
 
     def carry(self, numbers: list[Any], role: str) -> tuple[list[int], list[Any]]:
         """Return the counterparts of a list of ids, in its order and each once, and those lost."""
         kept, lost = [], []
         for number in numbers:
             is_id = isinstance(number, int) and not isinstance(number, bool)
-            found = self.find(number, role) if is_id else None
-            if found is None:
+            counterpart = self.find(number, role) if is_id else None
+            if counterpart is None:
                 lost.append(number)
-            elif found not in kept:
-                kept.append(found)
+            elif counterpart not in kept:
+                kept.append(counterpart)
         return kept, lost
 
     def name(self, number: Any) -> str:

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.initialise.fasttext import VECTORS, word
 from revocab.initialise.method import Auxiliary
+from revocab.initialise.reading.fasttext import VECTORS, word
 from revocab.io import read_json, sha256
 
 if TYPE_CHECKING:
@@ -70,31 +70,32 @@ def load_token_vectors(path: Path, source: Any, target: Any, device: str = "cpu"
     from revocab.tokenizers.canonical import canonical_vocabulary
 
     looked_for = [
-        [texts_of(token) for token in canonical_vocabulary(one)] for one in (target, source)
+        [texts_of(token) for token in canonical_vocabulary(tokenizer)]
+        for tokenizer in (target, source)
     ]
     wanted = {text for tokens in looked_for for texts in tokens for text in texts}
-    found = _read(path, wanted)
-    if not any(text in found for texts in looked_for[0] for text in texts):
+    vectors = _read(path, wanted)
+    if not any(text in vectors for texts in looked_for[0] for text in texts):
         raise RevocabError(
             f"{path}: has a vector for none of the {len(target)} tokens of the target tokenizer; a "
             "vector's text must be a token's, with ▁ for a space"
         )
     target_VA, source_VA = (
-        torch.from_numpy(_rows(tokens, found)).to(device) for tokens in looked_for
+        torch.from_numpy(_rows(tokens, vectors)).to(device) for tokens in looked_for
     )
     return Auxiliary(target_VA, source_VA)
 
 
-def _rows(tokens: Sequence[Sequence[str]], found: dict[str, np.ndarray]) -> np.ndarray:
+def _rows(tokens: Sequence[Sequence[str]], vectors: dict[str, np.ndarray]) -> np.ndarray:
     """Return a row for each token: the vector of the first of its texts that has one, or zeros."""
     import numpy as np
 
-    width = len(next(iter(found.values())))
+    width = len(next(iter(vectors.values())))
     rows_VA = np.zeros((len(tokens), width), dtype=np.float32)
     for number, texts in enumerate(tokens):
-        text = next((one for one in texts if one in found), None)
+        text = next((text for text in texts if text in vectors), None)
         if text is not None:
-            rows_VA[number] = found[text]
+            rows_VA[number] = vectors[text]
     return rows_VA
 
 
@@ -102,20 +103,20 @@ def _read(path: Path, wanted: set[str]) -> dict[str, np.ndarray]:
     """Return the vectors of ``wanted`` texts, by text."""
     import numpy as np
 
-    missing = [one for one in vector_files(path) if not one.is_file()]
+    missing = [file for file in vector_files(path) if not file.is_file()]
     if missing:
-        raise RevocabError(f"{one}: no such file; give vectors by token text" for one in missing)
+        raise RevocabError(f"{file}: no such file; give vectors by token text" for file in missing)
     read = _stored_vectors if path.suffix == SAFETENSORS else _text_vectors
     faults = Faults(path)
-    found: dict[str, np.ndarray] = {}
+    vectors: dict[str, np.ndarray] = {}
     places: dict[str, str] = {}
     for place, text, vector_A in read(path, wanted, faults):
-        if np.array_equal(found.setdefault(text, vector_A), vector_A):
+        if np.array_equal(vectors.setdefault(text, vector_A), vector_A):
             places.setdefault(text, place)
         else:
             faults.add(f"{place}: another vector for {text!r} than in {places[text]}; keep one")
     faults.check()
-    return found
+    return vectors
 
 
 @dataclass
@@ -220,8 +221,8 @@ def _cut(line: str, width: int, wanted: set[str]) -> tuple[str, list[str]]:
     bare, *more = text.split(" ")
     if len(values) == width and not (more and bare in wanted and all(map(_is_number, more))):
         return text, values
-    found = len(values) + len(more)
-    raise ValueError(f"expected a token and {width} numbers, found {found}")
+    columns = len(values) + len(more)
+    raise ValueError(f"expected a token and {width} numbers, found {columns}")
 
 
 def _is_number(text: str) -> bool:

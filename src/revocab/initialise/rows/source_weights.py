@@ -140,7 +140,7 @@ def piece_weights(inputs: MethodInputs, pieces: Callable[[int], list[int]]) -> S
     source_rows = len(inputs.source_VD)
     even_V = torch.full((source_rows,), 1 / source_rows)
     lists = (pieces(token) for token in inputs.missing_N.tolist())
-    return SourceWeights.of((mean_weights(one) if one else even_V for one in lists), source_rows)
+    return SourceWeights.of((mean_weights(ids) if ids else even_V for ids in lists), source_rows)
 
 
 def with_shared(new: SourceWeights, inputs: MethodInputs) -> SourceWeights:
@@ -167,8 +167,8 @@ def write_source_weights(folder: Path, weights: Mapping[Which, SourceWeights]) -
     import numpy as np
 
     arrays: dict[str, Any] = {
-        f"{which}.{name}": np.asarray(getattr(one, name))
-        for which, one in weights.items()
+        f"{which}.{name}": np.asarray(getattr(sparse, name))
+        for which, sparse in weights.items()
         for name in (*TENSORS, "source_rows")
     }
     np.savez(folder / FILE, **arrays)
@@ -193,7 +193,7 @@ def read_source_weights(folder: Path) -> dict[Which, SourceWeights]:
         )
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            found = {
+            weights = {
                 which: SourceWeights(
                     source_rows=int(arrays[f"{which}.source_rows"]),
                     **{name: torch.from_numpy(arrays[f"{which}.{name}"]) for name in TENSORS},
@@ -201,9 +201,9 @@ def read_source_weights(folder: Path) -> dict[Which, SourceWeights]:
                 for which in get_args(Which)
                 if f"{which}.source_rows" in arrays.files
             }
-            for one in found.values():
-                one.check()
-            return found
+            for sparse in weights.values():
+                sparse.check()
+            return weights
     except (BadZipFile, EOFError, KeyError, ValueError) as error:
         raise RevocabError(
             f"{path}: damaged ({error}); make the model again with 'revocab init'"
