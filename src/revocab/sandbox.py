@@ -13,42 +13,28 @@ methods, literals of containers, slices, comparisons, output.
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable, Iterator, Mapping
-from contextvars import ContextVar
 from typing import Any
 
-from jinja2 import StrictUndefined, Template, TemplateSyntaxError, nodes, pass_context
+from jinja2 import StrictUndefined, Template, TemplateSyntaxError, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.runtime import LoopContext
-from jinja2.sandbox import MAX_RANGE, ImmutableSandboxedEnvironment
-from jinja2.utils import Namespace
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
+from revocab import template_budget as budget
 from revocab.errors import RevocabError
+from revocab.template_budget import Refused
 
-#: Characters of a template; the longest known chat templates have 30,000.
-MAX_TEMPLATE = 100_000
-#: Characters of a text, made or written; integers have as many bits at most, divided by 1,000.
-MAX_TEXT = 5_000_000
-#: What a rendering may cost: an element of a container or a node of the template executed is 1.
-MAX_COST = 3_000_000
-#: Characters that cost 1.
-CHARACTERS = 32
-#: Of widths in formats, and of the characters that are stripped or searched from the right, for
-#: which Python's time is a product.
-MAX_WIDTH = 999
 ALLOWED = (
-    f"allowed are templates of {MAX_TEMPLATE:,} characters, texts of {MAX_TEXT:,}, loops over what"
-    " is given, and the methods and filters of text that do not multiply it"
+    f"allowed are templates of {budget.MAX_TEMPLATE:,} characters, texts of {budget.MAX_TEXT:,},"
+    " loops over what is given, and the methods and filters of text that do not multiply it"
 )
 
+#: Names of our own filters; no template can write them.
+_SIZED, _TURN, _COPIED = " sized", " turn", " copied"
 
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_METHODS_OF_TEXT = _names(
+_METHODS_OF_TEXT = budget.names(
     "capitalize casefold center count endswith find format format_map index isalnum isalpha isascii"
     " isdecimal isdigit islower isnumeric isspace istitle isupper join ljust lower lstrip partition"
     " removeprefix removesuffix replace rfind rindex rjust rpartition rsplit rstrip split"
@@ -61,47 +47,6 @@ _METHODS: tuple[tuple[Any, frozenset[str]], ...] = (
     ((list, tuple), frozenset({"count", "index"})),
     ((int, float, complex, bytes, bytearray, type), frozenset()),
 )
-#: Filters whose time is that of the elements, whatever is in them.
-_SHALLOW_FILTERS = _names(
-    "attr count d default dictsort first items last length list map random reject rejectattr"
-    " reverse select selectattr"
-)
-_FILTERS = _SHALLOW_FILTERS | _names(
-    "abs capitalize center e escape filesizeformat float forceescape format groupby indent int join"
-    " lower max min replace round safe sort string sum title tojson trim truncate unique upper"
-    " urlencode wordcount"
-)
-#: Tests that compare, or make a text.
-_DEEP_TESTS = _names(
-    "== != < <= > >= eq equalto ge greaterthan gt in le lessthan lower lt ne upper"
-)
-#: Methods and filters with a width, or that take as long as two texts multiplied.
-_WITH_WIDTHS = _names(
-    "center ljust lstrip rfind rindex rjust round rpartition rsplit rstrip strip tojson trim zfill"
-)
-#: ``%`` and ``{}`` of formats with widths of at most three digits.
-_PERCENT = re.compile(r"%(\(\w+\))?[-+ #0]?\d{0,3}(\.\d{1,3})?[a-zA-Z%]")
-_BRACES = re.compile(r"\{\{|\}\}|\{[\w.\[\]]*(![rsa])?(:[^{}\d]?[^{}\d]*\d{0,3}(\.\d{1,3})?\D?)?\}")
-#: Names of our own filters; no template can write them.
-_SIZED, _TURN, _COPIED = " sized", " turn", " copied"
-
-#: What holds values and is no mapping. The abstract classes of a dict's views take twenty times as
-#: long to be recognised.
-_CONTAINERS: Any = (
-    list,
-    tuple,
-    set,
-    frozenset,
-    type({}.keys()),
-    type({}.values()),
-    type({}.items()),
-)
-
-_spent: ContextVar[int] = ContextVar("spent", default=0)
-
-
-class Refused(SecurityError):
-    """A template does what the limits do not allow."""
 
 
 def compile(template: str, *, where: str) -> Template:
@@ -159,140 +104,11 @@ def limit_chat_templates() -> None:
         rendering._compile_jinja_template.cache_clear()
 
 
-def _spend(cost: int, what: str) -> None:
-    spent = _spent.get() + abs(cost)
-    if spent > MAX_COST:
-        raise Refused(f"{what} takes too much time or memory")
-    _spent.set(spent)
-
-
-def _spend_text(length: int, what: str) -> None:
-    if length > MAX_TEXT:
-        raise Refused(f"{what} would make a text of {length:,} characters")
-    _spend(length // CHARACTERS, what)
-
-
-def _size(value: Any, *, deep: bool = True) -> int:
-    """Return what it costs to copy, compare or print a value; above MAX_COST not exactly.
-
-    What a value holds several times counts several times.
-    """
-    size, waiting = 0, [value]
-    while waiting and size <= MAX_COST:
-        item = waiting.pop()
-        if isinstance(item, (str, bytes)):
-            size += 1 + len(item) // CHARACTERS
-        elif isinstance(item, _CONTAINERS):
-            size += len(item)
-            waiting += item if deep else ()
-        elif isinstance(item, dict):
-            size += len(item)
-            waiting += (*item.keys(), *item.values()) if deep else ()
-        elif isinstance(item, range):
-            size += len(item)
-        elif isinstance(item, Namespace) and deep:
-            size += 10  # one may hold itself
-            waiting.append(object.__getattribute__(item, "_Namespace__attrs"))
-    return size
-
-
-def _sized(value: Any, what: str = "a value") -> Any:
-    """Return a value that is compared, printed or put into another, and pay for all of it."""
-    _spend(_size(value), what)
-    return value
-
-
-def _copied(value: Any) -> Any:
-    _spend(_size(value, deep=False), "a slice")
-    return value
-
-
-def _turn(cost: int) -> bool:
-    _spend(cost, "a loop, macro or block")
-    return True
-
-
-def _range(*args: int) -> range:
-    numbers = range(*args)
-    if len(numbers) > MAX_RANGE:
-        raise Refused(f"range of {len(numbers):,} numbers")
-    return numbers
-
-
-@pass_context  # so that Jinja computes nothing while it compiles
-def _written(_context: Any, value: Any) -> Any:
-    return _sized(value, "what is written")
-
-
-def _check_widths(what: str, values: Any) -> None:
-    for value in values:
-        if (isinstance(value, int) and abs(value) > MAX_WIDTH) or (
-            isinstance(value, str) and len(value) > MAX_WIDTH
-        ):
-            raise Refused(f"{what} with a width, or characters, above {MAX_WIDTH}")
-
-
-def _check_format(text: str, pattern: re.Pattern[str], special: str, values: Any) -> None:
-    """Refuse a format with wide fields; of what it makes, every field may be the longest value."""
-    if set(pattern.sub("", text)) & set(special):
-        raise Refused(f"format {text[:80]!r}: its fields may be at most {MAX_WIDTH} wide")
-    fields = sum(text.count(character) for character in special)
-    _spend_text(len(text) + fields * (MAX_WIDTH + CHARACTERS * _size(values)), "a format")
-
-
-def _check_text(name: str, text: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Pay for a method or filter of a text that makes more of it than it is, or is slow."""
-    given = (*args, *kwargs.values())
-    if name == "replace" and len(given) >= 2:
-        text, old, new = str(text), str(given[0]), str(given[1])
-        times = text.count(old) if old else len(text) + 1
-        _spend_text(len(text) + times * max(0, len(new) - len(old)), "replace")
-    elif name == "indent":
-        width = kwargs.get("width", args[0] if args else 4)
-        _check_widths(name, [width])
-        lines = len(str(text).splitlines()) + 1
-        _spend_text(lines * (width if isinstance(width, int) else len(width)), name)
-    elif name in _WITH_WIDTHS:
-        _check_widths(name, given)
-
-
-def _limited(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a filter that pays for what it is given and for what it makes."""
-    what, deep = f"filter {name}", name not in _SHALLOW_FILTERS
-    context = 1 if hasattr(function, "jinja_pass_arg") else 0
-
-    @functools.wraps(function)
-    def limited(*args: Any, **kwargs: Any) -> Any:
-        before, (value, *rest) = args[:context], args[context:]
-        if isinstance(value, Iterator) and not isinstance(value, LoopContext):
-            value = list(value)
-        for part in (value, *rest, *kwargs.values()):
-            _spend(_size(part, deep=deep), what)
-        _check_text(name, value, tuple(rest), kwargs)
-        if name == "join":
-            separator = str(kwargs.get("d", rest[0] if rest else ""))
-            _spend_text(len(separator) * _size(value, deep=False), what)
-        elif name == "format":
-            _check_format(str(value), _PERCENT, "%", (rest, kwargs))
-        elif name == "sum" and not isinstance(
-            kwargs.get("start", rest[1] if len(rest) > 1 else 0), int | float
-        ):
-            raise Refused("filter sum of what are no numbers")
-        made = function(*before, value, *rest, **kwargs)
-        if isinstance(made, str):
-            _spend_text(len(made), what)
-        elif isinstance(made, list):
-            _spend(len(made), what)
-        return made
-
-    return limited
-
-
 class _Filters(dict[str, Any]):
     """Filters, of which each that is put in is limited."""
 
     def __setitem__(self, name: str, function: Callable[..., Any]) -> None:
-        super().__setitem__(name, _limited(name, function))
+        super().__setitem__(name, budget.limited_filter(name, function))
 
 
 class _LimitedTemplate(Template):
@@ -302,17 +118,17 @@ class _LimitedTemplate(Template):
         return "".join(self.generate(*args, **kwargs))
 
     def generate(self, *args: Any, **kwargs: Any) -> Iterator[str]:
-        before = _spent.get()
-        _spent.set(0)
+        before = budget.spent.get()
+        budget.spent.set(0)
         length = 0
         try:
             for text in super().generate(*args, **kwargs):
                 length += len(text)
-                if length > MAX_TEXT:
-                    raise Refused(f"it writes more than {MAX_TEXT:,} characters")
+                if length > budget.MAX_TEXT:
+                    raise Refused(f"it writes more than {budget.MAX_TEXT:,} characters")
                 yield text
         finally:
-            _spent.set(before)
+            budget.spent.set(before)
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
@@ -323,22 +139,22 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def __init__(self, *args: Any, **kwargs: Any):
         # Jinja would compute constants while it compiles, where no budget is.
-        super().__init__(*args, **kwargs | {"optimized": False, "finalize": _written})
-        filters = {name: self.filters[name] for name in sorted(_FILTERS)}
+        super().__init__(*args, **kwargs | {"optimized": False, "finalize": budget.written})
+        filters = {name: self.filters[name] for name in sorted(budget.FILTERS)}
         self.filters = _Filters()
         for name, function in filters.items():
             self.filters[name] = function
-        for name, ours in ((_SIZED, _sized), (_TURN, _turn), (_COPIED, _copied)):
+        for name, ours in ((_SIZED, budget.sized), (_TURN, budget.turn), (_COPIED, budget.copied)):
             dict.__setitem__(self.filters, name, ours)
         self.tests = {
-            name: _limited_test(test) if name in _DEEP_TESTS else test
+            name: budget.limited_test(test) if name in budget.DEEP_TESTS else test
             for name, test in self.tests.items()
         }
         self.globals.pop("lipsum", None)
-        self.globals["range"] = _range
+        self.globals["range"] = budget.limited_range
 
     def compile(self, source: Any, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(source, str) and len(source) > MAX_TEMPLATE:
+        if isinstance(source, str) and len(source) > budget.MAX_TEMPLATE:
             raise Refused(f"it has {len(source):,} characters")
         return super().compile(source, *args, **kwargs)
 
@@ -347,7 +163,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         for power in source.find_all(nodes.Pow):
             raise Refused(f"line {power.lineno}: the operator **")
         texts = sum(len(text.data) for text in source.find_all(nodes.TemplateData))
-        cost = sum(1 for _ in source.find_all(nodes.Node)) + texts // CHARACTERS
+        cost = sum(1 for _ in source.find_all(nodes.Node)) + texts // budget.CHARACTERS
         _Payments(self, cost).visit(source)
         return super()._generate(source, *args, **kwargs)
 
@@ -358,7 +174,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def getitem(self, obj: Any, argument: Any) -> Any:
         # A tuple is hashed whole each time.
-        return super().getitem(obj, _sized(argument) if type(argument) is tuple else argument)
+        return super().getitem(obj, budget.sized(argument) if type(argument) is tuple else argument)
 
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
         wrapped = super().wrap_str_format(value)
@@ -366,52 +182,43 @@ class Sandbox(ImmutableSandboxedEnvironment):
             return None
 
         def formatted(*args: Any, **kwargs: Any) -> str:
-            _check_format(value.__self__, _BRACES, "{}", (args, kwargs))
+            budget.check_format(value.__self__, budget.BRACES, "{}", (args, kwargs))
             return wrapped(*args, **kwargs)
 
         return formatted
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         for number in (left, right):
-            if isinstance(number, int) and number.bit_length() > MAX_TEXT // 1000:
+            if isinstance(number, int) and number.bit_length() > budget.MAX_TEXT // 1000:
                 raise Refused(f"operator {operator} of a number of {number.bit_length():,} bits")
         if operator == "*":
             for several, times in ((left, right), (right, left)):
                 if isinstance(several, str | bytes) and isinstance(times, int):
-                    _spend_text(len(several) * max(0, times), "operator *")
+                    budget.spend_text(len(several) * max(0, times), "operator *")
                 elif isinstance(several, list | tuple) and isinstance(times, int):
-                    _spend(len(several) * max(0, times), "operator *")
+                    budget.spend(len(several) * max(0, times), "operator *")
         elif operator == "%" and isinstance(left, str | bytes):
-            _check_format(str(left), _PERCENT, "%", right)
+            budget.check_format(str(left), budget.PERCENT, "%", right)
         elif operator == "+" and isinstance(left, str) and isinstance(right, str):
-            _spend_text(len(left) + len(right), "operator +")
+            budget.spend_text(len(left) + len(right), "operator +")
         made = super().call_binop(context, operator, left, right)
-        _spend(_size(made, deep=False), f"operator {operator}")
+        budget.spend(budget.size_of(made, deep=False), f"operator {operator}")
         return made
 
     def call(__self, __context: Any, __obj: Any, *args: Any, **kwargs: Any) -> Any:
         owner, name = getattr(__obj, "__self__", None), getattr(__obj, "__name__", "a call")
         deep = isinstance(owner, str | list | tuple | LoopContext)
         for part in (owner, *args, *kwargs.values()) if deep else (*args, *kwargs.values()):
-            _spend(1 + _size(part, deep=deep), name)
+            budget.spend(1 + budget.size_of(part, deep=deep), name)
         if isinstance(owner, str):
-            _check_text(name, owner, args, kwargs)
+            budget.check_text(name, owner, args, kwargs)
             if name == "join" and args:
                 args = (list(args[0]),)
-                _spend(_size(args[0]), name)
-                _spend_text(len(owner) * len(args[0]), name)
+                budget.spend(budget.size_of(args[0]), name)
+                budget.spend_text(len(owner) * len(args[0]), name)
         made = super().call(__context, __obj, *args, **kwargs)
-        _spend(_size(made, deep=False), name)
+        budget.spend(budget.size_of(made, deep=False), name)
         return made
-
-
-def _limited_test(function: Any) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def limited(*args: Any) -> Any:
-        _sized(args, "a comparison")
-        return function(*args)
-
-    return limited
 
 
 class _Payments(NodeTransformer):
