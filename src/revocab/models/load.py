@@ -78,29 +78,6 @@ def load_causal_lm(
     return model.to(device)
 
 
-def load_classifier(
-    folder: str | Path, *, dtype: str | torch.dtype, device: str = "cpu"
-) -> PreTrainedModel:
-    """Return a folder's model that classifies or scores a whole text, for evaluation.
-
-    ``dtype`` as for :func:`load_causal_lm`. Raises :class:`RevocabError` for weights that are not
-    finite, and for tensors that differ from the architecture.
-    """
-    from transformers import AutoModelForSequenceClassification
-
-    model_folder = ModelFolder(Path(folder))
-    if problems := list(file_problems(model_folder.path, model_folder.files)):
-        raise RevocabError(problems)
-    with loading(folder):
-        loaded: Any = AutoModelForSequenceClassification.from_pretrained(
-            folder, dtype=dtype, output_loading_info=True, **_SAFE
-        )
-    model, info = loaded
-    if problems := list(_differences(folder, model, info)):
-        raise RevocabError(problems)
-    return model.to(device).eval()
-
-
 def check_model(folder: str | Path) -> None:
     """Raise :class:`RevocabError` unless a model folder has every weight, and all are finite.
 
