@@ -1,4 +1,4 @@
-"""Keep the conversations that a judge finds good: a rule, a reward model or a chat model."""
+"""Keep the conversations that a judge finds good: a rule, or a chat model."""
 
 from revocab.cli import run
 from revocab.commands.judge_answers import COMMAND

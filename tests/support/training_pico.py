@@ -105,10 +105,8 @@ def write_adapted(root: Path, **changes: object) -> None:
 def write_packed(folder: Path, tokens: np.ndarray, **changes: object) -> None:
     """Write rows of ids as a packed folder of one shard, or of more with ``shard_bytes``."""
     shard_bytes = changes.pop("shard_bytes", SHARD_BYTES)
-    with new_shards(
-        folder, *tokens.shape, tokens.dtype, masks=False, shard_bytes=shard_bytes
-    ) as shards:
-        shards.tokens[np.arange(len(tokens))] = tokens
+    with new_shards(folder, *tokens.shape, tokens.dtype, shard_bytes=shard_bytes) as shards:
+        shards.arrays["tokens"][np.arange(len(tokens))] = tokens
     packed = {
         "rows": len(tokens), "sequence_length": tokens.shape[1], "tokens": tokens.size,
         "tokens_per_byte": 0.5, "largest_id": int(tokens.max()), "seed": RECIPE["seed"],

@@ -134,8 +134,8 @@ def test_the_fingerprint_follows_settings_and_inputs():
 
 @pytest.fixture
 def packed_folder(tmp_path):
-    with new_shards(tmp_path, 6, 4, np.uint16, masks=False, shard_bytes=32) as shards:
-        shards.tokens[np.arange(6)] = np.arange(24, dtype=np.uint16).reshape(6, 4)
+    with new_shards(tmp_path, 6, 4, np.uint16, shard_bytes=32) as shards:
+        shards.arrays["tokens"][np.arange(6)] = np.arange(24, dtype=np.uint16).reshape(6, 4)
     manifest = {
         "rows": 6, "sequence_length": 4, "tokens": 24, "tokens_per_byte": 0.5, "largest_id": 23,
         **shards.described(),

@@ -86,6 +86,9 @@ class ChatTemplate:
         """
         from transformers.utils.chat_template_utils import render_jinja_template
 
+        from revocab.sandbox import explain, limit_chat_templates
+
+        limit_chat_templates()
         found: Any  # declared as text; with a mask it is texts, and spans beside them
         try:
             found = render_jinja_template(
@@ -97,8 +100,8 @@ class ChatTemplate:
         # A template may fail in any way that Python code can.
         except Exception as error:
             raise RevocabError(
-                f"{self.place}: {where} cannot be rendered ({type(error).__name__}: {error}); "
-                "correct the template, or leave such conversations out"
+                f"{self.place}: {where}: {explain(error)}; correct the template, or leave such"
+                " conversations out"
             ) from None
         (text,), (spans,) = found
         return Rendered(text, [(begin, end) for begin, end in spans if end > begin])

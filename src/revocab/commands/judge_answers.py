@@ -1,4 +1,4 @@
-"""Keep the conversations that a judge finds good: a rule, a reward model or a chat model."""
+"""Keep the conversations that a judge finds good: a rule, or a chat model."""
 
 from __future__ import annotations
 

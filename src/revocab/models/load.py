@@ -72,22 +72,6 @@ def load_causal_lm(
     return model.to(device)
 
 
-def load_classifier(
-    folder: str | Path, *, dtype: str | torch.dtype, device: str = "cpu"
-) -> PreTrainedModel:
-    """Return a folder's model that classifies or scores a whole text, for evaluation.
-
-    ``dtype`` as for :func:`load_causal_lm`. Raises :class:`RevocabError` for weights that are not
-    finite, and for tensors that differ from the architecture.
-    """
-    from transformers import AutoModelForSequenceClassification
-
-    model_folder = ModelFolder(Path(folder))
-    if problems := list(file_problems(model_folder.path, model_folder.files)):
-        raise RevocabError(problems)
-    return _loaded(AutoModelForSequenceClassification, folder, dtype=dtype).to(device).eval()
-
-
 def _loaded(architecture: Any, folder: str | Path, **options: Any) -> Any:
     """Return a model; raise :class:`RevocabError` where its tensors are not the architecture's."""
     with loading(folder):

@@ -26,11 +26,8 @@ def pack_tokens(plan: Plan, tokenizer: str, mixture: str, recipe: str) -> Step:
     mixtures = [experiment.mixtures[name] for name in staged.values() or [mixture]]
     corpora = list(dict.fromkeys(corpus for one in mixtures for corpus in one))
     rows = {stage.name: stage.steps * given.batch_size for stage in given.stages or ()}
-    options = given.model_dump(include=set(PackingOptions.model_fields))
-    if not any("size" in one.values() for one in mixtures):
-        del options["size_exponent"]  # decides nothing
     job = PackingJob(
-        **options,
+        **given.model_dump(include=set(PackingOptions.model_fields)),
         rows=given.steps * given.batch_size,
         seed=experiment.seed,
         shares={corpus: [one.get(corpus, 0) for one in mixtures] for corpus in corpora},

@@ -23,6 +23,7 @@ from revocab.models.load import load_causal_lm
 from revocab.output import ResumableFolder, running_code
 from revocab.training.adapters import lora
 from revocab.training.adapters.adapter_inputs import adapter_checksums, check_source
+from revocab.training.data.shards import MARKS
 from revocab.training.loop.checkpoint_work import CheckpointWork
 from revocab.training.loop.loss_watch import LossWatch
 from revocab.training.machine.costs import Costs, EnergyMeter
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from revocab.training.loop.heldout_loss import HeldoutCorpus
     from revocab.training.loop.trainer import RecipeTrainer
 
-#: What packed rows may have a bit for, of every token.
-BITS = ("starts", "answers")
 #: TensorBoard's event files.
 EVENTS = "tensorboard/events.out.tfevents.*"
 #: Tables that the DAG puts beside a run.
@@ -79,7 +78,7 @@ def input_checksums(run: TrainingRun) -> dict[str, Any]:
     """Return SHA-256 of the weights, the configuration and the data that ``run`` reads."""
     files = [*checkpoints.weight_files(run.model), run.model / "config.json"]
     packed = io.read_json(run.packed / "manifest.json")
-    bits = {stem: packed[f"{stem}_sha256"] for stem in BITS if f"{stem}_sha256" in packed}
+    bits = {stem: packed[f"{stem}_sha256"] for stem in MARKS if f"{stem}_sha256" in packed}
     if "chat_template" in packed:
         bits["chat_template"] = sha256(packed["chat_template"].encode()).hexdigest()
     return {

@@ -96,4 +96,4 @@ def judge(rows: Sequence[Row], options: LlmOptions, inputs: JudgeInputs) -> Iter
             yield Verdict(kept, float(found), "" if kept else "low grade")
 
 
-JUDGE = Judge(options=LlmOptions, judge=judge, needs_model="generates")
+JUDGE = Judge(options=LlmOptions, judge=judge, needs_model=True)

@@ -41,7 +41,7 @@ class Experiment(Closed):
     #: Roles of special tokens by tokenizer and spelling, beside those that tokenizers declare
     #: themselves: tokens of equal role are one token in an intersection.
     roles: dict[Id, dict[OneLine, Id]] = Field(default_factory=dict)
-    #: Shares of tokens; ``size`` corpora share what is left, by size (``size_exponent``).
+    #: Shares of tokens; ``size`` corpora share what is left, in proportion to their bytes.
     mixtures: dict[Id, dict[Id, Annotated[float, Field(gt=0, le=1)] | Literal["size"]]] = Field(
         default_factory=dict
     )

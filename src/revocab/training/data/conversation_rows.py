@@ -23,7 +23,7 @@ from revocab.training.data.packing import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from revocab.training.data.shards import NewShards
+    from revocab.training.data.shards import ShardedRows
 
 #: The id behind the last conversation of a row.
 PADDING = 0
@@ -163,19 +163,18 @@ def arrays_of(
 
 
 def pack_conversations(
-    target: NewShards,
+    target: Mapping[str, np.ndarray | ShardedRows],
     corpora: Mapping[str, tuple[Sequence[float], Callable[[], Iterable[dict[str, Any]]]]],
     tokenizer: ChatTokenizer,
     options: PackingJob,
 ) -> Packed:
-    """Fill ``target`` from ``corpora`` of conversations: ``{id: (share by stage, read)}``.
+    """Fill the arrays of ``target`` from ``corpora``: ``{id: (share by stage, read)}``.
 
     As :func:`~revocab.training.data.packing.pack` does with documents: rows of one corpus stay in
     the order of its conversations, unless ``shuffle_rows`` is set. Errors: see :func:`filled_rows`.
     """
     import numpy as np
 
-    assert target.starts is not None and target.answers is not None  # made for answers
     packed, places = assigned_rows({name: share for name, (share, _) in corpora.items()}, options)
     for name, (_, read) in corpora.items():
         given = packed.corpora[name]
@@ -185,9 +184,9 @@ def pack_conversations(
         for block in blocks_of_rows(filled_rows(name, read, tokenizer, options, count)):
             rows = places[name][done : done + len(block)]
             tokens_RL, starts_RL, learned_RL = arrays_of(block, options.sequence_length)
-            target.tokens[rows] = tokens_RL
-            target.starts[rows] = np.packbits(starts_RL, axis=1)
-            target.answers[rows] = np.packbits(learned_RL, axis=1)
+            target["tokens"][rows] = tokens_RL
+            target["starts"][rows] = np.packbits(starts_RL, axis=1)
+            target["answers"][rows] = np.packbits(learned_RL, axis=1)
             done += len(block)
             packed.largest_id = max(packed.largest_id, int(tokens_RL.max()))
     return packed

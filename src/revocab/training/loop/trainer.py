@@ -186,8 +186,8 @@ class RecipeTrainer(Trainer):
     ) -> torch.Tensor:
         """Return the loss of one micro batch and keep it for the table.
 
-        The step's loss is the mean over its micro batches on all processes. With document masking
-        each is its share of the step's mean over predicted tokens, times their number.
+        The step's loss is the mean over its micro batches on all processes. Of conversations
+        each is its share of the step's mean over learned tokens, times their number.
         """
         loss = model(**inputs)
         if "predicted" in inputs:
