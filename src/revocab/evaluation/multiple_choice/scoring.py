@@ -21,7 +21,7 @@ from revocab.evaluation.inference.engine import ChoiceModel, engine_called
 from revocab.evaluation.metric import CHOICE_METRICS
 from revocab.evaluation.multiple_choice import harness
 from revocab.evaluation.multiple_choice.harness_model import load_model
-from revocab.evaluation.multiple_choice.tasks import read_yaml
+from revocab.evaluation.multiple_choice.tasks import read_task
 from revocab.evaluation.options import AskingAll, Scoring, ScoringOptions
 from revocab.evaluation.records import Records, code_hash, model_hash, module_hash, versions
 from revocab.evaluation.resampling import SCORE_COLUMNS, Items, bootstrap, mean_items
@@ -105,7 +105,11 @@ def check_arguments(models: Mapping[int, Path], tasks: Sequence[Path]) -> None:
             check_model_folder(folder)
         except RevocabError as error:
             problems += error.problems
-    problems += [f"--tasks {path}: no such file" for path in tasks if not path.is_file()]
+    for path in tasks:
+        try:
+            read_task(path)
+        except RevocabError as error:
+            problems += error.problems
     names = [path.stem for path in tasks]
     problems += [
         f"--tasks: {name!r} is given twice" for name in sorted(set(names)) if names.count(name) > 1
@@ -192,7 +196,7 @@ class Scorer:
 
     def data_revision(self, name: str) -> str:
         """Return what a task's data is: the Hub's commit, or the hash of a local file."""
-        rows = harness.local_rows(read_yaml(self.paths[name]))
+        rows = harness.local_rows(read_task(self.paths[name]))
         if rows is not None:
             return f"sha256:{sha256(rows)[:16]}"
         return harness.data_revision(self.tasks[name])
@@ -285,7 +289,7 @@ def config_hash(path: Path, loaded: TaskDict, options: Scoring) -> str:
 
     The same task gives the same hash on every machine: paths and data files' names are left out.
     """
-    config = read_yaml(path)
+    config = read_task(path)
     if "harness" in config:
         parts = [task.dump_config() for _, task in sorted(loaded["tasks"].items())]
     else:
@@ -321,7 +325,7 @@ class Made:
     def of(self, folder: Path, task: Path) -> dict[str, Any]:
         """Return it for one checkpoint and one task file."""
         if task not in self._tasks:  # read once for all checkpoints
-            rows = harness.local_rows(read_yaml(task))
+            rows = harness.local_rows(read_task(task))
             data = sha256(rows) if rows and rows.is_file() else None
             self._tasks[task] = {"task": sha256(task), "data": data}
         return {"model": model_hash(folder), **self._tasks[task], **self.shared}
