@@ -11,6 +11,7 @@ from evaluation_toys import IT_ROWS, write_model, write_task
 
 from revocab.config import validate
 from revocab.errors import RevocabError
+from revocab.evaluation.inference.chat_prompts import ChatOptions
 from revocab.evaluation.multiple_choice import harness, tasks
 from revocab.evaluation.multiple_choice.scoring import score_checkpoints
 from revocab.evaluation.options import Scoring
@@ -80,15 +81,14 @@ def change(task: Path, changes: dict) -> Path:
     return task
 
 
-def refusal(task: Path) -> str:
+def refusal(task: Path, chat_template: str | None = None) -> str:
     """Return why a task cannot be scored, which takes little time and leaves nothing."""
     harness.quiet()
-    model = write_model(task.parent / "model", context_length=512)
+    model = write_model(task.parent / "model", context_length=512, chat_template=chat_template)
+    options = Scoring(long_prompts="cut", chat=ChatOptions() if chat_template else None)
     begin = time.process_time()
     with pytest.raises(RevocabError) as caught:
-        score_checkpoints(
-            "r", {0: model}, [task], task.parent / "s.csv", Scoring(long_prompts="cut")
-        )
+        score_checkpoints("r", {0: model}, [task], task.parent / "s.csv", options)
     assert time.process_time() - begin < 60
     assert not (task.parent / "s.csv").exists()
     return str(caught.value)
@@ -128,6 +128,11 @@ def test_templates_of_an_experiment_run_nothing(repository, task, template):
         assert f"{own}: doc_to_text: " in str(error)
     else:
         assert "doc_to_text: " in refusal(task)
+
+
+@pytest.mark.parametrize("template", ["a global's module", "loops in loops"])
+def test_a_models_chat_template_runs_nothing(task, template):
+    assert "chat template: " in refusal(task, TEMPLATES[template])
 
 
 def test_an_experiment_with_such_a_template_is_refused(repository, task):

@@ -29,6 +29,7 @@ from revocab.io import sha256, write_csv, write_jsonl
 from revocab.models.folder import check_model_folder
 from revocab.models.load import quiet_loading
 from revocab.output import check_files
+from revocab.sandbox import explain
 
 if TYPE_CHECKING:
     from lm_eval.tasks.manager import TaskDict
@@ -163,6 +164,7 @@ class Scorer:
 
     def score(self, model: ChoiceModel, name: str) -> list[dict[str, Any]]:
         """Return the rows (without run and step) of one task for one model."""
+        from jinja2 import TemplateError
         from lm_eval.evaluator import evaluate
 
         chat = self.options.chat
@@ -179,6 +181,8 @@ class Scorer:
             )
         except RevocabError as error:
             raise RevocabError(f"task {name}: {one}" for one in error.problems) from error
+        except TemplateError as error:  # tasks' own templates raise RevocabError
+            raise RevocabError(f"task {name}: chat template: {explain(error)}") from None
         rows = result_rows(name, self.tasks[name], results, self.options)
         cut, rescored = model.truncated - before[0], model.rescored - before[1]
         known = {"cut_prompts": cut, "rescored": rescored, **self.provenance(name)}
