@@ -9,6 +9,7 @@ from pathlib import Path
 import planning
 import pytest
 import yaml
+from revocab.plan.kept import LASTING
 from run_snakemake import copy_checkout, succeed
 from snakemake.settings.types import RerunTrigger
 
@@ -16,7 +17,6 @@ from revocab import code_identity
 from revocab.chat import template
 from revocab.evaluation.multiple_choice import tasks
 from revocab.plan import decide
-from revocab.plan.kept import LASTING
 
 EXPERIMENT = "tests/experiments/small.yaml"
 #: As profiles/slurm has them.
