@@ -115,7 +115,7 @@ def test_vllm_measures_the_same_text(vllm_interpreter, call, text, tmp_path):
     for engine, python in (("vllm", vllm_interpreter), ("transformers", sys.executable)):
         out = tmp_path / f"{engine}.json"
         done = call(
-            *(python, "scripts/measure_efficiency.py", "--run", "r", "--step", 5),
+            *(python, "-m", "revocab", "measure_efficiency", "--run", "r", "--step", 5),
             *("--model", folder, "--text", text, "--corpus", "c", "--language", "it"),
             *("--engine", engine, "--device", "cpu", "--prompts", 4, "--batch-size", 2),
             *("--prompt-characters", 60, "--new-tokens", 6, "--repeats", 1, "--out", out),

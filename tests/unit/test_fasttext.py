@@ -107,7 +107,7 @@ def test_frequent_tokens_are_trained_and_others_spelled(world):
 
 def test_same_text_same_bits_in_another_process(world, tmp_path):
     """Also under another hash seed: gensim's own start depends on none here."""
-    command = [sys.executable, "scripts/train_auxiliary.py"]
+    command = [sys.executable, "-m", "revocab", "train_auxiliary"]
     command += ["--target-tokenizer", world / "target", "--source-tokenizers", world / "source"]
     command += ["--corpora", f"it={world / 'it'}", f"en={world / 'en'}"]
     command += ["--dimension", "12", "--epochs", "2", "--min-count", "3", "--buckets", "500"]

@@ -175,7 +175,7 @@ def test_text_held_out_of_one_corpus_is_trained_on_in_none(folders):
 
 def command(folders, out, *more):
     return [
-        sys.executable, REPOSITORY / "scripts/pack_tokens.py",
+        sys.executable, "-m", "revocab", "pack",
         "--tokenizer", folders / "tokenizer", "--corpora", f"it={folders / 'it'}",
         f"en={folders / 'en'}", "--shares", "it=0.5", "en=0.5", "--sequence-length", "16",
         "--rows", "64",

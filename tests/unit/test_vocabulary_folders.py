@@ -121,7 +121,7 @@ def test_page_and_command_line(folders, tmp_path, repository):
         tokenizer = load_tokenizer(folders / name)
         tokenizer.add_special_tokens({"extra_special_tokens": [specials[side]]})
         write_tokenizer(tokenizer, tmp_path / side)
-    command = [sys.executable, "scripts/intersect_vocabularies.py"]
+    command = [sys.executable, "-m", "revocab", "intersect"]
     for side in sides:
         command += [f"--{side}", str(tmp_path / side)]
     roles = [f"{specials['source']}=tool", f"{specials['target']}=tool"]
