@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from revocab.initialise.method import DonorRows, Method, MethodInputs, RowsOptions
 from revocab.initialise.rows.anchor_scaling import CHUNK_ROWS
@@ -24,7 +24,7 @@ class LepOptions(RowsOptions):
     solve: Solve = "least_change"
 
 
-def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: LepOptions) -> torch.Tensor:
     """Return ``C D`` for every token, with D from base rows E to the source's rows F.
 
     Tikhomirov and Chernyshev 2024, equations 7, 9, 13 and 14. Tokens that the adapted model lacks,
@@ -50,7 +50,7 @@ def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
 
 
 def _change(
-    inputs: MethodInputs, donor: DonorRows, pieces: dict[int, list[int]], options: Any
+    inputs: MethodInputs, donor: DonorRows, pieces: dict[int, list[int]], options: LepOptions
 ) -> torch.Tensor:
     """Return D without the identity, float64 [D, D]; zeros for a swap."""
     width = inputs.source_VD.shape[1]
