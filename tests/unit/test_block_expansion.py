@@ -6,7 +6,7 @@ import pytest
 import torch
 from change_toys import TEXT, changed, logits, tensors_of, write_architecture
 from safetensors.torch import load_file, save_file
-from toy_folders import adapt, restore, shard
+from toy_folders import adapt, cast, shard, with_settings
 
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
@@ -140,11 +140,7 @@ def test_new_tensors_stand_in_the_file_of_their_originals(toys, tmp_path):
 @pytest.mark.parametrize("sharded", [False, True])
 @pytest.mark.parametrize("source", ["untied", "tied"])
 def test_logits_are_the_source_bit_for_bit(toys, tmp_path, source, sharded, stored):
-    folder = restore(
-        toys / source,
-        tmp_path / "stored",
-        lambda tensors: {name: one.to(stored) for name, one in tensors.items()},
-    )
+    folder = cast(toys / source, tmp_path / "stored", stored)
     if sharded:
         folder = shard(folder, tmp_path / "sharded")
     out = changed("blocks", folder, tmp_path / "out", share=0.5)
@@ -199,9 +195,7 @@ def test_settings_by_layer_are_copied_with_the_layers(toys, tmp_path):
 
 
 def test_lists_of_other_things_are_no_lists_by_layer(toys, tmp_path):
-    source = restore(toys / "untied", tmp_path / "source", lambda one: one)
-    config = {**read_json(source / "config.json"), "eos_token_id": [2, 5]}
-    write_json(source / "config.json", config)
+    source = with_settings(toys / "untied", tmp_path / "source", eos_token_id=[2, 5])
     out = changed("blocks", source, tmp_path / "out", share=0.5)
     assert read_json(out / "config.json")["eos_token_id"] == [2, 5]
 
@@ -289,9 +283,8 @@ def test_other_architectures_are_refused(toys, tmp_path, kind, settings, said):
 
 
 def test_quantised_weights_are_refused(toys, tmp_path):
-    source = restore(toys / "untied", tmp_path / "source", lambda one: one)
-    config = {**read_json(source / "config.json"), "quantization_config": {"quant_method": "gptq"}}
-    write_json(source / "config.json", config)
+    settings = {"quantization_config": {"quant_method": "gptq"}}
+    source = with_settings(toys / "untied", tmp_path / "source", **settings)
     with pytest.raises(RevocabError, match="quantised; use the unquantised model"):
         changed("blocks", source, tmp_path / "out", share=0.5)
 

@@ -10,11 +10,13 @@ from safetensors.torch import load_file, save_file
 from toy_folders import (
     adapt,
     assert_equal_logits,
+    cast,
     initialise,
     load,
     padded,
     restore,
     shard,
+    with_settings,
 )
 
 from revocab.errors import RevocabError
@@ -114,18 +116,10 @@ def test_shards_are_rewritten_or_linked(toys, tmp_path):
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_shards_keep_the_stored_dtype(toys, tmp_path, dtype):
     """New rows are computed in float32 from the stored ones, and rounded once."""
-    narrow = restore(
-        toys / "untied",
-        tmp_path / "narrow",
-        lambda tensors: {name: one.to(dtype) for name, one in tensors.items()},
-    )
-    config = read_json(narrow / "config.json")
-    write_json(narrow / "config.json", {**config, "dtype": str(dtype).removeprefix("torch.")})
-    wide = restore(
-        narrow,
-        tmp_path / "wide",
-        lambda tensors: {name: one.float() for name, one in tensors.items()},
-    )
+    named = str(dtype).removeprefix("torch.")
+    cut = cast(toys / "untied", tmp_path / "cut", dtype)
+    narrow = with_settings(cut, tmp_path / "narrow", dtype=named)
+    wide = cast(narrow, tmp_path / "wide", torch.float32)
     source = shard(narrow, tmp_path / "sharded")
     out = adapt(toys, tmp_path / "out", source, "sava", options={"solver": "lstsq"})
     exact = adapt(toys, tmp_path / "exact", wide, "sava", options={"solver": "lstsq"})
@@ -134,14 +128,14 @@ def test_shards_keep_the_stored_dtype(toys, tmp_path, dtype):
     assert {one.dtype for one in stored.values()} == {dtype}
     for name, rows in stored.items():
         assert torch.equal(rows, expected[name].to(dtype)), name
-    assert read_json(out / "config.json")["dtype"] == str(dtype).removeprefix("torch.")
+    assert read_json(out / "config.json")["dtype"] == named
     assert load(out).dtype == dtype
 
 
 def test_padding_rows_are_cut_and_count_for_nothing(toys, tmp_path):
-    source = restore(toys / "untied", tmp_path / "padded", lambda one: padded(one, 13))
-    config = read_json(source / "config.json")
-    write_json(source / "config.json", {**config, "vocab_size": config["vocab_size"] + 13})
+    rows = restore(toys / "untied", tmp_path / "rows", lambda one: padded(one, 13))
+    size = read_json(rows / "config.json")["vocab_size"] + 13
+    source = with_settings(rows, tmp_path / "padded", vocab_size=size)
     for method in ("mean", "sava"):
         out = adapt(toys, tmp_path / f"out-{method}", source, method)
         plain = adapt(toys, tmp_path / f"plain-{method}", "untied", method)
@@ -171,7 +165,7 @@ def test_other_architectures_are_found_by_their_modules(toys, tmp_path):
 
 
 def test_special_ids_of_the_old_vocabulary_do_not_survive(toys, tmp_path):
-    source = restore(toys / "untied", tmp_path / "source", lambda one: one)
+    source = shutil.copytree(toys / "untied", tmp_path / "source")
     write_json(
         source / "generation_config.json",
         {"eos_token_id": [290, 291], "bad_words_ids": [[288]], "temperature": 0.5},

@@ -21,7 +21,7 @@ from revocab.models.change import (
 )
 from revocab.models.folder import ModelFolder, check_tokenizer_folder, copy_documents
 from revocab.models.load import check_model
-from revocab.models.origin import hub_id, licence_of, name_of
+from revocab.models.origin import front_matter, hub_id, licence_of, name_of
 from revocab.models.provenance import fingerprint, library_versions
 from revocab.models.write import write_weights
 from revocab.output import OutputFolder
@@ -72,8 +72,8 @@ def change_model(
 
 def check_given(change: Change, options: ChangeOptions, others: Mapping[str, Path]) -> None:
     """Raise :class:`RevocabError` unless ``others`` are the models that sound options name."""
-    named = {reference_name(one): key for key, one in options.given_models()}
-    problems = [f"option.{one}" for one in options.problems(None)]
+    named = {reference_name(reference): key for key, reference in options.given_models()}
+    problems = [f"option.{problem}" for problem in options.problems(None)]
     problems += [
         f"option.{key}: {name!r} is not given; add --others {name}=FOLDER"
         for name, key in named.items()
@@ -121,25 +121,15 @@ def _described(model: ModelFolder) -> dict[str, Any]:
 
 def _card(inputs: ChangeInputs, change: Change, options: ChangeOptions, changed: Changed) -> str:
     """Return the card as Markdown, with what the Hub reads of one at its head."""
-    import yaml
-
-    folders = [inputs.body.path, *(one.path for one in inputs.others.values())]
+    folders = [model.path for model in (inputs.body, *inputs.others.values())]
     bases = [name for name in dict.fromkeys(map(hub_id, folders)) if name]
-    licences = [licence_of(folder) for folder in folders]
-    shared = licences[0] if all(one == licences[0] for one in licences) else {}
-    head = {
-        "library_name": "transformers",
-        "pipeline_tag": "text-generation",
-        **({"base_model": bases} if bases else {}),
-        **shared,
-        "tags": ["revocab"],
-    }
-    others = {name: name_of(one.path) for name, one in inputs.others.items()}
+    licences = {folder: licence_of(folder) for folder in folders}
+    own = licences[inputs.body.path]
+    shared = own if all(licence == own for licence in licences.values()) else {}
+    licence = _licence_sentence(licences, shared)
+    others = {name: name_of(model.path) for name, model in inputs.others.items()}
     lines = [
-        "---",
-        yaml.safe_dump(head, sort_keys=False, allow_unicode=True).rstrip(),
-        "---",
-        "",
+        *front_matter({"base_model": bases, **shared, "tags": ["revocab"]}),
         f"# {name_of(inputs.body.path)}, changed by `{change.name}`",
         "",
         f"`{change.name}` is {change.summary}.",
@@ -150,18 +140,18 @@ def _card(inputs: ChangeInputs, change: Change, options: ChangeOptions, changed:
         f"- Described in: {change.citation}",
         "",
         "All other weights, the dtype and the tokenizer are those of the model that was changed."
-        f" `manifest.json` records the hashes of its inputs. {_licences(folders, shared)}",
+        f" `manifest.json` records the hashes of its inputs. {licence}",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _licences(folders: list[Path], shared: dict[str, str]) -> str:
+def _licence_sentence(licences: Mapping[Path, Mapping[str, str]], shared: Mapping[str, str]) -> str:
     if shared:
         return f"The licence is that of its models: {shared['license']}."
     named = {
-        f"{name_of(folder)}: {found['license']}"
-        for folder, found in zip(folders, map(licence_of, folders), strict=True)
-        if found
+        f"{name_of(folder)}: {licence['license']}"
+        for folder, licence in licences.items()
+        if licence
     }
     return (
         "The licences of all models behind it apply"

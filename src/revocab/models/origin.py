@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
@@ -77,6 +78,18 @@ def licence_of(folder: Path) -> dict[str, str]:
     if not isinstance(metadata, dict) or not isinstance(metadata.get("license"), str):
         return {}
     return {key: metadata[key] for key in LICENCE if isinstance(metadata.get(key), str)}
+
+
+def front_matter(known: Mapping[str, Any]) -> list[str]:
+    """Return the lines at the head of a card, which the Hub reads; what is not known is left out.
+
+    ``known`` may have ``base_model``, ``language``, ``tags`` and the keys of a licence.
+    """
+    import yaml
+
+    head = {"library_name": "transformers", "pipeline_tag": "text-generation", **known}
+    given = {key: value for key, value in head.items() if value}
+    return ["---", yaml.safe_dump(given, sort_keys=False, allow_unicode=True).rstrip(), "---", ""]
 
 
 def _object(path: Path) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from revocab.initialise.method import Method, MethodInputs
 from revocab.initialise.rows.auxiliary import AuxiliaryOptions, compare, with_fallback
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import torch
 
 
-def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: AuxiliaryOptions) -> torch.Tensor:
     """Return ``sparsemax(cos(A_missing, A_overlap)) @ E_source[overlap]``, A auxiliary rows.
 
     Dobler & de Melo 2023. Tokens too rare for a fastText vector of their own are drawn

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -58,7 +58,7 @@ def sparse_codes(inputs: MethodInputs, size: int) -> tuple[torch.Tensor, torch.T
     return index_NS, weight_NS, error / max(1, len(index_NS))
 
 
-def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: OmpOptions) -> torch.Tensor:
     """Return, per missing token, its sparse code over shared tokens applied to their source rows.
 
     Goddard & Fernandes Neto 2025: the code is that of the helper's row over the helper's shared

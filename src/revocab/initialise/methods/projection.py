@@ -6,7 +6,7 @@ both matrices are then mapped from the same vectors.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
@@ -28,7 +28,7 @@ class ProjectionOptions(RowsOptions):
     auxiliary: Literal["helper", "file"] = "helper"
 
 
-def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: ProjectionOptions) -> torch.Tensor:
     """Return ``H_missing @ W + b``, with W and b minimising ``|H_overlap W + b - E_overlap|``.
 
     Gosal et al. 2024, section 3.2 (embedding space transformation). Unlike sava, rows are neither

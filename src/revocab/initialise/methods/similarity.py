@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -28,7 +28,7 @@ def _weights(scores_NK: torch.Tensor) -> torch.Tensor:
     return share_weights(scores_NK.clamp_(min=0))
 
 
-def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: SimilarityOptions) -> torch.Tensor:
     """Return the weighted mean of the source rows of each token's most similar candidates.
 
     Gosal et al. 2024, section 3.2. Candidates are all source tokens when the auxiliary is fastText,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -21,7 +21,7 @@ class WechselOptions(AuxiliaryOptions):
     temperature: float = Field(default=0.1, gt=0)
 
 
-def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: WechselOptions) -> torch.Tensor:
     """Return ``softmax(cos / temperature) @ E_source`` over each token's nearest candidates.
 
     Minixhofer et al. 2022. Candidates are all source tokens when the auxiliary
