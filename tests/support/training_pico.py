@@ -15,8 +15,8 @@ import numpy as np
 from revocab import io
 from revocab.initialise.rows.source_weights import SourceWeights, mean_weights, write_source_weights
 from revocab.training.data.shards import SHARD_BYTES, new_shards
+from revocab.training.run import TrainingRun
 from revocab.training.settings import Settings
-from revocab.training.train import TrainingRun
 
 VOCABULARY, SOURCE_ROWS, LENGTH, BATCH = 64, 40, 16, 4
 RECIPE = {
@@ -123,6 +123,11 @@ def run_of(
     return TrainingRun(
         **folders_of(inputs, settings), out=out, settings=settings, micro_batch=micro_batch
     )
+
+
+def changed(run: TrainingRun, **changes: object) -> TrainingRun:
+    """Return a run with other folders or machine options."""
+    return TrainingRun(**{**dict(run), **changes})
 
 
 def folders_of(inputs: Path, settings: Settings) -> dict[str, Path]:

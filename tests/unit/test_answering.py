@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -50,7 +49,7 @@ def test_turns_by_hand():
 class Scripted:
     """Stands for a loaded model: its template lists contents, and answers come from a list."""
 
-    context_length = 100
+    room = 91
 
     def __init__(self, *answers):
         self.answers, self.asked = list(answers), []
@@ -65,7 +64,7 @@ class Scripted:
     def special_tokens(self, ids):
         return {"template_end": True, "other_special_tokens": 0}
 
-    def generate(self, prompts, max_new_tokens, stop):
+    def generate(self, prompts):
         self.asked.append([len(prompt) for prompt in prompts])
         return [self.answers.pop(0) for _ in prompts]
 
@@ -75,9 +74,7 @@ def test_a_model_reads_its_own_earlier_answers_and_a_cut_one_is_its_last():
     second = Dialogue("2", turns(said("cc?", "old", "d?", "old")))
     third = Dialogue("3", turns(said("e" * 99, "old")))
     model = Scripted(Output("yes", 2, "eos"), Output("no end", 9, "length"), Output("", 1, "eos"))
-    job = AnswerJob(max_new_tokens=9, context_length=100)
-    generate = partial(model.generate, max_new_tokens=9, stop=None)
-    assert answer_all(model, generate, [first, second, third], job) == 1
+    assert answer_all(model, [first, second, third]) == 1
     assert contents(first.row()) == ["a?", "yes", "b?", ""]
     assert contents(second.row()) == ["cc?", "no end"]
     assert not third.answers

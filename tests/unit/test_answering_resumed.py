@@ -16,7 +16,7 @@ from revocab.__main__ import main
 from revocab.answering.judged import judge_folder
 from revocab.answering.judges import llm
 from revocab.answering.options import AnswerHardware, JudgeJob
-from revocab.answering.recorded import BATCHES, Recorded
+from revocab.answering.recorded import BATCHES, recorded
 from revocab.chat.template import find_template
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.engines.transformers import TransformersGenerator
@@ -133,14 +133,14 @@ def test_pieces_are_whole_batches_and_recorded_under_what_made_them(tmp_path):
         return [2 * len(one) for one in prompts]
 
     prompts = [[7] * length for length in [3, 1, *range(4, 4 + 2 * BATCHES)]]
-    recorded = Recorded(Records(tmp_path), {"model": "a"}, batch_size=2)
+    made_from = Records(tmp_path), {"model": "a"}, 2
     wanted = [2 * len(one) for one in prompts]
-    assert recorded.results(prompts, doubled) == wanted
+    assert recorded(*made_from, prompts, doubled) == wanted
     longest = 2 * BATCHES + 3
     assert made == [[*range(longest, 3, -1)], [3, 1]]
-    assert recorded.results(prompts, doubled) == wanted
+    assert recorded(*made_from, prompts, doubled) == wanted
     assert len(made) == 2
-    Recorded(Records(tmp_path), {"model": "b"}, batch_size=2).results(prompts[:1], doubled)
+    recorded(Records(tmp_path), {"model": "b"}, 2, prompts[:1], doubled)
     assert made[2:] == [[3]]
 
 

@@ -70,7 +70,6 @@ class Judge:
 
     @property
     def name(self) -> str:
-        """Return the name that an experiment file gives."""
         return kind_of(self.options)
 
 

@@ -31,12 +31,10 @@ PROBE: tuple[Message, ...] = (
 
 
 def template_names() -> list[str]:
-    """Return the names of the package's templates, sorted."""
     return sorted(path.stem for path in FOLDER.glob("*.jinja"))
 
 
 def chat_template_field() -> Any:
-    """Return the field of a command's input that is a chat template."""
     return Field(
         default=None,
         description="of conversations: a Jinja file that marks answers, or the name of a template "

@@ -208,10 +208,10 @@ def measured_lines(
     plan: Plan, step: Step, timing: Mapping[str, Any], resources: Mapping[str, Any]
 ) -> list[str]:
     """Return what was measured, and what the whole would take at this speed."""
-    from revocab.commands.train_model import Machine
+    from revocab.training.run import TrainingMachine
 
     settings = settings_of(step)
-    minutes = float(resources.get("state_minutes") or Machine().state_minutes)
+    minutes = float(resources.get("state_minutes") or TrainingMachine().state_minutes)
     whole = whole_seconds(settings, timing, minutes)
     memory = {"host": timing["peak_memory_bytes"], "device": timing["peak_device_memory_bytes"]}
     peaks = [f"{name} {size(value)}" for name, value in memory.items() if value]

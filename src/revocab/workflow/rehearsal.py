@@ -126,7 +126,7 @@ class Rehearsal:
 
     def _training(self) -> list[str]:
         """Return the words of the training, started as the rule starts it."""
-        from revocab.commands.train_model import Machine
+        from revocab.training.run import TrainingMachine
 
         step = self.plan.step("adapt_model", run=self.run)
         step = replace(
@@ -134,7 +134,7 @@ class Rehearsal:
             job=step.job.model_copy(update={"checkpoint_every": self.steps // 2}),
             out=str(self.out),
         )
-        words = self._words(step, "adapt_model", tuple(Machine.model_fields))
+        words = self._words(step, "adapt_model", tuple(TrainingMachine.model_fields))
         given = self.resources("adapt_model")
         begun = starter(given)
         named = ["--job-name", self.scratch.name] if begun else []

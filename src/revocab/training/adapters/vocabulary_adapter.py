@@ -103,7 +103,6 @@ class VocabularyAdapter:
         return self.weights.source_of_shared()
 
     def sources(self, matrices: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
-        """Return the source rows of each matrix: views."""
         return self.source_VD.split([one.shape[1] for one in matrices], dim=1)
 
     def begin(self, matrices: Sequence[torch.Tensor]) -> None:
@@ -361,7 +360,6 @@ def placed(
     groups: Sequence[ParameterGroup],
     adapters: Mapping[tuple[Which, ...], VocabularyAdapter],
 ) -> dict[tuple[Place, ...], VocabularyAdapter]:
-    """Return adapters by the places of their matrices."""
     places = {
         id(parameter): (number, place)
         for number, group in enumerate(groups)

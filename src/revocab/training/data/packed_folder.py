@@ -138,7 +138,6 @@ def described_rows(
 
 
 def described_text(options: PackingJob, tokenizer: TextTokenizer) -> dict[str, Any]:
-    """Return the manifest's part on how documents, or conversations, become tokens."""
     if isinstance(tokenizer, ChatTokenizer):
         return {
             "loss": options.loss,
@@ -154,7 +153,6 @@ def described_text(options: PackingJob, tokenizer: TextTokenizer) -> dict[str, A
 
 
 def template_files(chat_template: str | Path | None) -> list[Path]:
-    """Return the file of a template, if one is named."""
     return [] if chat_template is None else [find_template(chat_template)]
 
 
@@ -210,7 +208,6 @@ def described_stages(packed: Packed) -> list[dict[str, Any]]:
 
 
 def by_language(packed: Packed, languages: Mapping[str, str]) -> dict[str, dict[str, int]]:
-    """Return the counts of ``packed`` summed over the corpora of each language."""
     found = {language: dict.fromkeys(SUMMED, 0) for language in languages.values()}
     for name, count in packed.corpora.items():
         for key in SUMMED:

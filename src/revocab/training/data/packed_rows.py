@@ -63,7 +63,6 @@ class PackedRows:
         return batch
 
     def _rows(self, places: Sequence[int]) -> Sequence[int]:
-        """Return the packed rows that are read at ``places``."""
         return places if self.order is None else self.order[np.asarray(places)].tolist()
 
     def _marked(self, stem: str, rows: Sequence[int]) -> np.ndarray:
@@ -72,7 +71,6 @@ class PackedRows:
         return bits.astype(bool)
 
     def _predicted(self, place: int) -> int:
-        """Return the number of tokens predicted in the step that ``place`` belongs to."""
         begin = place // self.batch_size * self.batch_size
         rows = self._rows(range(begin, begin + self.batch_size))
         return int(self._marked("answers", rows).sum())
@@ -84,7 +82,6 @@ class PackedRows:
 
     @property
     def bytes(self) -> int:
-        """Bytes of the text that is learned."""
         if not self.marks:
             tokens = self.rows * self.sequence_length
             return round(tokens / self.manifest["tokens_per_byte"])
@@ -93,7 +90,6 @@ class PackedRows:
 
     @property
     def sequence_length(self) -> int:
-        """Tokens per row."""
         return self.manifest["sequence_length"]
 
 
@@ -147,7 +143,6 @@ def check_fit(packed: PackedRows, config: Any, model_folder: Path, heldout: dict
 
 
 def heldout_problems(config: Any, model_folder: Path, heldout: dict[str, Any]) -> Iterator[str]:
-    """Yield what of a held-out manifest does not suit a model."""
     vocabulary, rows = heldout["vocabulary_size"], token_rows(config) or config.vocab_size
     if vocabulary > rows:
         yield (
@@ -158,7 +153,6 @@ def heldout_problems(config: Any, model_folder: Path, heldout: dict[str, Any]) -
 
 
 def too_long(what: str, length: int, config: Any, model_folder: Path) -> Iterator[str]:
-    """Yield a problem if rows are longer than a model's context."""
     allowed = getattr(config, "max_position_embeddings", None)
     if allowed is not None and length > allowed:
         yield (

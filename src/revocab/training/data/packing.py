@@ -73,7 +73,6 @@ class CorpusCount:
         return self.tokens, self.bytes
 
     def described(self) -> dict[str, Any]:
-        """Return the counts as plain data; what did not happen is left out."""
         found = asdict(self)
         return {key: one for key, one in found.items() if key not in COUNTED_IF_ANY or one}
 
@@ -173,7 +172,6 @@ def token_stream(
 
 
 def _ends_early(name: str, options: PackingJob, count: CorpusCount, budget: int) -> str:
-    """Return what is wrong with a corpus that has too little text, and what to do."""
     lost = f"; {count.skipped_tokens} tokens are in no row (rows_begin_at: {options.rows_begin_at})"
     return (
         f"corpus {name}: ends after {count.tokens} tokens, {budget} needed "
@@ -183,7 +181,6 @@ def _ends_early(name: str, options: PackingJob, count: CorpusCount, budget: int)
 
 
 def _specials(tokenizer: TextTokenizer, options: PackingJob) -> tuple[list[int], list[int]]:
-    """Return the ids put before and after each document."""
     before, after = [], []
     if options.document_start:
         advice = "set document_start: false and document_end: true"

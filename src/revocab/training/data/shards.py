@@ -116,7 +116,6 @@ class NewShards:
 
 
 def shard_name(stem: str, number: int) -> str:
-    """Return the name of a shard's file."""
     return f"{stem}-{number:05d}.npy"
 
 
@@ -216,7 +215,6 @@ def open_shards(folder: Path, manifest: Mapping[str, Any], rows: int) -> dict[st
 
 
 def shard_problem(folder: Path, shard: Mapping[str, Any], stem: str, key: str) -> str | None:
-    """Return what is wrong with a shard's file, if anything."""
     file, expected = folder / shard[stem], shard[key]
     last = shard["first_row"] + shard["rows"] - 1
     advice = (

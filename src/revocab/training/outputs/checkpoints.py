@@ -73,7 +73,6 @@ def stored_dtype(model_folder: Path) -> torch.dtype:
 
 
 def step_folder(out: Path, step: int) -> Path:
-    """Return the folder of the checkpoint at ``step``."""
     return out / "checkpoints" / f"step-{step:06d}"
 
 

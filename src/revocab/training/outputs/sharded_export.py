@@ -96,7 +96,6 @@ def in_files(
 
 
 def index_of(files: Mapping[str, list[Part]]) -> dict[str, Any]:
-    """Return the content of the index of several files."""
     total = sum(part.size for parts in files.values() for part in parts)
     places = {part.name: name for name, parts in files.items() for part in parts}
     return {"metadata": {"total_size": total}, "weight_map": dict(sorted(places.items()))}
