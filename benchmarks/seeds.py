@@ -46,11 +46,11 @@ def main() -> None:
     arguments = parser.parse_args()
 
     from revocab.initialise.adapted_model import initialise_matrices
-    from revocab.initialise.helper import Helper
-    from revocab.initialise.material import Material
     from revocab.initialise.method import methods
     from revocab.initialise.options import check_options
-    from revocab.initialise.vocabularies import Vocabularies
+    from revocab.initialise.reading.helper import Helper
+    from revocab.initialise.reading.material import Material
+    from revocab.initialise.reading.vocabularies import Vocabularies
     from revocab.models.folder import ModelFolder
 
     vocabularies = Vocabularies(arguments.source, arguments.target_tokenizer)

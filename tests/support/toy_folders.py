@@ -11,7 +11,7 @@ from revocab.initialise.adapted_model import initialise_model
 from revocab.initialise.inputs import InitInputs
 from revocab.initialise.method import methods
 from revocab.initialise.options import InitJob
-from revocab.io import write_json
+from revocab.io import read_json, write_json
 from revocab.models.folder import INDEX
 
 
@@ -90,6 +90,20 @@ def restore(source, out, change):
     """Copy a one-file model folder with its tensors passed through ``change``."""
     shutil.copytree(source, out)
     save_file(change(load_file(out / "model.safetensors")), out / "model.safetensors")
+    return out
+
+
+def cast(source, out, dtype, change=lambda tensors: tensors):
+    """Copy a one-file model folder in another dtype, its tensors then passed through ``change``."""
+    return restore(
+        source, out, lambda tensors: change({name: one.to(dtype) for name, one in tensors.items()})
+    )
+
+
+def with_settings(source, out, **settings):
+    """Copy a model folder with other settings in ``config.json``."""
+    shutil.copytree(source, out)
+    write_json(out / "config.json", {**read_json(out / "config.json"), **settings})
     return out
 
 

@@ -11,7 +11,7 @@ from toy_models import build_model
 
 from revocab.intersection.intersect import IntersectionJob, intersect_folders
 from revocab.io import read_json, write_json
-from revocab.models.counterparts import Counterparts
+from revocab.models.vocabulary.counterparts import Counterparts
 from revocab.tokenizers.canonical import load_tokenizer
 
 
@@ -119,7 +119,7 @@ def test_without_generation_settings_those_of_the_config_hold(chat, tmp_path):
     source = shutil.copytree(chat / "model", tmp_path / "source")
     (source / "generation_config.json").unlink()
     old = ids(chat / "source", "<|eot_id|>", "</s>")
-    write_json(source / "config.json", {**read_json(source / "config.json"), "eos_token_id": old})
+    write_json(source / "config.json", read_json(source / "config.json") | {"eos_token_id": old})
     assert load(source).generation_config.eos_token_id == old
     initialise(source, tmp_path / "out", "fvt", target_tokenizer=chat / "target")
     end, turn = ids(chat / "target", "</s>", "<|im_end|>")

@@ -14,8 +14,8 @@ from toy_folders import initialise
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
-from revocab.initialise.auxiliary import AuxiliaryOptions
-from revocab.initialise.fasttext import (
+from revocab.initialise.method import methods
+from revocab.initialise.reading.fasttext import (
     AuxiliaryJob,
     Sentences,
     in_turn,
@@ -25,7 +25,7 @@ from revocab.initialise.fasttext import (
     vectors,
     word,
 )
-from revocab.initialise.method import methods
+from revocab.initialise.rows.auxiliary import AuxiliaryOptions
 from revocab.io import read_json, write_json, write_jsonl
 from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
 
@@ -107,7 +107,7 @@ def test_frequent_tokens_are_trained_and_others_spelled(world):
 
 def test_same_text_same_bits_in_another_process(world, tmp_path):
     """Also under another hash seed: gensim's own start depends on none here."""
-    command = [sys.executable, "scripts/train_auxiliary.py"]
+    command = [sys.executable, "-m", "revocab", "train_auxiliary"]
     command += ["--target-tokenizer", world / "target", "--source-tokenizers", world / "source"]
     command += ["--corpora", f"it={world / 'it'}", f"en={world / 'en'}"]
     command += ["--dimension", "12", "--epochs", "2", "--min-count", "3", "--buckets", "500"]
@@ -116,25 +116,6 @@ def test_same_text_same_bits_in_another_process(world, tmp_path):
     subprocess.run([str(one) for one in command], check=True, env=environment)
     for name in ("vectors.safetensors", "manifest.json"):
         assert (tmp_path / "again" / name).read_bytes() == (world / "vectors" / name).read_bytes()
-
-
-def test_tokens_in_the_same_company_come_out_alike(world):
-    """What the vectors are for: two tokens of one topic are nearer than two of different ones."""
-    tokenizer = load_tokenizer(world / "target")
-    tokens = canonical_vocabulary(tokenizer)
-    generator = np.random.default_rng(0)
-    topics = ((["il", "the"], "cat gatto cat"), (["e", "on"], "mat perché mat"))
-    texts = [f"{generator.choice(names)} {rest}" for names, rest in topics for _ in range(1500)]
-    options = AuxiliaryJob(dimension=16, epochs=20, min_count=3, buckets=500, seed=1)
-    words = [word(token) for token in tokens]
-    rows, trained = vectors(train(Sentences(tokenizer, words, texts), options), tokens)
-    il, the, e = (rows[words.index(one)] for one in ("▁il", "▁the", "▁e"))
-    assert all(trained[words.index(one)] for one in ("▁il", "▁the", "▁e"))
-
-    def cosine(one, other):
-        return one @ other / np.linalg.norm(one) / np.linalg.norm(other)
-
-    assert cosine(il, the) > cosine(il, e) + 0.1
 
 
 def test_source_tokens_are_in_the_same_space(world):

@@ -26,7 +26,7 @@ from revocab.models.change import ChangeJob
 from revocab.models.changed_model import change_model
 from revocab.models.fetch import fetch_model
 from revocab.models.folder import INDEX, ModelFolder
-from revocab.models.safetensors_header import read_header
+from revocab.models.weights.files import read_header
 from revocab.training.outputs import checkpoints
 
 HEAD = "lm_head.weight"

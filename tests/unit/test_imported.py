@@ -10,7 +10,7 @@ from toy_folders import initialise
 from toy_models import build_model
 
 from revocab.errors import RevocabError
-from revocab.initialise.helper import segmentation_hash
+from revocab.initialise.reading.helper import segmentation_hash
 from revocab.models.folder import ModelFolder
 from revocab.tokenizers.load import load_tokenizer
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from toy_folders import adapt, initialise, restore, shard
+from toy_folders import adapt, initialise, shard, with_settings
 
 from revocab.errors import RevocabError
-from revocab.io import read_json, write_json
+from revocab.io import read_json
 from revocab.models.folder import ModelFolder
 
 
@@ -47,10 +47,9 @@ def test_the_card_and_the_figure_say_how_it_was_made(toys, tmp_path):
 
 
 def test_a_hub_id_becomes_the_base_model_and_a_path_does_not(toys, tmp_path):
-    source = restore(toys / "untied", tmp_path / "named", lambda one: one)
-    config = read_json(source / "config.json")
-    for name, wanted in (("someone/model-7B", True), ("/home/someone/model", False)):
-        write_json(source / "config.json", {**config, "_name_or_path": name})
+    names = (("someone/model-7B", True), ("/home/someone/model", False))
+    for number, (name, wanted) in enumerate(names):
+        source = with_settings(toys / "untied", tmp_path / f"named-{number}", _name_or_path=name)
         card = (adapt(toys, tmp_path / "out", source) / "README.md").read_text()
         assert (name in card) == wanted
 

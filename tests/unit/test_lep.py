@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,15 +11,17 @@ import torch
 from helper_toys import change_matrices
 from hypothesis import given
 from hypothesis import strategies as st
-from method_inputs import make, new_rows
+from method_inputs import make, new_rows, random_inputs
 from safetensors.torch import load_file
 from toy_folders import initialise
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
-from revocab.initialise import anchor_scaling
-from revocab.initialise.least_change import change_of_rows, changed
 from revocab.initialise.method import DonorRows
+from revocab.initialise.options import check_options, find_method
+from revocab.initialise.rows import anchor_scaling
+from revocab.initialise.rows.least_change import change_of_rows, changed
+from revocab.initialise.target_matrix import fill
 from revocab.io import read_json
 
 MAPS = ("swap", "overlap", "conversion")
@@ -126,6 +129,36 @@ def test_tokens_that_the_base_lacks_are_not_fitted():
     found = new_rows("lep", given, map="conversion")
     assert given.notes["rows_fitted"] == 1  # target 0 is source 1; target 2 has a piece it lacks
     assert torch.allclose(found[:, 1], torch.tensor(ADAPTED)[:, 1] * 3, atol=1e-5)
+
+
+# Rows of the source's dtype, rounded once. --------------------------------------------------------
+
+
+@pytest.mark.parametrize("map_", MAPS)
+def test_rows_are_those_of_float32_rounded_once(map_):
+    given = random_inputs()
+    stored = given.source_VD.bfloat16()
+    known = torch.arange(given.target_rows) % 7 > 0  # others are the source's
+    donor = replace(given.donor, adapted_known_V=known)
+    exact = replace(given, source_VD=stored.float(), donor=donor, notes={})
+    coarse = replace(given, source_VD=stored, donor=donor, notes={})
+    wanted, found = (new_rows("lep", one, map=map_) for one in (exact, coarse))
+    assert found.dtype == torch.bfloat16
+    assert torch.equal(found, wanted.bfloat16())
+    assert exact.notes == coarse.notes
+    lep = find_method("lep")
+    matrix = fill(stored, coarse, lep, check_options(lep, {"map": map_}))
+    assert torch.equal(matrix, found) and not matrix.is_inference()
+
+
+def test_rows_too_large_for_the_source_s_dtype_are_told():
+    given = random_inputs()
+    donor = replace(given.donor, adapted_VD=given.donor.adapted_VD * 1e6)
+    lep = find_method("lep")
+    source_VD = given.source_VD.half()
+    given = replace(given, source_VD=source_VD, donor=donor)
+    with pytest.raises(RevocabError, match=r"new rows are too large for torch.float16"):
+        fill(source_VD, given, lep, check_options(lep, {"map": "swap"}))
 
 
 # Folders ------------------------------------------------------------------------------------------

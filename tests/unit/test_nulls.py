@@ -197,7 +197,7 @@ def test_a_null_option_of_a_run_is_no_option(name):
     assert run.options == {}
 
 
-@pytest.mark.parametrize("name", constructions())
+@pytest.mark.parametrize("name", NEEDED)
 def test_a_null_option_of_a_construction_is_its_default(name):
     construction, needed = constructions()[name], NEEDED[name]
     plain = check_construction_options(construction, needed)

@@ -15,11 +15,11 @@ from toy_folders import adapt, initialise, load, shard
 from revocab.errors import RevocabError
 from revocab.initialise.method import methods
 from revocab.initialise.options import check_options, find_method
-from revocab.initialise.source_weights import SourceWeights, read_source_weights
+from revocab.initialise.rows.source_weights import SourceWeights, read_source_weights
 from revocab.io import read_json, write_json
 from revocab.models.folder import ModelFolder
 from revocab.models.load import check_model, load_causal_lm
-from revocab.models.padding import TOKEN_ROWS, filled, padded_rows, without_padding
+from revocab.models.vocabulary.padding import TOKEN_ROWS, filled, padded_rows, without_padding
 
 MULTIPLE = 64
 MATRICES = ("model.embed_tokens.weight", "lm_head.weight")

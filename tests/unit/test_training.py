@@ -10,8 +10,6 @@ from torch.nn import functional
 from revocab import io
 from revocab.closed import checked
 from revocab.errors import RevocabError
-from revocab.folder_claim import FolderClaim
-from revocab.training import train
 from revocab.training.data.packed_rows import check_fit, open_packed
 from revocab.training.data.shards import new_shards
 from revocab.training.loop.loss import linear_cross_entropy, next_token_loss
@@ -134,8 +132,8 @@ def test_the_fingerprint_follows_settings_and_inputs():
 
 @pytest.fixture
 def packed_folder(tmp_path):
-    with new_shards(tmp_path, 6, 4, np.uint16, masks=False, shard_bytes=32) as shards:
-        shards.tokens[np.arange(6)] = np.arange(24, dtype=np.uint16).reshape(6, 4)
+    with new_shards(tmp_path, 6, 4, np.uint16, shard_bytes=32) as shards:
+        shards.arrays["tokens"][np.arange(6)] = np.arange(24, dtype=np.uint16).reshape(6, 4)
     manifest = {
         "rows": 6, "sequence_length": 4, "tokens": 24, "tokens_per_byte": 0.5, "largest_id": 23,
         **shards.described(),
@@ -266,13 +264,3 @@ def test_export_keeps_dtype_tying_and_companions(tmp_path, tied, dtype):
 def test_a_folder_without_safetensors(tmp_path):
     with pytest.raises(RevocabError, match=r"no \*\.safetensors"):
         checkpoints.stored_dtype(tmp_path)
-
-
-def test_going_on_with_other_code_is_told(tmp_path, monkeypatch, capsys):
-    now = {"training/loop/loss.py": "1", "training/loop/trainer.py": "2"}
-    monkeypatch.setattr(train, "running_code", lambda: now)
-    for began in (None, now, {**now, "training/loop/loss.py": "0"}):
-        FolderClaim("training run", code=began).write(tmp_path)
-        train._tell_of_other_code(tmp_path)
-    said = capsys.readouterr().err.splitlines()
-    assert len(said) == 1 and said[0].endswith("(changed since: training/loop/loss.py)")

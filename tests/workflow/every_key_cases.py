@@ -76,8 +76,6 @@ CORPORA: list[Case] = [
         "corpora.graded.answers.judge", ["judge_answers:graded"],
         threshold=3, engine="transformers", max_new_tokens=4, context_length=512,
     ),
-    ({"corpora.graded.answers.judge.kind": "reward_model",
-      "corpora.graded.answers.judge.threshold": 0.5}, ["judge_answers:graded"]),
     *each("corpora.graded.answers.judge_model", ["judge_answers:graded"], run="main-sava", step=4),
     one("corpora.graded.answers.judge_model", "plain", "judge_answers:graded"),
     one("corpora.it.source.world", "documents.en", "prepare_corpus:it"),
@@ -149,7 +147,6 @@ RECIPES: list[Case] = [
     ({"mixtures.even.it": 0.6, "mixtures.even.en": 0.4}, [PACK_STAGED]),
     ({"mixtures.sized.it": 0.5}, [PACK_PRETRAINING]),
     one("recipes.pretrain.learning_rate", 0.1, "pretrain_stand_in:built"),
-    one("recipes.pretrain.size_exponent", 0.5, PACK_PRETRAINING),
     *each(
         "recipes.adapt", [MAIN],
         warmup_steps=2, warmup_share=0.5, learning_rate=0.1, schedule="constant",
@@ -161,7 +158,7 @@ RECIPES: list[Case] = [
     ({"recipes.adapt.tokens": 4096, "recipes.adapt.steps": None}, [PACK, MAIN]),
     *each(
         "recipes.adapt", [PACK],
-        document_start=False, document_end=True, document_masking=True, repeat_corpora=True,
+        document_start=False, document_end=True, repeat_corpora=True,
         shuffle_rows=True, rows_begin_at="paragraph",
     ),
     one("recipes.answers.one_per_row", True, PACK_ANSWERS),

@@ -50,7 +50,7 @@ def judge_folder(
     output = OutputFolder(out, "judged conversations", [conversations, *([model] if model else [])])
     judge = find_judge(job.kind)
     options = judge_options(judge, job.option)
-    if (model is not None) != (judge.needs_model is not None):
+    if (model is not None) != judge.needs_model:
         what = "needs a model that judges; give --model" if model is None else "uses no --model"
         raise RevocabError(f"judge {judge.name!r} {what}")
     rows = read_conversations(conversations)

@@ -27,7 +27,6 @@ def checked_messages(value: Any, where: str) -> list[Message]:
 
 
 def _checked(message: Any, where: str) -> Message:
-    """Return one message; see :func:`checked_messages`."""
     if not isinstance(message, dict):
         raise RevocabError(f"{where}: a {type(message).__name__}, expected an object")
     missing = [key for key in KEYS if key not in message]
@@ -47,12 +46,10 @@ def _checked(message: Any, where: str) -> Message:
 
 
 def is_answered(messages: Iterable[Message]) -> bool:
-    """Return whether any of the messages is an answer that says something."""
     return any(one["role"] == ASSISTANT and one["content"].strip() for one in messages)
 
 
 def answers(messages: Iterable[Message]) -> list[str]:
-    """Return what the assistant says, message by message."""
     return [one["content"] for one in messages if one["role"] == ASSISTANT]
 
 

@@ -31,12 +31,10 @@ PROBE: tuple[Message, ...] = (
 
 
 def template_names() -> list[str]:
-    """Return the names of the package's templates, sorted."""
     return sorted(path.stem for path in FOLDER.glob("*.jinja"))
 
 
 def chat_template_field() -> Any:
-    """Return the field of a command's input that is a chat template."""
     return Field(
         default=None,
         description="of conversations: a Jinja file that marks answers, or the name of a template "
@@ -86,6 +84,9 @@ class ChatTemplate:
         """
         from transformers.utils.chat_template_utils import render_jinja_template
 
+        from revocab.sandbox import explain, limit_chat_templates
+
+        limit_chat_templates()
         found: Any  # declared as text; with a mask it is texts, and spans beside them
         try:
             found = render_jinja_template(
@@ -97,8 +98,8 @@ class ChatTemplate:
         # A template may fail in any way that Python code can.
         except Exception as error:
             raise RevocabError(
-                f"{self.place}: {where} cannot be rendered ({type(error).__name__}: {error}); "
-                "correct the template, or leave such conversations out"
+                f"{self.place}: {where}: {explain(error)}; correct the template, or leave such"
+                " conversations out"
             ) from None
         (text,), (spans,) = found
         return Rendered(text, [(begin, end) for begin, end in spans if end > begin])

@@ -37,8 +37,8 @@ def check_answers(experiment: Experiment) -> Iterator[str]:
         for option, one in named_models(given):
             if isinstance(one, RunStep):
                 yield from checkpoint_problems(experiment, f"{key}.{option}", one)
-        needs = judges()[given.judge.kind].needs_model if given.judge else None
-        if (needs is None) != (given.judge_model is None):
+        needs = given.judge is not None and judges()[given.judge.kind].needs_model
+        if needs == (given.judge_model is None):
             kind = given.judge.kind if given.judge else "none"
             yield f"{key}.judge_model: judge {kind!r} " + (
                 "needs a model; name one" if needs else "uses no model; remove it"

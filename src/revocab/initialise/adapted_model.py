@@ -7,21 +7,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from revocab.errors import RevocabError
-from revocab.initialise import diagnostics, diagnostics_figure
 from revocab.initialise.adapted_folder import copy_unchanged, write_adapted
-from revocab.initialise.material import Material
+from revocab.initialise.diagnostics.figure import draw
+from revocab.initialise.diagnostics.statistics import describe, warn
 from revocab.initialise.method import Method, MethodOptions, RowsOptions
 from revocab.initialise.model_card import model_card
 from revocab.initialise.options import InitJob, find_method
-from revocab.initialise.source_weights import SourceWeights, with_shared, write_source_weights
+from revocab.initialise.reading.material import Material
+from revocab.initialise.reading.token_vectors import vectors_hash
+from revocab.initialise.rows.source_weights import SourceWeights, with_shared, write_source_weights
 from revocab.initialise.target_matrix import fill
-from revocab.initialise.token_vectors import vectors_hash
 from revocab.io import write_json, write_text
-from revocab.models import padding, provenance
+from revocab.models import provenance
 from revocab.models.folder import ModelFolder, Which
 from revocab.models.load import check_model
 from revocab.models.origin import name_of
-from revocab.models.special_ids import special_ids
+from revocab.models.vocabulary import padding
+from revocab.models.vocabulary.special_ids import special_ids
 from revocab.output import OutputFolder
 from revocab.progress import Say, silent
 
@@ -69,7 +71,7 @@ def initialise_matrices(
         new_N, copied_N = inputs.missing_N.cpu(), inputs.overlap_target_N.cpu()
         if not method.copies_overlap:
             new_N, copied_N = torch.arange(inputs.target_rows), copied_N[:0]
-        statistics = diagnostics.describe(source_VD, matrix_VD, copied_N, new_N)
+        statistics = describe(source_VD, matrix_VD, copied_N, new_N)
         for example in statistics["near_duplicates"]["examples"]:
             ids = [example["token"], example["other"]]
             example["texts"] = vocabularies.target_tokenizer.convert_ids_to_tokens(ids)
@@ -126,7 +128,7 @@ def initialise_model(
         say(coverage.sentence(method))
     new = initialise_matrices(material, method, options, seed=job.seed, device=device, say=say)
     for which, statistics in new.described.items():
-        warnings += diagnostics.warnings(method.name, which, statistics)
+        warnings += warn(method.name, which, statistics)
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
     _note(made_of, inputs, job, material, method, options, new)
@@ -152,7 +154,7 @@ def initialise_model(
         card = model_card(source, made_of, report, method.citation, job.languages)
         write_text(folder / "README.md", card)
         if figure:
-            diagnostics_figure.draw(report, folder)
+            draw(report, folder)
         _finish(folder, made_of, report)
     say("done")
 

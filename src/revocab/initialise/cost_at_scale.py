@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from revocab.errors import RevocabError
-from revocab.initialise.diagnostics import norms
-from revocab.initialise.material import make_inputs
+from revocab.initialise.diagnostics.statistics import norms
 from revocab.initialise.method import Method, MethodOptions
 from revocab.initialise.options import ChosenMethod, ScaleJob, find_method
+from revocab.initialise.reading.material import make_inputs
+from revocab.initialise.reading.vocabularies import Vocabularies
 from revocab.initialise.target_matrix import fill
-from revocab.initialise.vocabularies import Vocabularies
 from revocab.io import write_csv, write_json
 from revocab.models.provenance import library_versions, tokenizer_hash
 from revocab.output import OutputFolder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import Field, ValidationError
@@ -13,7 +14,7 @@ from revocab.intersection.match import Identity
 
 
 class ChosenMethod(Closed):
-    """A method and its options, as words of a command line or the text of a job give them."""
+    """A method and its options, as words of a command line or a job's text give them."""
 
     method: OneLine = Field(description="such as sava; an unknown one lists them all")
     option: dict[str, Any] = Field(
@@ -62,7 +63,7 @@ def find_method(name: str) -> Method:
     return methods()[name]
 
 
-def check_options(method: Method, given: dict[str, Any]) -> MethodOptions:
+def check_options(method: Method, given: Mapping[str, Any]) -> MethodOptions:
     """Return the method's options; raise :class:`RevocabError` naming each one that is wrong."""
     try:
         return method.options(**given)

@@ -19,7 +19,7 @@ from revocab.registry import found_in
 
 if TYPE_CHECKING:
     from revocab.models.folder import ModelFolder
-    from revocab.models.safetensors_parts import Part
+    from revocab.models.weights.files import Part
 
 
 def _kind(value: Any) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from revocab.io import sha256
 from revocab.models.folder import ModelFolder
-from revocab.models.safetensors_parts import BLOCK_BYTES, stored_parts
+from revocab.models.weights.files import BLOCK_BYTES, stored_parts
 
 
 def library_versions() -> dict[str, str]:

@@ -25,7 +25,7 @@ ANSWERS: Literal["answers"] = "answers"
 #: What ``train`` of a stage calls embedding and head.
 EMBEDDINGS = "embeddings"
 #: What decides nothing where conversations are packed, and where documents are.
-OF_DOCUMENTS = ("document_start", "document_end", "document_masking", "rows_begin_at")
+OF_DOCUMENTS = ("document_start", "document_end", "rows_begin_at")
 #: Where rows of text may begin.
 RowsBeginAt = Literal["anywhere", "document", "paragraph"]
 ANYWHERE: RowsBeginAt = "anywhere"
@@ -174,7 +174,6 @@ class PackingOptions(LossOptions, ConversationOptions):
     sequence_length: int = Field(ge=2, description="tokens per row")
     document_start: bool = Field(default=True, description="put bos before each document")
     document_end: bool = Field(default=False, description="put eos after each document")
-    document_masking: bool = Field(default=False, description="mask attention across documents")
     #: Left out of what is written at its default, so that rows packed before there was a choice
     #: keep their job.
     rows_begin_at: RowsBeginAt = Field(
@@ -188,13 +187,6 @@ class PackingOptions(LossOptions, ConversationOptions):
         default=False,
         description="shuffle the rows of a corpus by the seed; otherwise they keep the order "
         "of its documents",
-    )
-    size_exponent: float = Field(
-        default=1.0,
-        ge=0,
-        le=1,
-        description="a mixture's 'size' corpora are sampled in proportion to their bytes to "
-        "this power",
     )
     one_per_row: bool = Field(
         default=False,

@@ -54,19 +54,10 @@ class Settings(TrainingOptions, Job):
     @property
     def plan(self) -> StagePlan:
         """The stages, or the one stage that a recipe without stages is."""
-        whole = Stage(
-            name="everything",
-            steps=self.steps,
-            learning_rate=self.learning_rate,
-            warmup_steps=self.warmup_steps,
-            schedule=self.schedule,
-            final_learning_rate_share=self.final_learning_rate_share,
-            weight_decay=self.weight_decay,
-        )
-        return StagePlan(self.stages or (whole,))
+        whole = self.model_dump(include=set(Stage.model_fields))
+        return StagePlan(self.stages or [Stage(name="everything", **whole)])
 
     def factor(self, step: int) -> float:
-        """Return the learning-rate factor of the update after ``step`` updates."""
         return self.plan.factor(step)
 
     def described(self) -> dict[str, Any]:

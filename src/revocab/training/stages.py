@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.models.added_blocks import ADDED_BLOCKS, added_blocks
+from revocab.models.changes.blocks import ADDED_BLOCKS, added_blocks
 from revocab.training.adapters.lora import LORA, adapter_name, adapter_of, plain_name
 from revocab.training.recipe import EMBEDDINGS, Stage
 
@@ -97,7 +97,6 @@ class StagePlan:
         return list(found.values())
 
     def described(self) -> list[dict[str, Any]]:
-        """Return the stages as plain data."""
         return [stage.described() for stage in self.stages]
 
 
@@ -110,7 +109,6 @@ class _Members:
         self.special = {one: names_of(model, named, one, number) for one in stage.groups}
 
     def problems(self) -> list[str]:
-        """Return a line for each name or pattern that fits nothing."""
         return [
             f"stage {self.stage.name}: {one!r} fits no parameter of the model; {_advice(one)}"
             for one, names in {**self.trained, **self.special}.items()
@@ -131,7 +129,6 @@ class _Members:
 
 
 def _advice(group: str) -> str:
-    """Return what to do about a group or pattern that fits no parameter."""
     if group == ADDED_BLOCKS:
         return f"its config.json has no {ADDED_BLOCKS}; train a model that block expansion made"
     groups = sorted({*PATTERNS, *MATRICES, ADDED_BLOCKS, LORA})

@@ -48,7 +48,7 @@ class Experiment(Closed):
     #: Roles of special tokens by tokenizer and spelling, beside those that tokenizers declare
     #: themselves: tokens of equal role are one token in an intersection.
     roles: dict[TokenizerId, dict[OneLine, Id]] = Field(default_factory=dict)
-    #: Shares of tokens; ``size`` corpora share what is left, by size (``size_exponent``).
+    #: Shares of tokens; ``size`` corpora share what is left, in proportion to their bytes.
     mixtures: dict[Id, dict[CorpusId, Share | Literal["size"]]] = Field(default_factory=dict)
     recipes: dict[Id, Recipe] = Field(default_factory=dict)
     models: dict[Id, Model] = Field(default_factory=dict)

@@ -27,9 +27,9 @@ from revocab.closed import (
 )
 from revocab.config.schema.sweeps import Sweep
 from revocab.evaluation.inference.chat_prompts import ChatOptions
-from revocab.initialise.fasttext import FastTextOptions
 from revocab.initialise.method import methods
 from revocab.initialise.options import ScaleOptions
+from revocab.initialise.reading.fasttext import FastTextOptions
 
 
 class Layered(Closed):

@@ -63,6 +63,9 @@ def set_template(tokenizer: Any, folder: Path, text: str | None) -> None:
 
     Raises :class:`RevocabError` if it has none then.
     """
+    from revocab.sandbox import limit_chat_templates
+
+    limit_chat_templates()
     if text is not None:
         tokenizer.chat_template = text
     if not tokenizer.chat_template:
@@ -94,12 +97,16 @@ class ChatFormat:
 
         Raises :class:`RevocabError` for messages that the template refuses.
         """
-        from jinja2.exceptions import TemplateError
+        from jinja2.exceptions import SecurityError, TemplateError
+
+        from revocab.sandbox import explain
 
         try:
             return self.tokenizer.apply_chat_template(
                 list(messages), tokenize=False, add_generation_prompt=not answered
             )
+        except SecurityError as error:
+            raise RevocabError(f"{self.folder}, chat template: {explain(error)}") from None
         except TemplateError as error:
             roles = ", ".join(one["role"] for one in messages)
             raise RevocabError(

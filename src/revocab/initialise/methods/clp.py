@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
-from revocab.initialise.weighted_means import combine, share_weights, sparsemax_weights, unit_rows
+from revocab.initialise.rows.weighted_means import (
+    combine,
+    share_weights,
+    sparsemax_weights,
+    unit_rows,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -38,7 +43,7 @@ def weighted_rows(inputs: MethodInputs, method: str, top_k: int | None, kind: st
     )
 
 
-def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: ClpOptions) -> torch.Tensor:
     return weighted_rows(inputs, METHOD.name, options.top_k, options.weights)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from revocab.initialise.matching_pursuit import orthogonal_pursuit
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
-from revocab.initialise.weighted_means import blocks
+from revocab.initialise.rows.matching_pursuit import orthogonal_pursuit
+from revocab.initialise.rows.weighted_means import blocks
 
 if TYPE_CHECKING:
     import torch
@@ -58,7 +58,7 @@ def sparse_codes(inputs: MethodInputs, size: int) -> tuple[torch.Tensor, torch.T
     return index_NS, weight_NS, error / max(1, len(index_NS))
 
 
-def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: OmpOptions) -> torch.Tensor:
     """Return, per missing token, its sparse code over shared tokens applied to their source rows.
 
     Goddard & Fernandes Neto 2025: the code is that of the helper's row over the helper's shared

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from revocab.initialise import alignment
-from revocab.initialise.anchor_scaling import Rows, Scaling, map_rows
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
+from revocab.initialise.rows import alignment
+from revocab.initialise.rows.anchor_scaling import Rows, Scaling, map_rows
 
 if TYPE_CHECKING:
     import torch
@@ -46,7 +46,7 @@ def choose_anchors(shared: int, wanted: int | None, seed: int) -> torch.Tensor:
     return order[:wanted].sort().values
 
 
-def count_held_out(anchors: int, options: Any, large: bool) -> int:
+def count_held_out(anchors: int, options: SavaOptions, large: bool) -> int:
     """Return how many of the anchors a second fit leaves out (sgd and procrustes)."""
     share = options.held_out
     if share is None:
@@ -57,7 +57,7 @@ def count_held_out(anchors: int, options: Any, large: bool) -> int:
 class _Fit:
     """The fit of one matrix: its anchors, and what a second fit can reuse of the first."""
 
-    def __init__(self, inputs: MethodInputs, options: Any):
+    def __init__(self, inputs: MethodInputs, options: SavaOptions):
         import torch
 
         self.options = options
@@ -172,7 +172,7 @@ def _held_out(
     return {"held_out": "anchors left out of a second fit", **quality}
 
 
-def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: SavaOptions) -> torch.Tensor:
     """Return the helper rows of the missing tokens, mapped into the source's space.
 
     Anchors, products and new rows are worked on in chunks: beside the matrices themselves, memory

@@ -33,8 +33,8 @@ import torch
 from torch.optim.adamw import adamw
 
 from revocab.errors import RevocabError
-from revocab.initialise.source_weights import FILE, SourceWeights, read_source_weights
-from revocab.initialise.weighted_means import blocks
+from revocab.initialise.rows.source_weights import FILE, SourceWeights, read_source_weights
+from revocab.initialise.rows.weighted_means import blocks
 from revocab.models.folder import ModelFolder, Which
 from revocab.training.adapters.sharded_rows import own_part, own_rows, spread_like, summed
 from revocab.training.machine.out_of_memory import OPTIMIZER, explained
@@ -103,7 +103,6 @@ class VocabularyAdapter:
         return self.weights.source_of_shared()
 
     def sources(self, matrices: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
-        """Return the source rows of each matrix: views."""
         return self.source_VD.split([one.shape[1] for one in matrices], dim=1)
 
     def begin(self, matrices: Sequence[torch.Tensor]) -> None:
@@ -361,7 +360,6 @@ def placed(
     groups: Sequence[ParameterGroup],
     adapters: Mapping[tuple[Which, ...], VocabularyAdapter],
 ) -> dict[tuple[Place, ...], VocabularyAdapter]:
-    """Return adapters by the places of their matrices."""
     places = {
         id(parameter): (number, place)
         for number, group in enumerate(groups)

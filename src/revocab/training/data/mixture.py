@@ -12,15 +12,14 @@ if TYPE_CHECKING:
 
 
 def shares_by_size(
-    shares: Mapping[str, float | None], sizes: Mapping[str, int], exponent: float
+    shares: Mapping[str, float | None], sizes: Mapping[str, int]
 ) -> dict[str, float]:
-    """Fill in the shares that are ``None``: what the others leave, by size to ``exponent``.
+    """Fill in the shares that are ``None``: what the others leave, in proportion to size.
 
-    The temperature sampling of multilingual training (exponent 1/T): 1 is proportional to size,
-    0 is even. Fixed shares stay as they are, as VocADT (appendix A) keeps English at 1/n.
+    Fixed shares stay as they are, as VocADT (appendix A) keeps English at 1/n.
     """
     left = 1.0 - sum(share for share in shares.values() if share is not None)
-    weights = {name: sizes[name] ** exponent for name, share in shares.items() if share is None}
+    weights = {name: sizes[name] for name, share in shares.items() if share is None}
     if not weights:
         return {name: share for name, share in shares.items() if share is not None}
     if left <= 0 or min(weights.values()) <= 0:

@@ -39,10 +39,10 @@ def pack_folder(
     """Write shards of rows and a manifest to ``out`` from corpus folders; return the manifest.
 
     ``corpora`` maps ids to folders with ``train.jsonl.gz``. Tokens are uint16 for up to 65,536
-    tokens of vocabulary, else uint32. With document masking ``starts-*.npy`` mark the first token
-    of each document. With ``loss: answers`` corpora hold conversations, which ``chat_template``
-    makes text of (a file, a name of the package's, or None: the tokenizer's own), and
-    ``answers-*.npy`` mark the tokens that are learned. Documents that a folder of ``heldout`` holds
+    tokens of vocabulary, else uint32. With ``loss: answers`` corpora hold conversations, which
+    ``chat_template`` makes text of (a file, a name of the package's, or None: the tokenizer's own);
+    ``starts-*.npy`` mark the first token of each, and ``answers-*.npy`` the tokens that are
+    learned. Documents that a folder of ``heldout`` holds
     out are left out of every corpus. A shard has at most ``shard_bytes`` of tokens (None:
     :data:`~revocab.training.data.shards.SHARD_BYTES`). Raises :class:`RevocabError` as its parts
     do, and ``OSError`` for a disk without room; both leave nothing.
@@ -80,15 +80,14 @@ def pack_folder(
             options.rows,
             length,
             dtype,
-            masks=options.document_masking or chat,
-            answers=chat,
+            conversations=chat,
             shard_bytes=shard_bytes or SHARD_BYTES,
         ) as shards:
             readers = {name: (shares[name], reader(name)) for name in corpora}
             if isinstance(tokenizer, ChatTokenizer):
-                packed = pack_conversations(shards, readers, tokenizer, options)
+                packed = pack_conversations(shards.arrays, readers, tokenizer, options)
             else:
-                packed = pack(shards.tokens, readers, tokenizer, options, shards.starts)
+                packed = pack(shards.arrays["tokens"], readers, tokenizer, options)
         for name, count in packed.corpora.items():
             count.skipped_heldout = skipped[name]
         manifest = described_rows(packed, options, tokenizer, dtype, sizes) | {
@@ -129,7 +128,7 @@ def described_rows(
         **described_text(options, tokenizer),
         "repeat_corpora": options.repeat_corpora,
         **({"shuffle_rows": True} if options.shuffle_rows else {}),
-        **({"size_exponent": options.size_exponent, "sizes": sizes} if sizes else {}),
+        **({"sizes": sizes} if sizes else {}),
         "dtype": np.dtype(dtype).name,
         "vocabulary_size": tokenizer.vocabulary_size,
         "largest_id": packed.largest_id,
@@ -139,7 +138,6 @@ def described_rows(
 
 
 def described_text(options: PackingJob, tokenizer: TextTokenizer) -> dict[str, Any]:
-    """Return the manifest's part on how documents, or conversations, become tokens."""
     if isinstance(tokenizer, ChatTokenizer):
         return {
             "loss": options.loss,
@@ -150,13 +148,11 @@ def described_text(options: PackingJob, tokenizer: TextTokenizer) -> dict[str, A
     return {
         "document_start": options.document_start,
         "document_end": options.document_end,
-        **({"document_masking": True} if options.document_masking else {}),
         **({"rows_begin_at": options.rows_begin_at} if options.rows_begin_at != ANYWHERE else {}),
     }
 
 
 def template_files(chat_template: str | Path | None) -> list[Path]:
-    """Return the file of a template, if one is named."""
     return [] if chat_template is None else [find_template(chat_template)]
 
 
@@ -191,7 +187,7 @@ def resolved_shares(
     for number in range(stages):
         fixed = {name: options.shares[name][number] for name in described}
         asked = {name: None if one == "size" else one for name, one in fixed.items()}
-        for name, share in shares_by_size(asked, sizes, options.size_exponent).items():
+        for name, share in shares_by_size(asked, sizes).items():
             shares[name].append(share)
     return shares, sizes
 
@@ -212,7 +208,6 @@ def described_stages(packed: Packed) -> list[dict[str, Any]]:
 
 
 def by_language(packed: Packed, languages: Mapping[str, str]) -> dict[str, dict[str, int]]:
-    """Return the counts of ``packed`` summed over the corpora of each language."""
     found = {language: dict.fromkeys(SUMMED, 0) for language in languages.values()}
     for name, count in packed.corpora.items():
         for key in SUMMED:

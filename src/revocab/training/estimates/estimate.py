@@ -48,7 +48,6 @@ class TrainingEstimate:
         return self.checkpoints + self.states
 
     def seconds(self, flops_per_second: float) -> float:
-        """Return the time of the steps alone at a speed, of all devices together."""
         return self.flops / flops_per_second
 
 

@@ -116,7 +116,6 @@ class RecipeTrainer(Trainer):
     # What the Trainer asks for -------------------------------------------------------------------
 
     def _get_train_sampler(self, train_dataset: Any = None) -> SequentialSampler:
-        """Keep the order of the packed rows, which they decide themselves."""
         return SequentialSampler(train_dataset or self.packed)
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
@@ -138,7 +137,6 @@ class RecipeTrainer(Trainer):
         return self.optimizer
 
     def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
-        """Make the schedule from the recipe's closed formula."""
         if self.lr_scheduler is None:
             self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(
                 optimizer or self.create_optimizer(),
@@ -186,8 +184,8 @@ class RecipeTrainer(Trainer):
     ) -> torch.Tensor:
         """Return the loss of one micro batch and keep it for the table.
 
-        The step's loss is the mean over its micro batches on all processes. With document masking
-        each is its share of the step's mean over predicted tokens, times their number.
+        The step's loss is the mean over its micro batches on all processes. Of conversations
+        each is its share of the step's mean over learned tokens, times their number.
         """
         loss = model(**inputs)
         if "predicted" in inputs:
@@ -242,7 +240,6 @@ class RecipeTrainer(Trainer):
             parameter.requires_grad_(True)
 
     def _rates(self, stage: int) -> list[Any]:
-        """Return every group's rates in ``stage``."""
         return [group.rates[stage] for group in self.groups]
 
     def shown_rate(self) -> float:
@@ -342,7 +339,6 @@ class RecipeTrainer(Trainer):
         self.clock.start()
 
     def _save_state(self, model: Any, trial: Any, folder: Path) -> None:
-        """Save the Trainer's own checkpoint with our tables, and seal it."""
         writes = self.args.should_save
         if writes:
             shutil.rmtree(folder, ignore_errors=True)
