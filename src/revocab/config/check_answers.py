@@ -27,7 +27,6 @@ def named_models(given: OwnAnswers) -> Iterator[tuple[str, ModelReference]]:
 
 
 def check_answers(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every answered corpus that lacks something."""
     for name, key, given in own_answers(experiment):
         if experiment.corpora[name].messages_field is None:
             yield (

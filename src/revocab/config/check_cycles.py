@@ -27,7 +27,6 @@ TOLD = {
 
 
 def check_cycles(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every ring of things that are made of one another."""
     children = made_of(experiment)
     reported: set[str] = set()
     for kind, told in TOLD.items():
@@ -41,7 +40,6 @@ def check_cycles(experiment: Experiment) -> Iterator[str]:
 
 
 def node(reference: ModelReference) -> str:
-    """Return the model or run that is referred to."""
     return f"model {reference}" if isinstance(reference, str) else f"run {reference.run}"
 
 

@@ -14,7 +14,6 @@ from revocab.errors import RevocabError
 
 
 def sources(experiment: Experiment) -> Iterator[tuple[str, Source]]:
-    """Yield every data source with its key."""
     for name, corpus in experiment.corpora.items():
         yield f"corpora.{name}.source", corpus.source
     for name, task in experiment.evaluation.multiple_choice.tasks.items():
@@ -54,7 +53,6 @@ def local_paths(experiment: Experiment) -> Iterator[tuple[str, str]]:
 
 
 def check_sources(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every file that is not there and every part the world does not have."""
     needs_root = False
     patterns = [(key, one.pattern) for key, one in sources(experiment) if one.pattern]
     for key, path in local_paths(experiment):
@@ -92,7 +90,6 @@ def check_sources(experiment: Experiment) -> Iterator[str]:
 
 
 def template_problems(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every chat template that is not there."""
     for key, named in chat_templates(experiment):
         if not under_data_root(named):
             try:

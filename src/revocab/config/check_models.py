@@ -45,7 +45,6 @@ def _model_behind(experiment: Experiment, reference: ModelReference) -> str | No
 
 
 def check_models(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every model that is not fit for what it is made of."""
     for name, key, given in changed_models(experiment):
         for option, one in given.references():
             if isinstance(one, RunStep):
@@ -98,7 +97,6 @@ def _blocks(experiment: Experiment, model: str) -> int | None:
 
 
 def check_lengths(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every text that is longer than a stand-in's context."""
     e = experiment
     for name, model in e.models.items():
         if model.pretrain is None:

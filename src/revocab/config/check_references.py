@@ -25,7 +25,6 @@ Reference = tuple[str, str, str]
 
 
 def check_references(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every id that is used and not defined."""
     known = {what: getattr(experiment, section) for what, section in SECTIONS.items()}
     yield from dangling(references(experiment), known)
 

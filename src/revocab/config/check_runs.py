@@ -14,7 +14,6 @@ from revocab.report.asked import task_languages
 
 
 def check_runs(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every run that lacks something, or begins with what is not there."""
     yield from _pretraining(experiment)
     for group_id, group in experiment.runs.items():
         yield from _paper_steps(experiment, group_id, group)
@@ -81,7 +80,6 @@ def _auxiliary(experiment: Experiment, run: Run) -> Iterator[str]:
 
 
 def _helper(experiment: Experiment, run: Run, method: Method) -> Iterator[str]:
-    """Yield a problem if the helper of a run is missing, or has none of the new tokens."""
     entry = experiment.runs[run.group].methods[run.name]
     if method.needs(entry) != "helper":
         return
@@ -128,7 +126,6 @@ def _pretraining(experiment: Experiment) -> Iterator[str]:
 
 
 def _paper_steps(experiment: Experiment, group_id: str, group: RunGroup) -> Iterator[str]:
-    """Yield a problem for every step with published values that no trained run of a group has."""
     runs = [run for run in experiment.expanded.values() if run.made and run.group == group_id]
     known = sorted({step for run in runs for step in run.steps} - {0})
     for step in sorted({*group.paper_steps} - {*known, 0}) if known else ():
@@ -168,7 +165,6 @@ def _replicates(group_id: str, group: RunGroup) -> Iterator[str]:
 
 
 def checkpoint_problems(experiment: Experiment, key: str, named: RunStep) -> Iterator[str]:
-    """Yield a problem for a run that is not there, and for a step that it has no checkpoint at."""
     run = experiment.expanded.get(named.run)
     if run is None:
         yield unknown(f"{key}.run", named.run, experiment.expanded, "run")
@@ -191,7 +187,6 @@ def checkpoint_problems(experiment: Experiment, key: str, named: RunStep) -> Ite
 
 
 def check_identities(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every pair of tokenizers that two groups compare in different ways."""
     first: dict[tuple[str, str], str] = {}
     runs = [run for run in experiment.expanded.values() if run.made]
     order = list(experiment.runs)

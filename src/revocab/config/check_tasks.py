@@ -21,7 +21,6 @@ CHOICES, GENERATION = "evaluation.multiple_choice.tasks", "evaluation.generation
 
 
 def check_tasks(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every task that cannot be asked, or not about its data."""
     for name, task in experiment.evaluation.multiple_choice.tasks.items():
         if task.data:
             yield from task_data_problems(f"{CHOICES}.{name}.data", task.data)
@@ -54,7 +53,6 @@ def task_data_problems(key: str, source: Source) -> Iterator[str]:
 
 
 def layout_problems(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every generation task whose language lacks words of its layout."""
     for name, task in experiment.evaluation.generation.tasks.items():
         try:
             kind = find_kind(task.kind)
@@ -79,7 +77,6 @@ def corpus_word_problems(experiment: Experiment) -> Iterator[str]:
 
 
 def template_problems(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every template that is not there, or not in the task's language."""
     choices = experiment.evaluation.multiple_choice
     own = Path(choices.templates) if choices.templates else None
     for name, task in choices.tasks.items():
@@ -119,7 +116,6 @@ def heldout_texts(experiment: Experiment) -> Iterator[tuple[str, str, Generation
 def heldout_problems(
     experiment: Experiment, key: str, name: str, languages: list[str]
 ) -> Iterator[str]:
-    """Yield a problem if a corpus holds out nothing, or is in none of a task's languages."""
     corpus = experiment.corpora.get(name)
     if corpus is None:
         return

@@ -12,14 +12,12 @@ from revocab.training.recipe import ANSWERS
 
 
 def check_trainings(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every training that cannot go as its recipe says."""
     yield from recipe_problems(experiment)
     yield from corpus_problems(experiment)
     yield from best_problems(experiment)
 
 
 def recipe_problems(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every warm-up or interval longer than what it is part of."""
     for name, recipe in experiment.recipes.items():
         for key in ("checkpoint_every", "heldout_every"):
             every = getattr(recipe, key)
@@ -86,7 +84,6 @@ def trained_on(experiment: Experiment) -> Iterator[tuple[str, str]]:
 
 
 def _mixture_problems(experiment: Experiment, mixture: str, recipe: str) -> Iterator[str]:
-    """Yield a problem for every corpus of a mixture that a recipe cannot learn from."""
     answers = experiment.recipes[recipe].loss == ANSWERS
     for corpus in experiment.mixtures[mixture]:
         if corpus not in experiment.corpora or answers == holds_conversations(experiment, corpus):
@@ -106,7 +103,6 @@ def _mixture_problems(experiment: Experiment, mixture: str, recipe: str) -> Iter
 
 
 def check_number_of_checkpoints(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem if the runs have more checkpoints in all than are listed."""
     runs = experiment.expanded.values()
     total = sum(len(run.steps) for run in runs)
     if total > ALL_CHECKPOINTS:

@@ -6,7 +6,7 @@ Every check yields problems; none raises, so that a user sees all of them at onc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Literal
+from typing import Any
 
 from revocab.closed import unknown
 from revocab.config.check_answers import check_answers
@@ -19,24 +19,17 @@ from revocab.config.check_runs import check_identities, check_runs
 from revocab.config.check_tasks import check_tasks
 from revocab.config.check_trainings import check_number_of_checkpoints, check_trainings
 from revocab.config.schema import Experiment
-from revocab.config.schema.data import Tokenizer
 from revocab.evaluation.inference.engine import AUTO, engines_for
 from revocab.report.kind import figure_kinds, table_kinds
 from revocab.report.references import wrong_steps
 
 
 def check_mixtures(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every set of shares that does not sum to 1."""
-    yield from share_problems(experiment.mixtures, experiment.tokenizers)
-
-
-def share_problems(
-    mixtures: Mapping[str, Mapping[str, float | Literal["size"]]],
-    tokenizers: Mapping[str, Tokenizer],
-) -> Iterator[str]:
     """Yield a problem for every set of shares that does not sum to 1, wherever one stands."""
-    shares = {f"mixtures.{name}": mixture for name, mixture in mixtures.items()}
-    for name, tokenizer in tokenizers.items():
+    shares: dict[str, Mapping[str, Any]] = {
+        f"mixtures.{name}": mixture for name, mixture in experiment.mixtures.items()
+    }
+    for name, tokenizer in experiment.tokenizers.items():
         built, options = tokenizer.construction()
         for option, mixture in options.given_mixtures():
             shares[f"tokenizers.{name}.{built}.{option}"] = mixture
@@ -71,7 +64,6 @@ def check_measured(experiment: Experiment) -> Iterator[str]:
 
 
 def check_scored_steps(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every step at which scores are wanted that is not a checkpoint."""
     for section in ("multiple_choice", "generation"):
         steps = getattr(experiment.evaluation, section).steps or ()
         for group in experiment.runs:
@@ -79,7 +71,6 @@ def check_scored_steps(experiment: Experiment) -> Iterator[str]:
 
 
 def check_engines(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem if the engine of generation cannot be timed, and speed is measured."""
     engine, timed = experiment.evaluation.generation.engine, (AUTO, *engines_for("efficiency"))
     if experiment.evaluation.efficiency and engine not in timed:
         yield (
@@ -96,7 +87,6 @@ def check_tables_and_figures(experiment: Experiment) -> Iterator[str]:
 
 
 def check_parallel(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for languages that repeat, and those that the parallel text lacks."""
     parallel = experiment.fertility.parallel
     if parallel is None:
         return

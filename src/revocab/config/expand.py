@@ -216,7 +216,6 @@ class Expansion:
         return named.run, steps[0] if steps else named.step
 
     def made_run(self, group_id: str, group: RunGroup, name: str) -> Run:
-        """Return the run of a method."""
         entry, identifier = group.methods[name], run_id(group_id, name)
         method = method_of(group, name)
         needed = method.needs(entry)
@@ -262,7 +261,6 @@ class Expansion:
 
 
 def method_of(group: RunGroup, name: str) -> Method:
-    """Return the method of a group's run."""
     return methods()[group.methods[name].method]
 
 

@@ -94,5 +94,4 @@ def checkpoint_of(experiment: Experiment, named: RunStep) -> Step:
 
 
 def run_ids(experiment: Experiment) -> list[str]:
-    """Return the ids of all runs, base models and references included."""
     return list(experiment.expanded)

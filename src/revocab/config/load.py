@@ -46,10 +46,9 @@ def validate(values: dict[str, Any], files: Iterable[str | Path] = ()) -> Experi
     wrong = [problem for _, _, repeated in contents for problem in repeated]
     wrong += several_experiments(contents, {} if root is None else {"data_root": root})
     wrong += nothing_taken_away((name, content) for name, content, _ in contents)
-    values, problems = with_named_recipes(values)
-    values, problems = without_nulls(values), wrong + problems
-    values, more = with_all_runs(values)
-    problems += more
+    values, recipe_problems = with_named_recipes(without_nulls(values))
+    values, run_problems = with_all_runs(values)
+    problems = [*wrong, *recipe_problems, *run_problems]
     try:
         experiment = Experiment.model_validate(values)
     except ValidationError as error:

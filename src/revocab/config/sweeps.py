@@ -48,7 +48,6 @@ class Setting:
 
     @property
     def place(self) -> str:
-        """Where the file has the value."""
         return f"{self.key}.values.{self.name}"
 
     @property
@@ -79,7 +78,6 @@ class SweptSections:
         }
 
     def runs_of(self, run: RawRun) -> Iterator[RawRun]:
-        """Yield the runs in the place of one."""
         if run.sweep is None:
             yield run
             return
@@ -96,7 +94,6 @@ class SweptSections:
             yield replace(run, name=joined(run.name, *names), entry=entry)
 
     def entry(self, run: RawRun, sweep: Sweep, key: str, settings: list[Setting]) -> dict[str, Any]:
-        """Return what one run of a sweep says."""
         said = next((one.value for one in settings if one.what == "method"), None)
         method = str(said or run.entry.get("method", run.name))
         entry = {"method": run.name, **run.entry}
@@ -190,7 +187,6 @@ adapter = cache(TypeAdapter)
 
 
 def refusals(model: Any, values: dict[str, Any], place: str) -> Iterator[str]:
-    """Yield the problems of values for a model, or a union of models."""
     try:
         adapter(model).validate_python(values)
     except ValidationError as error:
@@ -198,7 +194,6 @@ def refusals(model: Any, values: dict[str, Any], place: str) -> Iterator[str]:
 
 
 def double_problems(sweep_key: str, sweep: Sweep) -> Iterator[str]:
-    """Yield a problem for everything that two axes set, or an axis and what is held constant."""
     first: dict[str, str] = {}
     for axis, one in sweep.axes.items():
         key = f"{sweep_key}.axes.{axis}.set"
@@ -210,7 +205,6 @@ def double_problems(sweep_key: str, sweep: Sweep) -> Iterator[str]:
 
 
 def axis_problems(run: RawRun, setting: Setting, method: str) -> Iterator[str]:
-    """Yield a problem if an axis sets what a run has not, or what it says itself."""
     key, what, inside = f"{setting.key}.set", setting.what, setting.inside
     options = methods()[method].options.model_fields if method in methods() else None
     if inside and what == "recipe":
@@ -231,7 +225,6 @@ def axis_problems(run: RawRun, setting: Setting, method: str) -> Iterator[str]:
 
 
 def option_problems(key: str, path: list[str]) -> Iterator[str]:
-    """Yield a problem for an option that no recipe or stage has."""
     stage = path[0] == STAGES
     known = {*(Stage if stage else Recipe).model_fields} - {STAGES, "name"}
     if len(path) != (3 if stage else 1):
@@ -244,7 +237,6 @@ def option_problems(key: str, path: list[str]) -> Iterator[str]:
 
 
 def value_problems(setting: Setting, method: str, values: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a problem if a key of a run, or an option of its method, cannot have a value."""
     what, place = setting.what, setting.place
     if what in SECTIONS:
         known = values.get(SECTIONS[what]) or {}
@@ -265,7 +257,6 @@ def recipe_with(recipe: dict[str, Any], settings: list[Setting]) -> dict[str, An
 
 
 def recipe_problems(recipe: dict[str, Any], setting: Setting) -> Iterator[str]:
-    """Yield a problem if an option of a recipe that is right cannot have a value."""
     stage = setting.inside.split(".")[1:2]
     names = [one["name"] for one in recipe.get(STAGES) or ()]
     if stage and stage[0] not in names:
@@ -289,7 +280,6 @@ def mixture_with(mixture: Mapping[str, Any], settings: list[Setting]) -> dict[st
 
 
 def mixture_problems(identifier: str, shares: dict[str, Any], setting: Setting) -> Iterator[str]:
-    """Yield a problem if a corpus of a mixture cannot have a share."""
     corpus, share = setting.inside, setting.value
     if corpus not in shares:
         yield no_corpus(f"{setting.key}.set", corpus, identifier, shares)

@@ -46,7 +46,6 @@ class RawRun:
 
     @property
     def number(self) -> int:
-        """Return how many runs it stands for."""
         axes = self.sweep.axes.values() if self.sweep else ()
         return prod(len(axis.values) for axis in axes) * len(self.seeds or [None])
 
@@ -140,12 +139,10 @@ def replicates(run: RawRun, seeds: dict[str, list[int]], problems: list[str]) ->
 
 
 def replicate_name(name: str, seed: int) -> str:
-    """Return what a run is called with a seed."""
     return f"{name}-seed{seed}"
 
 
 def clashes(runs: list[RawRun]) -> Iterator[str]:
-    """Yield a problem for every name that two runs of a group would have."""
     names = Counter((run.group_id, run.name) for run in runs)
     for run in runs:
         several = "seeds" if run.seeds else "sweep"
