@@ -5,20 +5,16 @@ from __future__ import annotations
 import gc
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import Command
 from revocab.models.hub_or_folder import model_field
-from revocab.rule import Artefact, Given, Step
+from revocab.rule import Artefact, Given, Plan, Step
 from revocab.training.named_recipes import NamedRecipe
 from revocab.training.recipe import ANSWERS, TrainingOptions
 from revocab.training.settings import Settings
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
 
 
 class Inputs(Closed):
@@ -71,7 +67,6 @@ ENGINE = {"fsdp", "activation_checkpointing", "compile"}
 
 
 def run(inputs: Inputs, job: Settings, machine: Machine, out: Path) -> None:
-    """Train, or go on from the last state."""
     from revocab.training.machine.slurm_tasks import process_variables
     from revocab.training.machine.startup import pretend_absent
 
