@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from revocab.command import Command, Nothing
 from revocab.evaluation.options import ComparisonJob
 from revocab.report.inputs import ResultsFolder
-from revocab.rule import BY_ITEM, Rule, Step
+from revocab.rule import BY_ITEM, Plan, Rule, Step
 
 if TYPE_CHECKING:
     from revocab.closed import Step as StepName
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 def run(inputs: ResultsFolder, job: ComparisonJob, machine: Nothing, out: Path) -> None:
-    """Write the table of comparisons."""
     from revocab.report.results.significance import compare_runs
 
     compare_runs(
