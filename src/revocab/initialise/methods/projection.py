@@ -32,7 +32,7 @@ def initialise(inputs: MethodInputs, options: ProjectionOptions) -> torch.Tensor
     """Return ``H_missing @ W + b``, with W and b minimising ``|H_overlap W + b - E_overlap|``.
 
     Gosal et al. 2024, section 3.2 (embedding space transformation). Unlike sava, rows are neither
-    standardised nor fetch_inputs to one norm, so that a token's norm comes through the map.
+    standardised nor brought to one norm, so that a token's norm comes through the map.
     """
     if not len(inputs.overlap_target_N) and options.auxiliary == "file":
         raise RevocabError(
