@@ -49,9 +49,8 @@ def write_rows(path: Path, choices: int, items: int, seed: int) -> None:
 
 
 def write_tasks(folder: Path, items: int) -> list[Path]:
-    from revocab.evaluation.multiple_choice.tasks import build_task, write_task
+    from revocab.evaluation.multiple_choice.tasks import TEMPLATES, build_task, write_task
 
-    templates = Path(__file__).resolve().parent.parent / "config" / "tasks"
     paths = []
     for number, (family, choices) in enumerate(FAMILIES.items()):
         for language in ("it", "en"):
@@ -59,7 +58,7 @@ def write_tasks(folder: Path, items: int) -> list[Path]:
             write_rows(folder / f"{name}.jsonl", choices, items, number)
             paths.append(folder / f"{name}.yaml")
             data = folder / f"{name}.jsonl"
-            write_task(paths[-1], build_task(name, templates / f"{name}.yaml", data=data))
+            write_task(paths[-1], build_task(name, TEMPLATES / f"{name}.yaml", data=data))
     return paths
 
 

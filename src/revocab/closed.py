@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Collection, Iterable, Iterator
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -14,10 +15,13 @@ from pydantic import (
     Field,
     StringConstraints,
     ValidationError,
+    ValidationInfo,
+    field_validator,
     model_validator,
 )
 
 from revocab.errors import RevocabError
+from revocab.limits import check_ceiling
 
 #: Ids become file names, wildcards and labels: no shell or path character, and no "--",
 #: which joins ids in file names.
@@ -34,18 +38,60 @@ Step = Annotated[int, Field(ge=0)] | Id
 
 
 class Closed(BaseModel):
-    """Unknown keys are errors; null is the default; values do not change after validation."""
+    """Unknown keys are errors; null is the default; values do not change after validation.
+
+    True and false are no numbers, and no number is above its ceiling (:mod:`revocab.limits`).
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     @model_validator(mode="before")
     @classmethod
-    def _nulls_are_defaults(cls, values: Any) -> Any:
+    def _nulls_are_defaults_and_booleans_no_numbers(cls, values: Any) -> Any:
         if not isinstance(values, dict):
             return values
         return {
-            key: one for key, one in values.items() if one is not None or not has_default(cls, key)
+            key: spelt_booleans(value) if takes_numbers(cls, key) else value
+            for key, value in values.items()
+            if value is not None or not has_default(cls, key)
         }
+
+    @field_validator("*")
+    @classmethod
+    def _is_below_its_ceiling(cls, value: Any, info: ValidationInfo) -> Any:
+        check_ceiling(str(info.field_name), value)
+        return value
+
+
+@cache
+def takes_numbers(model: type[BaseModel], key: str) -> bool:
+    """Return whether a key is of numbers, or of lists or mappings of them, and of nothing that may
+    be a truth value.
+    """
+    field = model.model_fields.get(key)
+    kinds = set(kinds_in(field.annotation)) if field else set()
+    others = any(is_model(kind) or kind in (bool, Any) for kind in kinds)
+    return bool(kinds & {int, float}) and not others
+
+
+def spelt_booleans(value: Any) -> Any:
+    """Return a value with true and false, which Python takes for 1 and 0, as text that is none."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return {key: spelt_booleans(inner) for key, inner in value.items()}
+    return [spelt_booleans(inner) for inner in value] if isinstance(value, list) else value
+
+
+def kinds_in(annotation: Any) -> Iterator[Any]:
+    """Yield the types that an annotation has, in unions, lists and mappings too."""
+    if get_origin(annotation) is Annotated:
+        yield from kinds_in(get_args(annotation)[0])
+    elif get_origin(annotation) in (Union, UnionType, list, tuple, dict):
+        for part in get_args(annotation):
+            yield from kinds_in(part)
+    else:
+        yield annotation
 
 
 def has_default(model: type[BaseModel], key: str) -> bool:
@@ -87,8 +133,9 @@ def exactly_one(value: Any, keys: tuple[str, ...]) -> Any:
 
 
 def kind_of(model: type[BaseModel]) -> str:
-    """Return the kind that a model is of: ``kind: Literal["parity"]``."""
-    (kind,) = get_args(model.model_fields["kind"].annotation)
+    """Return the kind that a model is of: ``kind: Literal["parity"]``, or its ``method``."""
+    fields = model.model_fields
+    (kind,) = get_args(fields["kind" if "kind" in fields else "method"].annotation)
     return kind
 
 
@@ -163,12 +210,23 @@ def problems_of(error: ValidationError, model: Any, prefix: str = "") -> Iterato
             allowed = sorted(fields or ())
             listed = "" if fields is None else f" (allowed: {', '.join(allowed) or 'none'})"
             yield f"{key}: unknown key{listed}{near(one['loc'][-1], allowed)}"
+        elif one["type"] == "union_tag_invalid":
+            yield unknown_kind(key, one["ctx"])
         elif one["type"] == "missing":
             yield f"{key}: required and not given"
         else:
             message = one["msg"].removeprefix("Value error, ")
             received = "" if isinstance(one["input"], dict) else f", received {one['input']!r}"
             yield f"{key}: {message}{received}" if key else f"{message}{received}"
+
+
+def unknown_kind(key: str, context: dict[str, Any]) -> str:
+    """Return the problem of an entry of a kind that there is not."""
+    what, kind = context["discriminator"].strip("'"), context["tag"]
+    line = unknown(key, kind, context["expected_tags"].strip("'").split("', '"), what)
+    if what == "method" and key.endswith(f".{kind}"):
+        line += "; name it with 'method:' if this is only a run's name"
+    return line
 
 
 def checked(model: type[BaseModel], values: Any, prefix: str = "") -> Any:

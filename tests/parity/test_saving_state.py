@@ -135,7 +135,7 @@ def test_signals_at_random_moments_change_no_byte(tmp_path, repository):
     done = subprocess.run(
         [sys.executable, script, tmp_path, "20261122"],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True, text=True, timeout=600, check=False,
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     stops = json.loads(done.stdout.splitlines()[-1])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -13,9 +12,10 @@ import pytest
 import torch
 from padded_models import pad
 from training_pico import VOCABULARY, changed, folders_of, losses, run_of, table
+from waiting import steps_made, wait_until
 
 from revocab import io
-from revocab.models.padding import filled
+from revocab.models.vocabulary.padding import filled
 from revocab.training.recipe import Stage
 from revocab.training.settings import Settings
 from revocab.training.train import train
@@ -83,7 +83,7 @@ def test_two_plain_processes_agree_with_one(inputs, alone, tmp_path):
     out = tmp_path / "out"
     done = subprocess.run(
         command(inputs, out), env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True,
-        text=True, timeout=200, check=False,
+        text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     assert io.read_json(out / "timing.json")["processes"] == 2
@@ -104,18 +104,11 @@ def test_sharded_training_trains_saves_is_killed_and_resumes(inputs, alone, tmp_
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     arguments = command(inputs, out, "--fsdp", model=padded)
     process = subprocess.Popen(arguments, env=environment, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 120
-    while process.poll() is None and time.monotonic() < deadline:
-        written = out / "losses.csv"
-        if written.exists() and written.read_text().count("\n") > 20:
-            break
-        time.sleep(0.002)
+    wait_until(lambda: steps_made(out) > 19, process)
     kill_all(process)
     assert list((out / "state").glob("*/checksums.json"))
     assert list((out / "state").glob("checkpoint-*/optimizer_0/*.distcp"))  # sharded, no whole copy
-    done = subprocess.run(
-        arguments, env=environment, capture_output=True, text=True, timeout=200, check=False
-    )
+    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "resuming from step" in done.stderr
     assert_same_losses(out, alone)

@@ -23,7 +23,7 @@ from training_pico import (
 )
 
 from revocab.errors import RevocabError
-from revocab.initialise.source_weights import read_source_weights, write_source_weights
+from revocab.initialise.rows.source_weights import read_source_weights, write_source_weights
 from revocab.training.adapters import vocabulary_adapter
 from revocab.training.loop.trainer import RecipeTrainer
 from revocab.training.recipe import Stage

@@ -21,7 +21,8 @@ import time
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from kill_repeatedly import LIBRARIES, rows
+from kill_repeatedly import LIBRARIES
+from waiting import steps_made, wait_until
 
 STEPS = 60
 #: Signal, and the minutes between states of the start that gets it: SIGKILL alone saves nothing.
@@ -66,21 +67,14 @@ def newest(out: Path) -> int:
     return resume_state.step_of(whole[0]) if whole else 0
 
 
-def wait(process: BaseProcess, reached) -> None:
-    """Wait until something holds, as long as the training goes on."""
-    deadline = time.monotonic() + 120
-    while not reached() and process.is_alive() and time.monotonic() < deadline:
-        time.sleep(0.001)
-
-
 def stop(process: BaseProcess, out: Path, step: int, delay: float, number: signal.Signals) -> int:
     """Send a signal ``delay`` seconds after ``step`` steps; return how many there were by then."""
-    wait(process, lambda: rows(out) >= step)
+    wait_until(lambda: steps_made(out) >= step, process)
     time.sleep(delay)
-    sent_at = rows(out)
+    sent_at = steps_made(out)
     os.kill(process.pid, number)
     if number == signal.SIGUSR1:
-        wait(process, lambda: newest(out) >= sent_at)
+        wait_until(lambda: newest(out) >= sent_at, process)
         process.kill()
     process.join()
     expected = 1 if number == signal.SIGTERM else -signal.SIGKILL

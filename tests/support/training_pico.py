@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from revocab import io
-from revocab.initialise.source_weights import SourceWeights, mean_weights, write_source_weights
+from revocab.initialise.rows.source_weights import SourceWeights, mean_weights, write_source_weights
 from revocab.training.data.shards import SHARD_BYTES, new_shards
 from revocab.training.run import TrainingRun
 from revocab.training.settings import Settings

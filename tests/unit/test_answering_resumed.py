@@ -6,11 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from evaluation_toys import write_model
 from safetensors.torch import load_file, save_file
+from waiting import wait_until
 
 from revocab.__main__ import main
 from revocab.answering.judged import judge_folder
@@ -112,9 +112,7 @@ def test_a_killed_process_is_gone_on_with_and_gives_the_same_bytes(
     out = tmp_path / "killed"
     command = [sys.executable, "-c", SLOW, *words_of(verb, given), "--out", str(out)]
     process = subprocess.Popen(command)
-    while not records(out):
-        assert process.poll() is None
-        time.sleep(0.001)
+    wait_until(lambda: bool(records(out)), process)
     os.kill(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     assert not out.exists()

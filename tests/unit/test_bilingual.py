@@ -9,7 +9,6 @@ from bilingual_files import make_files
 
 from revocab.config import read
 from revocab.plan import Plan
-from revocab.plan.jobs import needed_jobs
 from revocab.report.names import method_label
 from revocab.report.published.paper_values import PaperValues
 
@@ -89,7 +88,7 @@ def test_tokens_and_stages_are_the_papers(plan):
 
 
 def test_the_jobs_are_planned(plan):
-    jobs = [job.rule for job in needed_jobs(plan).values()]
+    jobs = [job.rule for job in plan.needed_jobs().values()]
     trained = [run for run in plan.runs.values() if run.trains]
     assert jobs.count("adapt_model") == len(trained) == 36
     assert jobs.count("change_model") == 3

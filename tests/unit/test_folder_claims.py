@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 from output_verbs import tree
+from revocab.code_identity import code_of
 
 from revocab import output
 from revocab.closed import Job
-from revocab.code_identity import code_of
 from revocab.errors import RevocabError
 from revocab.folder_claim import (
     CLAIM,

@@ -11,7 +11,6 @@ from scratch_package import blocks, run_scratch, scratch
 
 from revocab import languages as language_data
 from revocab.chat.layout import Layout
-from revocab.code_identity import FOUND
 from revocab.demoworld.build import asked, translated
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.kind import (
@@ -164,10 +163,7 @@ def test_a_kind_and_a_language_are_one_file_and_one_line(repository, tmp_path):
 # Kinds -------------------------------------------------------------------------------------------
 
 
-def test_every_kind_is_found_under_its_own_name_in_the_order_of_tables():
-    assert list(generation_kinds()) == [
-        "translation", "question_answering", "copying", "instructions"
-    ]  # fmt: skip
+def test_every_kind_is_found_under_its_own_name():
     assert all(name == kind.name for name, kind in generation_kinds().items())
     with pytest.raises(RevocabError, match=r"'copyin' \(known: copying, .*'copying'\?"):
         find_kind("copyin")
@@ -181,21 +177,11 @@ def test_a_kind_is_whole(kind: GenerationKind):
     assert kind.layout.between_shots == "\n\n"
 
 
-def test_commands_that_use_kinds_depend_on_their_files():
-    commands = ("build_prompts", "generate_text", "score_comet", "compare_runs", "make_tables")
-    for command in (*commands, "check_artefacts", "build_report"):
-        assert "evaluation/generation/kinds" in FOUND[command], command
-
-
 def test_columns_of_tables_have_comet_where_it_applies():
-    found = {name: kind.columns(["comet22", "xcomet"]) for name, kind in generation_kinds().items()}
-    assert found == {
-        "translation": ["comet22", "xcomet", "chrf++", "bleu"],
-        "question_answering": ["rougeL"],
-        "copying": ["copy_ratio", "copied"],
-        "instructions": ["ended", "template_tokens", "followed", "followed_by_chance"],
-    }
-    assert find_kind("translation").columns() == ["chrf++", "bleu"]
+    translation, copying = find_kind("translation"), find_kind("copying")
+    assert translation.columns() == ["chrf++", "bleu"]
+    assert translation.columns(["comet22", "xcomet"]) == ["comet22", "xcomet", "chrf++", "bleu"]
+    assert copying.columns(["comet22", "xcomet"]) == copying.columns()
 
 
 def test_the_demo_world_writes_as_prompts_read():
@@ -232,7 +218,6 @@ def test_a_prompt_can_be_read_back(pairs, instructed):
 
 
 def test_every_language_has_the_words_of_every_kind():
-    assert len(languages()) >= 13
     for language in languages():
         assert set(words_of(language)) >= PLAIN, language
         for name in ("question_answering", "copying"):

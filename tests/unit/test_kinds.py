@@ -10,7 +10,6 @@ from fake_results import change_experiment, fake_results
 from scratch_package import blocks, run_scratch, scratch
 
 from revocab.config import Experiment, expand, validate
-from revocab.config.reads import read_by, read_part
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.families import (
     choice_metrics,
@@ -20,7 +19,6 @@ from revocab.evaluation.multiple_choice.families import (
     main_metric,
 )
 from revocab.initialise.method import methods
-from revocab.io import read_json
 from revocab.languages import language_label, languages
 from revocab.report.claim import claim_kinds
 from revocab.report.figure_parts.palette import Palette
@@ -144,21 +142,6 @@ def test_results_name_the_file_and_every_key_that_is_wrong(tmp_path):
     for start in ("experiment.seed: Input should be a valid integer", "experiment.colour: unknown"):
         assert any(
             problem.startswith(f"{root / 'experiment.json'}: {start}")
-            and problem.endswith("rebuild it with scripts/write_experiment.py")
+            and problem.endswith("rebuild it with revocab write_experiment")
             for problem in caught.value.problems
         ), caught.value.problems
-
-
-def test_a_part_has_no_key_that_it_does_not_read(tmp_path):
-    """A part of the report that reads more than it says fails, whatever the whole file holds."""
-    content = read_json(fake_results(tmp_path / "demo") / "experiment.json")["experiment"]
-    whole = read_part(content, "")
-    part = read_part(read_by("scores", whole)["experiment"], "")
-    assert part.evaluation.multiple_choice == whole.evaluation.multiple_choice
-    with pytest.raises(AttributeError):
-        _ = part.title
-    with pytest.raises(AttributeError):
-        _ = part.evaluation.heldout
-    del content["models"]
-    with pytest.raises(RevocabError, match="models: required and not given"):
-        read_part(content, "")

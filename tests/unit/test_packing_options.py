@@ -7,13 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from torch.nn import functional
+from waiting import wait_until
 
 from revocab import io
 from revocab.errors import RevocabError
@@ -175,7 +175,7 @@ def test_text_held_out_of_one_corpus_is_trained_on_in_none(folders):
 
 def command(folders, out, *more):
     return [
-        sys.executable, REPOSITORY / "scripts/pack_tokens.py",
+        sys.executable, "-m", "revocab", "pack",
         "--tokenizer", folders / "tokenizer", "--corpora", f"it={folders / 'it'}",
         f"en={folders / 'en'}", "--shares", "it=0.5", "en=0.5", "--sequence-length", "16",
         "--rows", "64",
@@ -211,10 +211,7 @@ def test_a_disk_that_fills_is_a_clear_error_and_leaves_nothing(folders, shard_by
 def test_a_killed_packing_leaves_nothing_that_is_read(folders):
     """Its folder never got its name; the next packing clears it away."""
     killed = subprocess.Popen(command(folders, "out", "--rows", "400000", "--shard-bytes", "9999"))
-    deadline = time.monotonic() + 60
-    while not list(folders.glob(".out.*.part/.tokens-00009*.part")):
-        assert killed.poll() is None and time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: any(folders.glob(".out.*.part/.tokens-00009*.part")), killed)
     killed.kill()
     assert killed.wait() == -signal.SIGKILL
     assert not (folders / "out").exists()

@@ -10,8 +10,6 @@ from torch.nn import functional
 from revocab import io
 from revocab.closed import checked
 from revocab.errors import RevocabError
-from revocab.folder_claim import FolderClaim
-from revocab.training import train
 from revocab.training.data.packed_rows import check_fit, open_packed
 from revocab.training.data.shards import new_shards
 from revocab.training.loop.loss import linear_cross_entropy, next_token_loss
@@ -252,13 +250,3 @@ def test_export_keeps_dtype_tying_and_companions(tmp_path, tied, dtype):
 def test_a_folder_without_safetensors(tmp_path):
     with pytest.raises(RevocabError, match=r"no \*\.safetensors"):
         checkpoints.stored_dtype(tmp_path)
-
-
-def test_going_on_with_other_code_is_told(tmp_path, monkeypatch, capsys):
-    now = {"training/loop/loss.py": "1", "training/loop/trainer.py": "2"}
-    monkeypatch.setattr(train, "running_code", lambda: now)
-    for began in (None, now, {**now, "training/loop/loss.py": "0"}):
-        FolderClaim("training run", code=began).write(tmp_path)
-        train._tell_of_other_code(tmp_path)
-    said = capsys.readouterr().err.splitlines()
-    assert len(said) == 1 and said[0].endswith("(changed since: training/loop/loss.py)")

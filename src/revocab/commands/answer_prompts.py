@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from revocab.answering.options import AnswerHardware, AnswerJob
+from revocab.answering.options import AnswerHardware, AnswerJob, AnswerOptions
 from revocab.closed import Closed
 from revocab.command import Command
 from revocab.evaluation.inference.chat_prompts import chat_template_input
 from revocab.models.hub_or_folder import model_field
+from revocab.rule import Given, Rule, Step
+
+if TYPE_CHECKING:
+    from revocab.plan import Plan
 
 
 class Inputs(Closed):
@@ -30,4 +35,27 @@ def run(inputs: Inputs, job: AnswerJob, machine: AnswerHardware, out: Path) -> N
     answer_folder(inputs.model, inputs.files, job, machine, out, inputs.chat_template)
 
 
-COMMAND = Command(run, job=AnswerJob, inputs=Inputs, machine=AnswerHardware)
+COMMAND = Command(
+    run,
+    job=AnswerJob,
+    inputs=Inputs,
+    machine=AnswerHardware,
+    finds=("evaluation/inference/engines",),
+)
+
+
+def planned(plan: Plan, corpus: str) -> Step:
+    entry = plan.experiment.corpora[corpus]
+    answers = entry.answers
+    assert answers is not None and entry.messages_field is not None  # or there would be no such job
+    options = answers.model_dump(include=set(AnswerOptions.model_fields))
+    job = AnswerJob(source=entry.source.form, messages_field=entry.messages_field, **options)
+    inputs: dict[str, Given] = {
+        "model": plan.referred(answers.model),
+        "files": plan.source(entry.source),
+        "chat_template": plan.chat_template(answers.chat_template),
+    }
+    return Step(plan.paths.answers(corpus), job, inputs)
+
+
+RULE = Rule(COMMAND, planned, lambda plan: plan.answered, lasting=True)

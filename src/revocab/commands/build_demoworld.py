@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from revocab.command import Command, Nothing
 from revocab.demoworld.build import WorldJob
+from revocab.rule import Rule, Step
+
+if TYPE_CHECKING:
+    from revocab.plan import Plan
 
 
 def run(inputs: Nothing, job: WorldJob, machine: Nothing, out: Path) -> None:
@@ -16,3 +21,12 @@ def run(inputs: Nothing, job: WorldJob, machine: Nothing, out: Path) -> None:
 
 
 COMMAND = Command(run, job=WorldJob)
+
+
+def planned(plan: Plan) -> Step:
+    world = plan.experiment.world
+    assert world is not None  # or there would be no such job
+    return Step(plan.paths.world, WorldJob(**world.model_dump()))
+
+
+RULE = Rule(COMMAND, planned, lambda plan: [()] if plan.experiment.world else [], lasting=True)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
 from revocab.evaluation.probes.build import ProbeJob
+from revocab.evaluation.probes.kind import ProbeOptions
+from revocab.rule import Rule, Step
+
+if TYPE_CHECKING:
+    from revocab.plan import Plan
 
 
 class Inputs(Closed):
@@ -24,4 +30,16 @@ def run(inputs: Inputs, job: ProbeJob, machine: Nothing, out: Path) -> None:
     write_probe(job, inputs.corpora, out)
 
 
-COMMAND = Command(run, job=ProbeJob, inputs=Inputs)
+COMMAND = Command(run, job=ProbeJob, inputs=Inputs, finds=("evaluation/probes/kinds",))
+
+
+def planned(plan: Plan, task: str) -> Step:
+    entry = plan.experiment.evaluation.multiple_choice.tasks[task]
+    assert entry.probe is not None  # or there would be no such job
+    options = entry.probe.model_dump(include=set(ProbeOptions.model_fields))
+    job = ProbeJob(language=entry.language, seed=plan.experiment.seed, **options)
+    inputs = {"corpora": plan.corpora(entry.probe.corpora, "heldout")}
+    return Step(plan.paths.probe(task), job, inputs)
+
+
+RULE = Rule(COMMAND, planned, lambda plan: plan.probes)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
+from revocab.evaluation.generation.kind import PromptOptions, find_kind
 from revocab.evaluation.generation.prompts import PromptJob
+from revocab.rule import Rule, Step
+
+if TYPE_CHECKING:
+    from revocab.plan import Plan
 
 
 class Inputs(Closed):
@@ -29,4 +35,28 @@ def run(inputs: Inputs, job: PromptJob, machine: Nothing, out: Path) -> None:
     write_prompts(job, inputs.pool_files, inputs.test_files, out)
 
 
-COMMAND = Command(run, job=PromptJob, inputs=Inputs, out="JSONL file to write", writes="file")
+COMMAND = Command(
+    run,
+    job=PromptJob,
+    inputs=Inputs,
+    out="JSONL file to write",
+    writes="file",
+    finds=("evaluation/generation/kinds",),
+)
+
+
+def planned(plan: Plan, task: str) -> Step:
+    entry = plan.experiment.evaluation.generation.tasks[task]
+    job = PromptJob(
+        option=entry.model_dump(mode="json", include=set(find_kind(entry.kind).own_options)),
+        task=task,
+        seed=plan.experiment.seed,
+        pool=entry.pool.form,
+        test=entry.test.form,
+        **entry.model_dump(include=set(PromptOptions.model_fields)),
+    )
+    inputs = {"pool_files": plan.task_text(entry.pool), "test_files": plan.task_text(entry.test)}
+    return Step(plan.paths.prompts(task), job, inputs)
+
+
+RULE = Rule(COMMAND, planned, lambda plan: plan.experiment.evaluation.generation.tasks)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
 from revocab.models.hub_or_folder import tokenizer_field
 from revocab.models.parameters import StandInJob
+from revocab.rule import Rule, Step
+
+if TYPE_CHECKING:
+    from revocab.plan import Plan
 
 
 class Inputs(Closed):
@@ -24,3 +29,18 @@ def run(inputs: Inputs, job: StandInJob, machine: Nothing, out: Path) -> None:
 
 
 COMMAND = Command(run, job=StandInJob, inputs=Inputs)
+
+
+def planned(plan: Plan, model: str) -> Step:
+    entry = plan.experiment.models[model]
+    assert entry.pretrain is not None  # or there would be no such job
+    job = StandInJob(
+        **entry.pretrain.architecture.model_dump(),
+        context_length=entry.pretrain.context_length,
+        seed=plan.experiment.seed,
+    )
+    out = f"{plan.paths.model(model)}/untrained"
+    return Step(out, job, {"tokenizer": plan.tokenizer(entry.tokenizer)})
+
+
+RULE = Rule(COMMAND, planned, lambda plan: plan.stand_ins, lasting=True)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
-from revocab.evaluation.multiple_choice.tasks import TaskJob
+from revocab.evaluation.multiple_choice.tasks import TaskJob, TaskOptions
+from revocab.rule import Artefact, Given, Rule, Step, near
+
+if TYPE_CHECKING:
+    from revocab.plan import Plan
 
 
 class Inputs(Closed):
@@ -41,3 +46,29 @@ def run(inputs: Inputs, job: TaskJob, machine: Nothing, out: Path) -> None:
 
 
 COMMAND = Command(run, job=TaskJob, inputs=Inputs, out="YAML file to write", writes="file")
+
+
+def planned(plan: Plan, task: str) -> Step:
+    from revocab.evaluation.multiple_choice.tasks import find_template, template_files
+
+    choices = plan.experiment.evaluation.multiple_choice
+    entry = choices.tasks[task]
+    options = entry.model_dump(include=set(TaskOptions.model_fields))
+    data = entry.data
+    if entry.harness:
+        options["language"] = None  # a shipped task has its own words
+    job = TaskJob(task=task, hub=data.hub if data else None, **options)
+    files = [plan.probe(task)] if entry.probe else plan.source(data) if data else []
+    folder = choices.templates
+    own = Path(folder) if folder else None
+    template = find_template(entry.template, own) if entry.template else None
+    mine = template is not None and template.parent == own
+    inputs: dict[str, Given] = {
+        "templates": Artefact(folder, ()) if folder and mine else None,
+        "data": files[0] if files else None,
+    }
+    also = [near(file) for file in template_files(template)] if template else []
+    return Step(plan.paths.task(task), job, inputs, also)
+
+
+RULE = Rule(COMMAND, planned, lambda plan: plan.experiment.evaluation.multiple_choice.tasks)

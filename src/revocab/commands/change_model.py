@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from revocab.closed import Closed, OneLine
 from revocab.command import Command
-from revocab.models.change import ChangeJob
+from revocab.models.change import ChangeJob, reference_name
 from revocab.models.hub_or_folder import model_field
+from revocab.rule import Given, Rule, Step
+
+if TYPE_CHECKING:
+    from revocab.plan import Plan
 
 
 class Inputs(Closed):
@@ -35,4 +40,21 @@ def run(inputs: Inputs, job: ChangeJob, machine: Machine, out: Path) -> None:
     change_model(job, inputs.model, inputs.others, out, silent if machine.quiet else spoken())
 
 
-COMMAND = Command(run, job=ChangeJob, inputs=Inputs, machine=Machine)
+COMMAND = Command(run, job=ChangeJob, inputs=Inputs, machine=Machine, finds=("models/changes",))
+
+
+def planned(plan: Plan, model: str) -> Step:
+    change = plan.experiment.models[model].change()
+    assert change is not None  # or there would be no such job
+    name, options = change
+    inputs: dict[str, Given] = {
+        "model": plan.referred(options.model),
+        "others": {
+            reference_name(reference): plan.referred(reference)
+            for _, reference in options.given_models()
+        },
+    }
+    return Step(plan.paths.model(model), ChangeJob(change=name, option=options.given()), inputs)
+
+
+RULE = Rule(COMMAND, planned, lambda plan: plan.changed, lasting=True)

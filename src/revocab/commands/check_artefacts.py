@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from revocab.closed import Job
 from revocab.command import Command, Nothing
 from revocab.report.inputs import ResultsAndResources
+from revocab.rule import Rule, Step
+
+if TYPE_CHECKING:
+    from revocab.plan import Plan
 
 
 def run(inputs: ResultsAndResources, job: Job, machine: Nothing, out: Path) -> None:
@@ -16,4 +21,22 @@ def run(inputs: ResultsAndResources, job: Job, machine: Nothing, out: Path) -> N
     check_artefacts(inputs.results, out, inputs.experiment, inputs.resources)
 
 
-COMMAND = Command(run, inputs=ResultsAndResources, out="checks.json to write", writes="file")
+COMMAND = Command(
+    run,
+    inputs=ResultsAndResources,
+    out="checks.json to write",
+    writes="file",
+    finds=(
+        "report/tables",
+        "evaluation/generation/kinds",
+    ),
+)
+
+
+def planned(plan: Plan) -> Step:
+    also = [*plan.tables, *plan.figures, *plan.baselines]
+    out = f"{plan.paths.results}/checks.json"
+    return Step(out, inputs=plan.results("scores.parquet"), also=also)
+
+
+RULE = Rule(COMMAND, planned)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from revocab.command import Command, Nothing
 from revocab.report.inputs import ResultsFolder, ScoresJob
+from revocab.rule import Rule, Step
+
+if TYPE_CHECKING:
+    from revocab.plan import Plan
 
 
 def run(inputs: ResultsFolder, job: ScoresJob, machine: Nothing, out: Path) -> None:
@@ -18,3 +23,11 @@ def run(inputs: ResultsFolder, job: ScoresJob, machine: Nothing, out: Path) -> N
 COMMAND = Command(
     run, job=ScoresJob, inputs=ResultsFolder, out="scores.parquet to write", writes="file"
 )
+
+
+def planned(plan: Plan) -> Step:
+    out, also = f"{plan.paths.results}/scores.parquet", [*plan.scored, *plan.published]
+    return Step(out, ScoresJob(), plan.results(), also)
+
+
+RULE = Rule(COMMAND, planned)

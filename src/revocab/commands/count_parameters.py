@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from revocab.command import Command, Nothing
 from revocab.models.parameters import ParametersJob
+from revocab.rule import Rule, Step
+
+if TYPE_CHECKING:
+    from revocab.plan import Plan
 
 
 def run(inputs: Nothing, job: ParametersJob, machine: Nothing, out: Path) -> None:
@@ -16,3 +21,10 @@ def run(inputs: Nothing, job: ParametersJob, machine: Nothing, out: Path) -> Non
 
 
 COMMAND = Command(run, job=ParametersJob, out="CSV file to write", writes="file")
+
+
+def planned(plan: Plan) -> Step:
+    return Step(plan.paths.parameters, ParametersJob(models=plan.experiment.parameters))
+
+
+RULE = Rule(COMMAND, planned, lambda plan: [()] if plan.experiment.parameters else [])

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
 from revocab.models.fetch import FetchJob
+from revocab.rule import Artefact, Rule, Step
+
+if TYPE_CHECKING:
+    from revocab.plan import Plan
 
 
 class Inputs(Closed):
@@ -30,3 +35,13 @@ COMMAND = Command(
     inputs=Inputs,
     out="DIR/snapshot; DIR/manifest.json is written last",
 )
+
+
+def planned(plan: Plan, model: str) -> Step:
+    entry = plan.experiment.models[model]
+    path = Artefact(entry.path, ()) if entry.path else None
+    job = FetchJob(hub=entry.hub, revision=entry.revision)
+    return Step(f"{plan.paths.model(model)}/snapshot", job, {"path": path})
+
+
+RULE = Rule(COMMAND, planned, lambda plan: plan.fetched, lasting=True)

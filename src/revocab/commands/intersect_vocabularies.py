@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
 from revocab.intersection.intersect import IntersectionJob
 from revocab.models.hub_or_folder import tokenizer_field
+from revocab.rule import Rule, Step
+
+if TYPE_CHECKING:
+    from revocab.plan import Plan
 
 
 class Inputs(Closed):
@@ -25,3 +30,17 @@ def run(inputs: Inputs, job: IntersectionJob, machine: Nothing, out: Path) -> No
 
 
 COMMAND = Command(run, job=IntersectionJob, inputs=Inputs)
+
+
+def planned(plan: Plan, source: str, target: str) -> Step:
+    roles = plan.experiment.roles
+    job = IntersectionJob(
+        **plan.identity(source, target),
+        source_roles=roles.get(source, {}),
+        target_roles=roles.get(target, {}),
+    )
+    inputs = {"source": plan.tokenizer(source), "target": plan.tokenizer(target)}
+    return Step(plan.paths.intersection(source, target), job, inputs)
+
+
+RULE = Rule(COMMAND, planned, lambda plan: plan.intersections, lasting=True)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from revocab.answering.options import AnswerHardware, JudgeJob
+from revocab.answering.options import CONVERSATIONS, AnswerHardware, JudgeJob
 from revocab.closed import Closed
 from revocab.command import Command
 from revocab.models.hub_or_folder import model_field
+from revocab.rule import Artefact, Given, Rule, Step
+
+if TYPE_CHECKING:
+    from revocab.plan import Plan
 
 
 class Inputs(Closed):
@@ -26,4 +31,28 @@ def run(inputs: Inputs, job: JudgeJob, machine: AnswerHardware, out: Path) -> No
     judge_folder(inputs.conversations, inputs.model, job, machine, out)
 
 
-COMMAND = Command(run, job=JudgeJob, inputs=Inputs, machine=AnswerHardware)
+COMMAND = Command(
+    run,
+    job=JudgeJob,
+    inputs=Inputs,
+    machine=AnswerHardware,
+    finds=(
+        "answering/judges",
+        "evaluation/inference/engines",
+    ),
+)
+
+
+def planned(plan: Plan, corpus: str) -> Step:
+    answers = plan.experiment.corpora[corpus].answers
+    assert answers is not None and answers.judge is not None  # or there would be no such job
+    file = f"{plan.paths.answers(corpus)}/{CONVERSATIONS}"
+    inputs: dict[str, Given] = {
+        "conversations": Artefact.file(file, f"answer_prompts--{corpus}"),
+        "model": plan.referred(answers.judge_model) if answers.judge_model else None,
+    }
+    job = JudgeJob(kind=answers.judge.kind, option=answers.judge.given())
+    return Step(plan.paths.judged(corpus), job, inputs)
+
+
+RULE = Rule(COMMAND, planned, lambda plan: plan.judged, lasting=True)

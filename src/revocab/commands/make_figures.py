@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from revocab.closed import Job
 from revocab.command import Command, Nothing
 from revocab.report.inputs import ResultsFolder
+from revocab.rule import Rule, Step
+
+if TYPE_CHECKING:
+    from revocab.plan import Plan
 
 
 def run(inputs: ResultsFolder, job: Job, machine: Nothing, out: Path) -> None:
@@ -16,4 +21,20 @@ def run(inputs: ResultsFolder, job: Job, machine: Nothing, out: Path) -> None:
     make_figures(inputs.results, out, inputs.experiment)
 
 
-COMMAND = Command(run, inputs=ResultsFolder, out="folder to write")
+COMMAND = Command(
+    run,
+    inputs=ResultsFolder,
+    out="folder to write",
+    finds=(
+        "report/figures",
+        "initialise/methods",
+    ),
+)
+
+
+def planned(plan: Plan) -> Step:
+    out = f"{plan.paths.results}/figures"
+    return Step(out, inputs=plan.results("scores.parquet"), also=plan.read_by_figures)
+
+
+RULE = Rule(COMMAND, planned)

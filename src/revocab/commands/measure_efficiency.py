@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import Command
-from revocab.evaluation.options import EfficiencyJob, Hardware, Timing
+from revocab.evaluation.options import EfficiencyJob, EfficiencyOptions, Hardware, Timing
 from revocab.models.hub_or_folder import model_field
+from revocab.rule import Given, Rule, Step
+
+if TYPE_CHECKING:
+    from revocab.plan import Plan
 
 
 class Inputs(Closed):
@@ -37,4 +42,27 @@ COMMAND = Command(
     machine=Hardware,
     out="JSON file to write",
     writes="file",
+    finds=("evaluation/inference/engines",),
 )
+
+
+def planned(plan: Plan, run: str) -> Step:
+    experiment, of = plan.experiment, plan.runs[run]
+    efficiency = experiment.evaluation.efficiency
+    assert efficiency is not None  # or there would be no such job
+    job = EfficiencyJob(
+        run=run,
+        step=of.steps[-1],
+        corpus=efficiency.corpus,
+        language=experiment.corpora[efficiency.corpus].language,
+        engine=experiment.evaluation.generation.engine,
+        **efficiency.model_dump(include=set(EfficiencyOptions.model_fields)),
+    )
+    inputs: dict[str, Given] = {
+        "model": plan.checkpoint(of, of.steps[-1]),
+        "text": plan.heldout_text(efficiency.corpus),
+    }
+    return Step(plan.paths.efficiency(run), job, inputs)
+
+
+RULE = Rule(COMMAND, planned, lambda plan: plan.timed)

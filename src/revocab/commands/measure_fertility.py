@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
-from revocab.fertility.measure import FertilityJob
+from revocab.fertility.measure import FertilityJob, FertilityOptions
 from revocab.models.hub_or_folder import tokenizer_field
+from revocab.rule import Given, Rule, Step
+
+if TYPE_CHECKING:
+    from revocab.plan import Plan
 
 
 class Inputs(Closed):
@@ -32,3 +37,22 @@ def run(inputs: Inputs, job: FertilityJob, machine: Nothing, out: Path) -> None:
 
 
 COMMAND = Command(run, job=FertilityJob, inputs=Inputs)
+
+
+def planned(plan: Plan) -> Step:
+    fertility = plan.experiment.fertility
+    parallel = fertility.parallel
+    job = FertilityJob(
+        **fertility.model_dump(include=set(FertilityOptions.model_fields)),
+        parallel=parallel.source.form if parallel else None,
+        languages=parallel.languages if parallel else [],
+    )
+    inputs: dict[str, Given] = {
+        "tokenizers": {name: plan.tokenizer(name) for name in fertility.tokenizers},
+        "corpora": plan.corpora(fertility.corpora),
+        "parallel_files": plan.source(parallel.source) if parallel else [],
+    }
+    return Step(plan.paths.fertility, job, inputs)
+
+
+RULE = Rule(COMMAND, planned, lambda plan: [()] if plan.experiment.fertility.tokenizers else [])

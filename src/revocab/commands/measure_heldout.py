@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from revocab.closed import Closed, Job
 from revocab.command import Command
 from revocab.models.hub_or_folder import model_field
+from revocab.rule import Given, Rule, Step
+from revocab.training.outputs.loss_tables import MEASURED
+
+if TYPE_CHECKING:
+    from revocab.plan import Plan
 
 
 class Inputs(Closed):
@@ -32,3 +38,16 @@ def run(inputs: Inputs, job: Job, machine: Machine, out: Path) -> None:
 
 
 COMMAND = Command(run, inputs=Inputs, machine=Machine, out="CSV file to write", writes="file")
+
+
+def planned(plan: Plan, run: str) -> Step:
+    """Return the job that measures a run which no training measures."""
+    of = plan.runs[run]
+    inputs: dict[str, Given] = {
+        "models": plan.checkpoints(of, of.select()),
+        "heldout": plan.heldout(of.target, str(plan.heldout_length(of))),
+    }
+    return Step(f"{plan.paths.run(run)}/{MEASURED}", Job(), inputs)
+
+
+RULE = Rule(COMMAND, planned, lambda plan: [run.id for run in plan.measured])

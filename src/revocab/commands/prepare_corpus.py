@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from revocab.answering.options import CONVERSATIONS, MESSAGES
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
-from revocab.corpora.prepare import CorpusJob
+from revocab.corpora.prepare import CorpusJob, CorpusOptions
+from revocab.corpora.source import Form
+from revocab.rule import Artefact, Rule, Step
+
+if TYPE_CHECKING:
+    from revocab.plan import Plan
 
 
 class Inputs(Closed):
@@ -28,3 +35,21 @@ def run(inputs: Inputs, job: CorpusJob, machine: Nothing, out: Path) -> None:
 
 
 COMMAND = Command(run, job=CorpusJob, inputs=Inputs)
+
+
+def planned(plan: Plan, corpus: str) -> Step:
+    """Return the job; a corpus that a model answers is made of its conversations."""
+    entry = plan.experiment.corpora[corpus]
+    options = entry.model_dump(include=set(CorpusOptions.model_fields))
+    form, files = entry.source.form, plan.source(entry.source)
+    if entry.answers is not None:
+        judged = entry.answers.judge is not None
+        folder = plan.paths.judged(corpus) if judged else plan.paths.answers(corpus)
+        maker = f"{'judge_answers' if judged else 'answer_prompts'}--{corpus}"
+        form, files = Form(), [Artefact.file(f"{folder}/{CONVERSATIONS}", maker)]
+        options["messages_field"] = MESSAGES
+    job = CorpusJob(corpus=corpus, source=form, **options)
+    return Step(plan.paths.corpus(corpus), job, {"files": files})
+
+
+RULE = Rule(COMMAND, planned, lambda plan: plan.experiment.corpora, lasting=True)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from revocab.closed import Closed, Id
 from revocab.command import Command
 from revocab.evaluation.options import CometHardware, CometJob
+from revocab.rule import Given, Rule, Step
+
+if TYPE_CHECKING:
+    from revocab.plan import Plan
 
 
 class Inputs(Closed):
@@ -28,5 +33,27 @@ def run(inputs: Inputs, job: CometJob, machine: CometHardware, out: Path) -> Non
 
 
 COMMAND = Command(
-    run, job=CometJob, inputs=Inputs, machine=CometHardware, out="CSV file to write", writes="file"
+    run,
+    job=CometJob,
+    inputs=Inputs,
+    machine=CometHardware,
+    out="CSV file to write",
+    writes="file",
+    finds=("evaluation/generation/kinds",),
 )
+
+
+def planned(plan: Plan, run: str) -> Step:
+    of, folder = plan.runs[run], plan.paths.generation(run)
+    inputs: dict[str, Given] = {
+        "generation": plan.folder(folder, maker=f"generate_text--{run}"),
+        "prompts": plan.prompts(of),
+    }
+    return Step(f"{folder}/comet.csv", CometJob(run=run, models=plan.comet_models(of)), inputs)
+
+
+def ids(plan: Plan) -> list[str]:
+    return [run.id for run in plan.evaluated() if plan.comet_models(run)]
+
+
+RULE = Rule(COMMAND, planned, ids)

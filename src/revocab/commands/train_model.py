@@ -5,11 +5,17 @@ from __future__ import annotations
 import gc
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from revocab.command import Command
+from revocab.rule import Artefact, Given, Step
 from revocab.training.named_recipes import NamedRecipe
+from revocab.training.recipe import ANSWERS, TrainingOptions
 from revocab.training.run import TrainingFolders, TrainingMachine, TrainingRun
 from revocab.training.settings import Settings
+
+if TYPE_CHECKING:
+    from revocab.plan import Plan
 
 
 def run(inputs: TrainingFolders, job: Settings, machine: TrainingMachine, out: Path) -> None:
@@ -45,3 +51,36 @@ COMMAND = Command(
     machine=TrainingMachine,
     shorthand=NamedRecipe,
 )
+
+
+def training(
+    plan: Plan,
+    out: str,
+    model: Artefact,
+    ids: tuple[str, str, str],
+    seed: int,
+    source: Artefact | None = None,
+) -> Step:
+    """Return the job that trains a model: ``ids`` are those of tokenizer, mixture and recipe."""
+    tokenizer, mixture, recipe = ids
+    of = plan.experiment.recipes[recipe]
+    options = of.model_dump(include=set(TrainingOptions.model_fields))
+    for stage in options["stages"] or ():
+        stage["mixture"] = None  # decides the packed rows, not the training on them
+    packing = plan.packing(tokenizer, mixture, recipe)
+    length = str(of.sequence_length)
+    inputs: dict[str, Given] = {
+        "model": model,
+        "packed": plan.folder(
+            plan.paths.packed(tokenizer, *packing),
+            maker="--".join(["pack_tokens", tokenizer, *packing]),
+        ),
+        "heldout": plan.folder(
+            plan.paths.heldout_answers(tokenizer, packing[1]),
+            maker=f"pack_heldout_answers--{tokenizer}--{packing[1]}",
+        )
+        if of.loss == ANSWERS
+        else plan.heldout(tokenizer, length),
+        "source": source,
+    }
+    return Step(out, Settings(**options, seed=seed), inputs)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from revocab.command import Command, Nothing
 from revocab.report.inputs import ExperimentJob
+from revocab.rule import Rule, Step
+
+if TYPE_CHECKING:
+    from revocab.plan import Plan
 
 
 def run(inputs: Nothing, job: ExperimentJob, machine: Nothing, out: Path) -> None:
@@ -17,4 +22,13 @@ def run(inputs: Nothing, job: ExperimentJob, machine: Nothing, out: Path) -> Non
     write_json(out, job.model_dump())
 
 
-COMMAND = Command(run, job=ExperimentJob, out="JSON file to write", writes="file")
+COMMAND = Command(
+    run, job=ExperimentJob, out="JSON file to write", writes="file", finds=("initialise/methods",)
+)
+
+
+def planned(plan: Plan) -> Step:
+    return Step(plan.paths.experiment_file, ExperimentJob(**plan.json))
+
+
+RULE = Rule(COMMAND, planned)

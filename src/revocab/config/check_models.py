@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pydantic import ValidationError
-
 from revocab.closed import RunStep
 from revocab.config.check_runs import checkpoint_problems
 from revocab.config.lineage import (
@@ -116,12 +114,8 @@ def read_by(group: RunGroup, name: str) -> Iterator[str]:
     yield from (node(named) for _, named in parents(entry))
     if entry.start is None:
         yield group.source
-    try:
-        needed = method and method.needs(method.options(**entry.options))
-    except ValidationError:
-        return  # check_methods tells
     helper = group.setting(name, "helper")
-    if needed == "helper" and helper:
+    if method.needs(entry) == "helper" and helper:
         yield helper
 
 

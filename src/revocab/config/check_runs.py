@@ -58,8 +58,6 @@ def check_runs(experiment: Experiment) -> Iterator[str]:
             for which, named in parents(entry):
                 yield from checkpoint_problems(experiment, f"{key}.{which}", named, known)
             method = method_of(group, name)
-            if method is None:
-                continue
             if method.needs_donor != (entry.donor is not None):
                 yield (
                     f"{key}.donor: method {method.name!r} reads no other run; remove it"
@@ -163,8 +161,6 @@ def _missing(key: str, group: RunGroup, name: str) -> Iterator[str]:
         yield f"{key}.recipe: not given here or in the group; name one, or null: no training"
     elif group.setting(name, "recipe") and group.setting(name, "mixture") is None:
         yield f"{key}.mixture: not given here or in the group, and the run is trained; name one"
-    if method is None:
-        return
     if not method.keeps_vocabulary and group.setting(name, "target") is None:
         yield f"{key}.target: not given here or in the group; name the tokenizer of the new rows"
     if method.keeps_vocabulary and group.methods[name].target is not None:
@@ -203,7 +199,7 @@ def _tokenizers(
     """Yield a problem if a method that changes the vocabulary is to change it to itself."""
     method = method_of(group, name)
     before, after = tokenizer_before(experiment, run), tokenizer_after(experiment, run)
-    if method is None or method.keeps_vocabulary:
+    if method.keeps_vocabulary:
         return
     if before is not None and before == after:
         begins = group.methods[name].start

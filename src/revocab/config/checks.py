@@ -9,9 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
-
-from revocab.closed import problems_of, unknown
+from revocab.closed import unknown
 from revocab.config.check_answers import check_answers
 from revocab.config.check_best import check_best
 from revocab.config.check_chat import chat_templates, check_chat, under_data_root
@@ -24,7 +22,7 @@ from revocab.config.check_task_texts import check_task_texts
 from revocab.config.check_tokenizers import check_tokenizers
 from revocab.config.check_unread import check_unread
 from revocab.config.check_words import check_words
-from revocab.config.lineage import BASE, method_name, run_id, tokenizer_before
+from revocab.config.lineage import BASE, method_of, run_id, tokenizer_before
 from revocab.config.pairs import check_identities
 from revocab.config.schema import Experiment, Source
 from revocab.config.schema.data import Tokenizer
@@ -32,7 +30,7 @@ from revocab.corpora.source import matching
 from revocab.demoworld.file_names import WORLD_PARTS
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.engine import AUTO, engines_for
-from revocab.initialise.method import methods
+from revocab.limits import ALL_CHECKPOINTS
 from revocab.report.kind import figure_kinds, table_kinds
 from revocab.report.references import wrong_steps
 
@@ -67,27 +65,14 @@ def share_problems(
 
 
 def check_methods(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every unknown method, misspelt option, or missing or unfitting helper."""
-    known = {name: one for name, one in methods().items() if one.trains}
+    """Yield a problem for every missing or unfitting helper, and for vectors that are missing."""
     for group_name, group in experiment.runs.items():
         for name, entry in group.methods.items():
             key = f"runs.{group_name}.methods.{name}"
-            wanted = method_name(name, entry)
             if name == BASE:
                 yield f"{key}: the base model is always scored; remove this entry"
                 continue
-            if wanted not in known:
-                yield unknown(key, wanted, known, "method") + (
-                    "" if entry.method else "; name it with 'method:' if this is only a run's name"
-                )
-                continue
-            method = known[wanted]
-            options = None
-            try:
-                options = method.options(**entry.options)
-            except ValidationError as error:
-                yield from problems_of(error, method.options, key)
-            needed = method.needs(options)
+            needed = method_of(group, name).needs(entry)
             yield from check_auxiliary(experiment, key, needed)
             if needed == "helper":
                 yield from check_helper(experiment, key, group_name, name)
@@ -111,20 +96,20 @@ def check_auxiliary(experiment: Experiment, key: str, needed: str | None) -> Ite
 def check_helper(experiment: Experiment, key: str, group_id: str, name: str) -> Iterator[str]:
     """Yield a problem if the helper of a run is missing, or has none of the new tokens."""
     group = experiment.runs[group_id]
-    method = method_name(name, group.methods[name])
+    method = method_of(group, name)
     helper, target = (group.setting(name, one) for one in ("helper", "target"))
     if helper is None:
         fitting = [one for one, model in experiment.models.items() if model.tokenizer == target]
         yield (
-            f"{key}: method {method!r} needs a helper model that has tokens of the target "
+            f"{key}: method {method.name!r} needs a helper model that has tokens of the target "
             f"tokenizer {target!r}, received none; set 'helper:' here or in the group "
             f"(with that tokenizer: {', '.join(fitting) or 'none is defined'})"
         )
     elif helper in experiment.models:
         tokenizer = experiment.models[helper].tokenizer
-        if tokenizer != target and methods()[method].takes_helper_rows:
+        if tokenizer != target and method.takes_helper_rows:
             yield (
-                f"{key}: method {method!r} takes rows of helper {helper!r}, whose tokenizer is"
+                f"{key}: method {method.name!r} takes rows of helper {helper!r}, whose tokenizer is"
                 f" {tokenizer!r}, not the target {target!r}; take a helper that has it"
             )
         elif tokenizer == tokenizer_before(experiment, run_id(group_id, name)) != target:
@@ -338,5 +323,24 @@ CHECKS: tuple[Callable[[Experiment], Iterator[str]], ...] = (
 
 
 def all_problems(experiment: Experiment) -> list[str]:
-    """Return every problem of a well-formed experiment, in a stable order."""
+    """Return every problem of a well-formed experiment, in a stable order; of one that is too
+    large, only that.
+    """
+    too_many = list(check_number_of_checkpoints(experiment))
+    if too_many:
+        return too_many
     return list(dict.fromkeys(problem for check in CHECKS for problem in check(experiment)))
+
+
+def check_number_of_checkpoints(experiment: Experiment) -> Iterator[str]:
+    """Yield a problem if the runs have more checkpoints in all than are listed."""
+    numbers = {name: len(one.checkpoint_steps) for name, one in experiment.recipes.items()}
+    groups = experiment.runs.values()
+    recipes = [group.setting(name, "recipe") for group in groups for name in group.methods]
+    total = sum(numbers.get(recipe, 0) for recipe in recipes)
+    if total > ALL_CHECKPOINTS:
+        largest = max(numbers, key=lambda name: numbers[name])
+        yield (
+            f"recipes.{largest}.checkpoint_every: gives {numbers[largest]:,} checkpoints, and the"
+            f" runs have {total:,} in all; give at most {ALL_CHECKPOINTS:,} in an experiment"
+        )

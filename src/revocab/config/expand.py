@@ -9,7 +9,7 @@ from typing import Any
 from revocab.config.lineage import (
     BASE,
     checkpoint_of,
-    method_name,
+    method_of,
     run_id,
     run_steps,
     selected,
@@ -138,11 +138,9 @@ def as_it_is(
 
 def made_run(experiment: Experiment, group_id: str, group: RunGroup, name: str) -> Run:
     """Return the run of a method."""
-    from revocab.initialise.method import methods  # the registry reads files
-
     entry, identifier = group.methods[name], run_id(group_id, name)
-    method = methods()[method_name(name, entry)]
-    needed = method.needs(method.options(**entry.options))
+    method = method_of(group, name)
+    needed = method.needs(entry)
     source_tokenizer = tokenizer_before(experiment, identifier)
     assert source_tokenizer is not None  # the experiment is validated
     mixture, recipe = group.setting(name, "mixture"), group.setting(name, "recipe")

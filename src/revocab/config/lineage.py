@@ -22,11 +22,6 @@ def run_id(group: str, name: str) -> str:
     return f"{group}-{name}"
 
 
-def method_name(name: str, entry: RunMethod) -> str:
-    """Return the method of a run: the one it names, else its own name."""
-    return entry.method or name
-
-
 def method_runs(experiment: Experiment) -> dict[str, tuple[RunGroup, str]]:
     """Return the group and name of every run that a method makes, by the run's id."""
     return {
@@ -111,9 +106,9 @@ def parent_runs(experiment: Experiment) -> dict[str, list[str]]:
     }
 
 
-def method_of(group: RunGroup, name: str) -> Method | None:
+def method_of(group: RunGroup, name: str) -> Method:
     """Return the method of a group's run."""
-    return methods().get(method_name(name, group.methods[name]))
+    return methods()[group.methods[name].method]
 
 
 def tokenizer_before(experiment: Experiment, run: str, *seen: str) -> str | None:
@@ -137,7 +132,7 @@ def tokenizer_after(experiment: Experiment, run: str, *seen: str) -> str | None:
     if run in made:
         group, name = made[run]
         method = method_of(group, name)
-        if method is not None and not method.keeps_vocabulary:
+        if not method.keeps_vocabulary:
             return group.setting(name, "target")
     return tokenizer_before(experiment, run, *seen)
 
@@ -153,8 +148,7 @@ def learns_new_rows(group: RunGroup) -> bool:
         method = method_of(group, name)
         trained = group.setting(name, "recipe") is not None
         if (
-            method is not None
-            and trained
+            trained
             and not method.keeps_vocabulary
             and group.setting(name, "target") == group.target
         ):

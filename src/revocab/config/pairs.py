@@ -55,7 +55,7 @@ def group_pairs(experiment: Experiment, group_id: str, group: RunGroup) -> Itera
     """Yield the pairs of a group that may hold mistakes elsewhere."""
     for name in group.methods:
         method, target = method_of(group, name), group.setting(name, "target")
-        if method is None or method.keeps_vocabulary or target is None:
+        if method.keeps_vocabulary or target is None:
             continue
         helper = experiment.models.get(group.setting(name, "helper"))
         source = tokenizer_before(experiment, run_id(group_id, name))

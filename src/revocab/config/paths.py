@@ -33,13 +33,10 @@ class Paths:
         """Return the folder of the generated world."""
         return f"{self.resources}/world"
 
-    def settings(self, part: str) -> str:
-        """Return the file with what a part of the report reads from the experiment."""
-        return f"{self.results}/settings/{part}.json"
-
-    def argument(self, job: str) -> str:
-        """Return the common beginning of the files that hold a job's long arguments."""
-        return f"{self.results}/arguments/{job}"
+    @property
+    def experiment_file(self) -> str:
+        """Return the file of the experiment with every default, and its runs."""
+        return f"{self.results}/experiment.json"
 
     def corpus(self, corpus: str) -> str:
         """Return the folder of a prepared corpus."""

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from pydantic import ValidationError
 
 from revocab.closed import problems_of
 from revocab.config.schema.runs import Several
+from revocab.errors import RevocabError
+from revocab.limits import RUNS
 
 #: From a run to those that stand in its place, by name, and what is wrong with it.
 WrittenOut = Callable[["RawRun"], tuple[dict[str, Any], list[str]]]
@@ -47,6 +50,13 @@ class RawRun:
         except ValidationError as error:
             return None, list(problems_of(error, Several, self.place(key)))
 
+    @property
+    def number(self) -> int:
+        """Return how many runs it stands for."""
+        sweep, seeds = (self.several(key)[0] for key in ("sweep", "seeds"))
+        values = [len(axis.values) for axis in sweep.axes.values()] if sweep else []
+        return prod(values) * len(seeds or [None])
+
     def without(self, key: str) -> dict[str, Any]:
         """Return what the run says but for one key."""
         return {name: value for name, value in self.entry.items() if name != key}
@@ -60,6 +70,18 @@ def raw_runs(values: dict[str, Any]) -> list[RawRun]:
         for name, entry in _mapping(group, "methods").items()
         if isinstance(entry, dict)
     ]
+
+
+def check_number(values: dict[str, Any]) -> None:
+    """Raise :class:`RevocabError` if sweeps and seeds give more runs than are planned."""
+    numbers = {run.key: run.number for run in raw_runs(values)}
+    total = sum(numbers.values())
+    if total > RUNS:
+        largest = max(numbers, key=lambda key: numbers[key])
+        raise RevocabError(
+            f"{largest}: sweeps and seeds give {numbers[largest]:,} runs here, and {total:,} in"
+            f" all; give at most {RUNS:,} in an experiment"
+        )
 
 
 def write_out(

@@ -127,7 +127,12 @@ def _refused(model: Any, given: dict[str, Any], place: str) -> Iterator[str]:
 
 def is_recipe(values: dict[str, Any]) -> bool:
     """Return whether these are the values of a recipe."""
-    return not [*_refused(Recipe, values, "")]
+    return not [*recipe_refusals(values, "")]
+
+
+def recipe_refusals(values: dict[str, Any], place: str) -> Iterator[str]:
+    """Yield the problems of the values of a recipe."""
+    yield from _refused(Recipe, values, place)
 
 
 def recipe_with(recipe: dict[str, Any], settings: list[Setting]) -> dict[str, Any]:
@@ -146,7 +151,7 @@ def recipe_problems(recipe: dict[str, Any], setting: Setting) -> Iterator[str]:
     if stage and stage[0] not in names:
         yield unknown(f"{setting.key}.set", stage[0], names, "stage")
     else:
-        yield from _refused(Recipe, recipe_with(recipe, [setting]), setting.place)
+        yield from recipe_refusals(recipe_with(recipe, [setting]), setting.place)
 
 
 # Mixtures -----------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from revocab.config.sweep_axes import (
     mixture_problems,
     mixture_with,
     recipe_problems,
+    recipe_refusals,
     recipe_with,
     value_problems,
 )
@@ -148,7 +149,9 @@ class _Made:
             if shares and self._right(hold_problems(key, corpus, mixture, shares, recipe)):
                 per_step = recipe["batch_size"] * recipe["sequence_length"]
                 steps = held_steps(tokens, shares[corpus], per_step)
-                return joined(name, mixture), laid_over(recipe, {"steps": steps})
+                held = laid_over(recipe, {"steps": steps})
+                if self._right(recipe_refusals(held, key)):
+                    return joined(name, mixture), held
         return name, recipe
 
     def _given(self, section: str, name: Any) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from revocab.registry import found_in
 
 if TYPE_CHECKING:
     from revocab.models.folder import ModelFolder
-    from revocab.models.safetensors_parts import Part
+    from revocab.models.weights.files import Part
 
 
 def _kind(value: Any) -> str:
@@ -109,7 +109,6 @@ class Change:
 
 @cache
 def changes() -> dict[str, Change]:
-    """Return every change by name, sorted, as found in ``revocab.models.changes``."""
     from revocab.models import changes as package
 
     return found_in(package, "CHANGE")

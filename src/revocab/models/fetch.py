@@ -16,7 +16,7 @@ from revocab.io import sha256, write_json
 from revocab.models.folder import TOKENIZER_FILES, ModelFolder, copy_documents
 from revocab.models.hub_or_folder import snapshot
 from revocab.models.links import link_or_copy
-from revocab.models.shard_index import INDEX
+from revocab.models.weights.index import INDEX
 from revocab.output import OutputFolder, check_files
 
 

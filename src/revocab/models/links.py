@@ -67,7 +67,6 @@ def link_problems(folder: Path, names: Iterable[str]) -> Iterator[str]:
 
 
 def check_links(folder: Path, names: Iterable[str]) -> None:
-    """Raise :class:`RevocabError` with all that :func:`link_problems` finds."""
     problems = list(link_problems(folder, names))
     if problems:
         raise RevocabError(problems)

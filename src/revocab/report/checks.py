@@ -29,7 +29,7 @@ def file_problems(results: Results) -> Iterator[str]:
     for name in wanted:
         path = results.root / name
         if not path.is_file():
-            yield f"{path}: missing; run scripts/make_{name.split('/')[0]}.py"
+            yield f"{path}: missing; run revocab make_{name.split('/')[0]}"
         elif path.stat().st_size == 0:
             yield f"{path}: empty; make it again"
 
@@ -38,7 +38,7 @@ def schema_problems(results: Results) -> list[str]:
     """Return what is wrong with the columns of ``scores.parquet``; it hides all other problems."""
     path = results.root / "scores.parquet"
     if not path.is_file():
-        return [f"{path}: missing; run scripts/collect_scores.py"]
+        return [f"{path}: missing; run revocab collect_scores"]
     import pyarrow.parquet as pq
 
     names = tuple(pq.read_schema(path).names)

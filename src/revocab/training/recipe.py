@@ -14,6 +14,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from revocab.closed import BEST, PLACES, Closed, Id, OneLine
+from revocab.limits import CHECKPOINTS, HELDOUT_LOSSES
 from revocab.training.adapters.lora import LORA, Lora
 from revocab.training.budgets import resolved
 from revocab.training.schedule import Schedule, learning_rate_factor
@@ -290,6 +291,20 @@ class TrainingOptions(LossOptions):
                 f"stages: {', '.join(late)} has adapter, and is not the first stage; adapters start"
                 " from the rows before training: put the stage first"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _lists_are_short(self) -> TrainingOptions:
+        for key, what, most in (
+            ("checkpoint_every", "checkpoints", CHECKPOINTS),
+            ("heldout_every", "held-out losses", HELDOUT_LOSSES),
+        ):
+            every = getattr(self, key)
+            if every and self.steps // every > most:
+                raise ValueError(
+                    f"{key}: {every} gives {self.steps // every:,} {what} over {self.steps:,}"
+                    f" steps; give at least {-(-self.steps // most)} (at most {most:,})"
+                )
         return self
 
     @property

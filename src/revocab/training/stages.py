@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.models.added_blocks import ADDED_BLOCKS, added_blocks
+from revocab.models.changes.blocks import ADDED_BLOCKS, added_blocks
 from revocab.training.adapters.lora import LORA, adapter_name, adapter_of, plain_name
 from revocab.training.recipe import EMBEDDINGS, GroupRates, Stage
 

@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab import io
-from revocab.code_identity import changes
 from revocab.errors import RevocabError
-from revocab.folder_claim import is_whole, read_claim
+from revocab.folder_claim import is_whole
 from revocab.models.folder import Which
 from revocab.models.load import load_causal_lm
-from revocab.output import ResumableFolder, running_code
+from revocab.output import ResumableFolder
 from revocab.training.adapters import lora
 from revocab.training.adapters.adapter_inputs import adapter_checksums, check_source
 from revocab.training.data.shards import MARKS
@@ -301,21 +300,9 @@ def _clear(output: ResumableFolder, mark: str, *, keep_state: bool) -> None:
     that would go on without them.
     """
     root = output.path / "state"
-    output.hold(goes_on=keep_state)
-    if keep_state:
-        _tell_of_other_code(output.path)
+    output.hold()
     output.remove("manifest.json", "timing.json")
     if not keep_state:
         resume_state.discard(root)
         output.remove("checkpoints", "adapters", EVENTS)
         resume_state.begin(root, mark)
-
-
-def _tell_of_other_code(folder: Path) -> None:
-    """Say what has changed since a training that goes on was begun, if anything has."""
-    claim, running = read_claim(folder), running_code()
-    if claim and claim.code and running and (changed := changes(claim.code, running)):
-        _tell(
-            f"{folder}: was begun by other code and counts as made by it (changed since:"
-            f" {', '.join(changed)})"
-        )

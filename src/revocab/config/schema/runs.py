@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
-from pydantic import ConfigDict, Field, field_validator, model_serializer
+from pydantic import (
+    BeforeValidator,
+    Field,
+    WrapSerializer,
+    create_model,
+    field_validator,
+    model_serializer,
+)
 
 from revocab.closed import Closed, Id, OneLine, RunStep
 from revocab.config.schema.sweeps import Sweep
 from revocab.evaluation.inference.chat_prompts import ChatOptions
-from revocab.initialise.fasttext import FastTextOptions
+from revocab.initialise.method import methods
 from revocab.initialise.options import ScaleOptions
+from revocab.initialise.reading.fasttext import FastTextOptions
 
 
 class Layered(Closed):
@@ -43,16 +51,62 @@ class Several(Layered):
 
 
 class NamedMethod(Layered):
-    """A method (default: the name that it stands under) and its options."""
+    """A method; it is one of the models of :func:`entries`, which have its options, too."""
 
-    model_config = ConfigDict(extra="allow")
-
-    method: Id | None = None
+    method: Id
 
     @property
     def options(self) -> dict[str, Any]:
-        """Return the keys that belong to the method itself; null stands for the default."""
-        return {key: value for key, value in (self.model_extra or {}).items() if value is not None}
+        """Return the options of the method that are given."""
+        given = self.model_dump(mode="json", exclude_unset=True)
+        known = methods()[self.method].options.model_fields
+        return {key: given[key] for key in known if given.get(key) is not None}
+
+    @model_serializer(mode="wrap")
+    def _as_said(self, dump: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        """Leave out nulls that nobody said, and the defaults of options; these stand last."""
+        said, options = self.model_fields_set, methods()[self.method].options.model_fields
+        kept = {
+            key: value
+            for key, value in dump(self).items()
+            if key in said or not (value is None or key in options)
+        }
+        return {**{key: kept[key] for key in kept if key not in options}, **kept}
+
+
+def entries(base: type[NamedMethod]) -> Any:
+    """Return the type of an entry: of ``base`` and the options of the method that it names.
+
+    ``base``, the model that is scored as it is, can be named by none.
+    """
+    models = [
+        create_model(
+            f"{base.__name__}_{name}",
+            __base__=(base, method.options),
+            method=(Literal[name], ...),
+        )
+        for name, method in methods().items()
+        if method.trains
+    ]
+    return Annotated[Union[tuple(models)], Field(discriminator="method")]  # noqa: UP007
+
+
+def name_methods(given: Any) -> Any:
+    """Return entries by name with their methods named: by default, each is called after its own."""
+    if not isinstance(given, dict):
+        return given
+    return {
+        name: {"method": name, **entry} if isinstance(entry, dict) else entry
+        for name, entry in given.items()
+    }
+
+
+def unnamed(entries: dict[str, NamedMethod], dump: Callable[[Any], dict[str, Any]]) -> Any:
+    """Return what is written of entries: a method after which an entry is called goes unsaid."""
+    return {
+        name: {key: value for key, value in entry.items() if (key, value) != ("method", name)}
+        for name, entry in dump(entries).items()
+    }
 
 
 class RunMethod(Several, NamedMethod):
@@ -74,6 +128,16 @@ class RunMethod(Several, NamedMethod):
     axes: dict[Id, Id] | None = None
     #: False for ablations of which only the losses are shown.
     evaluate: bool = True
+
+
+if TYPE_CHECKING:
+    RunEntry = RunMethod
+    ScaleEntry = NamedMethod
+else:
+    RunEntry = entries(RunMethod)
+    ScaleEntry = entries(NamedMethod)
+#: Entries by their names, which may be those of their methods.
+Named = (BeforeValidator(name_methods), WrapSerializer(unnamed))
 
 
 class Reference(Closed):
@@ -114,7 +178,7 @@ class RunGroup(Several):
     chat: Chat | None = None
     #: At most so many examples in the prompts of its models; none: as many as each task has.
     most_shots: int | None = Field(default=None, ge=0)
-    methods: dict[Id, RunMethod] = Field(default_factory=dict)
+    methods: Annotated[dict[Id, RunEntry], *Named] = Field(default_factory=dict)
     references: dict[Id, Reference] = Field(default_factory=dict)
     #: Steps here, and for each the step of a longer training whose published values stand beside;
     #: a step that is not named stands for itself.
@@ -156,4 +220,4 @@ class Scale(ScaleOptions):
 
     source_tokenizer: Id
     target_tokenizer: Id
-    methods: dict[Id, NamedMethod]
+    methods: Annotated[dict[Id, ScaleEntry], *Named]

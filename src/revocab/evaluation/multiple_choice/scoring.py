@@ -21,7 +21,7 @@ from revocab.evaluation.inference.engine import ChoiceModel, engine_called
 from revocab.evaluation.metric import CHOICE_METRICS
 from revocab.evaluation.multiple_choice import harness
 from revocab.evaluation.multiple_choice.harness_model import load_model
-from revocab.evaluation.multiple_choice.tasks import read_yaml
+from revocab.evaluation.multiple_choice.tasks import read_task
 from revocab.evaluation.options import AskingAll, Scoring, ScoringOptions
 from revocab.evaluation.records import Records, code_hash, model_hash, module_hash, versions
 from revocab.evaluation.resampling import SCORE_COLUMNS, Items, bootstrap, mean_items
@@ -29,6 +29,7 @@ from revocab.io import sha256, write_csv, write_jsonl
 from revocab.models.folder import check_model_folder
 from revocab.models.load import quiet_loading
 from revocab.output import check_files
+from revocab.sandbox import explain
 
 if TYPE_CHECKING:
     from lm_eval.tasks.manager import TaskDict
@@ -105,7 +106,11 @@ def check_arguments(models: Mapping[int, Path], tasks: Sequence[Path]) -> None:
             check_model_folder(folder)
         except RevocabError as error:
             problems += error.problems
-    problems += [f"--tasks {path}: no such file" for path in tasks if not path.is_file()]
+    for path in tasks:
+        try:
+            read_task(path)
+        except RevocabError as error:
+            problems += error.problems
     names = [path.stem for path in tasks]
     problems += [
         f"--tasks: {name!r} is given twice" for name in sorted(set(names)) if names.count(name) > 1
@@ -159,6 +164,7 @@ class Scorer:
 
     def score(self, model: ChoiceModel, name: str) -> list[dict[str, Any]]:
         """Return the rows (without run and step) of one task for one model."""
+        from jinja2 import TemplateError
         from lm_eval.evaluator import evaluate
 
         chat = self.options.chat
@@ -175,6 +181,8 @@ class Scorer:
             )
         except RevocabError as error:
             raise RevocabError(f"task {name}: {one}" for one in error.problems) from error
+        except TemplateError as error:  # tasks' own templates raise RevocabError
+            raise RevocabError(f"task {name}: chat template: {explain(error)}") from None
         rows = result_rows(name, self.tasks[name], results, self.options)
         cut, rescored = model.truncated - before[0], model.rescored - before[1]
         known = {"cut_prompts": cut, "rescored": rescored, **self.provenance(name)}
@@ -192,7 +200,7 @@ class Scorer:
 
     def data_revision(self, name: str) -> str:
         """Return what a task's data is: the Hub's commit, or the hash of a local file."""
-        rows = harness.local_rows(read_yaml(self.paths[name]))
+        rows = harness.local_rows(read_task(self.paths[name]))
         if rows is not None:
             return f"sha256:{sha256(rows)[:16]}"
         return harness.data_revision(self.tasks[name])
@@ -285,7 +293,7 @@ def config_hash(path: Path, loaded: TaskDict, options: Scoring) -> str:
 
     The same task gives the same hash on every machine: paths and data files' names are left out.
     """
-    config = read_yaml(path)
+    config = read_task(path)
     if "harness" in config:
         parts = [task.dump_config() for _, task in sorted(loaded["tasks"].items())]
     else:
@@ -321,7 +329,7 @@ class Made:
     def of(self, folder: Path, task: Path) -> dict[str, Any]:
         """Return it for one checkpoint and one task file."""
         if task not in self._tasks:  # read once for all checkpoints
-            rows = harness.local_rows(read_yaml(task))
+            rows = harness.local_rows(read_task(task))
             data = sha256(rows) if rows and rows.is_file() else None
             self._tasks[task] = {"task": sha256(task), "data": data}
         return {"model": model_hash(folder), **self._tasks[task], **self.shared}

@@ -18,6 +18,13 @@ from revocab.closed import Closed, Id, Job, OneLine, unknown
 from revocab.corpora.source import HubData
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.item_count import ExpectedItems
+from revocab.evaluation.multiple_choice.task_keys import (
+    ShippedTask,
+    TaskFile,
+    Template,
+    check_keys,
+    rendered_texts,
+)
 from revocab.hub import resolve
 from revocab.io import read_jsonl, write_text
 from revocab.languages import WORD, fill, missing_words
@@ -61,7 +68,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         near = difflib.get_close_matches(path.name, names_beside(path), n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise RevocabError(f"{path}: no such template{hint}") from None
+        raise RevocabError(f"{path}: no such file{hint}") from None
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise RevocabError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
     if not isinstance(value, dict):
@@ -69,6 +76,13 @@ def read_yaml(path: Path) -> dict[str, Any]:
     if repeated:
         raise RevocabError(repeated)
     return value
+
+
+def read_task(path: Path) -> dict[str, Any]:
+    """Return what a task file holds; raise :class:`RevocabError` for keys that it may not have."""
+    config = read_yaml(path)
+    check_keys(path, config, ShippedTask if "harness" in config else TaskFile)
+    return config
 
 
 def names_beside(path: Path) -> list[str]:
@@ -98,11 +112,13 @@ def load_template(path: str | Path) -> dict[str, Any]:
 
     ``include`` names a file beside the template or, where there is none, one of the package.
     ``words``, a template's own by language, are put together: those of the including file win.
+    Raises :class:`RevocabError` for keys that a template may not have.
     """
     found: dict[str, Any] = {}
     words: dict[str, dict[str, str]] = {}
     for file in template_files(path):
         values = read_yaml(file)
+        check_keys(file, values, Template)
         for language, own in (values.pop("words", None) or {}).items():
             words[language] = {**own, **words.get(language, {})}
         found = {**values, **found}
@@ -133,26 +149,31 @@ def fill_words(
     The template's own ``language`` goes before the task's; without either, one with ``words`` of
     its own is in the first of their languages. Raises :class:`RevocabError` naming the languages
     that it has, or the words that are missing, the file where they belong and the languages that
-    have them.
+    have them; and for a text that is no template.
     """
     words = config.get("words", {})
     language = config.get("language", language) or next(iter(words), None)
     config = {key: value for key, value in config.items() if key not in ("language", "words")}
-    if not WORD.search(str(config)):
-        return config
-    if language is None:
-        raise RevocabError(f"{template_path}: its prompt depends on the language; give --language")
-    if words and language not in words:
-        raise RevocabError(
-            f"{template_path}: in {', '.join(words)}, not in {language!r}; choose one of them, or "
-            "add the template's words in that language"
+    if WORD.search(str(config)):
+        if language is None:
+            raise RevocabError(
+                f"{template_path}: its prompt depends on the language; give --language"
+            )
+        if words and language not in words:
+            raise RevocabError(
+                f"{template_path}: in {', '.join(words)}, not in {language!r}; choose one of them,"
+                " or add the template's words in that language"
+            )
+        own = words.get(language, {})
+        config = map_texts(
+            config, lambda text: WORD.sub(lambda word: own.get(word[1], word[0]), text)
         )
-    own = words.get(language, {})
-    config = map_texts(config, lambda text: WORD.sub(lambda word: own.get(word[1], word[0]), text))
-    problem = missing_words([str(config)], language)
-    if problem:
-        raise RevocabError(f"{template_path}: {problem}")
-    return map_texts(config, lambda text: fill([text], language)[0])
+        problem = missing_words([str(config)], language)
+        if problem:
+            raise RevocabError(f"{template_path}: {problem}")
+        config = map_texts(config, lambda text: fill([text], language)[0])
+    rendered_texts(template_path, config)
+    return config
 
 
 def map_texts(config: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
@@ -200,17 +221,18 @@ def row_problem(row: dict[str, Any], fields: Iterable[str]) -> str | None:
 def required_fields(template: dict[str, Any]) -> list[str]:
     """Return the row fields that the prompt uses without asking whether they are there."""
     import jinja2
-    from jinja2 import meta, nodes
+    from jinja2 import nodes
 
     parts = [template.get(name, "") for name in ("doc_to_text", "doc_to_choice", "doc_to_target")]
-    tree = jinja2.Environment().parse("\n".join(one for one in parts if isinstance(one, str)))
+    # Parsed only: to compile a template may already compute what stands in it.
+    tree = jinja2.Environment().parse("\n".join(part for part in parts if isinstance(part, str)))
     optional = {
         test.node.name
         for test in tree.find_all(nodes.Test)
         if test.name == "defined" and isinstance(test.node, nodes.Name)
     }
-    used = meta.find_undeclared_variables(tree) - optional
-    return sorted(used & set(FIELDS) - {"choices", "answer"})
+    names = {name.name for name in tree.find_all(nodes.Name)}
+    return sorted((names - optional) & set(FIELDS) - {"choices", "answer"})
 
 
 def task_config(job: TaskJob, templates: Path | None, data: Path | None) -> dict[str, Any]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
-from revocab.initialise.row_statistics import Distribution, zero_mean_rows
+from revocab.initialise.rows.row_statistics import Distribution, zero_mean_rows
 
 if TYPE_CHECKING:
     import torch
@@ -17,7 +17,7 @@ class XavierOptions(RowsOptions):
     distribution: Distribution = "uniform"
 
 
-def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: XavierOptions) -> torch.Tensor:
     """Return one draw per missing token, of variance 2 / (rows + width) of the target matrix.
 
     Glorot & Bengio 2010, equations 12 and 16: as of a layer with that many outputs and inputs.

@@ -103,7 +103,7 @@ def export_results(
     sources = {one: results.root / "figures" / f"{one}.svg" for one in results.experiment.figures}
     missing = [str(path) for path in sources.values() if not path.is_file()]
     if missing:
-        raise RevocabError(f"{name}: missing; run scripts/make_figures.py" for name in missing)
+        raise RevocabError(f"{name}: missing; run revocab make_figures" for name in missing)
     paths = {
         identifier: Path(os.path.relpath(folder / source.name, out.parent)).as_posix()
         for identifier, source in sources.items()

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from revocab.closed import checked
 from revocab.errors import RevocabError
 from revocab.evaluation.metric import COMET
 from revocab.evaluation.multiple_choice.families import family_rank
@@ -48,14 +49,14 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 def read_experiment(path: Path) -> tuple[Experiment, list[Run]]:
     """Return the validated experiment of ``experiment.json`` and its runs.
 
-    Of a file in ``settings/`` it has only what that part of the report reads. Raises
-    :class:`RevocabError` naming the file and every key that is wrong.
+    Raises :class:`RevocabError` naming the file and every key that is wrong or missing: it was
+    written with every default, so that what is missing is older than the key.
     """
     # The schema is made of table kinds, which read results: neither can import the other first.
     from revocab.config.expand import Run
-    from revocab.config.reads import read_part
+    from revocab.config.schema import Experiment
 
-    advice = "rebuild it with scripts/write_experiment.py"
+    advice = "rebuild it with revocab write_experiment"
     content = read_json(path)
     try:
         experiment, runs = content["experiment"], [Run(**row) for row in content["runs"]]
@@ -63,8 +64,15 @@ def read_experiment(path: Path) -> tuple[Experiment, list[Run]]:
         raise RevocabError(
             f"{path}: not an experiment and its runs ({error!r}); {advice}"
         ) from None
+    problems = [
+        f"{path}: experiment.{key}: required and not given; {advice}"
+        for key in Experiment.model_fields
+        if key not in experiment
+    ]
+    if problems:
+        raise RevocabError(problems)
     try:
-        return read_part(experiment, f"{path}: experiment"), runs
+        return checked(Experiment, experiment, f"{path}: experiment"), runs
     except RevocabError as error:
         raise RevocabError(f"{problem}; {advice}" for problem in error.problems) from None
 

@@ -33,8 +33,8 @@ import torch
 from torch.optim.adamw import adamw
 
 from revocab.errors import RevocabError
-from revocab.initialise.source_weights import FILE, SourceWeights, read_source_weights
-from revocab.initialise.weighted_means import blocks
+from revocab.initialise.rows.source_weights import FILE, SourceWeights, read_source_weights
+from revocab.initialise.rows.weighted_means import blocks
 from revocab.models.folder import ModelFolder, Which
 from revocab.training.adapters.sharded_rows import own_part, own_rows, spread_like, summed
 from revocab.training.machine.out_of_memory import OPTIMIZER, explained

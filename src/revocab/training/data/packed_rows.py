@@ -12,7 +12,7 @@ import torch
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.models.padding import token_rows
+from revocab.models.vocabulary.padding import token_rows
 from revocab.training.data.order import drawn_order
 from revocab.training.data.shards import ShardedRows, open_shards
 from revocab.training.recipe import ALL

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from revocab.models.padding import filled_anew, padded_matrices
+from revocab.models.vocabulary.padding import filled_anew, padded_matrices
 from revocab.training.adapters import lora
 from revocab.training.outputs import checkpoints
 from revocab.training.outputs.loss_tables import HELDOUT, LossTables

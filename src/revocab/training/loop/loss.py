@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from revocab.models.padding import token_rows
+from revocab.models.vocabulary.padding import token_rows
 
 #: Logits held at once (elements). 512 Ki floats are 2 MiB: about a CPU core's second-level cache.
 CPU_CHUNK_ELEMENTS = 1 << 19
