@@ -1,8 +1,8 @@
 """Chat templates: Jinja that makes one text of a conversation and marks the answers in it.
 
 Marks are those of transformers: ``{% generation %}`` and ``{% endgeneration %}`` around what the
-model is to write. Templates run in its sandbox, by its own renderer, so that text and tokens are
-those of ``apply_chat_template``.
+model is to write. Templates run by its own renderer, so that text and tokens are those of
+``apply_chat_template``, in our sandbox (:mod:`revocab.sandbox`).
 """
 
 from __future__ import annotations

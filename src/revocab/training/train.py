@@ -270,9 +270,9 @@ def _explained(run: TrainingRun) -> Iterator[None]:
         yield
     except torch.OutOfMemoryError as error:
         raise RevocabError(
-            f"{run.out}: out of memory outside of forward and backward pass, where no micro_batch"
-            f" helps; {STATE_KEPT}: set fsdp on several devices, or use one with more memory, and"
-            " run the same command again"
+            f"{run.out}: out of memory outside of the forward and backward pass; a smaller"
+            f" micro_batch will not help; {STATE_KEPT}: set fsdp on several devices, or use"
+            " one with more memory, and run the same command again"
         ) from error
     except (OSError, RuntimeError, SafetensorError) as error:
         # A full disk has three faces: the system's, torch's and safetensors' own.
