@@ -96,9 +96,6 @@ class StagePlan:
                 group.parameters.append(parameter)
         return list(groups.values())
 
-    def described(self) -> list[dict[str, Any]]:
-        return [stage.described() for stage in self.stages]
-
 
 class _Members:
     """Which parameters of a model a stage trains, and at which rates."""

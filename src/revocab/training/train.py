@@ -124,7 +124,7 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
     import torch
     from transformers import AutoConfig
 
-    from revocab.training.adapters.vocabulary_adapter import open_adapters
+    from revocab.training.adapters.opening import open_adapters
     from revocab.training.data.packed_rows import check_fit, check_loss, check_stages, open_packed
     from revocab.training.loop.heldout_loss import open_heldout
 
