@@ -35,7 +35,6 @@ COMPARING: dict[str, dict] = {
         "columns": [{"average": {"language": "it"}}, {"tokens": {}}],
     },
     "categories": {"runs": ["mistral-sava"], "categories": {"All": ["mmlu_it", "squad_it"]}},
-    "composite": {"runs": ["mistral-sava"], "columns": {"All": ["mmlu_it", "squad_it"]}},
     "languages": {"groups": {"mistral": ["it"]}, "into": "en", "change": "percent"},
     "models_by_language": {
         "blocks": [{"languages": ["it"]}],
@@ -55,7 +54,8 @@ def root(tmp_path_factory, repository) -> Path:
     by_corpus = {"kind": "fertility_by_corpus", "tokenizers": ["source"], "corpora": ["world-it"]}
     change_experiment(folder, "figures", "by_corpus", value={**by_corpus, "title": "Italian"})
     heldout = {"kind": "heldout", "title": "Loss", "runs": ["mistral-sava"], "reference": "source"}
-    change_experiment(folder, "figures", "heldout", value=heldout)
+    figure = {key: value for key, value in heldout.items() if key != "reference"}
+    change_experiment(folder, "figures", "heldout", value=figure)
     place = {"rate": "low", "mix": "plain"}
     change_experiment(folder, "runs", "mistral", "methods", "fvt", "axes", value=place)
     change_experiment(

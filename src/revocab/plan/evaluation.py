@@ -37,7 +37,6 @@ from revocab.initialise.options import ScaledMethod, ScaleJob, ScaleOptions
 from revocab.models.parameters import ParametersJob
 from revocab.plan.plan import Plan
 from revocab.plan.step import Artefact, Given, Step
-from revocab.report.kind import table_kinds
 
 #: How the file ends that has a score table's scores item by item; it lies beside the table.
 BY_ITEM = "_items.jsonl.gz"
@@ -243,11 +242,7 @@ def measure_scale(plan: Plan) -> Step:
 
 def compare_runs(plan: Plan, group: str) -> Step:
     """Return the job that compares the runs of a group item by item."""
-    compared = [
-        pair
-        for one in plan.experiment.tables.values()
-        for pair in table_kinds()[one.kind].compared(one)
-    ]
+    compared = [pair for one in plan.experiment.tables.values() for pair in one.compared()]
     steps = {step for of, step in compared if of == group}
     job = ComparisonJob(
         group=group,
@@ -264,7 +259,7 @@ def timed_runs(plan: Plan) -> list[Run]:
     """Return the runs whose cost tables show, each once."""
     runs = list(plan.runs.values())
     tables = plan.experiment.tables.values()
-    found = [run for one in tables for run in table_kinds()[one.kind].timed(runs, one)]
+    found = [run for one in tables for run in one.timed(runs)]
     return list({run.scored_id: plan.runs[run.scored_id] for run in found}.values())
 
 

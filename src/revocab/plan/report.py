@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from revocab.closed import Job
 from revocab.config.expand import as_json
@@ -16,10 +16,7 @@ from revocab.report.inputs import ExperimentJob, ScoresJob
 from revocab.report.kind import (
     FIGURE_ENDINGS,
     TABLE_ENDINGS,
-    Kind,
     KindOptions,
-    figure_kinds,
-    table_kinds,
 )
 from revocab.training.outputs.loss_tables import MEASURED
 
@@ -50,14 +47,14 @@ def make_tables(plan: Plan) -> Step:
     """Return the job that makes the tables."""
     inputs = plan.results("tables", "scores.parquet")
     out, given = f"{plan.paths.results}/tables", plan.experiment.tables.values()
-    return Step("make_tables", out, Job(), inputs, _needed(plan, table_kinds(), given))
+    return Step("make_tables", out, Job(), inputs, _needed(plan, given))
 
 
 def make_figures(plan: Plan) -> Step:
     """Return the job that draws the figures."""
     inputs = plan.results("figures", "scores.parquet")
     out, given = f"{plan.paths.results}/figures", plan.experiment.figures.values()
-    return Step("make_figures", out, Job(), inputs, _needed(plan, figure_kinds(), given))
+    return Step("make_figures", out, Job(), inputs, _needed(plan, given))
 
 
 def check_artefacts(plan: Plan) -> Step:
@@ -92,17 +89,17 @@ def figures(plan: Plan) -> list[str]:
     return [f"{folder}/{name}.{one}" for name in plan.experiment.figures for one in FIGURE_ENDINGS]
 
 
-def _needed(plan: Plan, kinds: Mapping[str, Kind], given: Iterable[KindOptions]) -> tuple[str, ...]:
+def _needed(plan: Plan, given: Iterable[KindOptions]) -> tuple[str, ...]:
     """Return the files that tables or figures read beside the scores, each once."""
-    files = [file for one in given for file in kinds[one.kind].needs(plan, one)]
+    files = [file for one in given for file in one.needs(plan)]
     return tuple(dict.fromkeys(files))
 
 
 def _shown(plan: Plan) -> tuple[str, ...]:
     """Return the files that tables and figures read beside the scores, each once."""
     e = plan.experiment
-    files = _needed(plan, table_kinds(), e.tables.values())
-    return tuple(dict.fromkeys([*files, *_needed(plan, figure_kinds(), e.figures.values())]))
+    files = _needed(plan, e.tables.values())
+    return tuple(dict.fromkeys([*files, *_needed(plan, e.figures.values())]))
 
 
 def _baselines(plan: Plan) -> list[str]:
