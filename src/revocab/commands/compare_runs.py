@@ -53,10 +53,8 @@ def planned(plan: Plan, group: str) -> Step:
 
 def compared(plan: Plan) -> list[tuple[str, StepName]]:
     """Return the groups, and their steps, whose comparisons tables show."""
-    from revocab.report.kind import table_kinds
-
     tables = plan.experiment.tables.values()
-    return [pair for table in tables for pair in table_kinds()[table.kind].compared(table)]
+    return [pair for table in tables for pair in table.compared()]
 
 
 RULE = Rule(COMMAND, planned, lambda plan: [group for group, _ in compared(plan)])

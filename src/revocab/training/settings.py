@@ -66,7 +66,11 @@ class Settings(TrainingOptions, Job):
             found["keep_best"] = True
         if self.loss != ALL:
             found["loss"] = self.loss
-        return {**found, "stages": [stage.described() for stage in self.stages]} if self.stages else found
+        return (
+            {**found, "stages": [stage.described() for stage in self.stages]}
+            if self.stages
+            else found
+        )
 
     def micro_batch(self, requested: int | None, processes: int) -> tuple[int, int]:
         """Return (sequences per process and pass, passes per step) that make up ``batch_size``.
