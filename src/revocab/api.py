@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.errors import RevocabError
 from revocab.intersection.match import Identity
-from revocab.models.hub_or_folder import What, brought, local
+from revocab.models.hub_or_folder import What, fetch_inputs, local
 from revocab.progress import Say, silent
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def adapt_model(
 ) -> Path:
     """Write the folder ``out``: the model ``source`` with the target tokenizer; return its path.
 
-    As ``revocab init`` does: ``options`` are the method's; ``helper`` (a model, best with the
+    As ``revocab init`` does: ``options`` are the method's; ``helper`` (a model, ideally with the
     target tokenizer), ``auxiliary`` (a folder of ``revocab train_auxiliary``, or a file of vectors
     by token text), ``adapted`` and ``base`` (a model with the target's tokens, and what it was
     adapted from) are for methods that need them;
@@ -73,7 +73,7 @@ def adapt_model(
         languages=[*languages],
         seed=seed,
     )
-    initialise_model(brought(inputs), job, Path(out), device=device, say=say)
+    initialise_model(fetch_inputs(inputs), job, Path(out), device=device, say=say)
     return Path(out)
 
 

@@ -20,7 +20,6 @@ from revocab.config.check_tasks import check_tasks
 from revocab.config.check_trainings import check_number_of_checkpoints, check_trainings
 from revocab.config.schema import Experiment
 from revocab.evaluation.inference.engine import AUTO, engines_for
-from revocab.report.kind import figure_kinds, table_kinds
 from revocab.report.references import wrong_steps
 
 
@@ -81,9 +80,9 @@ def check_engines(experiment: Experiment) -> Iterator[str]:
 
 def check_tables_and_figures(experiment: Experiment) -> Iterator[str]:
     """Yield what every table and figure lacks; its kind knows."""
-    for section, kinds in (("tables", table_kinds()), ("figures", figure_kinds())):
+    for section in ("tables", "figures"):
         for name, options in getattr(experiment, section).items():
-            yield from kinds[options.kind].problems(experiment, f"{section}.{name}", options)
+            yield from options.problems(experiment, f"{section}.{name}")
 
 
 def check_parallel(experiment: Experiment) -> Iterator[str]:

@@ -14,18 +14,18 @@ from revocab.config.schema.models import Model
 from revocab.config.schema.runs import AuxiliaryVectors, RunGroup, Scale
 from revocab.demoworld.build import WorldOptions
 from revocab.models.parameters import ParameterCount
-from revocab.report.kind_options import KindOptions, figure_options, table_options
+from revocab.report import kind
 from revocab.training.recipe import Recipe
 
 #: What a file says of one table or figure: the options of its kind, of which ``kind`` tells.
 if TYPE_CHECKING:
     from revocab.config.expand import Run
 
-    TableOptions = KindOptions
-    FigureOptions = KindOptions
+    TableOptions = kind.TableOptions
+    FigureOptions = kind.FigureOptions
 else:
-    TableOptions = any_of(table_options())
-    FigureOptions = any_of(figure_options())
+    TableOptions = any_of(kind.table_kinds().values())
+    FigureOptions = any_of(kind.figure_kinds().values())
 
 
 #: Of all tokens of a mixture.

@@ -66,7 +66,10 @@ class Material:
         check_other_tables(source, len(vocabularies.source_tokenizer))
         check_model(inputs.source)
         shared = vocabularies.intersection
-        say(f"{len(shared.target_ids):,} tokens shared, {len(shared.missing):,} new")
+        say(
+            f"{len(shared.target_ids):,} of the {len(vocabularies.target_tokenizer):,} tokens are"
+            f" the source's too; {len(shared.missing):,} are new"
+        )
         helper = donor = None
         needed = method.needs(options)
         if needed == "helper":
