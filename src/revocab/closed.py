@@ -230,6 +230,9 @@ def problems_of(error: ValidationError, model: Any, prefix: str = "") -> Iterato
             yield unknown_kind(key, one["ctx"])
         elif one["type"] == "missing":
             yield f"{key}: required and not given"
+        elif one["loc"][-1:] == ("[key]",):
+            parent = ".".join(part for part in (prefix, *keys[:-2]) if part != "")
+            yield f"{parent}: name {one['input']!r}: {one['msg']}"
         else:
             message = one["msg"].removeprefix("Value error, ")
             received = "" if isinstance(one["input"], dict) else f", received {one['input']!r}"

@@ -28,11 +28,15 @@ CEILINGS = (
     Ceiling(10**14, "there is no more text", ("tokens", "hold", "rows", "stages")),
     Ceiling(10**15, "there is no more text", ("limit_bytes", "heldout_bytes")),
     Ceiling(10**8, "no training is as long", ("steps",)),
-    Ceiling(10**7, "no vocabulary is as large", ("vocabulary_size", "size", "add", "donor_top")),
+    Ceiling(
+        10**7,
+        "no vocabulary is as large",
+        ("vocabulary_size", "size", "add", "donor_top", "anchors", "neighbours", "top_k", "k"),
+    ),
     Ceiling(
         10**7,
         "as much text is generated",
-        ("documents", "parallel", "questions", "items", "conversations"),
+        ("documents", "parallel", "questions", "items", "conversations", "number"),
     ),
     Ceiling(
         10**7,
@@ -45,6 +49,8 @@ CEILINGS = (
         ("hidden_size", "intermediate_size", "layers", "heads", "kv_heads", "dimension", "rank"),
     ),
     Ceiling(10**6, "each resamples every item", ("resamples",)),
+    Ceiling(10**6, "nothing is done as often", ("repeats", "epochs", "prompts", "shots")),
+    Ceiling(10**9, "no machine holds as many", ("buckets", "batch_size", "words")),
 )
 #: Of all other options.
 COUNT = Ceiling(10**12, "nothing is counted as far", ())
