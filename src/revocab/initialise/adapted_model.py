@@ -10,7 +10,7 @@ from revocab.errors import RevocabError
 from revocab.initialise.adapted_folder import copy_unchanged, write_adapted
 from revocab.initialise.diagnostics.figure import draw
 from revocab.initialise.diagnostics.statistics import describe, warn
-from revocab.initialise.method import Method, MethodOptions, RowsOptions
+from revocab.initialise.method import RowsOptions
 from revocab.initialise.model_card import model_card
 from revocab.initialise.options import InitJob, find_method
 from revocab.initialise.reading.material import Material
@@ -44,19 +44,13 @@ class NewMatrices(NamedTuple):
 
 
 def initialise_matrices(
-    material: Material,
-    method: Method,
-    options: MethodOptions,
-    *,
-    seed: int,
-    device: str = "cpu",
-    say: Say = silent,
+    material: Material, *, seed: int, device: str = "cpu", say: Say = silent
 ) -> NewMatrices:
     """Return the new matrices, and what is known of them."""
     import torch
 
     made = NewMatrices({}, {}, {})
-    vocabularies = material.vocabularies
+    method, options, vocabularies = material.method, material.options, material.vocabularies
     shared: dict[str, Any] = {}
 
     def fill_one(which: Which, name: str) -> None:
@@ -126,12 +120,12 @@ def initialise_model(
     if coverage := material.coverage():
         warnings += coverage.warnings(method)
         say(coverage.sentence(method))
-    new = initialise_matrices(material, method, options, seed=job.seed, device=device, say=say)
+    new = initialise_matrices(material, seed=job.seed, device=device, say=say)
     for which, statistics in new.described.items():
         warnings += warn(method.name, which, statistics)
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    _note(made_of, inputs, job, material, method, options, new)
+    _note(made_of, inputs, job, material, new)
     report = {"method": method.name, "matrices": new.described, "warnings": warnings}
     say("writing the model folder")
     assert isinstance(options, RowsOptions)  # of every method that makes rows
@@ -164,8 +158,6 @@ def _note(
     inputs: InitInputs,
     job: InitJob,
     material: Material,
-    method: Method,
-    options: MethodOptions,
     new: NewMatrices,
 ) -> None:
     """Note in ``made_of`` all that is read beside the source, and what the rows are like."""
@@ -174,8 +166,8 @@ def _note(
         made_of[name] = provenance.fingerprint(model, model.path)
         made_of["names"][name] = name_of(model.path)
     if coverage := material.coverage():
-        made_of["helper_vocabulary"] = coverage.counts(method)
-    if method.needs(options) in ("fasttext", "file"):
+        made_of["helper_vocabulary"] = coverage.counts(material.method)
+    if material.method.needs(material.options) in ("fasttext", "file"):
         assert inputs.auxiliary is not None  # inputs.check
         made_of["auxiliary"] = vectors_hash(inputs.auxiliary)
     made_of["names"]["target_tokenizer"] = name_of(inputs.target_tokenizer)
