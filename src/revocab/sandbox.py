@@ -12,18 +12,16 @@ methods, literals of containers, slices, comparisons, output.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from jinja2 import StrictUndefined, Template, TemplateSyntaxError, nodes
+from jinja2 import Template, TemplateSyntaxError, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.runtime import LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
 from revocab import template_budget as budget
-from revocab.errors import RevocabError
 from revocab.template_budget import Refused
 
 ALLOWED = (
@@ -47,39 +45,6 @@ _METHODS: tuple[tuple[Any, frozenset[str]], ...] = (
     ((list, tuple), frozenset({"count", "index"})),
     ((int, float, complex, bytes, bytearray, type), frozenset()),
 )
-
-
-def compile(template: str, *, where: str) -> Template:
-    """Return a template, compiled; :func:`render` says how it is rendered.
-
-    Raises :class:`RevocabError`, naming ``where`` (a file and key), for a wrong template and for
-    one that is too long.
-    """
-    return _guarded(lambda: _compiled(template), where)
-
-
-def render(template: str, context: Mapping[str, object], *, where: str) -> str:
-    """Return a template as lm-evaluation-harness renders it: names must exist, and a line break at
-    the end stays.
-
-    Raises :class:`RevocabError`, naming ``where`` (a file and key), for whatever goes wrong.
-    """
-    return _guarded(lambda: _compiled(template).render(context), where)
-
-
-@functools.lru_cache(maxsize=256)
-def _compiled(template: str) -> Template:
-    return Sandbox(undefined=StrictUndefined, keep_trailing_newline=True).from_string(template)
-
-
-def _guarded(function: Callable[[], Any], where: str) -> Any:
-    try:
-        return function()
-    except RevocabError:
-        raise
-    # A template may fail in any way that Python code can.
-    except Exception as error:
-        raise RevocabError(f"{where}: {explain(error)}") from None
 
 
 def explain(error: Exception) -> str:

@@ -192,7 +192,7 @@ def test_out_of_memory_elsewhere_is_one_line(inputs, tmp_path, monkeypatch):
         raise torch.OutOfMemoryError("planted")
 
     monkeypatch.setattr(RecipeTrainer, "work_between", full)
-    with pytest.raises(RevocabError, match="outside of forward and backward pass"):
+    with pytest.raises(RevocabError, match="outside of the forward and backward pass"):
         train(run_of(inputs, tmp_path, **RECIPE))
 
 
@@ -203,7 +203,7 @@ def test_out_of_memory_for_the_moments_says_that_no_micro_batch_helps(
         raise torch.OutOfMemoryError("planted")
 
     monkeypatch.setattr(torch.optim.AdamW, "_init_group", full)
-    with pytest.raises(RevocabError, match=r"optimizer's step.* no micro_batch helps.*fsdp"):
+    with pytest.raises(RevocabError, match=r"optimizer's step.* micro_batch will not help.*fsdp"):
         train(run_of(inputs, tmp_path, **RECIPE))
 
 

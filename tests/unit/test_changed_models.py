@@ -25,6 +25,7 @@ from revocab.models.change import ChangeJob, changes
 from revocab.models.changed_model import change_model
 from revocab.models.folder import ModelFolder
 from revocab.plan import Plan
+from revocab.plan.plan import rules
 
 BLOCKS = ChangeJob(change="blocks", option={"share": 0.5})
 SUM = ChangeJob(change="sum", option={"add": [{"model": "other"}]})
@@ -155,7 +156,8 @@ def test_a_changed_model_is_planned_from_its_models(given):
     values = with_models(given, grown=GROWN, instructed=INSTRUCTED)
     values["runs"]["mistral"]["source"] = "grown"
     plan = Plan(validate(values))
-    assert plan.changed == ["grown", "instructed"] and plan.fetched == []
+    names = rules()["change_model"].known(plan)
+    assert names == [("grown",), ("instructed",)] and not rules()["fetch_model"].known(plan)
     step = plan.step("change_model", model="instructed")
     assert step.out == "results/small/models/instructed"
     assert step.files()["model"] == ["results/small/models/grown/manifest.json"]

@@ -49,13 +49,13 @@ class Dialogue:
 
 def turns(messages: Sequence[Message]) -> list[list[Message]]:
     """Return what is said before each answer, the answers left out; the last may have none."""
-    found: list[list[Message]] = [[]]
+    parts: list[list[Message]] = [[]]
     for message in messages:
         if message["role"] != ASSISTANT:
-            found[-1].append(message)
-        elif found[-1]:
-            found.append([])
-    return [one for one in found if one]
+            parts[-1].append(message)
+        elif parts[-1]:
+            parts.append([])
+    return [part for part in parts if part]
 
 
 def read_dialogues(job: AnswerJob, files: Sequence[Path]) -> list[Dialogue]:
@@ -64,7 +64,7 @@ def read_dialogues(job: AnswerJob, files: Sequence[Path]) -> list[Dialogue]:
     Raises :class:`RevocabError` for rows without messages, and where nothing is asked.
     """
     where = place(job.source, files)
-    found = []
+    dialogues = []
     for row in read_numbered(job.source, files, job.limit):
         if job.messages_field not in row:
             raise RevocabError(
@@ -75,10 +75,11 @@ def read_dialogues(job: AnswerJob, files: Sequence[Path]) -> list[Dialogue]:
         named = f"{where}, row {row['id']}, field {job.messages_field!r}"
         asked = turns(checked_messages(row[job.messages_field], named))
         if asked:
-            found.append(Dialogue(row["id"], asked, {key: row[key] for key in KEPT if key in row}))
-    if not found:
+            kept = {key: row[key] for key in KEPT if key in row}
+            dialogues.append(Dialogue(row["id"], asked, kept))
+    if not dialogues:
         raise RevocabError(f"{where}: nothing is asked; give conversations with questions")
-    return found
+    return dialogues
 
 
 def answer_all(model: RecordedGenerator, dialogues: Sequence[Dialogue]) -> int:
@@ -125,20 +126,21 @@ def answer_folder(
         answering = RecordedGenerator(model, job, machine, records, chat_template)
         too_long = answer_all(answering, dialogues)
         answering.generator.close()
-        rows = [one.row() for one in dialogues if one.answers]
+        rows = [dialogue.row() for dialogue in dialogues if dialogue.answers]
         if not rows:
             raise RevocabError(
                 f"{place(job.source, files)}: no question leaves room for {job.max_new_tokens} "
                 "tokens of an answer; raise context_length, or lower max_new_tokens"
             )
         write_jsonl(folder / CONVERSATIONS, rows)
+        answers = [answer for row in rows for answer in row["answers"]]
         manifest = {
             "model": model_hash(model),
             "source": origin(job.source, files),
             "options": {**job.model_dump(mode="json"), "engine": answering.engine.name},
             "conversations": len(rows),
-            "answers": sum(len(row["answers"]) for row in rows),
-            "ended": sum(one["finish_reason"] == "eos" for row in rows for one in row["answers"]),
+            "answers": len(answers),
+            "ended": sum(answer["finish_reason"] == "eos" for answer in answers),
             "prompts_too_long": too_long,
             "versions": versions(*answering.engine.libraries),
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +67,8 @@ def judge_folder(
             )
         write_jsonl(folder / CONVERSATIONS, kept)
         said = (
-            {"id": row["id"], "kept": one.kept, "score": one.score, "reason": one.reason}
-            for row, one in zip(rows, verdicts, strict=True)
+            {"id": row["id"], **asdict(verdict)}
+            for row, verdict in zip(rows, verdicts, strict=True)
         )
         write_jsonl(folder / "verdicts.jsonl.gz", said)
         manifest = {

@@ -31,9 +31,9 @@ def _checked(message: Any, where: str) -> Message:
         raise RevocabError(f"{where}: a {type(message).__name__}, expected an object")
     missing = [key for key in KEYS if key not in message]
     if missing:
-        found = ", ".join(sorted(map(str, message))) or "none"
+        present = ", ".join(sorted(map(str, message))) or "none"
         raise RevocabError(
-            f"{where}: no {' and no '.join(missing)}; keys found: {found}; write messages as"
+            f"{where}: no {' and no '.join(missing)}; keys found: {present}; write messages as"
             ' {"role": "user", "content": "…"}'
         )
     for key in KEYS:
@@ -46,13 +46,13 @@ def _checked(message: Any, where: str) -> Message:
 
 
 def is_answered(messages: Iterable[Message]) -> bool:
-    return any(one["role"] == ASSISTANT and one["content"].strip() for one in messages)
+    return any(message["role"] == ASSISTANT and message["content"].strip() for message in messages)
 
 
 def answers(messages: Iterable[Message]) -> list[str]:
-    return [one["content"] for one in messages if one["role"] == ASSISTANT]
+    return [message["content"] for message in messages if message["role"] == ASSISTANT]
 
 
 def text_of(messages: Iterable[Message]) -> str:
     """Return what is said, without roles: the text that counts of text are taken of."""
-    return "\n\n".join(one["content"] for one in messages)
+    return "\n\n".join(message["content"] for message in messages)

@@ -35,7 +35,6 @@ from revocab.tokenizers.load import load_tokenizer
 def load_timed(
     folder: Path, engine: Engine, device: str, dtype: str, longest: int, options: Timing
 ) -> TimedModel:
-    """Load one checkpoint for sequences of up to ``longest`` tokens."""
     size = min(options.batch_size, options.prompts)
     assert engine.efficiency is not None  # or it would not have been chosen
     with loading(folder):

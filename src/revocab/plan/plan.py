@@ -159,46 +159,14 @@ class Plan(Shown):
         return list(dict.fromkeys([*runs, *models]))
 
     @property
-    def answered(self) -> list[str]:
-        """Return the corpora whose conversations a model answers here."""
-        return [name for name, one in self.experiment.corpora.items() if one.answers]
-
-    @property
-    def judged(self) -> list[str]:
-        """Return those of them whose answers are judged."""
-        corpora = self.experiment.corpora.items()
-        return [name for name, one in corpora if one.answers and one.answers.judge]
-
-    @property
-    def probes(self) -> list[str]:
-        """Return the tasks whose items are made from held-out text."""
-        tasks = self.experiment.evaluation.multiple_choice.tasks
-        return [name for name, task in tasks.items() if task.probe]
-
-    @property
     def trained(self) -> list[str]:
         """Return the ids of the runs that are trained."""
         return [run.id for run in self.runs.values() if run.trains]
 
     @property
-    def made(self) -> list[str]:
-        """Return the ids of the runs that a method makes."""
-        return [run.id for run in self.runs.values() if run.made]
-
-    @property
     def stand_ins(self) -> list[str]:
         """Return the models that are pretrained here."""
         return [name for name, model in self.experiment.models.items() if model.pretrain]
-
-    @property
-    def fetched(self) -> list[str]:
-        """Return the models that come from the Hub or a folder."""
-        return [name for name, model in self.experiment.models.items() if model.hub or model.path]
-
-    @property
-    def changed(self) -> list[str]:
-        """Return the models that are made of others here."""
-        return [name for name, model in self.experiment.models.items() if model.change()]
 
 
 def _maker(file: str, known: Mapping[str, NamedJob]) -> NamedJob | None:

@@ -57,9 +57,6 @@ class Settings(TrainingOptions, Job):
         whole = self.model_dump(include=set(Stage.model_fields))
         return StagePlan(self.stages or [Stage(name="everything", **whole)])
 
-    def factor(self, step: int) -> float:
-        return self.plan.factor(step)
-
     def described(self) -> dict[str, Any]:
         """Return the settings as plain data; what need not be given, only where it is."""
         found = {name: getattr(self, name) for name in DESCRIBED}
@@ -69,7 +66,11 @@ class Settings(TrainingOptions, Job):
             found["keep_best"] = True
         if self.loss != ALL:
             found["loss"] = self.loss
-        return {**found, "stages": self.plan.described()} if self.stages else found
+        return (
+            {**found, "stages": [stage.described() for stage in self.stages]}
+            if self.stages
+            else found
+        )
 
     def micro_batch(self, requested: int | None, processes: int) -> tuple[int, int]:
         """Return (sequences per process and pass, passes per step) that make up ``batch_size``.

@@ -89,16 +89,16 @@ def finished_manifest(run: TrainingRun) -> dict[str, Any] | None:
     path = run.out / "manifest.json"
     if not path.is_file():
         return None
-    found = io.read_json(path)
-    best = [found["best"]] if "best" in found else []
-    parts = (*found.get("checkpoints", ()), *best, *found.get("adapters", ()))
+    manifest = io.read_json(path)
+    best = [manifest["best"]] if "best" in manifest else []
+    parts = (*manifest.get("checkpoints", ()), *best, *manifest.get("adapters", ()))
     named = [run.out / entry["path"] for entry in parts]
     tables = [run.out / name for name in tables_of(run.settings)]
     whole = all(map(is_whole, named)) and all(map(Path.is_file, tables))
     # Plain data of both, since JSON knows no tuples; the inputs are hashed last: they are large.
-    if not whole or found.get("settings") != json.loads(json.dumps(run.settings.described())):
+    if not whole or manifest.get("settings") != json.loads(json.dumps(run.settings.described())):
         return None
-    return found if found.get("inputs") == input_checksums(run) else None
+    return manifest if manifest.get("inputs") == input_checksums(run) else None
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
     import torch
     from transformers import AutoConfig
 
-    from revocab.training.adapters.vocabulary_adapter import open_adapters
+    from revocab.training.adapters.opening import open_adapters
     from revocab.training.data.packed_rows import check_fit, check_loss, check_stages, open_packed
     from revocab.training.loop.heldout_loss import open_heldout
 
@@ -135,7 +135,7 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
     check_stages(packed.manifest, settings)
     heldout, manifest = open_heldout(run.heldout)
     if settings.keep_best:
-        check_judged([one.name for one in heldout], packed.manifest["corpora"])
+        check_judged([corpus.name for corpus in heldout], packed.manifest["corpora"])
     checksums = input_checksums(run)
     config = AutoConfig.from_pretrained(run.model, local_files_only=True, trust_remote_code=False)
     check_fit(packed, config, run.model, manifest)
@@ -168,16 +168,16 @@ def train(run: TrainingRun) -> dict[str, Any]:
             _tell(f"{run.out}: this training is finished; nothing to do")
             resume_state.discard(run.out / "state")
         return done if writes else {}
-    trainer, work, found = _prepared(run, output)
+    trainer, work, state = _prepared(run, output)
     tables, saving = trainer.tables, trainer.saving
     meter = EnergyMeter(run.watts)
     meter.start()
     with _explained(run), saving.listening():
-        trainer.train(resume_from_checkpoint=str(found) if found is not None else None)
+        trainer.train(resume_from_checkpoint=str(state) if state is not None else None)
         if tables is not None:
             tables.close()
             timing = timing_of(run, trainer, work, began, meter.read())
-            timing["resumed_from_step"] = resume_state.step_of(found) if found is not None else 0
+            timing["resumed_from_step"] = resume_state.step_of(state) if state is not None else 0
             io.write_json(run.out / "timing.json", timing)
         # Of a launcher's processes, the first to end takes the others with it.
         trainer.accelerator.wait_for_everyone()
@@ -223,14 +223,14 @@ def _prepared(
     args = training_arguments(run, micro.share, root)
     mark = fingerprint(run.settings, inputs.checksums)
     with args.main_process_first(local=False):
-        found = resume_state.find(root, mark, _tell if writes else _silent)
+        state = resume_state.find(root, mark, _tell if writes else _silent)
         recorded = micro.recorded() if resume_state.belongs(root, mark) else None
     if output is not None:
-        _clear(output, mark, keep_state=found is not None)
+        _clear(output, mark, keep_state=state is not None)
     tables = None
     if writes:
         names = tables_of(run.settings)
-        tables = LossTables(run.out, names, resume_from=found, events=run.tensorboard)
+        tables = LossTables(run.out, names, resume_from=state, events=run.tensorboard)
     work = CheckpointWork(run, inputs, tables)
     trainer = RecipeTrainer(
         inputs.model,
@@ -248,9 +248,9 @@ def _prepared(
     (micro.size,) = broadcast_object_list([recorded or probed or micro.size])
     if writes:
         micro.record()
-        if found is not None:
-            _tell(f"resuming from step {resume_state.step_of(found)} ({found})")
-    return trainer, work, found
+        if state is not None:
+            _tell(f"resuming from step {resume_state.step_of(state)} ({state})")
+    return trainer, work, state
 
 
 def _stopped(run: TrainingRun, step: int) -> RevocabError:
@@ -270,9 +270,9 @@ def _explained(run: TrainingRun) -> Iterator[None]:
         yield
     except torch.OutOfMemoryError as error:
         raise RevocabError(
-            f"{run.out}: out of memory outside of forward and backward pass, where no micro_batch"
-            f" helps; {STATE_KEPT}: set fsdp on several devices, or use one with more memory, and"
-            " run the same command again"
+            f"{run.out}: out of memory outside of the forward and backward pass; a smaller"
+            f" micro_batch will not help; {STATE_KEPT}: set fsdp on several devices, or use"
+            " one with more memory, and run the same command again"
         ) from error
     except (OSError, RuntimeError, SafetensorError) as error:
         # A full disk has three faces: the system's, torch's and safetensors' own.

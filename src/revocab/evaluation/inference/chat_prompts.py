@@ -36,7 +36,6 @@ class ChatOptions(Closed):
 
 
 def chat_template_input() -> Any:
-    """Return the field of a command's input that is a chat template."""
     return Field(
         default=None,
         description="by which chat asks: a Jinja file, or the name of a template of the package; "

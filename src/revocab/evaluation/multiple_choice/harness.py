@@ -44,7 +44,6 @@ def quiet() -> None:
 
 @functools.cache
 def harness_version() -> str:
-    """Return the installed version of lm-evaluation-harness."""
     from importlib.metadata import version
 
     return version("lm_eval")
@@ -120,7 +119,6 @@ def load_tasks(paths: Iterable[str | Path], options: Scoring) -> dict[str, TaskD
 
 
 def no_such_task(path: str | Path, name: str, known: Iterable[str]) -> RevocabError:
-    """Return the error for a task that the installed harness does not have."""
     near = difflib.get_close_matches(name, list(known), n=3)
     hint = f"; did you mean {', '.join(map(repr, near))}" if near else ""
     return RevocabError(

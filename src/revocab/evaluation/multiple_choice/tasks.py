@@ -60,7 +60,6 @@ class TaskJob(TaskOptions, Job):
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Read one YAML mapping; raise :class:`RevocabError` naming the file when it is not one."""
     import yaml
 
     try:
@@ -86,12 +85,10 @@ def read_task(path: Path) -> dict[str, Any]:
 
 
 def names_beside(path: Path) -> list[str]:
-    """Return the YAML file names in the folder of ``path``, sorted; none if it does not exist."""
     return sorted(one.name for one in path.parent.glob("*.yaml"))
 
 
 def template_names(own: Path | None = None) -> list[str]:
-    """Return the names of all templates, sorted: the package's and those of one's own folder."""
     folders = [TEMPLATES] if own is None else [own, TEMPLATES]
     return sorted({path.stem for folder in folders for path in folder.glob("*.yaml")})
 
@@ -204,7 +201,6 @@ def check_rows(path: str | Path, fields: Iterable[str]) -> int:
 
 
 def row_problem(row: dict[str, Any], fields: Iterable[str]) -> str | None:
-    """Return what is wrong with one row, or None."""
     for field in ("choices", "answer", *fields):
         if row.get(field) in (None, "", []):
             return f"field {field!r} is missing or empty (the row has: {', '.join(sorted(row))})"
@@ -301,7 +297,6 @@ def build_task(
 
 
 def has_data(template: dict[str, Any]) -> bool:
-    """Return whether a template names a data set, or tasks that do."""
     return "dataset_path" in template or "task" in template
 
 

@@ -47,19 +47,19 @@ class ConversationCount(CorpusCount):
         return self.answer_tokens, self.answer_bytes
 
     def add_row(self, row: list[Conversation], length: int) -> None:
-        for one in row:
-            self.add(one.text)
-            self.tokens += len(one.ids)
-            self.answer_tokens += int(one.learned.sum())
-            self.answer_bytes += one.answer_bytes
-        self.padding += length - sum(len(one.ids) for one in row)
+        for conversation in row:
+            self.add(conversation.text)
+            self.tokens += len(conversation.ids)
+            self.answer_tokens += int(conversation.learned.sum())
+            self.answer_bytes += conversation.answer_bytes
+        self.padding += length - sum(len(conversation.ids) for conversation in row)
 
     def skip_special(self) -> None:
         self.skipped_special += 1
 
     def described(self) -> dict[str, Any]:
-        found = asdict(self)
-        return {key: value for key, value in found.items() if value or "skipped" not in key}
+        counts = asdict(self)
+        return {key: value for key, value in counts.items() if value or "skipped" not in key}
 
 
 def fitting(
@@ -74,16 +74,16 @@ def fitting(
 
     Raises :class:`RevocabError` for one that is too long and may not be left out.
     """
-    for one in encoded(tokenizer, rows, count.skip_special):
-        if len(one.ids) <= length:
-            yield one
+    for conversation in encoded(tokenizer, rows, count.skip_special):
+        if len(conversation.ids) <= length:
+            yield conversation
         elif drop_too_long:
             count.skipped_too_long += 1
         else:
             raise RevocabError(
-                f"corpus {name}, conversation {one.id!r}: {len(one.ids)} tokens, but a row has"
-                f" {length}; raise sequence_length, or leave out what is too long with"
-                " drop_too_long: true (--drop-too-long)"
+                f"corpus {name}, conversation {conversation.id!r}: {len(conversation.ids)} tokens,"
+                f" but a row has {length}; raise sequence_length, or leave out what is too long"
+                " with drop_too_long: true (--drop-too-long)"
             )
 
 
@@ -102,11 +102,11 @@ def passes(
     while options.repeat_corpora or not count.passes:
         count.passes += 1
         none = True
-        for one in fitting(
+        for conversation in fitting(
             name, read(), tokenizer, options.sequence_length, options.drop_too_long, count
         ):
             none = False
-            yield one
+            yield conversation
         if none:
             raise RevocabError(
                 f"corpus {name}: no conversation of at most {options.sequence_length} tokens in"
@@ -128,15 +128,15 @@ def filled_rows(
     """
     row: list[Conversation] = []
     rows = used = 0
-    for one in passes(name, read, tokenizer, options, count):
-        if row and (options.one_per_row or used + len(one.ids) > options.sequence_length):
+    for conversation in passes(name, read, tokenizer, options, count):
+        if row and (options.one_per_row or used + len(conversation.ids) > options.sequence_length):
             count.add_row(row, options.sequence_length)
             yield row
             rows, used, row = rows + 1, 0, []
             if rows == count.rows:
                 return
-        row.append(one)
-        used += len(one.ids)
+        row.append(conversation)
+        used += len(conversation.ids)
     count.add_row(row, options.sequence_length)
     yield row
     if rows + 1 < count.rows:
@@ -160,10 +160,10 @@ def arrays_of(
     starts_RL, learned_RL = (np.zeros((len(rows), length), dtype=bool) for _ in range(2))
     for number, row in enumerate(rows):
         place = 0
-        for one in row:
-            end = place + len(one.ids)
-            tokens_RL[number, place:end] = one.ids
-            learned_RL[number, place:end] = one.learned
+        for conversation in row:
+            end = place + len(conversation.ids)
+            tokens_RL[number, place:end] = conversation.ids
+            learned_RL[number, place:end] = conversation.learned
             starts_RL[number, place] = True
             place = end
         if place < length:
@@ -186,8 +186,8 @@ def pack_conversations(
 
     packed, places = assigned_rows({name: share for name, (share, _) in corpora.items()}, options)
     for name, (_, read) in corpora.items():
-        given = packed.corpora[name]
-        count = ConversationCount(share=given.share, rows=given.rows)
+        empty = packed.corpora[name]
+        count = ConversationCount(share=empty.share, rows=empty.rows)
         packed.corpora[name] = count
         done = 0
         for block in blocks_of_rows(filled_rows(name, read, tokenizer, options, count)):

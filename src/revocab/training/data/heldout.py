@@ -54,8 +54,8 @@ class Windows:
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
-        found = {"input_ids": self.input_ids, "lengths": self.lengths}
-        return found if self.answers is None else {**found, "answers": self.answers}
+        arrays = {"input_ids": self.input_ids, "lengths": self.lengths}
+        return arrays if self.answers is None else {**arrays, "answers": self.answers}
 
     def described(self) -> dict[str, int]:
         skipped = {key: getattr(self, key) for key in ("skipped_too_long", "skipped_special")}
@@ -112,11 +112,11 @@ def conversation_windows(
 
     count = ConversationCount(share=1.0, rows=0)
     kept = list(fitting(corpus, rows, tokenizer, length, drop_too_long, count))
-    input_ids, lengths = padded([one.ids for one in kept], length)
+    input_ids, lengths = padded([conversation.ids for conversation in kept], length)
     answers = np.zeros((len(kept), length), dtype=bool)
-    for index, one in enumerate(kept):
-        answers[index, : len(one.ids)] = one.learned
-    size = sum(one.answer_bytes for one in kept)
+    for index, conversation in enumerate(kept):
+        answers[index, : len(conversation.ids)] = conversation.learned
+    size = sum(conversation.answer_bytes for conversation in kept)
     return Windows(
         input_ids,
         lengths,

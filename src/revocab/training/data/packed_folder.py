@@ -54,7 +54,7 @@ def pack_folder(
         [Path(tokenizer_folder), *corpora.values(), *heldout, *template_files(chat_template)],
     )
     check_content(corpora, conversations=options.loss == ANSWERS)
-    described = {name: io.read_json(one / "manifest.json") for name, one in corpora.items()}
+    described = {name: io.read_json(folder / "manifest.json") for name, folder in corpora.items()}
     shares, sizes = resolved_shares(described, options)
     layout(shares, options.parts, options.seed)  # its errors come before slow or lossy work
     tokenizer = (
@@ -92,7 +92,7 @@ def pack_folder(
             count.skipped_heldout = skipped[name]
         manifest = described_rows(packed, options, tokenizer, dtype, sizes) | {
             "languages": by_language(
-                packed, {name: one["language"] for name, one in described.items()}
+                packed, {name: manifest["language"] for name, manifest in described.items()}
             ),
             **({"stages": described_stages(packed)} if options.stages else {}),
             **shards.described(),
@@ -122,7 +122,7 @@ def described_rows(
         "rows": options.rows,
         "sequence_length": length,
         "tokens": tokens,
-        "tokens_per_byte": sum(one for one, _ in learned)
+        "tokens_per_byte": sum(tokens for tokens, _ in learned)
         / max(1, sum(size for _, size in learned)),
         "seed": options.seed,
         **described_text(options, tokenizer),
@@ -165,31 +165,33 @@ def resolved_shares(
     one share per stage.
     """
     stages = len(options.parts)
+    asked = {name: options.shares.get(name, []) for name in described}
     problems = [
-        f"shares.{name}: no corpus folder of this id is given"
-        for name in options.shares
-        if name not in described
+        *(
+            f"shares.{name}: no corpus folder of this id is given"
+            for name in options.shares
+            if name not in described
+        ),
+        *(
+            f"shares.{name}: {len(shares)} shares for {stages} stages; give one each"
+            for name, shares in asked.items()
+            if len(shares) != stages
+        ),
     ]
-    for name in described:
-        given = options.shares.get(name, [])
-        if len(given) != stages:
-            problems.append(
-                f"shares.{name}: {len(given)} shares for {stages} stages; give one each"
-            )
     if problems:
         raise RevocabError(problems)
     sizes = {
         name: described[name]["train"]["bytes"]
-        for name, given in options.shares.items()
-        if "size" in given
+        for name, shares in options.shares.items()
+        if "size" in shares
     }
-    shares: dict[str, list[float]] = {name: [] for name in described}
+    resolved: dict[str, list[float]] = {name: [] for name in described}
     for number in range(stages):
-        fixed = {name: options.shares[name][number] for name in described}
-        asked = {name: None if one == "size" else one for name, one in fixed.items()}
-        for name, share in shares_by_size(asked, sizes).items():
-            shares[name].append(share)
-    return shares, sizes
+        here = {name: shares[number] for name, shares in asked.items()}
+        fixed = {name: None if share == "size" else share for name, share in here.items()}
+        for name, share in shares_by_size(fixed, sizes).items():
+            resolved[name].append(share)
+    return resolved, sizes
 
 
 def described_stages(packed: Packed) -> list[dict[str, Any]]:
@@ -197,19 +199,19 @@ def described_stages(packed: Packed) -> list[dict[str, Any]]:
     learned = {name: (*count.learned, count.rows) for name, count in packed.corpora.items()}
     tokens_per_row = {name: tokens / rows for name, (tokens, _, rows) in learned.items()}
     bytes_per_row = {name: size / rows for name, (_, size, rows) in learned.items()}
-    found = []
+    stages = []
     for stage in packed.stages:
         size, tokens = (
             sum(entry["rows"] * per_row[name] for name, entry in stage.corpora.items())
             for per_row in (bytes_per_row, tokens_per_row)
         )
-        found.append({**asdict(stage), "tokens_per_byte": tokens / max(1, size)})
-    return found
+        stages.append({**asdict(stage), "tokens_per_byte": tokens / max(1, size)})
+    return stages
 
 
 def by_language(packed: Packed, languages: Mapping[str, str]) -> dict[str, dict[str, int]]:
-    found = {language: dict.fromkeys(SUMMED, 0) for language in languages.values()}
+    counts = {language: dict.fromkeys(SUMMED, 0) for language in languages.values()}
     for name, count in packed.corpora.items():
         for key in SUMMED:
-            found[languages[name]][key] += getattr(count, key)
-    return found
+            counts[languages[name]][key] += getattr(count, key)
+    return counts

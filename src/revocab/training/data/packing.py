@@ -73,8 +73,8 @@ class CorpusCount:
         return self.tokens, self.bytes
 
     def described(self) -> dict[str, Any]:
-        found = asdict(self)
-        return {key: one for key, one in found.items() if key not in COUNTED_IF_ANY or one}
+        counts = asdict(self)
+        return {key: count for key, count in counts.items() if key not in COUNTED_IF_ANY or count}
 
 
 def _one_or_many(value: Any) -> Any:
@@ -100,10 +100,10 @@ class PackingJob(PackingOptions, Job):
 
     @model_validator(mode="after")
     def _sums(self) -> PackingJob:
-        given = sum(self.stages.values())
-        if self.stages and given != self.rows:
+        total = sum(self.stages.values())
+        if self.stages and total != self.rows:
             raise ValueError(
-                f"stages: {given} rows in all, but rows is {self.rows}; make them equal"
+                f"stages: {total} rows in all, but rows is {self.rows}; make them equal"
             )
         return self
 

@@ -67,10 +67,10 @@ class ShardedRows:
         parts = [(places, self._map(n)[inside]) for n, places, inside in self._parts(rows_B)]
         if len(parts) == 1:
             return parts[0][1]
-        found = np.empty((len(rows_B), parts[0][1].shape[1]), parts[0][1].dtype)
+        chosen = np.empty((len(rows_B), parts[0][1].shape[1]), parts[0][1].dtype)
         for places, values in parts:
-            found[places] = values
-        return found
+            chosen[places] = values
+        return chosen
 
     def __setitem__(self, rows: np.ndarray, values: np.ndarray) -> None:
         """Write ``values`` [B, width] to ``rows`` [B]."""
@@ -211,7 +211,7 @@ def open_shards(folder: Path, manifest: Mapping[str, Any], rows: int) -> dict[st
     if problems:
         raise RevocabError(problems)
     firsts = [shard["first_row"] for shard in index]
-    return {stem: ShardedRows([folder / one[stem] for one in index], firsts) for stem in stems}
+    return {stem: ShardedRows([folder / shard[stem] for shard in index], firsts) for stem in stems}
 
 
 def shard_problem(folder: Path, shard: Mapping[str, Any], stem: str, key: str) -> str | None:
@@ -223,7 +223,7 @@ def shard_problem(folder: Path, shard: Mapping[str, Any], stem: str, key: str) -
     )
     if not file.is_file():
         return f"{file}: missing; {advice}"
-    found = io.sha256(file)
-    if found != expected:
-        return f"{file}: SHA-256 {found[:12]}…, manifest says {expected[:12]}…; {advice}"
+    actual = io.sha256(file)
+    if actual != expected:
+        return f"{file}: SHA-256 {actual[:12]}…, manifest says {expected[:12]}…; {advice}"
     return None

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from revocab.training.adapters.vocabulary_adapter import matrices_of
+from revocab.training.adapters.opening import matrices_of
 from revocab.training.estimates.memory import (
     FLOAT,
     StepOptions,

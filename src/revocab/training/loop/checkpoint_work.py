@@ -77,7 +77,8 @@ class CheckpointWork:
                 chat_template=chat,
             )
         elif writes:
-            weights, adapters = trainer.whole_weights(), trainer.adapters
+            weights = trainer.accelerator.get_state_dict(trainer.model_wrapped)
+            adapters = trainer.adapters
             whole = filled_anew(adapters.merged(weights), padded)
             checkpoints.export(self.inputs.model, whole, dtype, run.model, folder, chat)
             folder, stage = checkpoints.adapter_folder(run.out, step), trainer.plan.index(step - 1)

@@ -20,7 +20,8 @@ from transformers.trainer_callback import PrinterCallback
 from revocab.errors import RevocabError
 from revocab.models.folder import Which
 from revocab.training.adapters.lora import Adapters
-from revocab.training.adapters.vocabulary_adapter import AdapterAdamW, VocabularyAdapter, placed
+from revocab.training.adapters.opening import placed
+from revocab.training.adapters.vocabulary_adapter import AdapterAdamW, VocabularyAdapter
 from revocab.training.data.packed_rows import PackedRows, as_collated
 from revocab.training.loop.loss import forward_to_loss
 from revocab.training.loop.loss_watch import LossWatch
@@ -270,10 +271,6 @@ class RecipeTrainer(Trainer):
     def floating_point_ops(self, inputs: Any) -> int:
         """Return 0: counting parameters again at every step costs time and is not used."""
         return 0
-
-    def whole_weights(self) -> dict[str, Any]:
-        """Return all weights; each process has them all where they are not sharded."""
-        return self.accelerator.get_state_dict(self.model_wrapped)
 
     # Our tables and checkpoints ------------------------------------------------------------------
 

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from revocab.closed import Id, unknown
-from revocab.report.prerequisites import manifest
+from revocab.report.kind import manifest
 from revocab.report.results import Results, number
-from revocab.report.table_parts.run_rows import Better
-from revocab.report.table_parts.table import Cell
+from revocab.report.table_parts.table import Better, Cell
 from revocab.report.values.run_value import RunValue
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ class TokenizerMeasure(RunValue):
         """Return the measure and the corpus."""
         return f"{self.said} on {self.corpus}"
 
-    def cell(self, results: Results, run: Run) -> Cell:
+    def of_training(self, results: Results, run: Run) -> Cell:
         """Return the measure."""
         where = "fertility/fertility.csv"
         for row in results.csv(where):
@@ -74,7 +73,7 @@ class Vocabulary(RunValue):
         """Return what is counted."""
         return "Vocabulary"
 
-    def cell(self, results: Results, run: Run) -> Cell:
+    def of_training(self, results: Results, run: Run) -> Cell:
         """Return the number."""
         where = f"tokenizers/{run.target}/manifest.json"
         found = results.json(where) or {}

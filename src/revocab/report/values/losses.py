@@ -1,4 +1,4 @@
-"""Numbers of a run that tables may show: what it was trained on, its losses, its scores."""
+"""Losses of a run, and how much it was trained on."""
 
 from __future__ import annotations
 
@@ -7,34 +7,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from revocab.closed import Closed, Id, OneLine, Step, exactly_one, unknown
+from revocab.closed import Id, Step, unknown
 from revocab.languages import language_label
-from revocab.report.asked import choices_in
-from revocab.report.references import no_choices, unscored_runs
 from revocab.report.results import Results, number
-from revocab.report.results.heldout_losses import (
+from revocab.report.results.heldout_losses import heldout_curve, loss_at, steps_to_reach
+from revocab.report.table_parts.table import MISSING, Better, Cell, text
+from revocab.report.values.heldout_options import (
     answer_languages,
     counted_files,
-    heldout_curve,
     heldout_problems,
-    loss_at,
-    steps_to_reach,
     unit,
     unmeasured_steps,
 )
-from revocab.report.table_parts.run_rows import Better
-from revocab.report.table_parts.table import MISSING, Cell, text
 from revocab.report.values.run_value import RunValue
-from revocab.report.values.task_means import (
-    macro,
-    mean_cell,
-    metrics_note,
-    micro,
-    shown_metrics,
-    unknown_choices,
-    unknown_task_ids,
-)
-from revocab.report.values.tokenizer_values import CharactersPerToken, Fertility, Vocabulary
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
@@ -44,6 +29,10 @@ if TYPE_CHECKING:
 COUNTS = "Tokens and bytes of training text in millions; tokens are those of a run's own tokenizer."
 OWN_TOKENS = (
     "Loss per token of the first step is in a run's own tokens: it compares runs of one tokenizer."
+)
+HOW_COUNTED = (
+    'interpolated linearly between the steps at which it was measured; ">": not reached by the '
+    "run's last step."
 )
 
 
@@ -61,26 +50,25 @@ class TrainingText(RunValue):
             return f"{self.counted.capitalize()} (M)"
         return f"{language_label(self.language)} {self.counted} (M)"
 
-    def cell(self, results: Results, run: Run) -> Cell:
+    def of_training(self, results: Results, run: Run) -> Cell:
         """Return the count, in millions; a dash for a run that is not trained."""
         if not run.trains:
             return text(MISSING)
         where = f"runs/{run.id}/manifest.json"
-        found = results.json(where) or {}
-        value = self._count(results, found)
+        value = self._count(results, results.json(where) or {})
         return Cell(value, scale=1e-6, digits=3, provenance=where)
 
     def _count(self, results: Results, manifest: dict[str, Any]) -> float | None:
         """Return the count of a run's manifest; None where only a part of its rows was used."""
         if self.language is None:
             return manifest.get(self.counted)
-        corpora = manifest.get("corpora")
-        if corpora is None:
+        counts = manifest.get("corpora")
+        if counts is None:
             return None
         named = results.experiment.corpora
         return sum(
-            one[self.counted]
-            for corpus, one in corpora.items()
+            counted[self.counted]
+            for corpus, counted in counts.items()
             if corpus in named and named[corpus].language == self.language
         )
 
@@ -90,7 +78,7 @@ class TrainingText(RunValue):
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
         """Yield a problem for a language that no corpus has."""
-        known = {one.language for one in experiment.corpora.values()}
+        known = {corpus.language for corpus in experiment.corpora.values()}
         if self.language is not None and self.language not in known:
             yield unknown(f"{key}.language", self.language, known, "language of a corpus")
 
@@ -131,10 +119,13 @@ class HeldoutLoss(RunValue):
         on = " answer" if self.answers else ""
         return f"{language_label(self.language)}{on} loss{at} ({unit(self.reference)})"
 
-    def cell(self, results: Results, run: Run) -> Cell:
-        """Return the loss."""
+    def of_training(self, results: Results, run: Run) -> Cell:
+        """Return the loss; a dash at a step at which only other runs are measured."""
         curve = heldout_curve(results, run, self.language, self.reference, answers=self.answers)
-        return Cell(loss_at(run, curve, self.step), digits=3, provenance=results.heldout(run)[1])
+        loss = loss_at(run, curve, self.step)
+        if loss is None and isinstance(self.step, int) and self.step not in run.steps:
+            return text(MISSING)
+        return Cell(loss, digits=3, provenance=results.heldout(run)[1])
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
         """Yield a problem for a language, a tokenizer or a step that is not there."""
@@ -161,31 +152,25 @@ class StepsTo(RunValue):
 
     language: Id
     loss: float = Field(gt=0)
-    interpolate: bool = True
 
     def header(self) -> str:
         """Return language and loss."""
         return f"Steps to {self.loss:g} bits per byte ({language_label(self.language)})"
 
-    def cell(self, results: Results, run: Run) -> Cell:
+    def of_training(self, results: Results, run: Run) -> Cell:
         """Return the steps; "> 20" where 20 steps do not reach it."""
         if not run.trains:
             return text(MISSING)
         curve = heldout_curve(results, run, self.language)
         provenance = results.heldout(run)[1]
-        found = steps_to_reach(curve, self.loss, self.interpolate)
-        if found is None and curve:
+        steps = steps_to_reach(curve, self.loss)
+        if steps is None and curve:
             return text(f"> {max(curve)}", provenance)
-        return Cell(found, digits=1 if self.interpolate else 0, provenance=provenance)
+        return Cell(steps, digits=1, provenance=provenance)
 
     def notes(self, results: Results, header: str) -> list[str]:
         """Return how steps are counted."""
-        how = (
-            "interpolated linearly between the steps at which it was measured"
-            if self.interpolate
-            else "the first measured step at or below it"
-        )
-        return [f'{header}: {how}; ">": not reached by the run\'s last step.']
+        return [f"{header}: {HOW_COUNTED}"]
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterable[str]:
         """Yield a problem for a language without held-out text."""
@@ -203,7 +188,7 @@ class FirstStepLoss(RunValue):
         """Return the unit."""
         return f"First-step loss ({'bits per byte' if self.per == 'byte' else 'nats per token'})"
 
-    def cell(self, results: Results, run: Run) -> Cell:
+    def of_training(self, results: Results, run: Run) -> Cell:
         """Return the loss; a dash for a run that is not trained."""
         if not run.trains:
             return text(MISSING)
@@ -215,107 +200,3 @@ class FirstStepLoss(RunValue):
     def notes(self, results: Results, header: str) -> list[str]:
         """Return a note on what it cannot be compared with."""
         return [OWN_TOKENS] if self.per == "token" else []
-
-
-class Average(RunValue):
-    """Mean score on the multiple-choice tasks of a language, or on named tasks of any kind."""
-
-    better: ClassVar[Better | None] = "higher"
-
-    language: Id | None = None
-    named: list[Id] | None = Field(default=None, min_length=1)
-    step: Step = "last"
-    by_items: bool = Field(default=False, description="tasks count by their items")
-    metrics: dict[Id, OneLine] = Field(
-        default_factory=dict,
-        description="metrics of generation tasks, instead of their kind's first",
-    )
-
-    @model_validator(mode="after")
-    def _one_choice(self) -> Average:
-        return exactly_one(self, ("language", "named"))
-
-    def header(self) -> str:
-        """Return which tasks they are."""
-        of = language_label(self.language) if self.language else ", ".join(self.named or ())
-        return f"Average ({of})" if self.step == "last" else f"Average ({of}) at {self.step}"
-
-    def tasks(self, experiment: Experiment) -> list[str]:
-        """Return the tasks."""
-        if self.language is not None:
-            return choices_in(experiment, self.language)
-        return list(self.named or ())
-
-    def cell(self, results: Results, run: Run) -> Cell:
-        """Return the mean, 0 to 100, with its standard error over items."""
-        if not run.evaluate:
-            return text(MISSING)
-        named = self.tasks(results.experiment)
-        mean = micro if self.by_items else macro
-        return mean_cell(results, run, self.step, named, self.metrics, mean)
-
-    def notes(self, results: Results, header: str) -> list[str]:
-        """Return how tasks are averaged, and the metrics of generated text."""
-        named = self.tasks(results.experiment)
-        if len(named) == 1:
-            of = shown_metrics(results, named, self.metrics)
-            return [f"{header}: {of + ', ' if of else ''}0 to 100, ± standard error over items."]
-        how = "every item" if self.by_items else "every task"
-        said = f"{header}: {how} counts alike; 0 to 100, ± standard error over items."
-        return [said, *metrics_note(results, named, self.metrics)]
-
-    def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
-        """Yield a problem for tasks that are not there, and runs that are not scored on them."""
-        if self.language is not None:
-            yield from no_choices(experiment, key, self.language)
-        named = self.tasks(experiment)
-        yield from unknown_task_ids(experiment, f"{key}.named", named)
-        yield from unknown_choices(experiment, key, self.metrics)
-        yield from unscored_runs(experiment, key, runs, named, self.step)
-
-
-VALUES = (
-    "tokens",
-    "bytes",
-    "heldout",
-    "steps_to",
-    "first_step_loss",
-    "average",
-    "fertility",
-    "vocabulary",
-    "characters_per_token",
-)
-
-
-class OneValue(Closed):
-    """Exactly one number of a run, and what readers see in place of its own header."""
-
-    label: OneLine | None = None
-    tokens: Tokens | None = None
-    bytes: Bytes | None = None
-    heldout: HeldoutLoss | None = None
-    steps_to: StepsTo | None = None
-    first_step_loss: FirstStepLoss | None = None
-    average: Average | None = None
-    fertility: Fertility | None = None
-    vocabulary: Vocabulary | None = None
-    characters_per_token: CharactersPerToken | None = None
-
-    @model_validator(mode="after")
-    def _one_value(self) -> OneValue:
-        return exactly_one(self, VALUES)
-
-    @property
-    def name(self) -> str:
-        """Return the key of the one that is given."""
-        return next(name for name in VALUES if getattr(self, name) is not None)
-
-    @property
-    def value(self) -> RunValue:
-        """Return the one that is given."""
-        return getattr(self, self.name)
-
-    @property
-    def header(self) -> str:
-        """Return the header of its column."""
-        return self.label or self.value.header()
