@@ -132,18 +132,22 @@ def initialise_model(
     assert inputs.target_tokenizer is not None  # inputs.check
     target = material.vocabularies.target_tokenizer
     rows = padding.padded_rows(len(target), options.pad_to)
+    matrices = {
+        which: padding.filled(matrix_VD, len(target), rows)
+        for which, matrix_VD in new.matrices.items()
+    }
     with output.replaced() as folder:
         made_of["special_token_ids"] = special_ids(target)
         made_of["dropped_settings"] = write_adapted(
             source,
-            {which: padding.filled(one, len(target), rows) for which, one in new.matrices.items()},
+            matrices,
             inputs.target_tokenizer,
             material.vocabularies.counterparts,
             folder,
             progress=say is not silent,
         )
         if new.source_weights:
-            padded = {which: one.padded(rows) for which, one in new.source_weights.items()}
+            padded = {which: sparse.padded(rows) for which, sparse in new.source_weights.items()}
             write_source_weights(folder, padded)
         card = model_card(source, made_of, report, method.citation, job.languages)
         write_text(folder / "README.md", card)
