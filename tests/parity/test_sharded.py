@@ -11,11 +11,11 @@ import psutil
 import pytest
 import torch
 from padded_models import pad
-from training_pico import VOCABULARY, folders_of, losses, run_of, table
+from training_pico import VOCABULARY, changed, folders_of, losses, run_of, table
 from waiting import steps_made, wait_until
 
 from revocab import io
-from revocab.models.padding import filled
+from revocab.models.vocabulary.padding import filled
 from revocab.training.recipe import Stage
 from revocab.training.settings import Settings
 from revocab.training.train import train
@@ -128,7 +128,6 @@ def test_sharded_training_trains_saves_is_killed_and_resumes(inputs, alone, tmp_
 
 
 def test_activation_checkpointing_changes_no_loss(inputs, alone, tmp_path, monkeypatch):
-    from dataclasses import replace
 
     from transformers.modeling_layers import GradientCheckpointingLayer
 
@@ -141,6 +140,6 @@ def test_activation_checkpointing_changes_no_loss(inputs, alone, tmp_path, monke
 
     monkeypatch.setattr(GradientCheckpointingLayer, "__call__", noted)
     run = run_of(inputs, tmp_path, **CHANGES, warmup_steps=0, weight_decay=0.0, stages=STAGES)
-    train(replace(run, engine={"activation_checkpointing": True}))
+    train(changed(run, activation_checkpointing=True))
     assert True in seen
     assert losses(tmp_path) == pytest.approx(losses(alone), abs=1e-6)

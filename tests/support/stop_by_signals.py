@@ -18,7 +18,6 @@ import random
 import signal
 import sys
 import time
-from dataclasses import replace
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -57,7 +56,7 @@ def train_one(folder: Path, name: str, minutes: float | None) -> None:
     given = {"steps": STEPS, "checkpoint_every": STEPS, "heldout_every": 9}
     run = training_pico.run_of(folder / "inputs", folder / name, **given)
     with legible():
-        train(replace(run, state_minutes=minutes))
+        train(training_pico.changed(run, state_minutes=minutes))
 
 
 def newest(out: Path) -> int:

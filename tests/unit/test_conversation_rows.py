@@ -15,8 +15,9 @@ from revocab.errors import RevocabError
 from revocab.training.data.conversations import encoded, load_chat_tokenizer
 from revocab.training.data.heldout import HeldoutJob, pack_heldout_folder
 from revocab.training.data.packed_folder import pack_folder
-from revocab.training.data.packed_rows import bits_of, open_packed
+from revocab.training.data.packed_rows import open_packed
 from revocab.training.data.packing import PackingJob
+from revocab.training.data.shards import MARKS
 from revocab.training.loop.heldout_loss import heldout_losses, open_heldout
 from revocab.training.loop.loss import next_token_loss
 
@@ -48,7 +49,10 @@ def packed(folders, out, corpora=("it",), template="plain", shard_bytes=None, **
 def rows_of(folder, length=LENGTH):
     """Return tokens, starts and learned tokens of a packed folder of one shard."""
     tokens = np.load(folder / "tokens-00000.npy")
-    bits = [bits_of(np.load(folder / f"{one}-00000.npy"), length) for one in ("starts", "answers")]
+    bits = [
+        np.unpackbits(np.load(folder / f"{stem}-00000.npy"), axis=1, count=length).astype(bool)
+        for stem in MARKS
+    ]
     return tokens, *bits
 
 

@@ -85,8 +85,17 @@ def test_test_people_are_nobody_else():
 def generate(folder: Path, repository: Path) -> Path:
     sizes = ["--documents", "600", "--parallel", "80", "--questions", "80", "--items", str(ITEMS),
              "--conversations", "160"]  # fmt: skip
-    script = repository / "scripts/build_demoworld.py"
-    command = [sys.executable, script, "--seed", "17", *sizes, "--out", folder]
+    command = [
+        sys.executable,
+        "-m",
+        "revocab",
+        "build_demoworld",
+        "--seed",
+        "17",
+        *sizes,
+        "--out",
+        folder,
+    ]
     subprocess.run(command, check=True)
     return folder
 

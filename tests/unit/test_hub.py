@@ -60,10 +60,10 @@ def root(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def call(hub, repository, tmp_path):
-    """Run a script of scripts/ against the Hub; return what it printed and whether it succeeded."""
+    """Run a command against the Hub; return what it printed and whether it succeeded."""
 
     def run(script: str, *arguments: str | Path, token: str | None = None):
-        command = [repository / f"scripts/{script}.py", *arguments]
+        command = ["-m", "revocab", script, *arguments]
         return hub_server.run_against(hub, tmp_path / "cache", command, token=token)
 
     return run

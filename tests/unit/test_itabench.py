@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from evaluation_toys import render
 
+from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice import tasks
 
 ITABENCH = {
@@ -144,8 +145,6 @@ def test_itabench_templates_render(repository, template, language, changes, expe
     ],
 )
 def test_what_itabench_never_had_is_not_guessed(repository, template, changes):
-    from jinja2 import UndefinedError
-
     config = tasks.build_task(template, tasks.TEMPLATES / f"{template}.yaml")
-    with pytest.raises(UndefinedError):
+    with pytest.raises(RevocabError, match="has no attribute"):
         render(config, [{**ITABENCH, **changes}])

@@ -112,7 +112,7 @@ RENDERED = [
 
 
 @pytest.mark.parametrize(("template", "row", "expected"), RENDERED)
-def test_local_templates_render(repository, tmp_path, template, row, expected):
+def test_local_templates_render(template, row, expected):
     path = tasks.TEMPLATES / f"{template}.yaml"
     config = tasks.fill_words(tasks.load_template(path), path, "it")
     config |= {"task": template, "test_split": "test"}
@@ -219,7 +219,7 @@ def test_bad_templates_are_named(tmp_path):
     (tmp_path / "loop.yaml").write_text("include: loop.yaml\n", encoding="utf-8")
     with pytest.raises(RevocabError, match="includes itself"):
         tasks.load_template(tmp_path / "loop.yaml")
-    with pytest.raises(RevocabError, match=r"no such template; did you mean 'loop\.yaml'"):
+    with pytest.raises(RevocabError, match=r"no such file; did you mean 'loop\.yaml'"):
         tasks.load_template(tmp_path / "lop.yaml")
     (tmp_path / "bad.yaml").write_text("a: [", encoding="utf-8")
     with pytest.raises(RevocabError, match="not valid YAML"):
@@ -227,9 +227,10 @@ def test_bad_templates_are_named(tmp_path):
 
 
 def test_the_including_file_wins(tmp_path):
-    (tmp_path / "a.yaml").write_text("x: 1\ny: 1\n", encoding="utf-8")
-    (tmp_path / "b.yaml").write_text("include: a.yaml\ny: 2\n", encoding="utf-8")
-    assert tasks.load_template(tmp_path / "b.yaml") == {"x": 1, "y": 2}
+    (tmp_path / "a.yaml").write_text("doc_to_text: a\ndoc_to_target: 1\n", encoding="utf-8")
+    (tmp_path / "b.yaml").write_text("include: a.yaml\ndoc_to_target: 2\n", encoding="utf-8")
+    merged = tasks.load_template(tmp_path / "b.yaml")
+    assert merged == {"doc_to_text": "a", "doc_to_target": 2}
 
 
 def test_templates_of_ones_own_go_before_those_of_the_package(tmp_path):

@@ -12,7 +12,6 @@ from run_snakemake import dry_run
 
 from revocab.config import read
 from revocab.plan import Plan
-from revocab.plan.jobs import needed_jobs
 
 #: The number of jobs of some rules, by the files of one call.
 SHIPPED = {
@@ -136,7 +135,7 @@ def files_of(names):
 def counted(repository, files, **keys):
     """Return the numbers of jobs by rule that `revocab status` counts."""
     made = Plan(read(*(repository / file for file in files), **keys))
-    return Counter(job.rule for job in needed_jobs(made).values())
+    return Counter(job.rule for job in made.needed_jobs().values())
 
 
 def check(repository, names, jobs, **keys):

@@ -17,11 +17,11 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id, Job
 from revocab.errors import RevocabError
-from revocab.initialise.helper import Helper
+from revocab.initialise.reading.helper import Helper
 from revocab.io import write_csv, write_json
-from revocab.models.finite_weights import broken_rows
 from revocab.models.folder import ModelFolder
 from revocab.models.provenance import library_versions
+from revocab.models.weights.finite import broken_rows
 from revocab.output import OutputFolder
 
 if TYPE_CHECKING:
@@ -204,7 +204,6 @@ def measure_to(
     helper: Path | None = None,
     pairs: Path | None = None,
 ) -> None:
-    """Measure a group and write the table's folder."""
     models = [folder for run in runs for folder in (run.first, run.last)]
     output = OutputFolder(out, KIND, [tokenizer, helper, pairs, *models])
     given = HelperModel(job.helper, helper, pairs) if job.helper and helper else None
@@ -228,7 +227,6 @@ def measure_to(
 def write_similarity(
     rows: list[dict[str, Any]], described: dict[str, Any], out: OutputFolder
 ) -> None:
-    """Write ``similarity.csv`` and ``manifest.json``."""
     with out.replaced() as folder:
         write_csv(folder / "similarity.csv", COLUMNS, rows)
         write_json(folder / "manifest.json", described)

@@ -58,12 +58,6 @@ class ScoringHardware(Hardware):
     batch_size: int = Field(
         default=64, ge=1, description="choices per batch; some engines choose their own"
     )
-    share_contexts: bool | None = Field(
-        default=None,
-        description="compute the context shared by an item's choices once; default: "
-        "only in float32, where no answer changes (in half precision one in "
-        "thousands may)",
-    )
 
 
 class Asking(Closed):

@@ -29,7 +29,6 @@ class SeedInterval:
 
 
 def deviation(values_S: Sequence[float]) -> float | None:
-    """Return the standard deviation of one value per seed (n - 1); None for fewer than two."""
     return stdev(values_S) if len(values_S) > 1 else None
 
 
@@ -76,7 +75,6 @@ def paired_interval(first_S: Sequence[float], second_S: Sequence[float]) -> Seed
 
 
 def excludes_zero(low: float, high: float) -> bool:
-    """Return whether an interval lies on one side of zero."""
     return low > 0 or high < 0
 
 

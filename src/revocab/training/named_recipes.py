@@ -15,6 +15,7 @@ from revocab import yaml_file
 from revocab.closed import Job, unknown
 from revocab.command import Shorthand
 from revocab.errors import RevocabError
+from revocab.limits import ALL_CHECKPOINTS, RUNS
 from revocab.training.budgets import resolved
 from revocab.training.recipe import Recipe
 
@@ -24,7 +25,7 @@ ALTERNATIVES = (("steps", "tokens", "share"), ("warmup_steps", "warmup_share"))
 #: Checked in place of a recipe whose name is not known, so that nothing is said that may be wrong:
 #: every step up to a high one is a checkpoint, whatever length the file gives.
 UNKNOWN_RECIPE = {"sequence_length": 8, "batch_size": 1, "learning_rate": 1e-4}
-UNKNOWN_LENGTH = {"steps": 100_000, "checkpoint_every": 1}
+UNKNOWN_LENGTH = {"steps": ALL_CHECKPOINTS // RUNS, "checkpoint_every": 1}
 
 
 def recipe_names() -> list[str]:

@@ -54,20 +54,8 @@ class Settings(TrainingOptions, Job):
     @property
     def plan(self) -> StagePlan:
         """The stages, or the one stage that a recipe without stages is."""
-        whole = Stage(
-            name="everything",
-            steps=self.steps,
-            learning_rate=self.learning_rate,
-            warmup_steps=self.warmup_steps,
-            schedule=self.schedule,
-            final_learning_rate_share=self.final_learning_rate_share,
-            weight_decay=self.weight_decay,
-        )
-        return StagePlan(self.stages or (whole,))
-
-    def factor(self, step: int) -> float:
-        """Return the learning-rate factor of the update after ``step`` updates."""
-        return self.plan.factor(step)
+        whole = self.model_dump(include=set(Stage.model_fields))
+        return StagePlan(self.stages or [Stage(name="everything", **whole)])
 
     def described(self) -> dict[str, Any]:
         """Return the settings as plain data; what need not be given, only where it is."""
@@ -78,7 +66,11 @@ class Settings(TrainingOptions, Job):
             found["keep_best"] = True
         if self.loss != ALL:
             found["loss"] = self.loss
-        return {**found, "stages": self.plan.described()} if self.stages else found
+        return (
+            {**found, "stages": [stage.described() for stage in self.stages]}
+            if self.stages
+            else found
+        )
 
     def micro_batch(self, requested: int | None, processes: int) -> tuple[int, int]:
         """Return (sequences per process and pass, passes per step) that make up ``batch_size``.

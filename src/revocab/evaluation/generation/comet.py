@@ -45,7 +45,6 @@ class Comet:
 
     @property
     def local(self) -> bool:
-        """Return whether the name is a path on this machine."""
         return Path(self.name).exists()
 
     def checkpoint(self) -> Path:
@@ -98,7 +97,6 @@ class Comet:
             raise RevocabError(explain(error, origin["hub"], "model")) from error
 
     def score(self, samples: Sequence[dict[str, str]]) -> list[float]:
-        """Return the model's score of each ``{"src", "mt", "ref"}``."""
         if self._model is None:
             from comet import load_from_checkpoint
 

@@ -132,12 +132,10 @@ class GenerationKind:
 
     @property
     def name(self) -> str:
-        """Return the name that an experiment file gives."""
         return kind_of(self.options)
 
     @property
     def own_options(self) -> list[str]:
-        """Return the names of the options that other kinds do not have."""
         return [one for one in self.options.model_fields if one not in PromptOptions.model_fields]
 
     def changed(self, options: Any) -> dict[str, Any]:
@@ -177,7 +175,6 @@ def generation_kinds() -> dict[str, GenerationKind]:
 
 
 def find_kind(name: str) -> GenerationKind:
-    """Return a kind by name; raise :class:`RevocabError` with the list if there is none."""
     if name not in generation_kinds():
         raise RevocabError(unknown("kind", name, generation_kinds(), "kind of generation task"))
     return generation_kinds()[name]
@@ -185,7 +182,6 @@ def find_kind(name: str) -> GenerationKind:
 
 @cache
 def metrics() -> dict[str, Metric]:
-    """Return every metric by name: label and range of all that stands in scores."""
     of_kinds = [metric for kind in generation_kinds().values() for metric in kind.metrics]
     others = (*CHOICE_METRICS, *COMET_METRICS.values(), *OTHER_METRICS)
     return {one.name: one for one in (*others, *of_kinds)}

@@ -110,7 +110,6 @@ def write_prompts(
 
 
 def check_words(kind: GenerationKind, options: PromptOptions) -> None:
-    """Raise :class:`RevocabError` if the language of the layout lacks words of it."""
     try:
         kind.layout_in(options.direction, kind.changed(options))
     except RevocabError as error:
@@ -225,7 +224,6 @@ def messages(row: Row, shots: int | None = None, *, turns: bool) -> list[Message
 
 
 def parts(row: Row, shots: int | None) -> tuple[Layout, list[Sequence[str]], Sequence[str]]:
-    """Return the layout of a stored row, the texts of its last ``shots`` shots, and the query's."""
     languages = row["direction"]
     texts = find_kind(row["kind"]).texts
     laid_out = [texts(shot, languages) for shot in last_shots(row, shots)]
@@ -233,16 +231,13 @@ def parts(row: Row, shots: int | None) -> tuple[Layout, list[Sequence[str]], Seq
 
 
 def last_shots(row: Row, shots: int | None) -> list[Row]:
-    """Return the last ``shots`` shots of a stored row (None: all)."""
     return row["shots"] if shots is None else row["shots"][len(row["shots"]) - shots :]
 
 
 def layout_of(row: Row) -> Layout:
-    """Return the layout of a stored row's prompt."""
     return worded_layout(row["kind"], tuple(row["direction"]), json.dumps(row.get("layout", {})))
 
 
 @cache
 def worded_layout(kind: str, languages: tuple[str, ...], changes: str) -> Layout:
-    """Return a kind's layout with changes, given as JSON, in words of its language."""
     return find_kind(kind).layout_in(languages, json.loads(changes))

@@ -36,7 +36,6 @@ class ChatOptions(Closed):
 
 
 def chat_template_input() -> Any:
-    """Return the field of a command's input that is a chat template."""
     return Field(
         default=None,
         description="by which chat asks: a Jinja file, or the name of a template of the package; "
@@ -63,6 +62,9 @@ def set_template(tokenizer: Any, folder: Path, text: str | None) -> None:
 
     Raises :class:`RevocabError` if it has none then.
     """
+    from revocab.sandbox import limit_chat_templates
+
+    limit_chat_templates()
     if text is not None:
         tokenizer.chat_template = text
     if not tokenizer.chat_template:
@@ -94,12 +96,16 @@ class ChatFormat:
 
         Raises :class:`RevocabError` for messages that the template refuses.
         """
-        from jinja2.exceptions import TemplateError
+        from jinja2.exceptions import SecurityError, TemplateError
+
+        from revocab.sandbox import explain
 
         try:
             return self.tokenizer.apply_chat_template(
                 list(messages), tokenize=False, add_generation_prompt=not answered
             )
+        except SecurityError as error:
+            raise RevocabError(f"{self.folder}, chat template: {explain(error)}") from None
         except TemplateError as error:
             roles = ", ".join(one["role"] for one in messages)
             raise RevocabError(

@@ -69,13 +69,11 @@ class TextGenerator(ABC):
         """
 
     def close(self) -> None:
-        """Free the memory."""
         self.model = None
         gc.collect()
 
 
 def cut(text: str, stop: str | None) -> str:
-    """Return ``text`` up to the first ``stop``, if any, without space around it."""
     return (text if stop is None else text.split(stop, 1)[0]).strip()
 
 

@@ -53,7 +53,6 @@ def family_rank(family: str) -> tuple[int, str]:
 
 
 def family_chance(family: str) -> float | None:
-    """Return the accuracy of blind guessing on a family, None where it is not known."""
     found = families().get(family)
     return found.chance if found else None
 
@@ -65,7 +64,6 @@ def metrics_of_families(overrides: Mapping[str, str] | None = None) -> dict[str,
 
 
 def main_metric(family: str, overrides: Mapping[str, str] | None = None) -> str:
-    """Return the metric that stands for a family."""
     return metrics_of_families(overrides).get(family, DEFAULT_METRIC)
 
 

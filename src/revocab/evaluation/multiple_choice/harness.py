@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.near_ties import note_lengths
-from revocab.evaluation.multiple_choice.harness_index import remembered_index
-from revocab.evaluation.multiple_choice.tasks import load_template, read_yaml
+from revocab.evaluation.multiple_choice.rendering import render_in_sandbox
+from revocab.evaluation.multiple_choice.task_keys import rendered_texts
+from revocab.evaluation.multiple_choice.tasks import read_task
 from revocab.evaluation.options import Scoring
 from revocab.hub import COMMIT
 from revocab.hub_errors import explain
@@ -43,18 +44,9 @@ def quiet() -> None:
 
 @functools.cache
 def harness_version() -> str:
-    """Return the installed version of lm-evaluation-harness."""
     from importlib.metadata import version
 
     return version("lm_eval")
-
-
-def cache_templates() -> None:
-    """Let the harness compile each Jinja template once; it would for every use on every row."""
-    from lm_eval.utils import env
-
-    if not hasattr(env.from_string, "cache_info"):
-        env.from_string = functools.lru_cache(maxsize=1024)(env.from_string)
 
 
 def local_rows(config: dict[str, Any]) -> Path | None:
@@ -81,9 +73,10 @@ def read_dataset(path: Path, /, **_: Any) -> Any:
 
 def task_spec(path: str | Path) -> str | dict[str, Any]:
     """Return what the harness loads for one task file: a name it ships, or a configuration."""
-    config = read_yaml(Path(path))
+    config = read_task(Path(path))
     if "harness" in config:
         return str(config["harness"])
+    render_in_sandbox(rendered_texts(path, config))
     rows = local_rows(config)
     if rows is None:
         return config
@@ -102,15 +95,14 @@ def load_tasks(paths: Iterable[str | Path], options: Scoring) -> dict[str, TaskD
     """
     from lm_eval.tasks import TaskManager
 
-    cache_templates()
+    render_in_sandbox({})
     files = [Path(path) for path in paths]
-    # Reading the thousands of task files that the harness ships takes seconds.
-    shipped = any("harness" in read_yaml(path) for path in files)
-    with remembered_index():
-        manager = TaskManager(include_defaults=shipped)
+    # Reading the thousands of task files that the harness ships takes 14 s.
+    shipped = any("harness" in read_task(path) for path in files)
+    manager = TaskManager(include_defaults=shipped)
     loaded, problems = {}, []
     for path in files:
-        own = read_yaml(path)
+        own = read_task(path)
         try:
             loaded[path.stem] = load_task(
                 manager,
@@ -127,7 +119,6 @@ def load_tasks(paths: Iterable[str | Path], options: Scoring) -> dict[str, TaskD
 
 
 def no_such_task(path: str | Path, name: str, known: Iterable[str]) -> RevocabError:
-    """Return the error for a task that the installed harness does not have."""
     near = difflib.get_close_matches(name, list(known), n=3)
     hint = f"; did you mean {', '.join(map(repr, near))}" if near else ""
     return RevocabError(
@@ -190,13 +181,11 @@ def repository_of(manager: TaskManager, spec: str | dict[str, Any]) -> str:
     """Return the data set that a task reads, or the task's own name where it is a group."""
     if isinstance(spec, dict):
         return str(spec.get("dataset_path"))
-    path = getattr(manager.task_index[spec], "yaml_path", None)
-    if path is None:
-        return spec
-    try:
-        return str(load_template(path).get("dataset_path") or spec)
-    except RevocabError:  # Python tags in the file, which only the harness reads
-        return spec
+    from lm_eval.tasks._yaml_loader import load_yaml
+
+    path = manager.task_index[spec].yaml_path
+    config = load_yaml(path, resolve_func=False) if path else {}
+    return str(config.get("dataset_path") or spec)
 
 
 def data_revision(loaded: TaskDict) -> str:

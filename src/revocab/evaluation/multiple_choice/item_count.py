@@ -48,7 +48,6 @@ def check_items(task: str, config: dict[str, Any], expected: ExpectedItems) -> N
 
 
 def revision_advice(data: str, commit: str, revision: str | None) -> str:
-    """Return what to do about a commit with another number of rows."""
     if revision and not commit.startswith(revision):
         return f"write 'revision: {revision}' under the task's data.hub"
     return (

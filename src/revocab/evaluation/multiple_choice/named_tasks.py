@@ -26,7 +26,6 @@ def tasks_field(description: str, **options: Any) -> Any:
 
 
 def takes_names(field: FieldInfo) -> bool:
-    """Return whether a field is one of :func:`tasks_field`."""
     return isinstance(field.json_schema_extra, dict) and MARK in field.json_schema_extra
 
 

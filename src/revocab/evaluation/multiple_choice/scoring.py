@@ -21,7 +21,7 @@ from revocab.evaluation.inference.engine import ChoiceModel, engine_called
 from revocab.evaluation.metric import CHOICE_METRICS
 from revocab.evaluation.multiple_choice import harness
 from revocab.evaluation.multiple_choice.harness_model import load_model
-from revocab.evaluation.multiple_choice.tasks import read_yaml
+from revocab.evaluation.multiple_choice.tasks import read_task
 from revocab.evaluation.options import AskingAll, Scoring, ScoringOptions
 from revocab.evaluation.records import Records, code_hash, model_hash, module_hash, versions
 from revocab.evaluation.resampling import SCORE_COLUMNS, Items, bootstrap, mean_items
@@ -29,6 +29,7 @@ from revocab.io import sha256, write_csv, write_jsonl
 from revocab.models.folder import check_model_folder
 from revocab.models.load import quiet_loading
 from revocab.output import check_files
+from revocab.sandbox import explain
 
 if TYPE_CHECKING:
     from lm_eval.tasks.manager import TaskDict
@@ -74,14 +75,6 @@ def score_checkpoints(
             file=sys.stderr,
             flush=True,
         )
-    rescored = sum({(row["step"], row["task"]): row["rescored"] for row in rows}.values())
-    if rescored:
-        print(
-            f"{run}: {rescored} items whose two best choices are within rounding error were"
-            " scored again "
-            "without shared contexts",
-            file=sys.stderr,
-        )
     if scorer.truncated:
         print(
             f"{run}: {scorer.truncated} requests were longer than the model's context and were"
@@ -93,19 +86,21 @@ def score_checkpoints(
 
 
 def items_path(out: Path) -> Path:
-    """Return the file of item scores beside a score table."""
     return out.with_name(f"{out.stem}_items.jsonl.gz")
 
 
 def check_arguments(models: Mapping[int, Path], tasks: Sequence[Path]) -> None:
-    """Raise :class:`RevocabError` listing every bad folder and task file."""
     problems: list[str] = []
     for folder in models.values():
         try:
             check_model_folder(folder)
         except RevocabError as error:
             problems += error.problems
-    problems += [f"--tasks {path}: no such file" for path in tasks if not path.is_file()]
+    for path in tasks:
+        try:
+            read_task(path)
+        except RevocabError as error:
+            problems += error.problems
     names = [path.stem for path in tasks]
     problems += [
         f"--tasks: {name!r} is given twice" for name in sorted(set(names)) if names.count(name) > 1
@@ -129,17 +124,14 @@ class Scorer:
 
     @property
     def tasks(self) -> dict[str, TaskDict]:
-        """Return the loaded tasks by name."""
         if self._tasks is None:
             self._tasks = harness.load_tasks(self.paths.values(), self.options)
         return self._tasks
 
     def load(self, folder: Path) -> ChoiceModel:
-        """Return the harness's model for a checkpoint."""
         options = self.options
         device = choose_device(options.device)
         dtype = choose_dtype(options.dtype, device)
-        share = options.share_contexts
         tokenizer = tokenizer_fingerprint(folder)
         if options.chat and tokenizer != self._template:
             self._tasks, self._template = None, tokenizer  # prompts are made anew
@@ -150,7 +142,6 @@ class Scorer:
             device=device,
             dtype=dtype,
             token_cache=cache,
-            share_contexts=dtype == "float32" if share is None else share,
             long_prompts=options.long_prompts,
             engine=options.engine,
             chat=options.chat is not None,
@@ -159,10 +150,11 @@ class Scorer:
 
     def score(self, model: ChoiceModel, name: str) -> list[dict[str, Any]]:
         """Return the rows (without run and step) of one task for one model."""
+        from jinja2 import TemplateError
         from lm_eval.evaluator import evaluate
 
         chat = self.options.chat
-        before = model.truncated, model.rescored
+        before = model.truncated
         try:
             results = evaluate(
                 model,
@@ -175,9 +167,10 @@ class Scorer:
             )
         except RevocabError as error:
             raise RevocabError(f"task {name}: {one}" for one in error.problems) from error
+        except TemplateError as error:  # tasks' own templates raise RevocabError
+            raise RevocabError(f"task {name}: chat template: {explain(error)}") from None
         rows = result_rows(name, self.tasks[name], results, self.options)
-        cut, rescored = model.truncated - before[0], model.rescored - before[1]
-        known = {"cut_prompts": cut, "rescored": rescored, **self.provenance(name)}
+        known = {"cut_prompts": model.truncated - before, **self.provenance(name)}
         return [{**row, **known} for row in rows]
 
     def provenance(self, name: str) -> dict[str, str]:
@@ -192,7 +185,7 @@ class Scorer:
 
     def data_revision(self, name: str) -> str:
         """Return what a task's data is: the Hub's commit, or the hash of a local file."""
-        rows = harness.local_rows(read_yaml(self.paths[name]))
+        rows = harness.local_rows(read_task(self.paths[name]))
         if rows is not None:
             return f"sha256:{sha256(rows)[:16]}"
         return harness.data_revision(self.tasks[name])
@@ -276,7 +269,6 @@ def item_scores(name: str, loaded: TaskDict, metric: str, value: float) -> dict[
 
 
 def items_of(row: dict[str, Any]) -> Items:
-    """Return the items behind a row of the item file."""
     return mean_items(row["values"], row["parts"], row["by_part"])
 
 
@@ -285,7 +277,7 @@ def config_hash(path: Path, loaded: TaskDict, options: Scoring) -> str:
 
     The same task gives the same hash on every machine: paths and data files' names are left out.
     """
-    config = read_yaml(path)
+    config = read_task(path)
     if "harness" in config:
         parts = [task.dump_config() for _, task in sorted(loaded["tasks"].items())]
     else:
@@ -321,7 +313,7 @@ class Made:
     def of(self, folder: Path, task: Path) -> dict[str, Any]:
         """Return it for one checkpoint and one task file."""
         if task not in self._tasks:  # read once for all checkpoints
-            rows = harness.local_rows(read_yaml(task))
+            rows = harness.local_rows(read_task(task))
             data = sha256(rows) if rows and rows.is_file() else None
             self._tasks[task] = {"task": sha256(task), "data": data}
         return {"model": model_hash(folder), **self._tasks[task], **self.shared}

@@ -18,6 +18,13 @@ from revocab.closed import Closed, Id, Job, OneLine, unknown
 from revocab.corpora.source import HubData
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.item_count import ExpectedItems
+from revocab.evaluation.multiple_choice.task_keys import (
+    ShippedTask,
+    TaskFile,
+    Template,
+    check_keys,
+    rendered_texts,
+)
 from revocab.hub import resolve
 from revocab.io import read_jsonl, write_text
 from revocab.languages import WORD, fill, missing_words
@@ -53,7 +60,6 @@ class TaskJob(TaskOptions, Job):
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Read one YAML mapping; raise :class:`RevocabError` naming the file when it is not one."""
     import yaml
 
     try:
@@ -61,7 +67,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         near = difflib.get_close_matches(path.name, names_beside(path), n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise RevocabError(f"{path}: no such template{hint}") from None
+        raise RevocabError(f"{path}: no such file{hint}") from None
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise RevocabError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
     if not isinstance(value, dict):
@@ -71,13 +77,18 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return value
 
 
+def read_task(path: Path) -> dict[str, Any]:
+    """Return what a task file holds; raise :class:`RevocabError` for keys that it may not have."""
+    config = read_yaml(path)
+    check_keys(path, config, ShippedTask if "harness" in config else TaskFile)
+    return config
+
+
 def names_beside(path: Path) -> list[str]:
-    """Return the YAML file names in the folder of ``path``, sorted; none if it does not exist."""
     return sorted(one.name for one in path.parent.glob("*.yaml"))
 
 
 def template_names(own: Path | None = None) -> list[str]:
-    """Return the names of all templates, sorted: the package's and those of one's own folder."""
     folders = [TEMPLATES] if own is None else [own, TEMPLATES]
     return sorted({path.stem for folder in folders for path in folder.glob("*.yaml")})
 
@@ -98,11 +109,13 @@ def load_template(path: str | Path) -> dict[str, Any]:
 
     ``include`` names a file beside the template or, where there is none, one of the package.
     ``words``, a template's own by language, are put together: those of the including file win.
+    Raises :class:`RevocabError` for keys that a template may not have.
     """
     found: dict[str, Any] = {}
     words: dict[str, dict[str, str]] = {}
     for file in template_files(path):
         values = read_yaml(file)
+        check_keys(file, values, Template)
         for language, own in (values.pop("words", None) or {}).items():
             words[language] = {**own, **words.get(language, {})}
         found = {**values, **found}
@@ -133,26 +146,31 @@ def fill_words(
     The template's own ``language`` goes before the task's; without either, one with ``words`` of
     its own is in the first of their languages. Raises :class:`RevocabError` naming the languages
     that it has, or the words that are missing, the file where they belong and the languages that
-    have them.
+    have them; and for a text that is no template.
     """
     words = config.get("words", {})
     language = config.get("language", language) or next(iter(words), None)
     config = {key: value for key, value in config.items() if key not in ("language", "words")}
-    if not WORD.search(str(config)):
-        return config
-    if language is None:
-        raise RevocabError(f"{template_path}: its prompt depends on the language; give --language")
-    if words and language not in words:
-        raise RevocabError(
-            f"{template_path}: in {', '.join(words)}, not in {language!r}; choose one of them, or "
-            "add the template's words in that language"
+    if WORD.search(str(config)):
+        if language is None:
+            raise RevocabError(
+                f"{template_path}: its prompt depends on the language; give --language"
+            )
+        if words and language not in words:
+            raise RevocabError(
+                f"{template_path}: in {', '.join(words)}, not in {language!r}; choose one of them,"
+                " or add the template's words in that language"
+            )
+        own = words.get(language, {})
+        config = map_texts(
+            config, lambda text: WORD.sub(lambda word: own.get(word[1], word[0]), text)
         )
-    own = words.get(language, {})
-    config = map_texts(config, lambda text: WORD.sub(lambda word: own.get(word[1], word[0]), text))
-    problem = missing_words([str(config)], language)
-    if problem:
-        raise RevocabError(f"{template_path}: {problem}")
-    return map_texts(config, lambda text: fill([text], language)[0])
+        problem = missing_words([str(config)], language)
+        if problem:
+            raise RevocabError(f"{template_path}: {problem}")
+        config = map_texts(config, lambda text: fill([text], language)[0])
+    rendered_texts(template_path, config)
+    return config
 
 
 def map_texts(config: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
@@ -183,7 +201,6 @@ def check_rows(path: str | Path, fields: Iterable[str]) -> int:
 
 
 def row_problem(row: dict[str, Any], fields: Iterable[str]) -> str | None:
-    """Return what is wrong with one row, or None."""
     for field in ("choices", "answer", *fields):
         if row.get(field) in (None, "", []):
             return f"field {field!r} is missing or empty (the row has: {', '.join(sorted(row))})"
@@ -200,17 +217,18 @@ def row_problem(row: dict[str, Any], fields: Iterable[str]) -> str | None:
 def required_fields(template: dict[str, Any]) -> list[str]:
     """Return the row fields that the prompt uses without asking whether they are there."""
     import jinja2
-    from jinja2 import meta, nodes
+    from jinja2 import nodes
 
     parts = [template.get(name, "") for name in ("doc_to_text", "doc_to_choice", "doc_to_target")]
-    tree = jinja2.Environment().parse("\n".join(one for one in parts if isinstance(one, str)))
+    # Parsed only: to compile a template may already compute what stands in it.
+    tree = jinja2.Environment().parse("\n".join(part for part in parts if isinstance(part, str)))
     optional = {
         test.node.name
         for test in tree.find_all(nodes.Test)
         if test.name == "defined" and isinstance(test.node, nodes.Name)
     }
-    used = meta.find_undeclared_variables(tree) - optional
-    return sorted(used & set(FIELDS) - {"choices", "answer"})
+    names = {name.name for name in tree.find_all(nodes.Name)}
+    return sorted((names - optional) & set(FIELDS) - {"choices", "answer"})
 
 
 def task_config(job: TaskJob, templates: Path | None, data: Path | None) -> dict[str, Any]:
@@ -279,7 +297,6 @@ def build_task(
 
 
 def has_data(template: dict[str, Any]) -> bool:
-    """Return whether a template names a data set, or tasks that do."""
     return "dataset_path" in template or "task" in template
 
 

@@ -86,7 +86,6 @@ def build_items(job: ProbeJob, documents: list[str]) -> list[dict[str, Any]]:
 
 
 def write_probe(job: ProbeJob, corpora: Mapping[str, Path], out: Path) -> None:
-    """Write items, blind baselines and a manifest of a probe's folder."""
     output = OutputFolder(out, KIND, list(corpora.values()))
     documents = [text for folder in corpora.values() for text in texts(folder, "heldout")]
     rows = build_items(job, documents)

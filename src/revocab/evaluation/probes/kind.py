@@ -77,14 +77,12 @@ class ProbeKind:
 
 @cache
 def probe_kinds() -> dict[str, ProbeKind]:
-    """Return every kind by name, as found in ``revocab.evaluation.probes.kinds``."""
     from revocab.evaluation.probes import kinds as package
 
     return found_in(package, "PROBE")
 
 
 def find_probe(name: str) -> ProbeKind:
-    """Return a kind by name; raise :class:`RevocabError` with the list if there is none."""
     if name not in probe_kinds():
         raise RevocabError(unknown("kind", name, probe_kinds(), "kind of probe"))
     return probe_kinds()[name]
@@ -102,5 +100,4 @@ def is_plain(word: str) -> bool:
 
 
 def joined(words: Sequence[str]) -> str:
-    """Return words as text."""
     return " ".join(words)

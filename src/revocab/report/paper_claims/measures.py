@@ -14,14 +14,15 @@ from pydantic import Field
 
 from revocab.closed import Id, OneLine, unknown
 from revocab.report.asked import choices_in, of_group
+from revocab.report.kind import manifest
 from revocab.report.paper_claims.measure import Measure
-from revocab.report.prerequisites import manifest
 from revocab.report.references import no_choices, other_languages, unknown_groups
 from revocab.report.results import Results, number
-from revocab.report.results.scores import AVERAGE, average_task
+from revocab.report.values.run_value import RunValue
+from revocab.report.values.similarity import HelperSimilarity
+from revocab.report.values.task_scores import TaskScore
 
 if TYPE_CHECKING:
-    from revocab.config.expand import Run
     from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
 
@@ -69,8 +70,7 @@ class FertilityFall(Measure):
         found = {}
         for corpus in self.corpora:
             for one in (self.source, self.target):
-                printed = results.paper.fertility(one, corpus)
-                found[one, corpus] = printed.value if printed else None
+                found[one, corpus] = results.paper.fertility(one, corpus)
         return self._fall(found)
 
     def ours(self, results: Results) -> float | None:
@@ -167,7 +167,7 @@ class Gain(Measure):
             if run is None:
                 return None
             at = [one for one in run.steps if results.published_place(run, one)[1] == step]
-            return self._measured(results, run, at[0]) if at else None
+            return self._value(results, at[0]).cell(results, run).value if at else None
 
         return self._gain(value)
 
@@ -199,8 +199,8 @@ class Gain(Measure):
         """Return the paper's value of a run at one of its steps."""
 
     @abstractmethod
-    def _measured(self, results: Results, run: Run, step: int) -> float | None:
-        """Return our value of a run at one of our steps."""
+    def _value(self, results: Results, step: int) -> RunValue:
+        """Return our value at one of our steps."""
 
 
 class ScoreGain(Gain):
@@ -225,16 +225,13 @@ class ScoreGain(Gain):
 
     def _printed(self, results: Results, name: str, step: int) -> float | None:
         place = (results.experiment.runs[self.group].label, step, name)
-        found = results.paper.multiple_choice(*place, self.family or "avg", self.language)
-        return found.value if found else None
+        return results.paper.multiple_choice(*place, self.family or "avg", self.language)
 
-    def _measured(self, results: Results, run: Run, step: int) -> float | None:
+    def _value(self, results: Results, step: int) -> RunValue:
         if self.family is None:
-            found = results.scores.get(run.id, step, average_task(self.language), AVERAGE)
-        else:
-            (task, *_) = results.choice_tasks(self.language, [self.family])
-            found = results.scores.choice(run.id, step, task, self.family)
-        return found["value"] if found else None
+            return TaskScore.average(self.language, step)
+        (task, *_) = results.choice_tasks(self.language, [self.family])
+        return TaskScore(task=task, step=step)
 
 
 class SimilarityGain(Gain):
@@ -249,14 +246,11 @@ class SimilarityGain(Gain):
         return [manifest(layout.paths.similarity(self.group))]
 
     def _printed(self, results: Results, name: str, step: int) -> float | None:
-        found = results.paper.similarity(results.experiment.runs[self.group].label, step, name)
-        return found.value if found else None
+        label = results.experiment.runs[self.group].label
+        return results.paper.similarity(label, step, name)
 
-    def _measured(self, results: Results, run: Run, step: int) -> float | None:
-        for row in results.shown_similarities:
-            if (row["kind"], row["run"], row["step"]) == ("helper", run.id, step):
-                return row["similarity"]
-        return None
+    def _value(self, results: Results, step: int) -> RunValue:
+        return HelperSimilarity(step=step)
 
 
 class Product(Measure):

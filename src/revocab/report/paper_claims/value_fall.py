@@ -11,8 +11,7 @@ from revocab.closed import Id
 from revocab.report.asked import of_runs
 from revocab.report.paper_claims.measure import Measure
 from revocab.report.references import unknown_runs
-from revocab.report.table_parts.seed_cells import cells_over_seeds
-from revocab.report.values.run_values import OneValue
+from revocab.report.values.one_value import OneValue
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
@@ -37,8 +36,8 @@ class ValueFall(Measure):
     def ours(self, results: Results) -> float | None:
         """Return the fall between means over seeds."""
         return self._fall(
-            [_mean(results, results.run(one), self.value) for one in self.runs],
-            [_mean(results, results.run(one), self._others) for one in self.below],
+            [self.value.value.cell(results, results.run(run)).value for run in self.runs],
+            [self._others.value.cell(results, results.run(run)).value for run in self.below],
         )
 
     def shown(self, value: float) -> str:
@@ -87,12 +86,6 @@ class ValueFall(Measure):
             return None
         fall = min(lowest) - max(highest)
         return fall / min(lowest) if self.share else fall
-
-
-def _mean(results: Results, run: Run, value: OneValue) -> float | None:
-    """Return a number of a run, the mean over its seeds."""
-    (cell,) = cells_over_seeds(results, run, lambda one: [value.value.cell(results, one)])
-    return cell.value
 
 
 def _seeds(results: Results, runs: Sequence[str]) -> list[int]:

@@ -11,13 +11,6 @@ from revocab.report.names import headed
 from revocab.report.table_parts.table import MISSING, Cell, Table
 
 
-def columns(table: Table) -> list[str]:
-    """Return one unique name per column: the header, under its upper header where it has one."""
-    if table.over is None:
-        return table.header
-    return [f"{over} {name}".strip() for over, name in zip(table.over, table.header, strict=True)]
-
-
 def to_csv(table: Table) -> str:
     """Return the table as CSV in the units shown, with full digits.
 
@@ -26,7 +19,7 @@ def to_csv(table: Table) -> str:
     ``… published``. The column ``block`` names the heading above a row, ``limited``
     says how the scores are limited. Values that are not there are empty.
     """
-    names = columns(table)
+    names = table.columns
     rows = table.data_rows()
     errors = {i for i, _ in enumerate(names) for r in rows if r.cells[i].stderr is not None}
     ranged = {i for i, _ in enumerate(names) for r in rows if r.cells[i].interval is not None}
@@ -65,7 +58,7 @@ def to_csv(table: Table) -> str:
             if i in seeded:
                 values += [scaled(one, cell) for one in cell.seed_interval or (None, None)]
             if i in printed:
-                values.append(scaled(cell.published.value if cell.published else None, cell))
+                values.append(scaled(cell.published, cell))
         writer.writerow([*values, table.limited] if table.limited else values)
     return buffer.getvalue()
 
@@ -89,7 +82,7 @@ def caption(table: Table) -> str:
 
 def to_markdown(table: Table) -> str:
     """Return the table as Markdown: title, table, notes."""
-    names = [markdown_escape(name) for name in columns(table)]
+    names = [markdown_escape(name) for name in table.columns]
     align = ["---" if i == 0 or table.texts else "---:" for i, _ in enumerate(names)]
     lines = [f"**{caption(table)}**", "", row_of(names), row_of(align)]
     for row in table.rows:

@@ -39,7 +39,6 @@ def answers(row: Row, languages: Languages) -> list[str]:
 
 
 def texts(row: Row, languages: Languages) -> list[str]:
-    """Return passage, question and first answer."""
     return [row["context"], row["question"], answers(row, languages)[0]]
 
 

@@ -147,7 +147,6 @@ class TimedTransformers:
         return seconds
 
     def close(self) -> None:
-        """Free the memory."""
         self.model = None
         gc.collect()
 
@@ -168,7 +167,6 @@ def left_padded(
 
 
 def synchronise(device: str) -> None:
-    """Wait until a CUDA device has done its work."""
     if device == "cuda":
         import torch
 
@@ -179,7 +177,6 @@ def load_choices(
     checkpoint: Checkpoint,
     *,
     token_cache: dict[tuple[str, bool | None], list[int]],
-    share_contexts: bool,
     long_prompts: Literal["error", "cut"],
 ) -> ChoiceModel:
     """Return the harness's model of a checkpoint, which computes shared contexts once."""
@@ -190,13 +187,11 @@ def load_choices(
         tokenizer=load_tokenizer(checkpoint.folder),
         batch_size=checkpoint.batch_size,
         token_cache=token_cache,
-        share_contexts=share_contexts,
         long_prompts=long_prompts,
     )
 
 
 def load_weights(checkpoint: Checkpoint) -> PreTrainedModel:
-    """Return a checkpoint's model."""
     return load_causal_lm(checkpoint.folder, dtype=checkpoint.dtype, device=checkpoint.device)
 
 

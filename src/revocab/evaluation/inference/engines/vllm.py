@@ -29,9 +29,9 @@ from revocab.evaluation.inference.engine import ChoiceModel, Engine
 from revocab.evaluation.inference.environment import Environment
 from revocab.evaluation.inference.long_prompts import refuse_long
 from revocab.evaluation.inference.overflow import cause, numbered, refuse_likelihoods
-from revocab.models.kv_cache import cache_bytes_per_token, head_width
 from revocab.models.load import check_model
-from revocab.models.padding import without_padding
+from revocab.models.parameters import cache_bytes_per_token, head_width
+from revocab.models.vocabulary.padding import without_padding
 from revocab.tokenizers.load import load_tokenizer
 
 #: Sequences whose keys and values are held at once on a CPU. There vLLM would otherwise take nine
@@ -104,14 +104,12 @@ def context_length(config: Any, unknown: int = 2**31) -> int:
 
 
 def read_config(folder: str | Path) -> Any:
-    """Return a checkpoint's transformers configuration."""
     from transformers import AutoConfig
 
     return AutoConfig.from_pretrained(folder, trust_remote_code=False)
 
 
 def shut_down(model: Any) -> None:
-    """Stop a vLLM model's process and free its memory."""
     import torch
 
     core: Any = getattr(model.llm_engine, "engine_core", None)
@@ -180,7 +178,6 @@ class VllmGenerator(TextGenerator):
         return [finished(ids, self.tokenizer, self.eos, stop) for ids in made]
 
     def close(self) -> None:
-        """Stop the engine's process and free the memory."""
         shut_down(self.model)
         self.model = None
 
@@ -227,7 +224,6 @@ def load_choices(
     checkpoint: Checkpoint,
     *,
     token_cache: dict[tuple[str, bool | None], list[int]],
-    share_contexts: bool,
     long_prompts: Literal["error", "cut"],
 ) -> ChoiceModel:
     """Return the harness's vLLM model of a checkpoint, which shares contexts by itself.
@@ -248,7 +244,6 @@ def load_choices(
 
         model: Any
         truncated = 0
-        rescored = 0  # vLLM shares contexts by itself, and nothing is compared
 
         def loglikelihood(
             self, requests: Sequence[Any], disable_tqdm: bool = False
@@ -267,7 +262,6 @@ def load_choices(
             return super()._loglikelihood_tokens(requests, disable_tqdm=True)
 
         def close(self) -> None:
-            """Stop the engine's process and free the memory."""
             shut_down(self.model)
             self.model = None
 
@@ -321,7 +315,6 @@ class TimedVllm:
         return seconds
 
     def close(self) -> None:
-        """Stop the engine."""
         self.text.close()
 
 

@@ -1,0 +1,146 @@
+"""Task files of strangers: nothing in one is run, and what is refused is named by file and key."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from evaluation_toys import IT_ROWS, write_model, write_task
+
+from revocab.config import validate
+from revocab.errors import RevocabError
+from revocab.evaluation.inference.chat_prompts import ChatOptions
+from revocab.evaluation.multiple_choice import harness, tasks
+from revocab.evaluation.multiple_choice.scoring import score_checkpoints
+from revocab.evaluation.options import Scoring
+
+SHELL = "{{ cycler.__init__.__globals__.os.system('touch PWNED') }}"
+#: Templates that run a command, or would take the machine's memory or time.
+TEMPLATES = {
+    "a global's module": SHELL,
+    "a string's classes": "{{ ''.__class__.__mro__[1].__subclasses__() }}",
+    "an attribute by filter": "{{ (question | attr('__class__')).__mro__ }}",
+    "an attribute by format": "{{ '{0.__class__.__mro__}'.format(question) }}",
+    "only from the third row on": "{% if question.endswith('2?') %}" + SHELL + "{% endif %}",
+    "a long text": "{{ 'a' * 10 ** 10 }}",
+    "a large number": "{{ 9 ** 9 ** 9 }}",
+    "a wide field": "{{ '%10000000000d' % 1 }}",
+    "loops in loops": "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}"
+    "{% endfor %}",
+    "a slow expression": "{{ ('a' * 40) | regex_replace('(a|aa)+$b', '') }}",
+    "a file": "{% include '/etc/passwd' %}",
+    "no template": "{{ question",
+}
+#: Each field that the harness renders, with a template in it, by the key that an error names.
+FIELDS = {
+    "doc_to_text": {"doc_to_text": SHELL},
+    "doc_to_target": {"doc_to_target": SHELL},
+    "doc_to_choice": {"doc_to_choice": f"{SHELL}[]"},
+    "description": {"description": SHELL},
+    "gen_prefix": {"gen_prefix": SHELL},
+}
+#: What a file says beside texts, by the key that an error names.
+KEYS = {
+    "fewshot_config": {"fewshot_config": {"doc_to_text": SHELL}},
+    "doc_to_decontamination_query": {
+        "should_decontaminate": True,
+        "doc_to_decontamination_query": SHELL,
+    },
+    "doc_to_image": {"doc_to_image": SHELL},
+    "use_prompt": {"use_prompt": "prompts.yaml:own"},
+    "process_docs": {"process_docs": "evil.run"},
+    "custom_dataset": {"custom_dataset": "evil.run"},
+    "class": {"class": "evil.Task"},
+    "include": {"include": "functions.yaml"},
+    "task": {"task": ["arc_easy", {"task": "mine", "process_docs": "evil.run"}]},
+    "filter_list": {"filter_list": [{"name": "slow", "filter": [{"function": "regex"}]}]},
+    "metric_list.0.metric": {"metric_list": [{"metric": "./evil.py"}]},
+    "metric_list.0.hf_evaluate": {"metric_list": [{"metric": "acc", "hf_evaluate": True}]},
+    "dataset_path": {"dataset_path": "pandas"},
+    "dataset_kwargs.trust_remote_code": {"dataset_kwargs": {"trust_remote_code": True}},
+    "dataset_kwargs.cache_dir": {"dataset_kwargs": {"cache_dir": "/somewhere"}},
+    "unsafe_code": {"unsafe_code": True},
+}
+
+
+@pytest.fixture
+def task(repository, tmp_path, monkeypatch) -> Path:
+    """A task file, in a folder of its own with a module that a task could name."""
+    monkeypatch.chdir(tmp_path)
+    Path("evil.py").write_text("open('PWNED', 'w')\ndef run(*_, **__): return []\n")
+    Path("functions.yaml").write_text("process_docs: !function evil.run\n")
+    yield write_task(tmp_path, repository, "mine", IT_ROWS, "arc_easy_it")
+    assert not Path("PWNED").exists()
+
+
+def change(task: Path, changes: dict) -> Path:
+    config = yaml.safe_load(task.read_text(encoding="utf-8"))
+    task.write_text(yaml.safe_dump(config | changes), encoding="utf-8")
+    return task
+
+
+def refusal(task: Path, chat_template: str | None = None) -> str:
+    """Return why a task cannot be scored, which takes little time and leaves nothing."""
+    harness.quiet()
+    model = write_model(task.parent / "model", context_length=512, chat_template=chat_template)
+    options = Scoring(long_prompts="cut", chat=ChatOptions() if chat_template else None)
+    begin = time.process_time()
+    with pytest.raises(RevocabError) as caught:
+        score_checkpoints("r", {0: model}, [task], task.parent / "s.csv", options)
+    assert time.process_time() - begin < 60
+    assert not (task.parent / "s.csv").exists()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("template", TEMPLATES.values(), ids=TEMPLATES)
+def test_a_template_runs_nothing(task, template):
+    assert f"{task}: doc_to_text: " in refusal(change(task, {"doc_to_text": template}))
+
+
+@pytest.mark.parametrize(("key", "changes"), FIELDS.items(), ids=FIELDS)
+def test_every_field_is_rendered_in_the_sandbox(task, key, changes):
+    assert f"{task}: {key}: " in refusal(change(task, changes))
+
+
+@pytest.mark.parametrize(("key", "changes"), KEYS.items(), ids=KEYS)
+def test_a_task_file_has_no_other_keys(task, key, changes):
+    assert f"{task}: {key}: " in refusal(change(task, changes))
+
+
+@pytest.mark.parametrize("key", ["process_docs", "doc_to_text", "process_results"])
+def test_functions_are_refused(task, key):
+    task.write_text(f"{task.read_text()}\n{key}: !function evil.run\n")
+    assert str(task) in (said := refusal(task)) and "!function" in said
+
+
+@pytest.mark.parametrize("template", [SHELL, "{{ 'a' * 10 ** 10 }}", "{{ question"])
+def test_templates_of_an_experiment_run_nothing(repository, task, template):
+    """They are rendered when models are scored; what can be known before is said before."""
+    own = task.parent / "prompts/own.yaml"
+    own.parent.mkdir()
+    own.write_text(yaml.safe_dump({"include": "question_it.yaml", "doc_to_text": template}))
+    data = task.with_suffix(".jsonl.gz")
+    try:
+        tasks.write_task(task, tasks.build_task("mine", own, data=data))
+    except RevocabError as error:
+        assert f"{own}: doc_to_text: " in str(error)
+    else:
+        assert "doc_to_text: " in refusal(task)
+
+
+@pytest.mark.parametrize("template", ["a global's module", "loops in loops"])
+def test_a_models_chat_template_runs_nothing(task, template):
+    assert "chat template: " in refusal(task, TEMPLATES[template])
+
+
+def test_an_experiment_with_such_a_template_is_refused(repository, task):
+    (folder := task.parent / "prompts").mkdir()
+    (folder / "own.yaml").write_text("include: question_it.yaml\nprocess_docs: evil.run\n")
+    values = yaml.safe_load((repository / "tests/experiments/small.yaml").read_text())
+    choices = values["evaluation"]["multiple_choice"]
+    choices["templates"] = "prompts"
+    choices["tasks"]["arc_easy_en"]["template"] = "own"
+    with pytest.raises(RevocabError, match=r"tasks\.arc_easy_en: .*own\.yaml: process_docs: "):
+        validate(values)
