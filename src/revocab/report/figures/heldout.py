@@ -112,7 +112,6 @@ class HeldoutFigure(FigureOptions, LossAxes):
         return found
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for runs, languages and a tokenizer that are not there."""
         yield from unknown_runs(experiment, key, self.runs)
         yield from heldout_problems(experiment, key, self.languages, None)
         if self.against is not None and self.against not in self.runs:

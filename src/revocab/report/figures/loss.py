@@ -82,7 +82,6 @@ class LossFigure(FigureOptions, LossAxes):
         return figure
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for every run that is not there."""
         return unknown_runs(experiment, key, self.runs)
 
 

@@ -159,12 +159,10 @@ class ModelsByLanguageFigure(FigureOptions):
         }
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield what is wrong with a table."""
         for name, table in self.tables.items():
             yield from table.problems(experiment, f"{key}.tables.{name}")
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        """Yield what the tables show."""
         for table in self.tables.values():
             yield from table.scores(experiment)
 

@@ -239,7 +239,6 @@ class Results:
 
     @cached_property
     def scores(self) -> Scores:
-        """Return ``scores.parquet``; empty if it is not there yet."""
         path = self.root / "scores.parquet"
         return Scores.read(path) if path.is_file() else Scores([], {})
 

@@ -145,8 +145,8 @@ class LanguageTable(TableOptions):
                 ranked = [cell for head, run, cell in placed if self.is_ranked(head.name, run)]
                 mark_cells(ranked, "lower" if self.heldout else "higher")
                 values.append([*cells, base])
-                label = text(language_label(row.language))
-                rows.append(Row([label, *self._with_changes(heads, cells, base)]))
+                name = text(language_label(row.language))
+                rows.append(Row([name, *self._with_changes(heads, cells, base)]))
         heading, averages = self.averages_shown(len(values))
         if averages and heading is not None:
             rows.append(Row(section=heading))

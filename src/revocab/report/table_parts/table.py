@@ -55,7 +55,6 @@ class Cell:
         return f"{self.published * self.scale:.{self.digits}f}"
 
     def shown(self) -> float | None:
-        """Return the value as rounded on the page: what looks equal ranks equal."""
         if self.value is None:
             return None
         return round(self.value * self.scale, self.digits)

@@ -52,17 +52,14 @@ class ClaimsTable(TableOptions):
         )
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield what the experiment lacks for each statement."""
         for place, claim in enumerate(self.claims):
             yield from claim.measure.problems(experiment, f"{key}.claims.{place}")
 
     def needs(self, layout: Layout) -> list[str]:
-        """Return the files behind the statements, each once."""
         files = [file for claim in self.claims for file in claim.measure.needs(layout)]
         return list(dict.fromkeys(files))
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        """Yield what the statements about scores read."""
         for claim in self.claims:
             yield from claim.measure.scores(experiment)
 

@@ -103,12 +103,10 @@ class GateTable(TableOptions):
             )
 
     def tasks(self, experiment: Experiment) -> list[str]:
-        """Return the group's tasks of instructions, in the experiment's order."""
         given, shown = experiment.evaluation.generation.tasks, group_tasks(experiment, self.group)
         return [name for name in given if given[name].kind == INSTRUCTIONS and name in shown]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for what is not there: group, run, steps, tasks."""
         from revocab.config.lineage import run_ids, run_steps, selected
 
         yield from unknown_groups(experiment, key, self.group)
@@ -136,7 +134,6 @@ class GateTable(TableOptions):
             )
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        """Yield the tasks of instructions, for the group and for that of the run before."""
         from revocab.config.lineage import group_of  # stands on the schema, which needs kinds
 
         tasks = self.tasks(experiment)
@@ -150,7 +147,6 @@ class GateTable(TableOptions):
         return notes.limited_tasks(results, results.experiment.evaluation.generation.tasks)
 
     def needs(self, layout: Layout) -> list[str]:
-        """Return the manifests of the text that is compared."""
         before = layout.replicates(self.before.run) if self.before else []
         scored = dict.fromkeys(run.scored_id for run in [*layout.evaluated(self.group), *before])
         return [manifest(layout.paths.generation(run)) for run in scored]

@@ -92,7 +92,6 @@ class GenerationTable(TableOptions):
             yield from wrong_metrics(experiment, where, task, self.metrics[task])
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        """Yield every generative task."""
         return of_group(self.group, experiment.evaluation.generation.tasks)
 
 

@@ -45,5 +45,4 @@ class OneValue(Closed):
 
     @property
     def header(self) -> str:
-        """Return the header of its column."""
         return self.label or self.value.header()
