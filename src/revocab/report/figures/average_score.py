@@ -139,7 +139,6 @@ class AverageScoreFigure(FigureOptions):
         return last
 
     def average(self, results: Results, run: Run, step: int) -> Cell:
-        """Return a run's average at a step, ours and the paper's."""
         return TaskScore.average(self.language, step).cell(results, run)
 
 

@@ -155,7 +155,6 @@ def draw_heldout(
 
 
 def legend(figure: Figure, runs: list[Run], palette: Palette) -> None:
-    """Put one legend for all panels above them."""
     from matplotlib.lines import Line2D
 
     handles = [

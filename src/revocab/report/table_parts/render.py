@@ -71,12 +71,10 @@ def numbers_of(cell: Cell) -> dict[str, str]:
 
 
 def caption(table: Table) -> str:
-    """Return the table's number and title."""
     return headed(table.identifier, table.shown_title())
 
 
 def to_markdown(table: Table) -> str:
-    """Return the table as Markdown: title, table, notes."""
     names = [markdown_escape(name) for name in table.columns]
     align = ["---" if i == 0 or table.texts else "---:" for i, _ in enumerate(names)]
     lines = [f"**{caption(table)}**", "", row_of(names), row_of(align)]
@@ -90,7 +88,6 @@ def to_markdown(table: Table) -> str:
 
 
 def row_of(cells: list[str]) -> str:
-    """Return a Markdown table row."""
     return "| " + " | ".join(cells) + " |"
 
 
@@ -102,7 +99,6 @@ def markdown_escape(content: str) -> str:
 
 
 def markdown_cell(cell: Cell) -> str:
-    """Return a cell with its mark and its published value."""
     if cell.text is not None:
         return markdown_escape(cell.text)
     content = cell.number()
@@ -128,7 +124,6 @@ def latex_escape(content: str) -> str:
 
 
 def latex_cell(cell: Cell) -> str:
-    """Return a cell with its mark and its published value."""
     if cell.text is not None:
         content = latex_escape(cell.text)
         # After the end of a row, a bracket would begin an option.

@@ -68,7 +68,6 @@ class ClaimsTable(TableOptions):
 
 
 def texts_of(results: Results, claim: PaperClaim) -> list[str]:
-    """Return the texts of a statement's row."""
     measure = claim.measure
     printed, ours = measure.published(results), measure.ours(results)
     return [
@@ -83,7 +82,6 @@ def texts_of(results: Results, claim: PaperClaim) -> list[str]:
 
 
 def verdict(results: Results, claim: PaperClaim, ours: float | None) -> str:
-    """Return what our number says of a statement."""
     if ours is None:
         return NOT_MEASURED
     if smaller(results) and not claim.measure.any_scale:

@@ -84,7 +84,6 @@ def ratio(value: float | None, base: float | None) -> str:
 
 
 def measured_note(base: dict[str, Any]) -> list[str]:
-    """Return how costs were measured."""
     if not base:
         return []
     threads = f" with {base['threads']} threads" if base["device"] == "cpu" else ""

@@ -105,7 +105,6 @@ class ExamplesTable(TableOptions):
         return [layout.paths.prompts(self.task)]
 
     def gaps(self, results: Results) -> Iterator[str]:
-        """Yield a line for every run without stored answers."""
         for run in map(results.run, self.runs):
             if run.evaluate and not self.answers(results, run):
                 yield f"{run.id}: no stored answers to {self.task} at last; generate them"

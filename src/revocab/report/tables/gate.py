@@ -74,7 +74,6 @@ class GateTable(TableOptions):
         )
 
     def share_rows(self, results: Results, before: System, after: System) -> Iterator[Row]:
-        """Yield the rows of one run at a step."""
         from revocab.report.results.significance import paired_generation_items  # imports numpy
 
         first, second = paired_generation_items(results, before, after)
@@ -180,14 +179,12 @@ def comparison(after: Items | None, before: Items | None) -> PairedComparison | 
 
 
 def change_cell(change: PairedComparison | None) -> Cell:
-    """Return a difference with its interval and p-value."""
     if change is None:
         return text("")
     return Cell(change.difference + 0.0, interval=(change.low, change.high), p_value=change.p_value)
 
 
 def verdict(change: PairedComparison | None, tolerance: float) -> str:
-    """Return what a change amounts to."""
     if change is None:
         return "not comparable"
     if change.high < -tolerance:

@@ -108,7 +108,6 @@ def task_metrics(results: Results, group: str, comet: Iterable[str]) -> list[tup
 
 
 def task_label(results: Results, task: str) -> str:
-    """Return a generation task as a header, such as ``flores EN-IT``."""
     given = results.experiment.evaluation.generation.tasks[task]
     return generation_kinds()[given.kind].header(task, given.direction)
 

@@ -35,7 +35,6 @@ class LanguagesTable(LanguageTable):
     )
 
     def names(self, results: Results) -> list[str]:
-        """Return the names of the runs that are columns."""
         runs = [run for group in self.groups for run in results.group(group)]
         return list(self.columns or dict.fromkeys(run.name for run in runs))
 

@@ -69,7 +69,6 @@ class ModelsByLanguageTable(LanguageTable):
 
     @property
     def languages(self) -> list[str]:
-        """Return the languages of all blocks, in order."""
         return [language for block in self.blocks for language in block.languages]
 
     @property
@@ -79,7 +78,6 @@ class ModelsByLanguageTable(LanguageTable):
         return [*map(language_label, self.languages), *averages]
 
     def change_header(self, column: str) -> str:
-        """Return the name of the column with a column's changes."""
         return f"{column} change (%)" if self.change == "percent" else f"{column} change"
 
     def metrics_shown(self, experiment: Experiment) -> dict[str, str]:

@@ -163,7 +163,6 @@ def is_marked(row: Mapping[str, str]) -> bool:
 def difference_cell(
     row: Mapping[str, str] | None, sign: int, scale: float, provenance: str
 ) -> Cell:
-    """Return a signed difference with its interval and adjusted p-value."""
     if row is None:
         return Cell(scale=scale)
     low, high = sorted(sign * float(row[name]) for name in ("low", "high"))

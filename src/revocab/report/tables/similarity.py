@@ -86,7 +86,6 @@ class SimilarityTable(TableOptions):
 
 
 def measured_note(results: Results, groups: list[str]) -> str:
-    """Return how similarity was measured, and to which helper."""
     setting = results.experiment.similarity
     helpers = sorted({results.experiment.runs[group].helper or "none" for group in groups})
     kind = "dot products with" if setting.relative == "dot" else "cosines to"

@@ -35,12 +35,10 @@ class OneValue(Closed):
 
     @property
     def name(self) -> str:
-        """Return the key of the value."""
         return next(key for key, value in self if key != "label" and value is not None)
 
     @property
     def value(self) -> RunValue:
-        """Return the value."""
         return getattr(self, self.name)
 
     @property

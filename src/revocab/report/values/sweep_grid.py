@@ -116,6 +116,5 @@ def places_of(experiment: Experiment, group: str) -> dict[str, Mapping[str, str]
 
 
 def values_of(grid: Grid) -> tuple[list[str], list[str]]:
-    """Return the values of both axes in their order."""
     first, second = (list(dict.fromkeys(pair[place] for pair in grid)) for place in (0, 1))
     return first, second

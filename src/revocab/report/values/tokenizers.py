@@ -31,7 +31,6 @@ class TokenizerMeasure(RunValue):
         return f"{self.said} on {self.corpus}"
 
     def of_training(self, results: Results, run: Run) -> Cell:
-        """Return the measure."""
         where = "fertility/fertility.csv"
         for row in results.csv(where):
             if (row["tokenizer"], row["corpus"]) == (run.target, self.corpus):
@@ -70,7 +69,6 @@ class Vocabulary(RunValue):
         return "Vocabulary"
 
     def of_training(self, results: Results, run: Run) -> Cell:
-        """Return the number."""
         where = f"tokenizers/{run.target}/manifest.json"
         found = results.json(where) or {}
         return Cell(found.get("vocabulary_size"), digits=0, provenance=where)
