@@ -5,8 +5,8 @@ iterations. Here everything that a template does is paid for out of one budget p
 it is done where its result may be larger than what it is made of. No signal and no process is
 needed, so that this holds in threads, too.
 
-Only loops, macros and blocks repeat code, so each of their turns costs as much as the whole
-template is long, and whatever else takes time or memory is one of: operators, filters, tests,
+Only loops, macros and blocks repeat code, so each of their turns costs as much as its body is long,
+and whatever else takes time or memory is one of: operators, filters, tests,
 methods, literals of containers, slices, comparisons, output.
 """
 
@@ -41,8 +41,8 @@ _METHODS_OF_TEXT = budget.names(
 #: The methods that may be called, by type; of numbers, bytes and types none.
 _METHODS: tuple[tuple[Any, frozenset[str]], ...] = (
     (str, _METHODS_OF_TEXT),
-    (Mapping, frozenset({"get", "items", "keys", "values"})),
-    ((list, tuple), frozenset({"count", "index"})),
+    (Mapping, frozenset({"copy", "get", "items", "keys", "values"})),
+    ((list, tuple), frozenset({"copy", "count", "index"})),
     ((int, float, complex, bytes, bytearray, type), frozenset()),
 )
 
@@ -127,9 +127,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Compile a template, with what is to be paid for put in; Jinja's hook for that."""
         for power in source.find_all(nodes.Pow):
             raise Refused(f"line {power.lineno}: the operator **")
-        texts = sum(len(text.data) for text in source.find_all(nodes.TemplateData))
-        cost = sum(1 for _ in source.find_all(nodes.Node)) + texts // budget.CHARACTERS
-        _Payments(self, cost).visit(source)
+        _Payments(self).visit(source)
         return super()._generate(source, *args, **kwargs)
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
@@ -187,11 +185,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
 
 class _Payments(NodeTransformer):
-    """Puts payments into a template's tree; ``cost`` is that of running all of it once."""
+    """Puts payments into a template's tree."""
 
-    def __init__(self, environment: Sandbox, cost: int):
+    def __init__(self, environment: Sandbox):
         self.environment = environment
-        self.cost = cost
 
     def _filter(self, node: nodes.Expr, name: str) -> nodes.Filter:
         made = nodes.Filter(node, name, [], [], None, None, lineno=node.lineno)
@@ -199,9 +196,11 @@ class _Payments(NodeTransformer):
         return made
 
     def _repeated(self, node: Any) -> Any:
-        """Begin each turn of a loop, macro or block with its payment."""
+        """Begin each turn of a loop, macro or block with its payment: its nodes and texts."""
+        texts = sum(len(text.data) for text in node.find_all(nodes.TemplateData))
+        cost = sum(1 for _ in node.find_all(nodes.Node)) + texts // budget.CHARACTERS
         self.generic_visit(node)
-        turn = self._filter(nodes.Const(self.cost, lineno=node.lineno), _TURN)
+        turn = self._filter(nodes.Const(cost, lineno=node.lineno), _TURN)
         node.body.insert(0, nodes.ExprStmt(turn, lineno=node.lineno))
         if getattr(node, "test", None) is not None:
             node.test = nodes.And(turn, node.test, lineno=node.lineno)

@@ -15,7 +15,7 @@ from revocab.errors import RevocabError
 from revocab.training.data.conversations import encoded, load_chat_tokenizer
 from revocab.training.data.heldout import HeldoutJob, pack_heldout_folder
 from revocab.training.data.packed_folder import pack_folder
-from revocab.training.data.packed_rows import open_packed
+from revocab.training.data.packed_rows import open_packed, positions_of
 from revocab.training.data.packing import PackingJob
 from revocab.training.data.shards import MARKS
 from revocab.training.loop.heldout_loss import heldout_losses, open_heldout
@@ -148,6 +148,11 @@ def test_the_template_is_no_output(folders, tmp_path):
     with pytest.raises(RevocabError, match="out"):
         packed(folders, tmp_path / "out", template=file)
     assert file.read_text() == "{% generation %}"
+
+
+def test_positions_begin_anew():
+    firsts = np.array([[1, 0, 0, 1, 1, 0], [1, 0, 0, 0, 0, 0]], dtype=bool)
+    assert positions_of(firsts).tolist() == [[0, 1, 2, 0, 0, 1], [0, 1, 2, 3, 4, 5]]
 
 
 # The loss -----------------------------------------------------------------------------------------

@@ -1,8 +1,7 @@
-"""Attention within conversations, mixtures by size, held-out text, workers, disks that fill."""
+"""Packing: mixtures by size, held-out text, workers, disks that fill."""
 
 from __future__ import annotations
 
-import itertools
 import os
 import signal
 import subprocess
@@ -11,17 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
-from torch.nn import functional
 from waiting import wait_until
 
 from revocab import io
 from revocab.errors import RevocabError
 from revocab.training.data.mixture import shares_by_size
 from revocab.training.data.packed_folder import pack_folder
-from revocab.training.data.packed_rows import PackedRows, positions_of
 from revocab.training.data.packing import PackingJob
-from revocab.training.loop.loss import next_token_loss
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -65,69 +60,6 @@ def packed(folders, out, corpora=("it",), heldout=(), **options):
         folders / out,
         heldout,
     )
-
-
-# Attention within conversations -------------------------------------------------------------------
-
-
-def test_positions_begin_anew():
-    firsts = np.array([[1, 0, 0, 1, 1, 0], [1, 0, 0, 0, 0, 0]], dtype=bool)
-    assert positions_of(firsts).tolist() == [[0, 1, 2, 0, 0, 1], [0, 1, 2, 3, 4, 5]]
-
-
-def model_of(family):
-    import transformers
-
-    torch.manual_seed(0)
-    config = getattr(transformers, f"{family}Config")(
-        vocab_size=43, hidden_size=16, intermediate_size=32, num_hidden_layers=2,
-        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=32,
-    )  # fmt: skip
-    return getattr(transformers, f"{family}ForCausalLM")(config).eval()
-
-
-def masked_rows(rows=8, length=16):
-    """Rows of pieces of many lengths, in which every token but a piece's first is learned."""
-    random = np.random.default_rng(5)
-    tokens = random.integers(3, 43, (rows, length)).astype(np.uint16)
-    starts = random.random((rows, length)) < 0.2
-    starts[:, 0] = True
-    marks = {"starts": np.packbits(starts, axis=1), "answers": np.packbits(~starts, axis=1)}
-    return PackedRows(tokens, {"sequence_length": length}, rows, marks, batch_size=4)
-
-
-@pytest.mark.parametrize("family", ["Mistral", "Llama", "GPTNeoX"])
-def test_masked_loss_and_gradients_equal_those_of_pieces_passed_one_by_one(family):
-    """GPT-NeoX has a head that takes the long way."""
-    batch = masked_rows().__getitems__([0, 1, 2, 3])
-    model = model_of(family)
-    loss = next_token_loss(model, **batch)
-    loss.backward()
-    gradients = {name: p.grad.clone() for name, p in model.named_parameters()}
-    model.zero_grad()
-    total, count, pieces = torch.zeros(()), 0, 0
-    for row, positions in zip(batch["input_ids"], batch["position_ids"], strict=True):
-        begins = [*(positions == 0).nonzero().flatten().tolist(), len(row)]
-        for begin, end in itertools.pairwise(begins):
-            logits = model(input_ids=row[None, begin:end], use_cache=False).logits[0]
-            total = total + functional.cross_entropy(
-                logits[:-1], row[begin + 1 : end], reduction="sum"
-            )
-            count += end - begin - 1
-            pieces += 1
-    assert pieces > 8
-    assert int(batch["predicted"][0]) == count
-    torch.testing.assert_close(loss, (total / count).detach(), check_dtype=False)
-    (total / count).backward()
-    for name, parameter in model.named_parameters():
-        torch.testing.assert_close(gradients[name], parameter.grad, rtol=1e-4, atol=1e-6, msg=name)
-
-
-def test_micro_batches_add_up_to_the_mean_over_predicted_tokens():
-    rows, model = masked_rows(), model_of("Llama")
-    whole = next_token_loss(model, **rows.__getitems__([4, 5, 6, 7]))
-    parts = [next_token_loss(model, **rows.__getitems__(part)) for part in ([4], [5, 6], [7])]
-    torch.testing.assert_close(sum(parts), whole)
 
 
 # Mixtures by size ---------------------------------------------------------------------------------

@@ -83,7 +83,7 @@ def choose_anchors(
     tokens = {n: token.kind for n, token in enumerate(vocabulary) if n in allowed}
     anchor_ids, found = [], {}
     for kind in ANCHOR_KINDS:
-        ids = [number for number, one in tokens.items() if one == kind]
+        ids = [number for number, its_kind in tokens.items() if its_kind == kind]
         order = torch.randperm(len(ids), generator=generator)[:per_kind].tolist()
         anchor_ids += [ids[position] for position in order]
         found[kind] = len(order)

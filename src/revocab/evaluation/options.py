@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     GenerationEngine = str
     TimingEngine = str
 else:
-    CometMetric = Literal[tuple(one.name for one in COMET_METRICS.values())]
+    CometMetric = Literal[tuple(metric.name for metric in COMET_METRICS.values())]
     ScoringEngine = choices_for("multiple_choice")
     GenerationEngine = choices_for("generation", AUTO)
     TimingEngine = choices_for("efficiency", AUTO)

@@ -65,7 +65,7 @@ def paired_interval(first_S: Sequence[float], second_S: Sequence[float]) -> Seed
     """
     if len(first_S) != len(second_S):
         raise ValueError(f"{len(first_S)} seeds against {len(second_S)}")
-    differences_S = [one - other for one, other in zip(first_S, second_S, strict=True)]
+    differences_S = [first - other for first, other in zip(first_S, second_S, strict=True)]
     spread = deviation(differences_S)
     if spread is None:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -13,7 +14,7 @@ from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
 from revocab.made_by import digest
 from revocab.plan.shown import Shown
-from revocab.rule import BY_ITEM, JOIN, Rule, Step, artefacts
+from revocab.rule import BY_ITEM, JOIN, SCRIPT, Rule, Step, artefacts
 
 #: Rules of the target ``all``.
 TARGETS = ("build_report", "check_artefacts")
@@ -81,6 +82,12 @@ class Plan(Shown):
             made = replace(step, command=rules()[rule].command.name, also=tuple(step.also))
             self._steps[name] = made
         return self._steps[name]
+
+    def words(self, step: Step, job: str | None = None) -> list[str]:
+        """Return the words after Python that run a job; ``job`` stands for the job as JSON."""
+        words = [*SCRIPT, step.command, *step.arguments(job)]
+        writers = self.writers(step)
+        return [*words, "--made", json.dumps(writers)] if writers else words
 
     def writers(self, step: Step) -> dict[str, str]:
         """Return the name and digest of the job that must have written each folder that is read."""

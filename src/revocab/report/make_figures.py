@@ -42,7 +42,6 @@ def mark(figure: Figure, results: Results, options: FigureOptions) -> None:
 
 
 def caption(results: Results, options: FigureOptions) -> str:
-    """Return the sentences under a figure."""
     limited = options.limited(results)
     parts = [
         options.caption,

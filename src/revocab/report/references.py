@@ -22,14 +22,12 @@ AS_A_RUN = (
 
 
 def unknown_groups(experiment: Experiment, key: str, *groups: str) -> Iterator[str]:
-    """Yield a problem for every run group that is not there."""
     for group in groups:
         if group not in experiment.runs:
             yield unknown(key, group, experiment.runs, "run group")
 
 
 def unknown_runs(experiment: Experiment, key: str, runs: Iterable[str]) -> Iterator[str]:
-    """Yield a problem for every run that is not there."""
     from revocab.config.lineage import shown_ids
 
     known = shown_ids(experiment)
@@ -89,7 +87,6 @@ def tasks_in_other_languages(
 
 
 def unknown_tasks(experiment: Experiment, key: str, tasks: Iterable[str]) -> Iterator[str]:
-    """Yield a problem for every generative task that is not there."""
     known = experiment.evaluation.generation.tasks
     for task in tasks:
         if task not in known:

@@ -19,14 +19,12 @@ class TokenizerOptions(KindOptions):
     """A table or figure of every tokenizer that is measured."""
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem if no tokenizer is measured."""
         if not experiment.fertility.tokenizers:
             yield (
                 f"{key}: kind {self.kind!r} shows tokenizers; name them under fertility.tokenizers"
             )
 
     def needs(self, layout: Layout) -> list[str]:
-        """Return the manifest of the report on tokenizers."""
         return [manifest(layout.paths.fertility)]
 
 
@@ -34,7 +32,6 @@ class ParallelOptions(TokenizerOptions):
     """A table or figure of text that says the same in several languages."""
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem if there is no such text."""
         if experiment.fertility.parallel is None:
             yield (
                 f"{key}: kind {self.kind!r} shows parallel text, and fertility.parallel is not "

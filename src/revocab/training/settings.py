@@ -59,18 +59,16 @@ class Settings(TrainingOptions, Job):
 
     def described(self) -> dict[str, Any]:
         """Return the settings as plain data; what need not be given, only where it is."""
-        found = {name: getattr(self, name) for name in DESCRIBED}
+        settings = {name: getattr(self, name) for name in DESCRIBED}
         if self.heldout_every is not None:
-            found["heldout_every"] = self.heldout_every
+            settings["heldout_every"] = self.heldout_every
         if self.keep_best:
-            found["keep_best"] = True
+            settings["keep_best"] = True
         if self.loss != ALL:
-            found["loss"] = self.loss
-        return (
-            {**found, "stages": [stage.described() for stage in self.stages]}
-            if self.stages
-            else found
-        )
+            settings["loss"] = self.loss
+        if self.stages:
+            settings["stages"] = [stage.described() for stage in self.stages]
+        return settings
 
     def micro_batch(self, requested: int | None, processes: int) -> tuple[int, int]:
         """Return (sequences per process and pass, passes per step) that make up ``batch_size``.

@@ -144,7 +144,9 @@ def generate_checkpoint(
         try:
             made = generate_task(generator, rows, finished.options)
         except RevocabError as error:
-            raise RevocabError(f"{name}, {folder}: {one}" for one in error.problems) from error
+            raise RevocabError(
+                f"{name}, {folder}: {problem}" for problem in error.problems
+            ) from error
         write_jsonl(path, made)
         finished.add(path, parts)
     if generator:

@@ -136,7 +136,9 @@ class GenerationKind:
 
     @property
     def own_options(self) -> list[str]:
-        return [one for one in self.options.model_fields if one not in PromptOptions.model_fields]
+        return [
+            name for name in self.options.model_fields if name not in PromptOptions.model_fields
+        ]
 
     def changed(self, options: Any) -> dict[str, Any]:
         """Return those fields of the layout that a task's options change."""
@@ -162,7 +164,7 @@ class GenerationKind:
     def columns(self, comet: Iterable[str] = ()) -> list[str]:
         """Return the metrics that tables show: those of ``comet`` first, where they apply."""
         compared = comet if self.comet_source else ()
-        return [*compared, *(self.shown or [one.name for one in self.metrics])]
+        return [*compared, *(self.shown or [metric.name for metric in self.metrics])]
 
 
 @cache
@@ -170,8 +172,8 @@ def generation_kinds() -> dict[str, GenerationKind]:
     """Return every kind by name in the order of tables, from ``evaluation.generation.kinds``."""
     from revocab.evaluation.generation import kinds as package
 
-    found = found_in(package, "KIND").values()
-    return {one.name: one for one in sorted(found, key=lambda one: one.place)}
+    kinds = found_in(package, "KIND").values()
+    return {kind.name: kind for kind in sorted(kinds, key=lambda kind: kind.place)}
 
 
 def find_kind(name: str) -> GenerationKind:
@@ -184,4 +186,4 @@ def find_kind(name: str) -> GenerationKind:
 def metrics() -> dict[str, Metric]:
     of_kinds = [metric for kind in generation_kinds().values() for metric in kind.metrics]
     others = (*CHOICE_METRICS, *COMET_METRICS.values(), *OTHER_METRICS)
-    return {one.name: one for one in (*others, *of_kinds)}
+    return {metric.name: metric for metric in (*others, *of_kinds)}

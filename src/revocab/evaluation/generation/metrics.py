@@ -86,7 +86,10 @@ def best_scores(score: Callable[[str, str], float], rows: Sequence[Row]) -> Item
     from revocab.evaluation.resampling import mean_items
 
     return mean_items(
-        [100 * max(score(row["output"], one) for one in row["references"]) for row in rows]
+        [
+            100 * max(score(row["output"], reference) for reference in row["references"])
+            for row in rows
+        ]
     )
 
 

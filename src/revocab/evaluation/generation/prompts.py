@@ -59,9 +59,9 @@ class PromptJob(PromptOptions, Job):
         strange = [one for one in self.option if one not in kind.own_options]
         problems = [f"--option {one}: kind {kind.name!r} has no such option" for one in strange]
         shared = self.model_dump(include=set(PromptOptions.model_fields))
-        given = {name: one for name, one in self.option.items() if name not in strange}
+        own_values = {name: one for name, one in self.option.items() if name not in strange}
         try:
-            options = kind.options.model_validate({**shared, **given})
+            options = kind.options.model_validate({**shared, **own_values})
         except ValidationError as error:
             problems += [f"kind {kind.name!r}: {one}" for one in problems_of(error, kind.options)]
         if problems:

@@ -29,9 +29,9 @@ class Score:
 
 def task_items(kind: str, languages: Languages, rows: Sequence[Row]) -> dict[str, Items]:
     computed = {
-        one.name: one.items(rows, languages)
-        for one in find_kind(kind).metrics
-        if one.items is not None
+        metric.name: metric.items(rows, languages)
+        for metric in find_kind(kind).metrics
+        if metric.items is not None
     }
     return {name: items for name, items in computed.items() if items is not None}
 

@@ -123,7 +123,7 @@ def engines() -> dict[str, Engine]:
 
 
 def engines_for(part: Part) -> dict[str, Engine]:
-    return {one.called(part): one for one in engines().values() if getattr(one, part)}
+    return {engine.called(part): engine for engine in engines().values() if getattr(engine, part)}
 
 
 def choices_for(part: Part, *others: str) -> Any:
@@ -149,8 +149,8 @@ def choose_engine(name: str, part: Part) -> Engine:
             engine.environment.require("--engine", name, _everywhere(part))
         return engine
     device = choose_device("auto")
-    liked = sorted(engines_for(part).values(), key=lambda one: -one.preference(device))
-    return next(one for one in liked if one.preference(device) > 0 and one.imports())
+    liked = sorted(engines_for(part).values(), key=lambda engine: -engine.preference(device))
+    return next(engine for engine in liked if engine.preference(device) > 0 and engine.imports())
 
 
 def environment_of(name: str, part: Part) -> Environment | None:

@@ -34,7 +34,7 @@ from revocab.sandbox import explain
 if TYPE_CHECKING:
     from lm_eval.tasks.manager import TaskDict
 
-METRICS = tuple(one.name for one in CHOICE_METRICS)
+METRICS = tuple(metric.name for metric in CHOICE_METRICS)
 COLUMNS = (
     *SCORE_COLUMNS,
     "task_version",
@@ -166,7 +166,7 @@ class Scorer:
                 fewshot_as_multiturn=chat is not None and chat.shots == TURNS,
             )
         except RevocabError as error:
-            raise RevocabError(f"task {name}: {one}" for one in error.problems) from error
+            raise RevocabError(f"task {name}: {problem}" for problem in error.problems) from error
         except TemplateError as error:  # tasks' own templates raise RevocabError
             raise RevocabError(f"task {name}: chat template: {explain(error)}") from None
         rows = result_rows(name, self.tasks[name], results, self.options)
@@ -256,7 +256,7 @@ def item_scores(name: str, loaded: TaskDict, metric: str, value: float) -> dict[
     their means were averaged without weights.
     """
     tasks = [task for _, task in sorted(loaded["tasks"].items())]
-    values = [float(one[metric]) for task in tasks for one in task.item_scores]
+    values = [float(scores[metric]) for task in tasks for scores in task.item_scores]
     parts = [len(task.item_scores) for task in tasks]
     for by_part in (False, True):
         kept = {"parts": parts, "by_part": by_part, "values": values}
@@ -288,7 +288,7 @@ def config_hash(path: Path, loaded: TaskDict, options: Scoring) -> str:
     asking = {*AskingAll.model_fields} - {"most_shots"}
     chat = [options.model_dump(include=asking)] if options.chat else []
     known = [parts, shots, options.limit, options.long_prompts, harness.harness_version()]
-    text = json.dumps([*known, *chat], sort_keys=True, default=lambda one: type(one).__name__)
+    text = json.dumps([*known, *chat], sort_keys=True, default=lambda value: type(value).__name__)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -85,7 +85,7 @@ def read_task(path: Path) -> dict[str, Any]:
 
 
 def names_beside(path: Path) -> list[str]:
-    return sorted(one.name for one in path.parent.glob("*.yaml"))
+    return sorted(file.name for file in path.parent.glob("*.yaml"))
 
 
 def template_names(own: Path | None = None) -> list[str]:
@@ -111,16 +111,16 @@ def load_template(path: str | Path) -> dict[str, Any]:
     ``words``, a template's own by language, are put together: those of the including file win.
     Raises :class:`RevocabError` for keys that a template may not have.
     """
-    found: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     words: dict[str, dict[str, str]] = {}
     for file in template_files(path):
         values = read_yaml(file)
         check_keys(file, values, Template)
         for language, own in (values.pop("words", None) or {}).items():
             words[language] = {**own, **words.get(language, {})}
-        found = {**values, **found}
-    found.pop("include", None)
-    return {**found, "words": words} if words else found
+        merged = {**values, **merged}
+    merged.pop("include", None)
+    return {**merged, "words": words} if words else merged
 
 
 def template_files(path: str | Path) -> list[Path]:
@@ -133,7 +133,7 @@ def template_files(path: str | Path) -> list[Path]:
         beside = files[-1].parent / str(include)
         shipped = TEMPLATES / str(include)
         files.append(shipped if shipped.is_file() and not beside.is_file() else beside)
-        if files[-1].resolve() in {one.resolve() for one in files[:-1]}:
+        if files[-1].resolve() in {file.resolve() for file in files[:-1]}:
             raise RevocabError(f"{files[-1]}: includes itself; remove one 'include'")
     return files
 
@@ -179,7 +179,7 @@ def map_texts(config: dict[str, Any], change: Callable[[str], str]) -> dict[str,
     def changed(value: Any) -> Any:
         if isinstance(value, str):
             return change(value)
-        return [changed(one) for one in value] if isinstance(value, list) else value
+        return [changed(item) for item in value] if isinstance(value, list) else value
 
     return {key: changed(value) for key, value in config.items()}
 
@@ -289,15 +289,11 @@ def build_task(
             config["test_split"] = hub.split
         if hub.revision:
             config["dataset_kwargs"] = {"revision": hub.revision}
-    elif not has_data(config):
+    elif "dataset_path" not in config:
         raise RevocabError(
             f"{template_path}: the template names no data set; give --data FILE or --hub.id ID"
         )
-    return name_task(task, config)
-
-
-def has_data(template: dict[str, Any]) -> bool:
-    return "dataset_path" in template or "task" in template
+    return {"task": task} | config | {"task": task}  # first
 
 
 def at_commit(config: dict[str, Any]) -> dict[str, Any]:
@@ -308,15 +304,9 @@ def at_commit(config: dict[str, Any]) -> dict[str, Any]:
     repository = config.get("dataset_path")
     if repository in (None, "json") or Path(repository).exists():
         return config
-    given = config.get("dataset_kwargs") or {}
-    commit = resolve(repository, given.get("revision"), "dataset")["commit"]
-    return {**config, "dataset_kwargs": {**given, "revision": commit}}
-
-
-def name_task(task: str, config: dict[str, Any]) -> dict[str, Any]:
-    """Return ``config`` as the task (or group of tasks) called ``task``, name first."""
-    key = "group" if isinstance(config.get("task"), list) else "task"
-    return {key: task, **{name: value for name, value in config.items() if name != key}}
+    options = config.get("dataset_kwargs") or {}
+    commit = resolve(repository, options.get("revision"), "dataset")["commit"]
+    return {**config, "dataset_kwargs": {**options, "revision": commit}}
 
 
 def write_task(path: str | Path, config: dict[str, Any]) -> None:

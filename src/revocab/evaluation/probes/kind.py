@@ -59,20 +59,20 @@ class ProbeKind:
 
     def problems(self, options: ProbeOptions, language: str) -> list[str]:
         """Return what cannot be: a number that is no whole rounds, a language without words."""
-        found = []
+        problems = []
         whole = options.number - options.number % self.together
         if options.number % self.together:
-            found.append(
+            problems.append(
                 f"number: {options.number} is not a multiple of {self.together}, the items of a"
                 f" round of {self.name!r}; choose {max(whole, self.together)}"
             )
         known = self.languages() if self.languages else [language]
         if language not in known:
-            found.append(
+            problems.append(
                 f"kind: {self.name!r} has no words in {language!r} (languages that have them: "
                 f"{', '.join(known)}); add them to src/revocab/languages/{language}.yaml"
             )
-        return found
+        return problems
 
 
 @cache

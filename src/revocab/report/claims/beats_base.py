@@ -94,7 +94,6 @@ def comparisons(results: Results, group: str, task: str) -> dict[tuple[str, str]
 
 
 def gain_of(value: float, by_seed: list[float], level: float, compared: Record | None) -> Gain:
-    """Return the gain of an average over the base model's."""
     if compared is not None:
         chance = f" (p {float(compared['p_holm']):.3g}"
         chance += f", {compared['seeds']} seeds)" if compared.get("seeds") else ")"

@@ -21,8 +21,6 @@ SEED_BANDS = "Runs with seeds: the mean over them, and a band of one standard de
 
 
 def training_curve(results: Results, run: Run, column: str) -> Curve:
-    """Return one column of ``losses.csv`` by step."""
-
     def losses(one: Run) -> dict[int, float]:
         rows = results.csv("runs", one.id, "losses.csv")
         values = {int(row["step"]): number(row[column]) for row in rows}
@@ -32,7 +30,6 @@ def training_curve(results: Results, run: Run, column: str) -> Curve:
 
 
 def heldout_over_seeds(results: Results, run: Run, language: str) -> Curve:
-    """Return held-out bits per byte of a language by step."""
     return over_replicates(results, run, lambda one: heldout_curve(results, one, language))
 
 

@@ -73,13 +73,11 @@ class AverageScoreFigure(FigureOptions):
         return figure
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for a group that is not there, and for a language without tasks."""
         yield from unknown_groups(experiment, key, self.group)
         yield from no_choices(experiment, key, self.language)
         yield from other_languages(experiment, key, self.group, self.language)
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        """Yield the language's tasks."""
         return of_group(self.group, choices_in(experiment, self.language))
 
     def draw_run(
@@ -141,7 +139,6 @@ class AverageScoreFigure(FigureOptions):
         return last
 
     def average(self, results: Results, run: Run, step: int) -> Cell:
-        """Return a run's average at a step, ours and the paper's."""
         return TaskScore.average(self.language, step).cell(results, run)
 
 

@@ -78,7 +78,6 @@ class FertilityByCorpusFigure(TokenizerOptions, FigureOptions):
         return figure
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for every tokenizer and corpus whose fertility is not measured."""
         setting = experiment.fertility
         for one in self.tokenizers:
             if one not in setting.tokenizers:

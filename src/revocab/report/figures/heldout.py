@@ -112,7 +112,6 @@ class HeldoutFigure(FigureOptions, LossAxes):
         return found
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for runs, languages and a tokenizer that are not there."""
         yield from unknown_runs(experiment, key, self.runs)
         yield from heldout_problems(experiment, key, self.languages, None)
         if self.against is not None and self.against not in self.runs:
@@ -138,7 +137,6 @@ def draw_base(
     language: str,
     palette: Palette,
 ) -> None:
-    """Draw the base model's level, where all runs are of one group."""
     if len({run.group for run in runs}) == 1:
         levels = heldout_curve(results, results.base(runs[0].group), language)
         for level in levels.values():
@@ -163,7 +161,6 @@ def draw_differences(
 
 
 def places_in(curves: Curves) -> list[float]:
-    """Return where the points of all curves stand on the horizontal axis."""
     return [place for points in curves.values() for place, *_ in points]
 
 

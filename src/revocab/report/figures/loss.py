@@ -82,7 +82,6 @@ class LossFigure(FigureOptions, LossAxes):
         return figure
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for every run that is not there."""
         return unknown_runs(experiment, key, self.runs)
 
 
@@ -156,7 +155,6 @@ def draw_heldout(
 
 
 def legend(figure: Figure, runs: list[Run], palette: Palette) -> None:
-    """Put one legend for all panels above them."""
     from matplotlib.lines import Line2D
 
     handles = [

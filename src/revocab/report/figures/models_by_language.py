@@ -38,7 +38,6 @@ class Bar(NamedTuple):
 
     @classmethod
     def of(cls, cell: Cell | None) -> Bar:
-        """Return what a cell shows."""
         if cell is None:
             return cls(None, None)
         both = (cell.value, cell.published)
@@ -47,7 +46,6 @@ class Bar(NamedTuple):
 
 
 def cells_of(results: Results, identifier: str, options: ModelsByLanguageTable) -> Cells:
-    """Return a table's cells by row and column, with published values."""
     table = options.build(results)
     add_published(table, results.paper.cells(identifier))
     return {(row, column): cell for (_, row, column), cell in places_of(table).items()}
@@ -140,7 +138,6 @@ class ModelsByLanguageFigure(FigureOptions):
         return figure
 
     def averages(self, cells: Mapping[str, Cells]) -> dict[str, list[Bar]]:
-        """Return the first average of every table, by column."""
         rows = {name: AVERAGE.format(table.averages[0]) for name, table in self.tables.items()}
         return {
             column: [Bar.of(cells[name].get((row, column))) for name, row in rows.items()]
@@ -159,12 +156,10 @@ class ModelsByLanguageFigure(FigureOptions):
         }
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield what is wrong with a table."""
         for name, table in self.tables.items():
             yield from table.problems(experiment, f"{key}.tables.{name}")
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        """Yield what the tables show."""
         for table in self.tables.values():
             yield from table.scores(experiment)
 

@@ -92,12 +92,10 @@ class SimilarityFigure(FigureOptions):
         return {pair: fmean(found) for pair, found in by_pair.items()}
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for a group that is not there, or has no rows to compare."""
         yield from unknown_groups(experiment, key, self.group)
         yield from no_new_rows(experiment, key, self.group)
 
     def needs(self, layout: Layout) -> list[str]:
-        """Return the similarities of its group."""
         return [manifest(layout.paths.similarity(self.group))]
 
 

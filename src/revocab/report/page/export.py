@@ -23,14 +23,12 @@ from revocab.report.table_parts.render import markdown_escape, row_of, to_markdo
 
 
 def markdown_table(header: list[str], rows: list[list[str]]) -> list[str]:
-    """Return plain rows as Markdown lines, numbers to the right."""
     align = ["---"] + ["---:"] * (len(header) - 1)
     lines = [row_of([markdown_escape(name) for name in header]), row_of(align)]
     return lines + [row_of([markdown_escape(cell) for cell in row]) for row in rows]
 
 
 def claim_lines(results: Results) -> list[str]:
-    """Return what the experiment shows as a Markdown table."""
     found = all_claims(results)
     if not found:
         return [nothing_claimed(results)]

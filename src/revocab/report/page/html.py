@@ -56,7 +56,6 @@ def data_uri(path: Path) -> str | None:
 
 
 def table_parts(results: Results) -> list[dict[str, Any]]:
-    """Return what the page needs of every configured table."""
     tables = made_tables(results)
     return [
         {
@@ -75,7 +74,6 @@ def table_parts(results: Results) -> list[dict[str, Any]]:
 
 
 def figure_parts(results: Results) -> list[dict[str, Any]]:
-    """Return what the page needs of every configured figure."""
     figures = results.experiment.figures
     return [
         {
@@ -126,7 +124,6 @@ def build_report(
     experiment: str | Path | None = None,
     resources: str | Path | None = None,
 ) -> None:
-    """Write the report of a results folder to ``out``."""
     results = Results(root, experiment)
     check_files(out, inputs=results.inputs)
     write_text(out, page(results, Path(resources) if resources else None))

@@ -140,7 +140,6 @@ def shown_number(value: Any, digits: int, scale: float = 1) -> str:
 
 
 def intersections(results: Results) -> Grid:
-    """Return header and rows of the vocabulary intersections."""
     header = ["Source", "Target", "Source size", "Target size", "Overlap", "Missing"]
     header += ["By bytes", "By marker", "Equal strings", "Identity"]
     setting = results.experiment.scale

@@ -32,12 +32,10 @@ class CellGain(Measure):
     over: list[OneLine] = Field(min_length=1, description="columns")
 
     def published(self, results: Results) -> float | None:
-        """Return the gain between printed values."""
         found = {(one.row, one.column): one.value for one in results.paper.cells(self.table)}
         return self._gain(lambda row, column: found.get((row, column)))
 
     def ours(self, results: Results) -> float | None:
-        """Return the gain between the values of our table."""
         options = self._options(results.experiment)
         if options is None:
             return None
@@ -46,11 +44,9 @@ class CellGain(Measure):
         return self._gain(lambda row, column: cells.get((row, column)))
 
     def shown(self, value: float) -> str:
-        """Return points."""
         return f"{100 * value:+.2f}"
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for a table, rows and columns that are not there."""
         options = self._options(experiment)
         if options is None:
             known = [
@@ -68,7 +64,6 @@ class CellGain(Measure):
                 yield unknown(key, one, options.columns, f"column of {self.table!r}, also printed,")
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        """Yield what the table shows."""
         options = self._options(experiment)
         if options is not None:
             yield from options.scores(experiment)

@@ -55,17 +55,14 @@ class PaperClaim(Closed):
 
     @property
     def measure(self) -> Measure:
-        """Return the one measure."""
         return next(value for key, value in self if key not in WORDS and value is not None)
 
     def holds(self, value: float) -> bool:
-        """Return whether a number lies within the bounds, which belong to it."""
         low = -math.inf if self.at_least is None else self.at_least - SLACK * abs(self.at_least)
         high = math.inf if self.at_most is None else self.at_most + SLACK * abs(self.at_most)
         return low <= value <= high
 
     def bounds(self) -> str:
-        """Return the bounds as readers see them."""
         show, given = self.measure.shown, (self.at_least, self.at_most)
         low, high = ("" if one is None else show(one) for one in given)
         if low == high:

@@ -34,37 +34,31 @@ class ValueFall(Measure):
     share: bool = Field(default=False, description="as a share of the others' number")
 
     def ours(self, results: Results) -> float | None:
-        """Return the fall between means over seeds."""
         return self._fall(
             [self.value.value.cell(results, results.run(run)).value for run in self.runs],
             [self._others.value.cell(results, results.run(run)).value for run in self.below],
         )
 
     def shown(self, value: float) -> str:
-        """Return per cent of a share, three decimals of a difference."""
         return f"{100 * value:.1f} %" if self.share else f"{value:.3f}"
 
     def remark(self, results: Results) -> str:
-        """Return the fall of each seed that all runs have, where there are seeds."""
         falls = [self._of_seed(results, one) for one in _seeds(results, [*self.runs, *self.below])]
         listed = ", ".join(self.shown(one) for one in falls if one is not None)
         return f" (by seed: {listed})" if listed else ""
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for runs that are not there, and what the numbers lack."""
         yield from unknown_runs(experiment, key, [*self.runs, *self.below])
         yield from self.value.value.problems(experiment, f"{key}.value", self.runs)
         yield from self._others.value.problems(experiment, f"{key}.below_value", self.below)
 
     def needs(self, layout: Layout) -> list[str]:
-        """Return the files behind the numbers."""
         return [
             *self.value.value.needs(layout, self.runs),
             *self._others.value.needs(layout, self.below),
         ]
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        """Yield the tasks whose scores it reads."""
         yield from of_runs(experiment, self.runs, self.value.value.tasks(experiment))
         yield from of_runs(experiment, self.below, self._others.value.tasks(experiment))
 

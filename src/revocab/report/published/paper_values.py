@@ -129,7 +129,6 @@ class PaperValues:
         return self._scores.get(("generation", model, step, name, task, found))
 
     def similarity(self, model: str, step: int, name: str) -> float | None:
-        """Return the similarity to the helper as a fraction."""
         return self._scores.get(("similarity", model, step, name))
 
 

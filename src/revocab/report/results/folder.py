@@ -96,7 +96,6 @@ class Results:
 
     @property
     def name(self) -> str:
-        """Return the experiment's id."""
         return self.experiment.experiment
 
     @property
@@ -141,12 +140,10 @@ class Results:
         return list(self.experiment.evaluation.generation.comet_models)
 
     def json(self, *parts: str) -> Any:
-        """Return a JSON file of the folder, or None if there is none."""
         path = self.root.joinpath(*parts)
         return read_json(path) if path.is_file() else None
 
     def has(self, *parts: str) -> bool:
-        """Return whether the folder has this file."""
         return self.root.joinpath(*parts).is_file()
 
     @cached_property
@@ -164,7 +161,6 @@ class Results:
 
     @property
     def seeded(self) -> bool:
-        """Whether runs have replicates."""
         return any(run.replicate_of for run in self.runs)
 
     @cached_property
@@ -192,11 +188,9 @@ class Results:
         return [r for r in self.shown if r.group == group and (r.evaluate or not evaluated)]
 
     def base(self, group: str) -> Run:
-        """Return a group's base run."""
         return next(run for run in self.group(group) if run.base)
 
     def model_label(self, run: Run) -> str:
-        """Return the label of a run's group, which names its source model."""
         return self.experiment.runs[run.group].label
 
     def published_place(self, run: Run, step: int) -> tuple[str, int, str]:
@@ -232,7 +226,6 @@ class Results:
         return sorted(of_language, key=lambda task: (family_rank(tasks[task].family), task))
 
     def family(self, task: str) -> str:
-        """Return the family of a multiple-choice task."""
         return self.experiment.evaluation.multiple_choice.tasks[task].family
 
     def tokenizer_pairs(self) -> list[tuple[str, str]]:
@@ -247,7 +240,6 @@ class Results:
 
     @cached_property
     def scores(self) -> Scores:
-        """Return ``scores.parquet``; empty if it is not there yet."""
         path = self.root / "scores.parquet"
         return Scores.read(path) if path.is_file() else Scores([], {})
 
@@ -308,5 +300,4 @@ class Results:
 
 
 def outputs_file(run: Run, step: int, task: str) -> str:
-    """Return the file of a run's outputs on a task, in the results folder."""
     return f"runs/{run.scored_id}/generation/step-{step:06d}/{task}.jsonl"

@@ -16,7 +16,6 @@ HELPER_SIMILARITY = "similarity_helper"
 
 
 def average_task(language: str) -> str:
-    """Return the task id under which a language's average stands."""
     return f"{AVERAGE}_{language}"
 
 
@@ -31,7 +30,6 @@ class Scores:
 
     @classmethod
     def read(cls, path: Path) -> Scores:
-        """Read ``scores.parquet`` as ``collect_scores.py`` writes it."""
         import json
 
         import pyarrow.parquet as pq
@@ -41,7 +39,6 @@ class Scores:
         return cls(table.to_pylist(), json.loads(stored).get("metric_of_family", {}))
 
     def get(self, run: str, step: int, task: str, metric: str) -> Record | None:
-        """Return one row, or None."""
         return self._by_key.get((run, step, task, metric))
 
     def choice(self, run: str, step: int, task: str, family: str) -> Record | None:

@@ -62,7 +62,6 @@ class System:
 
     @property
     def seeded(self) -> bool:
-        """Whether it has replicates."""
         return self.replicates[0].run.replicate_of is not None
 
     def has(self, key: Key) -> bool:
@@ -271,7 +270,6 @@ def compare_runs(
     seed: int,
     experiment: str | Path | None = None,
 ) -> None:
-    """Write the comparisons of a group at every step to ``out``."""
     results = Results(root, experiment)
     check_files(out, inputs=results.inputs)
     rows = [row for step in steps for row in compare_group(results, group, step, resamples, seed)]

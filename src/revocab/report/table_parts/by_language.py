@@ -92,7 +92,6 @@ class LanguageTable(TableOptions):
         """
 
     def tasks(self, experiment: Experiment, language: str) -> list[str]:
-        """Return the tasks whose mean stands for a language."""
         if self.heldout:
             return []
         if self.into is None and self.out_of is None:
@@ -109,7 +108,6 @@ class LanguageTable(TableOptions):
         return self.metrics
 
     def without_tasks(self, experiment: Experiment, key: str, language: str) -> Iterator[str]:
-        """Yield a problem for a language that has no task."""
         if self.tasks(experiment, language):
             return
         if self.into or self.out_of:
@@ -120,7 +118,6 @@ class LanguageTable(TableOptions):
         yield f"{key}: language {language!r} has no {wanted}; add one"
 
     def value(self, experiment: Experiment, language: str) -> RunValue:
-        """Return what stands for a language."""
         if self.heldout:
             return HeldoutLoss(language=language, step=self.step)
         tasks, metrics = self.tasks(experiment, language), self.metrics_shown(experiment)
@@ -145,8 +142,8 @@ class LanguageTable(TableOptions):
                 ranked = [cell for head, run, cell in placed if self.is_ranked(head.name, run)]
                 mark_cells(ranked, "lower" if self.heldout else "higher")
                 values.append([*cells, base])
-                label = text(language_label(row.language))
-                rows.append(Row([label, *self._with_changes(heads, cells, base)]))
+                name = text(language_label(row.language))
+                rows.append(Row([name, *self._with_changes(heads, cells, base)]))
         heading, averages = self.averages_shown(len(values))
         if averages and heading is not None:
             rows.append(Row(section=heading))
@@ -187,7 +184,6 @@ class LanguageTable(TableOptions):
     def _said(
         self, results: Results, blocks: Sequence[tuple[str | None, list[LanguageRow]]]
     ) -> list[str]:
-        """Return the notes under the table."""
         experiment = results.experiment
         rows = [row for _, rows in blocks for row in rows]
         languages = list(dict.fromkeys(row.language for row in rows))

@@ -55,7 +55,6 @@ class Cell:
         return f"{self.published * self.scale:.{self.digits}f}"
 
     def shown(self) -> float | None:
-        """Return the value as rounded on the page: what looks equal ranks equal."""
         if self.value is None:
             return None
         return round(self.value * self.scale, self.digits)
@@ -93,7 +92,6 @@ class Table:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Table:
-        """Return the table that :meth:`as_data` wrote."""
         rows = [
             Row([Cell(**cell) for cell in row["cells"]], row["section"]) for row in data["rows"]
         ]
@@ -120,7 +118,6 @@ class Table:
         return f"{self.title} [{self.limited}]" if self.limited else self.title
 
     def interval_text(self, cell: Cell) -> str | None:
-        """Return a cell's 95 % interval as shown, or None."""
         if cell.interval is None:
             return None
         told = f"95 % interval {between(cell, cell.interval)}"
@@ -131,12 +128,10 @@ class Table:
         return told
 
     def data_rows(self) -> list[Row]:
-        """Return the rows without headings."""
         return [row for row in self.rows if row.section is None]
 
 
 def between(cell: Cell, interval: tuple[float, float]) -> str:
-    """Return an interval as shown with a cell's scale and digits."""
     low, high = (decimal(one * cell.scale, cell.digits) for one in interval)
     return f"{low} to {high}"
 
@@ -147,7 +142,6 @@ def decimal(value: float, digits: int) -> str:
 
 
 def text(content: str, provenance: str | None = None) -> Cell:
-    """Return a cell that holds text."""
     return Cell(text=content, provenance=provenance)
 
 

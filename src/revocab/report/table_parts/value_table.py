@@ -49,7 +49,6 @@ class ValueTable(TableOptions):
         """Return what stands under the table of its numbers."""
 
     def build(self, results: Results) -> Table:
-        """Return a row per run."""
         columns = self.shown(results.experiment)
         rows = run_rows(results, self.runs, [column.value for column in columns])
         upper = ["", *(column.over for column in columns)]
@@ -66,17 +65,14 @@ class ValueTable(TableOptions):
         )
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for every run that is not there."""
         yield from unknown_runs(experiment, key, self.runs)
 
     def needs(self, layout: Layout) -> list[str]:
-        """Return the files behind its columns, each once."""
         columns = self.shown(layout.experiment)
         files = [file for column in columns for file in column.value.needs(layout, self.runs)]
         return list(dict.fromkeys(files))
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        """Yield the tasks of its columns."""
         columns = self.shown(experiment)
         tasks = [task for column in columns for task in column.value.tasks(experiment)]
         return of_runs(experiment, self.runs, tasks)

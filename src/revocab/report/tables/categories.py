@@ -44,11 +44,9 @@ class CategoriesTable(ValueTable):
 
     @property
     def tasks(self) -> list[str]:
-        """Return the tasks of all categories, each once."""
         return list(dict.fromkeys(task for tasks in self.categories.values() for task in tasks))
 
     def shown(self, experiment: Experiment) -> list[Column]:
-        """Return a column per category, and that over all their tasks."""
         lists = {**self.categories, **({self.overall: self.tasks} if self.overall else {})}
         return [
             Column(name, Average(named=tasks, step=self.step, metrics=self.metrics))
@@ -56,7 +54,6 @@ class CategoriesTable(ValueTable):
         ]
 
     def said(self, results: Results) -> list[str]:
-        """Return what the means are over."""
         listed = "; ".join(f"{name}: {', '.join(tasks)}" for name, tasks in self.categories.items())
         return [
             "Unweighted means over the tasks of a category, 0 to 100, ± standard error over items.",
@@ -65,7 +62,6 @@ class CategoriesTable(ValueTable):
         ]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for runs and tasks that are not there, and runs that are not scored."""
         yield from super().problems(experiment, key)
         for name, tasks in self.categories.items():
             yield from unknown_task_ids(experiment, f"{key}.categories.{name}", tasks)

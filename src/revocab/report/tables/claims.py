@@ -52,17 +52,14 @@ class ClaimsTable(TableOptions):
         )
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield what the experiment lacks for each statement."""
         for place, claim in enumerate(self.claims):
             yield from claim.measure.problems(experiment, f"{key}.claims.{place}")
 
     def needs(self, layout: Layout) -> list[str]:
-        """Return the files behind the statements, each once."""
         files = [file for claim in self.claims for file in claim.measure.needs(layout)]
         return list(dict.fromkeys(files))
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        """Yield what the statements about scores read."""
         for claim in self.claims:
             yield from claim.measure.scores(experiment)
 
@@ -71,7 +68,6 @@ class ClaimsTable(TableOptions):
 
 
 def texts_of(results: Results, claim: PaperClaim) -> list[str]:
-    """Return the texts of a statement's row."""
     measure = claim.measure
     printed, ours = measure.published(results), measure.ours(results)
     return [
@@ -86,7 +82,6 @@ def texts_of(results: Results, claim: PaperClaim) -> list[str]:
 
 
 def verdict(results: Results, claim: PaperClaim, ours: float | None) -> str:
-    """Return what our number says of a statement."""
     if ours is None:
         return NOT_MEASURED
     if smaller(results) and not claim.measure.any_scale:

@@ -69,13 +69,11 @@ class EfficiencyTable(TableOptions):
         )
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for a group that is not there, and if nothing is measured."""
         yield from unknown_groups(experiment, key, self.group)
         if experiment.evaluation.efficiency is None:
             yield f"{key}: needs evaluation.efficiency, received none; name its corpus there"
 
     def needs(self, layout: Layout) -> list[str]:
-        """Return the measurements that it shows."""
         runs = self.timed(list(layout.runs.values()))
         return [layout.paths.efficiency(run.scored_id) for run in runs]
 
@@ -86,7 +84,6 @@ def ratio(value: float | None, base: float | None) -> str:
 
 
 def measured_note(base: dict[str, Any]) -> list[str]:
-    """Return how costs were measured."""
     if not base:
         return []
     threads = f" with {base['threads']} threads" if base["device"] == "cpu" else ""

@@ -84,7 +84,6 @@ class ExamplesTable(TableOptions):
         return {row["id"]: row for row in read_jsonl(results.root / path)}
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for a task or runs that are not there, and runs without answers."""
         yield from unknown_runs(experiment, key, self.runs)
         yield from unknown_tasks(experiment, key, [self.task])
         yield from unscored_runs(experiment, key, self.runs, [self.task], "last")
@@ -97,18 +96,15 @@ class ExamplesTable(TableOptions):
             )
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        """Yield the task: what is shown must have been generated."""
         return of_runs(experiment, self.runs, [self.task])
 
     def limited(self, results: Results) -> None:
         """Return None: it shows no score."""
 
     def needs(self, layout: Layout) -> list[str]:
-        """Return the prompts."""
         return [layout.paths.prompts(self.task)]
 
     def gaps(self, results: Results) -> Iterator[str]:
-        """Yield a line for every run without stored answers."""
         for run in map(results.run, self.runs):
             if run.evaluate and not self.answers(results, run):
                 yield f"{run.id}: no stored answers to {self.task} at last; generate them"

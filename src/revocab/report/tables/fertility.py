@@ -52,7 +52,6 @@ class FertilityTable(TokenizerOptions, TableOptions):
 
 
 def measured_note(measured: dict[Any, dict[str, str]]) -> str:
-    """Return how fertility was measured, and on how much text."""
     note = "Mean over documents of tokens per word; lower is better."
     splitters = sorted({row["splitter"] for row in measured.values()})
     if splitters:

@@ -74,7 +74,6 @@ class GateTable(TableOptions):
         )
 
     def share_rows(self, results: Results, before: System, after: System) -> Iterator[Row]:
-        """Yield the rows of one run at a step."""
         from revocab.report.results.significance import paired_generation_items  # imports numpy
 
         first, second = paired_generation_items(results, before, after)
@@ -103,12 +102,10 @@ class GateTable(TableOptions):
             )
 
     def tasks(self, experiment: Experiment) -> list[str]:
-        """Return the group's tasks of instructions, in the experiment's order."""
         given, shown = experiment.evaluation.generation.tasks, group_tasks(experiment, self.group)
         return [name for name in given if given[name].kind == INSTRUCTIONS and name in shown]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for what is not there: group, run, steps, tasks."""
         from revocab.config.lineage import run_ids, run_steps, selected
 
         yield from unknown_groups(experiment, key, self.group)
@@ -136,7 +133,6 @@ class GateTable(TableOptions):
             )
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        """Yield the tasks of instructions, for the group and for that of the run before."""
         from revocab.config.lineage import group_of  # stands on the schema, which needs kinds
 
         tasks = self.tasks(experiment)
@@ -150,7 +146,6 @@ class GateTable(TableOptions):
         return notes.limited_tasks(results, results.experiment.evaluation.generation.tasks)
 
     def needs(self, layout: Layout) -> list[str]:
-        """Return the manifests of the text that is compared."""
         before = layout.replicates(self.before.run) if self.before else []
         scored = dict.fromkeys(run.scored_id for run in [*layout.evaluated(self.group), *before])
         return [manifest(layout.paths.generation(run)) for run in scored]
@@ -184,14 +179,12 @@ def comparison(after: Items | None, before: Items | None) -> PairedComparison | 
 
 
 def change_cell(change: PairedComparison | None) -> Cell:
-    """Return a difference with its interval and p-value."""
     if change is None:
         return text("")
     return Cell(change.difference + 0.0, interval=(change.low, change.high), p_value=change.p_value)
 
 
 def verdict(change: PairedComparison | None, tolerance: float) -> str:
-    """Return what a change amounts to."""
     if change is None:
         return "not comparable"
     if change.high < -tolerance:

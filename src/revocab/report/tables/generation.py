@@ -92,7 +92,6 @@ class GenerationTable(TableOptions):
             yield from wrong_metrics(experiment, where, task, self.metrics[task])
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        """Yield every generative task."""
         return of_group(self.group, experiment.evaluation.generation.tasks)
 
 
@@ -109,7 +108,6 @@ def task_metrics(results: Results, group: str, comet: Iterable[str]) -> list[tup
 
 
 def task_label(results: Results, task: str) -> str:
-    """Return a generation task as a header, such as ``flores EN-IT``."""
     given = results.experiment.evaluation.generation.tasks[task]
     return generation_kinds()[given.kind].header(task, given.direction)
 

@@ -40,7 +40,6 @@ class HeldoutTable(ValueTable):
     )
 
     def shown(self, experiment: Experiment) -> list[Column]:
-        """Return the columns by language: losses in every unit, then steps to reach losses."""
         references = [None, self.reference] if self.reference else [None]
         columns: list[Column] = []
         for language in self.languages or text_languages(experiment):
@@ -56,7 +55,6 @@ class HeldoutTable(ValueTable):
         return columns
 
     def said(self, results: Results) -> list[str]:
-        """Return the units, and how steps to reach a loss are counted."""
         languages = self.languages or text_languages(results.experiment)
         lines = [unit_note(languages, None)]
         if self.reference:
@@ -66,7 +64,6 @@ class HeldoutTable(ValueTable):
         return lines
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for runs, languages, steps and a tokenizer that are not there."""
         yield from super().problems(experiment, key)
         yield from heldout_problems(experiment, key, self.languages, self.reference)
         yield from unmeasured_steps(experiment, f"{key}.steps", self.runs, self.steps)

@@ -35,12 +35,10 @@ class LanguagesTable(LanguageTable):
     )
 
     def names(self, results: Results) -> list[str]:
-        """Return the names of the runs that are columns."""
         runs = [run for group in self.groups for run in results.group(group)]
         return list(self.columns or dict.fromkeys(run.name for run in runs))
 
     def heads(self, results: Results) -> list[Head]:
-        """Return a column per name of a run."""
         runs = [run for group in self.groups for run in results.group(group, evaluated=False)]
         labels = {run.name: method_label(run) for run in reversed(runs)}
         change = "change (%)" if self.change == "percent" else "change"
@@ -50,7 +48,6 @@ class LanguagesTable(LanguageTable):
         ]
 
     def blocks_shown(self, results: Results) -> list[tuple[str | None, list[LanguageRow]]]:
-        """Return a block per group, under its label where there are several."""
         blocks: list[tuple[str | None, list[LanguageRow]]] = []
         for group, languages in self.groups.items():
             runs = {run.name: run for run in results.group(group, evaluated=not self.heldout)}
@@ -61,11 +58,9 @@ class LanguagesTable(LanguageTable):
         return blocks
 
     def is_ranked(self, column: str, run: Run | None) -> bool:
-        """Return whether a method made the run."""
         return run is not None and run.made
 
     def averages_shown(self, languages: int) -> tuple[str | None, dict[str, int]]:
-        """Return one mean, over several languages."""
         heading = "All" if len(self.groups) > 1 else None
         return heading, {"Average": languages} if languages > 1 else {}
 
@@ -82,16 +77,13 @@ class LanguagesTable(LanguageTable):
         return table
 
     def base_said(self) -> str:
-        """Return what changes are from."""
         return "the base model of the group"
 
     def ranking_said(self, results: Results) -> list[str]:
-        """Return what is ranked."""
         best = "Best of a row in bold, second underlined; models that are shown as they are, are"
         return [f"{best} not ranked."]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for groups, runs, languages and tasks that are not there."""
         from revocab.config.lineage import run_id, shown_names  # stands on the schema
 
         yield from unknown_groups(experiment, key, *self.groups)
@@ -127,7 +119,6 @@ class LanguagesTable(LanguageTable):
         return of_group(group, tasks)
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        """Yield the tasks of every group's languages."""
         for group in self.groups:
             yield from self._of_group(experiment, group)
 

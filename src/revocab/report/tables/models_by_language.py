@@ -69,7 +69,6 @@ class ModelsByLanguageTable(LanguageTable):
 
     @property
     def languages(self) -> list[str]:
-        """Return the languages of all blocks, in order."""
         return [language for block in self.blocks for language in block.languages]
 
     @property
@@ -79,7 +78,6 @@ class ModelsByLanguageTable(LanguageTable):
         return [*map(language_label, self.languages), *averages]
 
     def change_header(self, column: str) -> str:
-        """Return the name of the column with a column's changes."""
         return f"{column} change (%)" if self.change == "percent" else f"{column} change"
 
     def metrics_shown(self, experiment: Experiment) -> dict[str, str]:
@@ -90,14 +88,12 @@ class ModelsByLanguageTable(LanguageTable):
         return {**dict.fromkeys(tasks, self.metric), **self.metrics}
 
     def heads(self, results: Results) -> list[Head]:
-        """Return the columns of the file."""
         return [
             Head(name, self.change_header(name) if self.change and name != self.base else None)
             for name in self.columns
         ]
 
     def blocks_shown(self, results: Results) -> list[tuple[str | None, list[LanguageRow]]]:
-        """Return the blocks of the file, each language with its run in every column."""
         blocks: list[tuple[str | None, list[LanguageRow]]] = []
         for block in self.blocks:
             rows = []
@@ -112,19 +108,15 @@ class ModelsByLanguageTable(LanguageTable):
         return blocks
 
     def is_ranked(self, column: str, run: Run | None) -> bool:
-        """Return whether it is another column than that of the base."""
         return column != self.base
 
     def averages_shown(self, languages: int) -> tuple[str, dict[str, int]]:
-        """Return the means of the file."""
         return "All", {AVERAGE.format(number): number for number in self.averages}
 
     def base_said(self) -> str | None:
-        """Return the column that changes are from."""
         return self.base
 
     def ranking_said(self, results: Results) -> list[str]:
-        """Return what is ranked, and how many models each column has."""
         ranked = "Best of a row in bold, second underlined"
         if self.base is not None:
             ranked += f"; {self.base} is not ranked"
@@ -140,7 +132,6 @@ class ModelsByLanguageTable(LanguageTable):
         return list(dict.fromkeys(runs))
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for runs, languages, tasks and steps that are not there."""
         known = {*self.languages, *(corpus.language for corpus in experiment.corpora.values())}
         known |= {language for used in task_languages(experiment).values() for language in used}
         for name, column in self.columns.items():
@@ -163,7 +154,6 @@ class ModelsByLanguageTable(LanguageTable):
         yield from unknown_choices(experiment, key, self.metrics_shown(experiment))
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        """Yield the tasks of each language for the groups of its runs."""
         for language in self.languages:
             tasks = self.tasks(experiment, language)
             yield from of_runs(experiment, self.runs_of(language), tasks)

@@ -68,7 +68,6 @@ class MultipleChoiceTable(TableOptions):
         )
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for a group that is not there, and for steps without a checkpoint."""
         yield from unknown_groups(experiment, key, self.group)
         yield from wrong_steps(experiment, f"{key}.steps", self.group, self.steps)
         yield from unscored_steps(
@@ -78,7 +77,6 @@ class MultipleChoiceTable(TableOptions):
         yield from other_languages(experiment, key, self.group, self.language)
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        """Yield its columns' tasks."""
         return of_group(self.group, choices_in(experiment, self.language, self.columns))
 
 

@@ -47,12 +47,10 @@ class ParametersTable(TableOptions):
         )
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem if no configuration is named."""
         if not experiment.parameters:
             yield f"{key}: shows the models of 'parameters', which names none; add one"
 
     def needs(self, layout: Layout) -> list[str]:
-        """Return the counts."""
         return [layout.paths.parameters]
 
 

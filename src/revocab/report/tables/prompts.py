@@ -52,11 +52,9 @@ class PromptsTable(TableOptions):
         )
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for every task that is not there."""
         return unknown_tasks(experiment, key, self.tasks)
 
     def needs(self, layout: Layout) -> list[str]:
-        """Return the prompts of its tasks."""
         return [layout.paths.prompts(task) for task in self.tasks]
 
 

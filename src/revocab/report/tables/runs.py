@@ -30,17 +30,14 @@ class RunsTable(ValueTable):
         return self
 
     def shown(self, experiment: Experiment) -> list[Column]:
-        """Return the columns of the file."""
         return [Column(column.header, column.value) for column in self.columns]
 
     def said(self, results: Results) -> list[str]:
-        """Return the notes of its values."""
         return [
             note for column in self.columns for note in column.value.notes(results, column.header)
         ]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for every run that is not there, and what each column lacks."""
         yield from super().problems(experiment, key)
         for place, column in enumerate(self.columns):
             where = f"{key}.columns.{place}.{column.name}"

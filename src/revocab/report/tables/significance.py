@@ -102,7 +102,6 @@ class SignificanceTable(TableOptions):
         return [*columns, (average_task(self.language), AVERAGE, "AVG")]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for a group, step, run or language that is not there."""
         yield from unknown_groups(experiment, key, self.group)
         yield from wrong_steps(experiment, f"{key}.step", self.group, [self.step])
         group = experiment.runs.get(self.group)
@@ -124,17 +123,14 @@ class SignificanceTable(TableOptions):
             yield from other_languages(experiment, key, self.group, self.language)
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        """Yield the tasks that are compared."""
         if self.language is None:
             return of_group(self.group, experiment.evaluation.generation.tasks)
         return of_group(self.group, choices_in(experiment, self.language))
 
     def needs(self, layout: Layout) -> list[str]:
-        """Return the comparisons that it shows."""
         return [layout.paths.significance(self.group)]
 
     def compared(self) -> list[tuple[str, Step]]:
-        """Return its group and step."""
         return [(self.group, self.step)]
 
 
@@ -167,7 +163,6 @@ def is_marked(row: Mapping[str, str]) -> bool:
 def difference_cell(
     row: Mapping[str, str] | None, sign: int, scale: float, provenance: str
 ) -> Cell:
-    """Return a signed difference with its interval and adjusted p-value."""
     if row is None:
         return Cell(scale=scale)
     low, high = sorted(sign * float(row[name]) for name in ("low", "high"))

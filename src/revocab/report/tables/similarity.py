@@ -69,12 +69,10 @@ class SimilarityTable(TableOptions):
         )
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for every group that is not there, or has no rows to compare."""
         yield from unknown_groups(experiment, key, *self.groups)
         yield from no_new_rows(experiment, key, *self.groups)
 
     def needs(self, layout: Layout) -> list[str]:
-        """Return the similarities of its groups."""
         return [manifest(layout.paths.similarity(group)) for group in self.groups]
 
     def gaps(self, results: Results) -> Iterator[str]:
@@ -88,7 +86,6 @@ class SimilarityTable(TableOptions):
 
 
 def measured_note(results: Results, groups: list[str]) -> str:
-    """Return how similarity was measured, and to which helper."""
     setting = results.experiment.similarity
     helpers = sorted({results.experiment.runs[group].helper or "none" for group in groups})
     kind = "dot products with" if setting.relative == "dot" else "cosines to"

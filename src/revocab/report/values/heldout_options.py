@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def unit(reference: str | None) -> str:
-    """Return the unit of a loss as readers see it."""
     return f"nats per token of {reference}" if reference else "bits per byte"
 
 
@@ -93,7 +92,6 @@ def unmeasured_steps(
 
 
 def unit_note(languages: Sequence[str], reference: str | None) -> str:
-    """Return the sentence on what the losses are."""
     listed = ", ".join(language_label(one) for one in languages)
     if reference is None:
         return f"Loss on held-out text ({listed}) in bits per byte; lower is better."

@@ -45,7 +45,6 @@ class TrainingText(RunValue):
     language: Id | None = Field(default=None, description="default: all of them")
 
     def header(self) -> str:
-        """Return what is counted, and of which language."""
         if self.language is None:
             return f"{self.counted.capitalize()} (M)"
         return f"{language_label(self.language)} {self.counted} (M)"
@@ -73,11 +72,9 @@ class TrainingText(RunValue):
         )
 
     def notes(self, results: Results, header: str) -> list[str]:
-        """Return the unit."""
         return [COUNTS]
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
-        """Yield a problem for a language that no corpus has."""
         known = {corpus.language for corpus in experiment.corpora.values()}
         if self.language is not None and self.language not in known:
             yield unknown(f"{key}.language", self.language, known, "language of a corpus")
@@ -114,7 +111,6 @@ class HeldoutLoss(RunValue):
         return self
 
     def header(self) -> str:
-        """Return language and step, and the unit if no other column states it."""
         at = "" if self.step == "last" else f" at {self.step}"
         on = " answer" if self.answers else ""
         return f"{language_label(self.language)}{on} loss{at} ({unit(self.reference)})"
@@ -128,7 +124,6 @@ class HeldoutLoss(RunValue):
         return Cell(loss, digits=3, provenance=results.heldout(run)[1])
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
-        """Yield a problem for a language, a tokenizer or a step that is not there."""
         if self.answers:
             known = answer_languages(experiment)
             if self.language not in known:
@@ -141,7 +136,6 @@ class HeldoutLoss(RunValue):
         yield from unmeasured_steps(experiment, f"{key}.step", runs, [self.step])
 
     def needs(self, layout: Layout, runs: Sequence[str]) -> list[str]:
-        """Return the counts of the reference tokenizer."""
         return counted_files(layout, runs, self.reference)
 
 
@@ -154,7 +148,6 @@ class StepsTo(RunValue):
     loss: float = Field(gt=0)
 
     def header(self) -> str:
-        """Return language and loss."""
         return f"Steps to {self.loss:g} bits per byte ({language_label(self.language)})"
 
     def of_training(self, results: Results, run: Run) -> Cell:
@@ -169,11 +162,9 @@ class StepsTo(RunValue):
         return Cell(steps, digits=1, provenance=provenance)
 
     def notes(self, results: Results, header: str) -> list[str]:
-        """Return how steps are counted."""
         return [f"{header}: {HOW_COUNTED}"]
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterable[str]:
-        """Yield a problem for a language without held-out text."""
         return heldout_problems(experiment, key, [self.language], None, listed="language")
 
 
@@ -185,7 +176,6 @@ class FirstStepLoss(RunValue):
     per: Literal["token", "byte"] = "token"
 
     def header(self) -> str:
-        """Return the unit."""
         return f"First-step loss ({'bits per byte' if self.per == 'byte' else 'nats per token'})"
 
     def of_training(self, results: Results, run: Run) -> Cell:
@@ -198,5 +188,4 @@ class FirstStepLoss(RunValue):
         return Cell(number(first.get(column)), digits=3, provenance=where)
 
     def notes(self, results: Results, header: str) -> list[str]:
-        """Return a note on what it cannot be compared with."""
         return [OWN_TOKENS] if self.per == "token" else []

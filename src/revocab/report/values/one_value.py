@@ -35,15 +35,12 @@ class OneValue(Closed):
 
     @property
     def name(self) -> str:
-        """Return the key of the value."""
         return next(key for key, value in self if key != "label" and value is not None)
 
     @property
     def value(self) -> RunValue:
-        """Return the value."""
         return getattr(self, self.name)
 
     @property
     def header(self) -> str:
-        """Return the header of its column."""
         return self.label or self.value.header()

@@ -25,7 +25,6 @@ class HelperSimilarity(RunValue):
     step: Step
 
     def header(self) -> str:
-        """Return the step."""
         return f"@{self.step}"
 
     def of_training(self, results: Results, run: Run) -> Cell:
@@ -40,6 +39,5 @@ class HelperSimilarity(RunValue):
         return cell
 
     def needs(self, layout: Layout, runs: Sequence[str]) -> list[str]:
-        """Return the similarities of the runs' groups."""
         groups = dict.fromkeys(one.group for run in runs for one in layout.replicates(run))
         return [manifest(layout.paths.similarity(group)) for group in groups]

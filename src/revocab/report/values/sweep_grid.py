@@ -53,7 +53,6 @@ class SweepOptions(KindOptions):
         ]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for axes that are not there, and places where several runs stand."""
         yield from unknown_groups(experiment, key, self.group)
         if self.group not in experiment.runs:
             return
@@ -90,11 +89,9 @@ class SweepOptions(KindOptions):
         yield from self.value.value.problems(experiment, where, list(chosen))
 
     def needs(self, layout: Layout) -> list[str]:
-        """Return the files behind the value."""
         return list(self.value.value.needs(layout, list(self._chosen(layout.experiment))))
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        """Yield the tasks that the value shows."""
         return of_group(self.group, self.value.value.tasks(experiment))
 
     def _chosen(self, experiment: Experiment) -> dict[str, tuple[str, str]]:
@@ -119,6 +116,5 @@ def places_of(experiment: Experiment, group: str) -> dict[str, Mapping[str, str]
 
 
 def values_of(grid: Grid) -> tuple[list[str], list[str]]:
-    """Return the values of both axes in their order."""
     first, second = (list(dict.fromkeys(pair[place] for pair in grid)) for place in (0, 1))
     return first, second

@@ -44,7 +44,6 @@ class TaskScore(RunValue):
         return cls(task=average_task(language), metric=AVERAGE, step=step)
 
     def header(self) -> str:
-        """Return the task."""
         return self.task
 
     def of_training(self, results: Results, run: Run) -> Cell:
@@ -90,12 +89,10 @@ class Average(RunValue):
         return exactly_one(self, ("language", "named"))
 
     def header(self) -> str:
-        """Return which tasks they are."""
         of = language_label(self.language) if self.language else ", ".join(self.named or ())
         return f"Average ({of})" if self.step == "last" else f"Average ({of}) at {self.step}"
 
     def tasks(self, experiment: Experiment) -> list[str]:
-        """Return the tasks."""
         if self.language is not None:
             return choices_in(experiment, self.language)
         return list(self.named or ())
@@ -133,7 +130,6 @@ class Average(RunValue):
         }
 
     def notes(self, results: Results, header: str) -> list[str]:
-        """Return how tasks are averaged, and the metrics of generated text."""
         named = self.tasks(results.experiment)
         if len(named) == 1:
             of = shown_metrics(results, named, self.metrics)
@@ -142,7 +138,6 @@ class Average(RunValue):
         return [said, *metrics_note(results, named, self.metrics)]
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
-        """Yield a problem for tasks that are not there, and runs that are not scored on them."""
         if self.language is not None:
             yield from no_choices(experiment, key, self.language)
         named = self.tasks(experiment)

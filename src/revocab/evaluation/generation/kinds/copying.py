@@ -62,11 +62,11 @@ def units(rows: Sequence[dict[str, Any]], unit: Unit, language: str) -> Iterator
 
 
 def originals(rows: list[Row], options: Copying, where: str) -> list[Row]:
-    found = list(units(rows, options.unit, options.direction[0]))
-    if not found:
+    texts_to_copy = list(units(rows, options.unit, options.direction[0]))
+    if not texts_to_copy:
         low, high = WORDS[options.unit]
         raise RevocabError(f"{where}: no {options.unit} of {low} to {high} words to copy")
-    return found
+    return texts_to_copy
 
 
 def texts(row: Row, languages: Languages) -> list[str]:

@@ -73,11 +73,11 @@ def answer(row: Row) -> str:
 
 
 def conversation(shots: Sequence[Row], query: Row) -> list[Message]:
-    return [one for shot in shots for one in shot["messages"]] + questions(query)
+    return [message for shot in shots for message in shot["messages"]] + questions(query)
 
 
 def texts(row: Row, languages: Languages) -> list[str]:
-    return ["\n".join(one["content"] for one in questions(row)), answer(row)]
+    return ["\n".join(message["content"] for message in questions(row)), answer(row)]
 
 
 # Metrics ------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ def share(passed: Sequence[bool]) -> Items | None:
     """Return items whose score is the percentage that passed; None where there are none."""
     from revocab.evaluation.resampling import mean_items
 
-    return mean_items([100.0 * one for one in passed]) if passed else None
+    return mean_items([100.0 * answer_passed for answer_passed in passed]) if passed else None
 
 
 def ended(rows: Sequence[Row], languages: Languages) -> Items | None:
@@ -127,7 +127,7 @@ def by_chance(rows: Sequence[Row], languages: Languages) -> Items | None:
         sum(passes(said, checks) for j, (said, _) in enumerate(known) if j != i) / (len(known) - 1)
         for i, (_, checks) in enumerate(known)
     ]
-    return mean_items([100.0 * one for one in values])
+    return mean_items([100.0 * value for value in values])
 
 
 def metric(name: str, label: str, items: Callable[..., Any]) -> Metric:

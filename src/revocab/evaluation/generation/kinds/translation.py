@@ -59,7 +59,7 @@ def changes(options: Translation) -> dict[str, Any]:
 
 
 def texts(row: Row, languages: Languages) -> list[str]:
-    return [row[one] for one in languages]
+    return [row[language] for language in languages]
 
 
 def source(row: Row, languages: Languages) -> str:

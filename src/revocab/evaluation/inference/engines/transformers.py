@@ -47,7 +47,7 @@ class TransformersGenerator(TextGenerator):
             batch = self._generate_batch([prompts[i] for i in chosen], max_new_tokens, stop)
             for i, output in zip(chosen, batch, strict=True):
                 outputs[i] = output
-        return [one for one in outputs if one is not None]
+        return [output for output in outputs if output is not None]
 
     def _generate_batch(
         self, prompts: list[list[int]], max_new_tokens: int, stop: str | None
