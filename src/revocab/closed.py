@@ -231,8 +231,7 @@ def problems_of(error: ValidationError, model: Any, prefix: str = "") -> Iterato
         elif one["type"] == "missing":
             yield f"{key}: required and not given"
         elif one["loc"][-1:] == ("[key]",):
-            parent = ".".join(part for part in (prefix, *keys[:-2]) if part != "")
-            yield f"{parent}: name {one['input']!r}: {one['msg']}"
+            yield f"{key.removesuffix('.[key]')}: name {one['input']!r}: {one['msg']}"
         else:
             message = one["msg"].removeprefix("Value error, ")
             received = "" if isinstance(one["input"], dict) else f", received {one['input']!r}"

@@ -166,7 +166,7 @@ def test_sums_are_told_beside_what_does_not_fit_the_schema(demo):
         (("figures", "figure06", "runs"), ["mistral-nope"], "figures.figure06.runs: no run"),
         (("tables", "table08", "tasks"), ["nope"], "tables.table08.tasks: no generation task"),
         (("experiment",), "../evil", "experiment: "),
-        (("mixtures",), {"not an id": {}}, "mixtures: name 'not an id': String should match"),
+        (("mixtures",), {"not an id": {}}, "mixtures.not an id: name 'not an id': String"),
         (("experiment",), "a;rm -rf b", "experiment: "),
     ],
 )
