@@ -222,7 +222,7 @@ def test_a_run_that_reads_no_helper_is_no_part_of_a_ring(given):
     values = with_models(given, laid=laid)
     values["runs"]["mistral"]["methods"]["fvt"] = {}
     values["runs"]["mistral"]["helper"] = "laid"
-    assert Plan(validate(values)).changed == ["laid"]
+    assert rules()["change_model"].known(Plan(validate(values))) == [("laid",)]
     laid["blocks"]["model"]["run"] = "mistral-sava"
     values["models"]["laid"] = laid
     assert problems(values) == [
@@ -242,7 +242,7 @@ def test_a_run_from_a_model_that_is_made_of_it_is_a_ring(given):
     assert line.startswith("models.laid: made from itself (laid from run mistral-lapt from laid)")
     values["runs"]["other"] = copy.deepcopy(values["runs"]["mistral"]) | {"source": "mistral"}
     values["runs"]["mistral"]["methods"]["lapt"] = {"start": {"run": "other-lapt"}}
-    assert Plan(validate(values)).changed == ["laid"]
+    assert rules()["change_model"].known(Plan(validate(values))) == [("laid",)]
 
 
 @pytest.mark.parametrize(
