@@ -99,7 +99,7 @@ def write_models(folder: Path, count: int) -> dict[int, Path]:
     return written
 
 
-def measure_ours(models, tasks, out: Path, share_contexts: bool | None) -> dict[str, float]:
+def measure_ours(models, tasks, out: Path, share_contexts: bool) -> dict[str, float]:
     """Return seconds: in all, in the model, and what lies beside it per checkpoint."""
     from revocab.evaluation.inference.shared_contexts import SharedContextLM
     from revocab.evaluation.multiple_choice import harness
@@ -118,11 +118,13 @@ def measure_ours(models, tasks, out: Path, share_contexts: bool | None) -> dict[
         finally:
             inside += time.process_time() - start
 
+    can_share = SharedContextLM._can_share
     SharedContextLM.loglikelihood = timed
+    SharedContextLM._can_share = lambda self: share_contexts and can_share(self)
     start = time.process_time()
-    score_checkpoints("benchmark", models, tasks, out, Scoring(share_contexts=share_contexts))
+    score_checkpoints("benchmark", models, tasks, out, Scoring())
     total = time.process_time() - start
-    SharedContextLM.loglikelihood = original
+    SharedContextLM.loglikelihood, SharedContextLM._can_share = original, can_share
     return {
         "seconds": round(total, 2),
         "seconds_per_checkpoint": round(total / len(models), 2),
@@ -174,7 +176,7 @@ def main() -> None:
             "items": options.items,
             "tasks": len(tasks),
             "threads": torch.get_num_threads(),
-            "ours": measure_ours(models, tasks, folder / "a.csv", None),
+            "ours": measure_ours(models, tasks, folder / "a.csv", True),
             "ours_without_shared_contexts": measure_ours(models, tasks, folder / "b.csv", False),
         }
         found["equal_scores"] = (folder / "a.csv").read_bytes() == (folder / "b.csv").read_bytes()

@@ -66,9 +66,9 @@ def main() -> None:
             given = options(seed)
             if given.get("anchors") == -2:
                 given["anchors"] = shared // 2
-            material = Material(source, vocabularies, helper if method.needs_helper else None)
-            checked = check_options(method, given)
-            described = initialise_matrices(material, method, checked, seed=seed).described
+            checked, helped = check_options(method, given), method.needs_helper
+            material = Material(method, checked, source, vocabularies, helper if helped else None)
+            described = initialise_matrices(material, seed=seed).described
             found.append(described["input"])
         cells = [cell([column(one) for one in found]) for column in COLUMNS.values()]
         print(f"| {name} | {' | '.join(cells)} |", flush=True)

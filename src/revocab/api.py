@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.errors import RevocabError
 from revocab.intersection.match import Identity
-from revocab.models.hub_or_folder import What, brought, local
+from revocab.models.hub_or_folder import What, fetch_inputs, local
 from revocab.progress import Say, silent
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def adapt_model(
 ) -> Path:
     """Write the folder ``out``: the model ``source`` with the target tokenizer; return its path.
 
-    As ``revocab init`` does: ``options`` are the method's; ``helper`` (a model, best with the
+    As ``revocab init`` does: ``options`` are the method's; ``helper`` (a model, ideally with the
     target tokenizer), ``auxiliary`` (a folder of ``revocab train_auxiliary``, or a file of vectors
     by token text), ``adapted`` and ``base`` (a model with the target's tokens, and what it was
     adapted from) are for methods that need them;
@@ -73,7 +73,7 @@ def adapt_model(
         languages=[*languages],
         seed=seed,
     )
-    initialise_model(brought(inputs), job, Path(out), device=device, say=say)
+    initialise_model(fetch_inputs(inputs), job, Path(out), device=device, say=say)
     return Path(out)
 
 
@@ -120,30 +120,26 @@ def target_matrix(
     vocabularies = Vocabularies(
         _folder(source_tokenizer, "tokenizer"), _folder(target_tokenizer, "tokenizer"), identity
     )
-    tokens = len(vocabularies.source_tokenizer), len(vocabularies.target_tokenizer)
-    auxiliary = reads_auxiliary(chosen, checked)
-    if auxiliary_VA is None and chosen.needs(checked) == "helper":
+    sources, targets = len(vocabularies.source_tokenizer), len(vocabularies.target_tokenizer)
+    helped, auxiliary = chosen.needs(checked) == "helper", reads_auxiliary(chosen, checked)
+    if auxiliary_VA is None and helped:
         auxiliary_VA = helper_VD
-    matrices = {
-        "source_VD": (source_VD, tokens[0], True),
-        "helper_VD": (helper_VD, tokens[1], chosen.needs(checked) == "helper"),
-        "auxiliary_VA": (auxiliary_VA, tokens[1], auxiliary),
-    }
-    _check_rows(method, matrices)
-    cut: dict[str, Any] = {
-        name: None if rows_VD is None else rows_VD[:number]
-        for name, (rows_VD, number, _) in matrices.items()
-    }
-    inputs = make_inputs(
-        cut["source_VD"],
-        vocabularies,
-        matrix=which,
-        seed=seed,
-        device=device,
-        helper_VD=cut["helper_VD"],
-        auxiliary=Auxiliary(cut["auxiliary_VA"].to(device).float()) if auxiliary else None,
+    _check_rows(
+        method,
+        {
+            "source_VD": (source_VD, sources, True),
+            "helper_VD": (helper_VD, targets, helped),
+            "auxiliary_VA": (auxiliary_VA, targets, auxiliary),
+        },
     )
-    return fill(cut["source_VD"], inputs, chosen, checked)
+    source_VD = source_VD[:sources]
+    more: dict[str, Any] = {}
+    if helper_VD is not None:
+        more["helper_VD"] = helper_VD[:targets]
+    if auxiliary and auxiliary_VA is not None:
+        more["auxiliary"] = Auxiliary(auxiliary_VA[:targets].to(device).float())
+    inputs = make_inputs(source_VD, vocabularies, matrix=which, seed=seed, device=device, **more)
+    return fill(source_VD, inputs, chosen, checked)
 
 
 def _check_rows(method: str, matrices: Mapping[str, tuple[torch.Tensor | None, int, bool]]) -> None:

@@ -70,9 +70,9 @@ def inputs_of(asked: Call) -> Iterator[Closed]:
         yield asked.inputs
         return
     from revocab.evaluation.multiple_choice.named_tasks import as_task_files
-    from revocab.models.hub_or_folder import brought
+    from revocab.models.hub_or_folder import fetch_inputs
 
-    with as_task_files(brought(asked.inputs)) as inputs:
+    with as_task_files(fetch_inputs(asked.inputs)) as inputs:
         yield inputs
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -26,6 +27,20 @@ from revocab.limits import check_ceiling
 #: Ids become file names, wildcards and labels: no shell or path character, and no "--",
 #: which joins ids in file names.
 Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$")]
+
+
+@dataclass(frozen=True)
+class Refers:
+    """What an id in an experiment file names: a corpus, a tokenizer, a model, …"""
+
+    to: str
+
+
+CorpusId = Annotated[Id, Refers("corpus")]
+TokenizerId = Annotated[Id, Refers("tokenizer")]
+ModelId = Annotated[Id, Refers("model")]
+MixtureId = Annotated[Id, Refers("mixture")]
+RecipeId = Annotated[Id, Refers("recipe")]
 #: Free text on one line.
 OneLine = Annotated[str, StringConstraints(pattern=r"^[^\n\r\x00]*$", min_length=1)]
 #: Names of checkpoints by their place among those of a run.
@@ -183,6 +198,7 @@ def located(model: Any, location: Iterable[Any]) -> tuple[list[str], Any]:
     where types do not tell.
     """
     keys: list[str] = []
+    model = plain(model)
     for part in location:
         several = get_origin(model) in (Union, UnionType) and all(map(is_model, get_args(model)))
         kinds = {kind_of(one): one for one in get_args(model)} if several else {}

@@ -39,11 +39,13 @@ def command_line(task: Path, model: Path, folder: Path, limit: int) -> dict[str,
 
 
 @pytest.mark.parametrize("share_contexts", [True, False])
-def test_scores_equal_the_command_line(tmp_path_factory, repository, share_contexts, cli_scores):
+def test_scores_equal_the_command_line(share_contexts, cli_scores):
     model, task, expected = cli_scores
     harness.quiet()
-    scorer = Scorer([task], Scoring(limit=10, share_contexts=share_contexts, device="cpu"))
-    rows = {row["metric"]: row for row in scorer.score(scorer.load(model), task.stem)}
+    scorer = Scorer([task], Scoring(limit=10, device="cpu"))
+    loaded = scorer.load(model)
+    loaded.shares_contexts &= share_contexts
+    rows = {row["metric"]: row for row in scorer.score(loaded, task.stem)}
     for metric in ("acc", "acc_norm"):
         assert rows[metric]["value"] == expected[f"{metric},none"]
         assert rows[metric]["stderr"] == expected[f"{metric}_stderr,none"]
@@ -75,7 +77,7 @@ def test_items_equal_the_harness_where_rounding_decides(tmp_path, repository):
         device="cpu",
         batch_size=8,
     )
-    scorer = Scorer(tasks, Scoring(batch_size=8, share_contexts=True, device="cpu"))
+    scorer = Scorer(tasks, Scoring(batch_size=8, device="cpu"))
     loaded = scorer.load(model)
     for task in tasks:
         for row in scorer.score(loaded, task.stem):

@@ -122,8 +122,7 @@ def test_every_cell_has_its_place_in_a_table(plan, printed):
         headed = len({run.group for run in runs}) > 1
         labels = {one: plan.experiment.runs[one].label for one in plan.experiment.runs}
         places = {(labels[run.group] if headed else "", method_label(run)) for run in runs}
-        named = options.lists() if options.kind == "categories" else options.columns
-        headers = {one if isinstance(one, str) else one.header for one in named}
+        headers = {column.header for column in options.shown(plan.experiment)}
         arabic = table == "table09"
         for place, row in rows.items():
             assert place in places or place[1] in WITHOUT_A_PLACE, (table, place)

@@ -163,7 +163,9 @@ def test_a_kind_and_a_language_are_one_file_and_one_line(repository, tmp_path):
 # Kinds -------------------------------------------------------------------------------------------
 
 
-def test_every_kind_is_found_under_its_own_name():
+def test_every_kind_is_found_under_its_own_name_in_the_order_of_tables():
+    places = [kind.place for kind in generation_kinds().values()]
+    assert places == sorted(places)
     assert all(name == kind.name for name, kind in generation_kinds().items())
     with pytest.raises(RevocabError, match=r"'copyin' \(known: copying, .*'copying'\?"):
         find_kind("copyin")
@@ -178,10 +180,11 @@ def test_a_kind_is_whole(kind: GenerationKind):
 
 
 def test_columns_of_tables_have_comet_where_it_applies():
-    translation, copying = find_kind("translation"), find_kind("copying")
-    assert translation.columns() == ["chrf++", "bleu"]
-    assert translation.columns(["comet22", "xcomet"]) == ["comet22", "xcomet", "chrf++", "bleu"]
-    assert copying.columns(["comet22", "xcomet"]) == copying.columns()
+    comet = ["comet22", "xcomet"]
+    for kind in generation_kinds().values():
+        applies = kind.comet_source is not None
+        assert kind.columns(comet) == [*(comet if applies else []), *kind.columns()]
+    assert find_kind("translation").columns(comet) == [*comet, "chrf++", "bleu"]
 
 
 def test_the_demo_world_writes_as_prompts_read():

@@ -206,7 +206,7 @@ def test_a_link_out_of_the_folder_is_refused(toys, tmp_path, name):
     (source / name).unlink()
     (source / name).symlink_to("/nowhere/at/all")
     if name != "config.json":
-        refused(tmp_path / "work", toys, source, "which is no file")
+        refused(tmp_path / "work", toys, source, "which is not a file")
 
 
 def test_all_links_are_listed_and_those_within_the_folder_work(toys, tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -56,6 +55,7 @@ KEYS = {
     "include": {"include": "functions.yaml"},
     "task": {"task": ["arc_easy", {"task": "mine", "process_docs": "evil.run"}]},
     "filter_list": {"filter_list": [{"name": "slow", "filter": [{"function": "regex"}]}]},
+    "metadata.mean_over": {"metadata": {"mean_over": "subject.__class__"}},
     "metric_list.0.metric": {"metric_list": [{"metric": "./evil.py"}]},
     "metric_list.0.hf_evaluate": {"metric_list": [{"metric": "acc", "hf_evaluate": True}]},
     "dataset_path": {"dataset_path": "pandas"},
@@ -82,14 +82,12 @@ def change(task: Path, changes: dict) -> Path:
 
 
 def refusal(task: Path, chat_template: str | None = None) -> str:
-    """Return why a task cannot be scored, which takes little time and leaves nothing."""
+    """Return why a task cannot be scored; nothing is written."""
     harness.quiet()
     model = write_model(task.parent / "model", context_length=512, chat_template=chat_template)
     options = Scoring(long_prompts="cut", chat=ChatOptions() if chat_template else None)
-    begin = time.process_time()
     with pytest.raises(RevocabError) as caught:
         score_checkpoints("r", {0: model}, [task], task.parent / "s.csv", options)
-    assert time.process_time() - begin < 60
     assert not (task.parent / "s.csv").exists()
     return str(caught.value)
 

@@ -35,7 +35,7 @@ def test_the_card_and_the_figure_say_how_it_was_made(toys, tmp_path):
     out = adapt(toys, tmp_path / "out", method="sava", options={"solver": "lstsq"}, figure=True)
     card = (out / "README.md").read_text()
     counts = read_json(out / "provenance.json")["counts"]
-    assert f"{counts['overlap']} shared, {counts['missing']} new" in card
+    assert f"{counts['overlap']} of the {counts['target_tokens']} tokens" in card
     assert "solver=lstsq" in card
     assert "base_model" not in card  # the toy has no Hub id
     assert str(tmp_path) not in card
@@ -111,7 +111,7 @@ def test_the_command_says_what_it_does(toys, tmp_path, repository):
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     lines = result.stderr.splitlines()
-    assert any("tokens shared" in line for line in lines)
+    assert any("are new" in line for line in lines)
     assert lines[-1].endswith("done")
     assert {"README.md", "diagnostics.svg", "manifest.json"} <= {
         file.name for file in (tmp_path / "out").iterdir()

@@ -20,7 +20,7 @@ from revocab.errors import RevocabError
 from revocab.initialise.method import DonorRows
 from revocab.initialise.options import check_options, find_method
 from revocab.initialise.rows import anchor_scaling
-from revocab.initialise.rows.least_change import change_of_rows, changed
+from revocab.initialise.rows.least_change import apply_change, change_of_rows
 from revocab.initialise.target_matrix import fill
 from revocab.io import read_json
 
@@ -42,7 +42,7 @@ def test_equal_rows_change_nothing(count, width, seed):
     change_DD = change_of_rows([(a_ND, a_ND)], width)
     assert not change_DD.any()
     special = torch.tensor([[0.0, -0.0, 1e-42] * 3])[:, :width]
-    carried = changed(special.bfloat16(), change_DD, torch.empty_like(special))
+    carried = apply_change(special.bfloat16(), change_DD, torch.empty_like(special))
     assert (
         carried.bfloat16().view(torch.int16).tolist()
         == special.bfloat16().view(torch.int16).tolist()

@@ -97,7 +97,7 @@ def test_vllm_is_given_no_damaged_model(place, tmp_path, monkeypatch, part, dama
     with pytest.raises(RevocabError) as caught:
         checkpoint = Checkpoint(folder, "cpu", "float32", 4)
         if part == "multiple_choice":
-            options = {"token_cache": {}, "share_contexts": False, "long_prompts": "error"}
+            options = {"token_cache": {}, "long_prompts": "error"}
             vllm.ENGINE.multiple_choice(checkpoint, **options)
         else:
             getattr(vllm.ENGINE, part)(checkpoint, 64)
@@ -255,12 +255,10 @@ def overflowing(tensors):
     tensors[HEAD][5] = 3e38
 
 
-@pytest.mark.parametrize("share_contexts", [True, False])
-def test_scores_that_overflow_are_refused(place, tmp_path, share_contexts):
+def test_scores_that_overflow_are_refused(place, tmp_path):
     folder = damaged(place.sound, tmp_path / "model", overflowing)
-    options = Scoring(share_contexts=share_contexts)
     with pytest.raises(RevocabError) as caught:
-        scoring.score_checkpoints("r", {0: folder}, [place.task], tmp_path / "s.csv", options)
+        scoring.score_checkpoints("r", {0: folder}, [place.task], tmp_path / "s.csv", Scoring())
     text = str(caught.value)
     assert "task arc_easy_it: " in text and " log-likelihoods of the model are not finite" in text
     assert "item 0 of arc_easy_it with 'il fornaio'" in text and "even in float32" in text

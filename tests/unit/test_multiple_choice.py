@@ -141,10 +141,11 @@ def test_shots_come_from_other_rows(workplace):
         assert context.count(f"Domanda: {request.doc['question']}\n") == 1
 
 
-def log_likelihoods(folder, tasks, **options):
+def log_likelihoods(folder, tasks, *, share_contexts, **options):
     scorer = Scorer(tasks, Scoring())
     defaults = {"batch_size": 5, "device": "cpu", "dtype": "float32", "token_cache": {}}
     model = load_model(folder, **(defaults | options))
+    model.shares_contexts &= share_contexts
     found = []
     for loaded in scorer.tasks.values():
         for task in loaded["tasks"].values():
@@ -180,17 +181,18 @@ def test_too_long_requests_go_the_harness_way(tmp_path, workplace):
 
 @pytest.mark.parametrize("share_contexts", [True, False])
 def test_too_long_prompts_are_refused_unless_cutting_is_allowed(
-    tmp_path, workplace, share_contexts
+    tmp_path, workplace, monkeypatch, share_contexts
 ):
+    monkeypatch.setattr(shared_contexts.SharedContextLM, "_can_share", lambda _: share_contexts)
     _, _, tasks = workplace
     model = {0: write_model(tmp_path / "short", context_length=40)}
     out = tmp_path / "s.csv"
     with pytest.raises(RevocabError) as caught:
-        score_checkpoints("r", model, tasks, out, Scoring(share_contexts=share_contexts))
+        score_checkpoints("r", model, tasks, out, Scoring())
     assert "task arc_easy_it: " in str(caught.value)
     assert "longer than the 41 tokens" in str(caught.value)
     assert "long_prompts: cut" in str(caught.value)
-    allowed = Scoring(share_contexts=share_contexts, long_prompts="cut")
+    allowed = Scoring(long_prompts="cut")
     score_checkpoints("r", model, tasks, out, allowed)
     assert int(read(out)[0]["cut_prompts"]) > 0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +12,7 @@ from revocab.evaluation.inference import shared_contexts
 from revocab.evaluation.inference.near_ties import UNITS, batch_mates, near_ties, undecided
 from revocab.evaluation.multiple_choice import harness
 from revocab.evaluation.multiple_choice.harness_model import load_model
-from revocab.evaluation.multiple_choice.scoring import Scorer, score_checkpoints
+from revocab.evaluation.multiple_choice.scoring import Scorer
 from revocab.evaluation.options import Scoring
 
 EPS = 2.0**-23
@@ -31,10 +30,11 @@ def workplace(tmp_path_factory, repository):
     return model, ties, far
 
 
-def score(model, tasks, **options):
+def score(model, tasks, *, share_contexts):
     """Return the loaded model and by task the log-likelihoods and the items' scores."""
-    scorer = Scorer(tasks, Scoring(batch_size=BATCH_SIZE, device="cpu", **options))
+    scorer = Scorer(tasks, Scoring(batch_size=BATCH_SIZE, device="cpu"))
     loaded, found = scorer.load(model), {}
+    loaded.shares_contexts &= share_contexts
     for name in scorer.paths:
         scorer.score(loaded, name)
         (task,) = scorer.tasks[name]["tasks"].values()
@@ -83,24 +83,11 @@ def test_batches_that_are_too_large_are_cut(workplace, monkeypatch):
     assert set(sizes) == {1} and settled.batch_size == BATCH_SIZE
 
 
-def test_rescored_items_are_counted_once(workplace, tmp_path, capsys):
-    model, ties, far = workplace
-    out = tmp_path / "s.csv"
-    score_checkpoints("r", {0: model, 1: model}, [ties, far], out, Scoring())
-    said = f"r: {2 * len(TWIN_ROWS)} items whose two best choices are within rounding error"
-    assert said in capsys.readouterr().err
-    with out.open() as handle:
-        assert "rescored" not in next(csv.reader(handle))
-    score_checkpoints("r", {0: model}, [far], out, Scoring())
-    assert "rounding" not in capsys.readouterr().err
-
-
 def test_batches_are_those_of_the_harness(workplace):
     """Any request, scored again with its batch, has the bits it has among all."""
     model, ties, far = workplace
-    lm = load_model(
-        model, batch_size=4, device="cpu", dtype="float32", token_cache={}, share_contexts=False
-    )
+    lm = load_model(model, batch_size=4, device="cpu", dtype="float32", token_cache={})
+    lm.shares_contexts = False
     scorer = Scorer([ties, far], Scoring())
     requests = []
     for loaded in scorer.tasks.values():

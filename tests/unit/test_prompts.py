@@ -99,6 +99,12 @@ def test_a_layout_of_a_task_goes_before_its_kinds(files):
     assert layout_of(row).between_shots == "\n"  # ends an answer
 
 
+@pytest.mark.parametrize("text", ["{{ 7 * 7 }}", "{0.__class__} %s", "{% include 'x' %}"])
+def test_a_layout_is_text_and_no_template(files, text):
+    row = translations(files, layout={"instruction": text}, shots=0)[0]
+    assert row["prompt"] == f"{text}\nText: trial 0\nTranslation:"
+
+
 def test_fields_that_a_layout_leaves_out_are_the_kinds(files):
     row = translations(
         files, layout={"instruction": ""}, shots=0, option={"repeat_instruction": True}

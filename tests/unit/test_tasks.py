@@ -143,7 +143,7 @@ def test_a_template_may_have_words_of_its_own(tmp_path):
         tasks.build_task("t", path, language="en")
 
 
-def test_every_template_is_complete(repository):
+def test_every_template_is_complete():
     paths = sorted((tasks.TEMPLATES).glob("*.yaml"))
     assert len(paths) > 30
     for path in paths:
@@ -153,7 +153,7 @@ def test_every_template_is_complete(repository):
         assert config["metric_list"][0]["metric"] == "acc", path
 
 
-def test_no_two_templates_say_the_same_text(repository):
+def test_no_two_templates_say_the_same_text():
     """A text stands once: templates that share it include it."""
     texts = {}
     for path in sorted((tasks.TEMPLATES).glob("*.yaml")):
@@ -175,14 +175,14 @@ def test_task_file_is_self_contained_and_repeats(repository, tmp_path):
     assert path.read_bytes() == first
 
 
-def test_hub_data_is_pinned(repository):
+def test_hub_data_is_pinned():
     hub = tasks.HubData(id="org/data", name="name", split="validation", revision="abc123")
-    template = tasks.TEMPLATES / "itabench_hellaswag.yaml"
-    config = tasks.build_task("hellaswag_it", template, hub=hub)
-    assert config["dataset_path"] == "org/data"
-    assert config["dataset_name"] == "name"
-    assert config["test_split"] == "validation"
-    assert config["dataset_kwargs"] == {"revision": "abc123"}
+    config = tasks.build_task("t", tasks.TEMPLATES / "itabench_hellaswag.yaml", hub=hub)
+    pinned = {
+        "dataset_path": "org/data", "dataset_name": "name", "test_split": "validation",
+        "dataset_kwargs": {"revision": "abc123"},
+    }  # fmt: skip
+    assert pinned.items() <= config.items()
 
 
 @pytest.mark.parametrize(

@@ -100,9 +100,7 @@ def test_scores_are_those_of_the_plain_tokenizer(plain, cutting, tmp_path, repos
 def test_the_harness_scores_with_the_tokenizer_of_the_one_place(plain, monkeypatch):
     made = load_tokenizer(plain)
     monkeypatch.setattr(transformers, "load_tokenizer", lambda folder: made)
-    loaded = load_model(
-        plain, batch_size=2, device="cpu", dtype="float32", token_cache={}, share_contexts=True
-    )
+    loaded = load_model(plain, batch_size=2, device="cpu", dtype="float32", token_cache={})
     assert loaded.tokenizer is made
 
 
@@ -123,8 +121,7 @@ def test_vllm_scores_with_the_tokenizer_of_the_one_place(plain, cutting, monkeyp
     monkeypatch.setattr(vllm, "harness_class", lambda: Harness)
     monkeypatch.setattr(vllm, "start_settings", lambda *_: {})
     loaded = load_model(
-        cutting, batch_size=2, device="cpu", dtype="float32", token_cache={}, share_contexts=True,
-        engine="vllm",
+        cutting, batch_size=2, device="cpu", dtype="float32", token_cache={}, engine="vllm"
     )  # fmt: skip
     expected = load_tokenizer(plain).backend_tokenizer.encode_batch(SENTENCES)
     received = loaded.tokenizer.backend_tokenizer.encode_batch(SENTENCES)

@@ -130,7 +130,7 @@ class Model:
 
 def load(folder):
     """Load a checkpoint on vLLM."""
-    options = {"batch_size": 8, "token_cache": {}, "share_contexts": False}
+    options = {"batch_size": 8, "token_cache": {}}
     return load_model(folder, device="cpu", dtype="float32", engine="vllm", **options)
 
 

@@ -3,7 +3,7 @@
 A case is (changes of every_key.yaml, jobs): the first change is of the key in question, others keep
 the experiment valid. Jobs are those that read the key themselves, ``rule``, ``rule:wildcards`` or
 ``rule:start*``; that everything which uses their results is planned too goes without saying, and so
-do the record of the experiment and the page that shows it.
+does the whole report, which reads the record of the experiment.
 """
 
 from __future__ import annotations
@@ -312,53 +312,6 @@ CASES = [
 
 #: Keys that are no case above, and why.
 WITHOUT_A_CASE = {
-    **{
-        f"{place}.{key}": "as a column of a table of kind runs"
-        for place in (
-            "tables.*[sweep].value",
-            "figures.*[sweep].value",
-            "tables.*[claims].claims.*.value_fall.value",
-            "tables.*[claims].claims.*.value_fall.below_value",
-        )
-        for key in (
-            "label",
-            "tokens.language",
-            "bytes.language",
-            "heldout.step",
-            "heldout.reference",
-            "heldout.answers",
-            "steps_to.language",
-            "steps_to.loss",
-            "steps_to.interpolate",
-            "first_step_loss.per",
-            "average.language",
-            "average.named",
-            "average.step",
-            "average.by_items",
-            "average.metrics.*",
-            "fertility.corpus",
-            "characters_per_token.corpus",
-        )
-    },
-    **{
-        f"figures.*[models_by_language].tables.*[models_by_language].{key}": "as in a table"
-        for key in (
-            "title",
-            "step",
-            "family",
-            "into",
-            "out_of",
-            "heldout",
-            "metrics.*",
-            "change",
-            "blocks.*.label",
-            "blocks.*.languages",
-            "columns.*.*",
-            "base",
-            "averages",
-            "metric",
-        )
-    },
     "experiment": "another experiment: test_another_id_is_another_experiment",
     **{
         f"evaluation.multiple_choice.tasks.*.data.{key}": "refused: test_source"

@@ -14,7 +14,6 @@ from revocab.evaluation.inference.engine import environment_of, interpreter
 from revocab.plan import Plan
 from revocab.plan.plan import find_rule
 from revocab.plan.rerun import CodeParams, arguments_digest
-from revocab.rule import SCRIPT
 from revocab.workflow import launch
 from revocab.workflow.lock import record_holder
 
@@ -159,10 +158,7 @@ def params_of(rule, python=PYTHON, job=None, **fixed):
         values = {name: resources.get(name) for name in options if name != "threads"} | fixed
         values |= {"threads": threads} if "threads" in options else {}
         machine = {name: value for name, value in values.items() if value is not None}
-        given = [*SCRIPT, step.command, *step.arguments(job)]
-        made = PLAN.writers(step)
-        given += ["--made", json.dumps(made)] if made else []
-        return given + (["--machine", json.dumps(machine)] if machine else [])
+        return PLAN.words(step, job) + (["--machine", json.dumps(machine)] if machine else [])
 
     return {
         "code": code,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -12,10 +11,7 @@ from revocab.closed import Closed
 from revocab.command import Command
 from revocab.evaluation.inference.chat_prompts import chat_template_input
 from revocab.models.hub_or_folder import model_field
-from revocab.rule import Given, Rule, Step
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -29,7 +25,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: AnswerJob, machine: AnswerHardware, out: Path) -> None:
-    """Write the conversations with the model's answers."""
     from revocab.answering.answer import answer_folder
 
     answer_folder(inputs.model, inputs.files, job, machine, out, inputs.chat_template)
@@ -58,4 +53,8 @@ def planned(plan: Plan, corpus: str) -> Step:
     return Step(plan.paths.answers(corpus), job, inputs)
 
 
-RULE = Rule(COMMAND, planned, lambda plan: plan.answered, lasting=True)
+def ids(plan: Plan) -> list[str]:
+    return [name for name, corpus in plan.experiment.corpora.items() if corpus.answers]
+
+
+RULE = Rule(COMMAND, planned, ids, lasting=True)

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from revocab.command import Command, Nothing
 from revocab.demoworld.build import WorldJob
-from revocab.rule import Rule, Step
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Plan, Rule, Step
 
 
 def run(inputs: Nothing, job: WorldJob, machine: Nothing, out: Path) -> None:
-    """Write the world's folder."""
     from revocab.demoworld.build import write_world
 
     write_world(out, job)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -11,10 +10,7 @@ from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
 from revocab.evaluation.probes.build import ProbeJob
 from revocab.evaluation.probes.kind import ProbeOptions
-from revocab.rule import Rule, Step
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -24,7 +20,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: ProbeJob, machine: Nothing, out: Path) -> None:
-    """Write the items' folder."""
     from revocab.evaluation.probes.build import write_probe
 
     write_probe(job, inputs.corpora, out)
@@ -42,4 +37,9 @@ def planned(plan: Plan, task: str) -> Step:
     return Step(plan.paths.probe(task), job, inputs)
 
 
-RULE = Rule(COMMAND, planned, lambda plan: plan.probes)
+def ids(plan: Plan) -> list[str]:
+    tasks = plan.experiment.evaluation.multiple_choice.tasks
+    return [name for name, task in tasks.items() if task.probe]
+
+
+RULE = Rule(COMMAND, planned, ids)

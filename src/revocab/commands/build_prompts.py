@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -11,10 +10,7 @@ from revocab.closed import Closed
 from revocab.command import Command, Nothing
 from revocab.evaluation.generation.kind import PromptOptions, find_kind
 from revocab.evaluation.generation.prompts import PromptJob
-from revocab.rule import Rule, Step
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -29,7 +25,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: PromptJob, machine: Nothing, out: Path) -> None:
-    """Build the prompts and write them."""
     from revocab.evaluation.generation.prompts import write_prompts
 
     write_prompts(job, inputs.pool_files, inputs.test_files, out)

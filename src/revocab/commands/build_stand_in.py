@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
 from revocab.models.hub_or_folder import tokenizer_field
 from revocab.models.parameters import StandInJob
-from revocab.rule import Rule, Step
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -22,7 +18,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: StandInJob, machine: Nothing, out: Path) -> None:
-    """Write the model folder."""
     from revocab.models.stand_in import build_stand_in
 
     build_stand_in(inputs.tokenizer, job.architecture(), job.context_length, job.seed, out)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
 from revocab.evaluation.multiple_choice.tasks import TaskJob, TaskOptions
-from revocab.rule import Artefact, Given, Rule, Step, near
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Artefact, Given, Plan, Rule, Step, near
 
 
 class Inputs(Closed):
@@ -26,7 +22,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: TaskJob, machine: Nothing, out: Path) -> None:
-    """Build the task, count the rows of its data where their number is given, and write it."""
     from revocab.evaluation.multiple_choice.item_count import check_items
     from revocab.evaluation.multiple_choice.tasks import (
         at_commit,

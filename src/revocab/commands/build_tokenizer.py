@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -11,11 +10,8 @@ from revocab.chat.template import chat_template_field
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
 from revocab.models.hub_or_folder import tokenizer_field
-from revocab.rule import Artefact, Given, Rule, Step
+from revocab.rule import Artefact, Given, Plan, Rule, Step
 from revocab.tokenizer_building.construction import TokenizerJob
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
 
 
 class Inputs(Closed):
@@ -36,7 +32,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: TokenizerJob, machine: Nothing, out: Path) -> None:
-    """Write the tokenizer folder."""
     from revocab.tokenizer_building.build import build_from_folders
 
     mixtures = {"corpora": inputs.corpora, "count_corpora": inputs.count_corpora}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -11,10 +10,7 @@ from revocab.closed import Closed, OneLine
 from revocab.command import Command
 from revocab.models.change import ChangeJob, reference_name
 from revocab.models.hub_or_folder import model_field
-from revocab.rule import Given, Rule, Step
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -33,7 +29,6 @@ class Machine(Closed):
 
 
 def run(inputs: Inputs, job: ChangeJob, machine: Machine, out: Path) -> None:
-    """Write the changed model."""
     from revocab.models.changed_model import change_model
     from revocab.progress import silent, spoken
 
@@ -57,4 +52,8 @@ def planned(plan: Plan, model: str) -> Step:
     return Step(plan.paths.model(model), ChangeJob(change=name, option=options.given()), inputs)
 
 
-RULE = Rule(COMMAND, planned, lambda plan: plan.changed, lasting=True)
+def ids(plan: Plan) -> list[str]:
+    return [name for name, model in plan.experiment.models.items() if model.change()]
+
+
+RULE = Rule(COMMAND, planned, ids, lasting=True)

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from revocab.closed import Job
 from revocab.command import Command, Nothing
 from revocab.report.inputs import ResultsAndResources
-from revocab.rule import Rule, Step
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Plan, Rule, Step
 
 
 def run(inputs: ResultsAndResources, job: Job, machine: Nothing, out: Path) -> None:
-    """Check, and write what was found."""
     from revocab.report.checks import check_artefacts
 
     check_artefacts(inputs.results, out, inputs.experiment, inputs.resources)

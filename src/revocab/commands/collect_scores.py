@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from revocab.command import Command, Nothing
 from revocab.report.inputs import ResultsFolder, ScoresJob
-from revocab.rule import Rule, Step
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Plan, Rule, Step
 
 
 def run(inputs: ResultsFolder, job: ScoresJob, machine: Nothing, out: Path) -> None:
-    """Write scores.parquet and scores.csv."""
     from revocab.report.results.scores import collect_scores
 
     collect_scores(inputs.results, out, inputs.experiment, job.metric)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from revocab.command import Command, Nothing
 from revocab.evaluation.options import ComparisonJob
 from revocab.report.inputs import ResultsFolder
-from revocab.rule import BY_ITEM, Rule, Step
+from revocab.rule import BY_ITEM, Plan, Rule, Step
 
 if TYPE_CHECKING:
     from revocab.closed import Step as StepName
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 
 def run(inputs: ResultsFolder, job: ComparisonJob, machine: Nothing, out: Path) -> None:
-    """Write the table of comparisons."""
     from revocab.report.results.significance import compare_runs
 
     compare_runs(
@@ -54,10 +53,8 @@ def planned(plan: Plan, group: str) -> Step:
 
 def compared(plan: Plan) -> list[tuple[str, StepName]]:
     """Return the groups, and their steps, whose comparisons tables show."""
-    from revocab.report.kind import table_kinds
-
     tables = plan.experiment.tables.values()
-    return [pair for table in tables for pair in table_kinds()[table.kind].compared(table)]
+    return [pair for table in tables for pair in table.compared()]
 
 
 RULE = Rule(COMMAND, planned, lambda plan: [group for group, _ in compared(plan)])

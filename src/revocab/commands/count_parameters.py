@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from revocab.command import Command, Nothing
 from revocab.models.parameters import ParametersJob
-from revocab.rule import Rule, Step
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Plan, Rule, Step
 
 
 def run(inputs: Nothing, job: ParametersJob, machine: Nothing, out: Path) -> None:
-    """Write the table."""
     from revocab.models.parameters import write_parameters
 
     write_parameters(job.models, out)

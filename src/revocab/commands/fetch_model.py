@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
 from revocab.models.fetch import FetchJob
-from revocab.rule import Artefact, Rule, Step
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Artefact, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -23,7 +19,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: FetchJob, machine: Nothing, out: Path) -> None:
-    """Fill the snapshot folder."""
     from revocab.models.fetch import fetch_model
 
     fetch_model(out, hub=job.hub, revision=job.revision, path=inputs.path)
@@ -44,4 +39,8 @@ def planned(plan: Plan, model: str) -> Step:
     return Step(f"{plan.paths.model(model)}/snapshot", job, {"path": path})
 
 
-RULE = Rule(COMMAND, planned, lambda plan: plan.fetched, lasting=True)
+def ids(plan: Plan) -> list[str]:
+    return [name for name, model in plan.experiment.models.items() if model.hub or model.path]
+
+
+RULE = Rule(COMMAND, planned, ids, lasting=True)

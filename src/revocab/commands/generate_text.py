@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -17,10 +16,7 @@ from revocab.evaluation.options import (
     GenerationOptions,
 )
 from revocab.models.hub_or_folder import model_field
-from revocab.rule import Given, Rule, Step
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -34,7 +30,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: GenerationJob, machine: GenerationHardware, out: Path) -> None:
-    """Write outputs and scores."""
     from revocab.evaluation.generation.generate import generate_checkpoints
 
     options = Generating(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 
@@ -12,10 +12,7 @@ from revocab.command import Command
 from revocab.initialise.inputs import InitInputs
 from revocab.initialise.options import InitJob
 from revocab.initialise.reading.token_vectors import vector_files
-from revocab.rule import Artefact, Given, Rule, Step
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Artefact, Given, Plan, Rule, Step
 
 
 class Machine(Closed):
@@ -26,7 +23,6 @@ class Machine(Closed):
 
 
 def run(inputs: InitInputs, job: InitJob, machine: Machine, out: Path) -> None:
-    """Write the adapted model."""
     from revocab.initialise.adapted_model import initialise_model
     from revocab.progress import silent, spoken
 
@@ -70,4 +66,6 @@ def vectors(plan: Plan) -> Artefact:
     return Artefact(auxiliary.vectors, tuple(map(str, vector_files(Path(auxiliary.vectors)))))
 
 
-RULE = Rule(COMMAND, planned, lambda plan: plan.made, lasting=True)
+RULE = Rule(
+    COMMAND, planned, lambda plan: [run.id for run in plan.runs.values() if run.made], lasting=True
+)

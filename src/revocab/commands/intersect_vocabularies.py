@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
 from revocab.intersection.intersect import IntersectionJob
 from revocab.models.hub_or_folder import tokenizer_field
-from revocab.rule import Rule, Step
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -23,7 +19,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: IntersectionJob, machine: Nothing, out: Path) -> None:
-    """Write the intersection's folder."""
     from revocab.intersection.intersect import intersect_folders
 
     intersect_folders(inputs.source, inputs.target, job, out)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -11,10 +10,7 @@ from revocab.answering.options import CONVERSATIONS, AnswerHardware, JudgeJob
 from revocab.closed import Closed
 from revocab.command import Command
 from revocab.models.hub_or_folder import model_field
-from revocab.rule import Artefact, Given, Rule, Step
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Artefact, Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -25,7 +21,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: JudgeJob, machine: AnswerHardware, out: Path) -> None:
-    """Write the conversations that are kept, and every verdict."""
     from revocab.answering.judged import judge_folder
 
     judge_folder(inputs.conversations, inputs.model, job, machine, out)
@@ -55,4 +50,9 @@ def planned(plan: Plan, corpus: str) -> Step:
     return Step(plan.paths.judged(corpus), job, inputs)
 
 
-RULE = Rule(COMMAND, planned, lambda plan: plan.judged, lasting=True)
+def ids(plan: Plan) -> list[str]:
+    corpora = plan.experiment.corpora.items()
+    return [name for name, corpus in corpora if corpus.answers and corpus.answers.judge]
+
+
+RULE = Rule(COMMAND, planned, ids, lasting=True)

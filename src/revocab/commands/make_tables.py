@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from revocab.closed import Job
 from revocab.command import Command, Nothing
 from revocab.report.inputs import ResultsFolder
-from revocab.rule import Rule, Step
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Plan, Rule, Step
 
 
 def run(inputs: ResultsFolder, job: Job, machine: Nothing, out: Path) -> None:
-    """Write the tables."""
     from revocab.report.make_tables import make_tables
 
     make_tables(inputs.results, out, inputs.experiment)

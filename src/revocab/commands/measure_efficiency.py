@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -11,10 +10,7 @@ from revocab.closed import Closed
 from revocab.command import Command
 from revocab.evaluation.options import EfficiencyJob, EfficiencyOptions, Hardware, Timing
 from revocab.models.hub_or_folder import model_field
-from revocab.rule import Given, Rule, Step
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -25,7 +21,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: EfficiencyJob, machine: Hardware, out: Path) -> None:
-    """Write the measurement."""
     from revocab.evaluation.efficiency import measure_efficiency
 
     known = {"run", "step", "corpus", "language"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -11,10 +10,7 @@ from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
 from revocab.fertility.measure import FertilityJob, FertilityOptions
 from revocab.models.hub_or_folder import tokenizer_field
-from revocab.rule import Given, Rule, Step
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -30,7 +26,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: FertilityJob, machine: Nothing, out: Path) -> None:
-    """Write the report's folder."""
     from revocab.fertility.measure import fertility_of_folders
 
     fertility_of_folders(inputs.tokenizers, inputs.corpora, out, job, inputs.parallel_files)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from revocab.closed import Closed, Job
 from revocab.command import Command
 from revocab.models.hub_or_folder import model_field
-from revocab.rule import Given, Rule, Step
+from revocab.rule import Given, Plan, Rule, Step
 from revocab.training.outputs.loss_tables import MEASURED
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
 
 
 class Inputs(Closed):
@@ -31,7 +27,6 @@ class Machine(Closed):
 
 
 def run(inputs: Inputs, job: Job, machine: Machine, out: Path) -> None:
-    """Write the table."""
     from revocab.training.loop.heldout_loss import measure_heldout
 
     measure_heldout(inputs.models, inputs.heldout, out, machine.device)

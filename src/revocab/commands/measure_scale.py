@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -11,10 +10,7 @@ from revocab.closed import Closed
 from revocab.command import Command, Nothing
 from revocab.initialise.options import ChosenMethod, ScaleJob, ScaleOptions
 from revocab.models.hub_or_folder import tokenizer_field
-from revocab.rule import Given, Rule, Step
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -28,7 +24,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: ScaleJob, machine: Nothing, out: Path) -> None:
-    """Write the table's folder."""
     from revocab.initialise.cost_at_scale import measure_to
     from revocab.initialise.reading.vocabularies import Vocabularies
 

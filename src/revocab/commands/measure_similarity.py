@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -14,10 +13,7 @@ from revocab.evaluation.embedding_similarity import (
     EmbeddingSimilarityOptions,
 )
 from revocab.models.hub_or_folder import model_field, tokenizer_field
-from revocab.rule import Given, Rule, Step
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -37,7 +33,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: EmbeddingSimilarityJob, machine: Nothing, out: Path) -> None:
-    """Write the table's folder."""
     from revocab.evaluation.embedding_similarity import RunModels, measure_to
 
     runs = [RunModels(run, first, inputs.last[run]) for run, first in inputs.first.items()]

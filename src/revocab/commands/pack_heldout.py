@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -11,13 +10,10 @@ from revocab.chat.template import chat_template_field
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
 from revocab.models.hub_or_folder import tokenizer_field
-from revocab.rule import Given, Ids, Rule, Step
+from revocab.rule import Given, Ids, Plan, Rule, Step
 from revocab.training.data.heldout import HeldoutJob
 from revocab.training.named_recipes import NamedRecipe
 from revocab.training.recipe import ANSWERS
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
 
 
 class Inputs(Closed):
@@ -29,7 +25,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: HeldoutJob, machine: Nothing, out: Path) -> None:
-    """Write the windows' folder."""
     from revocab.training.machine.startup import pretend_absent
 
     pretend_absent("torch", "datasets", "scipy")

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from revocab.commands.pack_heldout import COMMAND
-from revocab.rule import Given, Ids, Rule, Step
+from revocab.rule import Given, Ids, Plan, Rule, Step
 from revocab.training.data.heldout import HeldoutJob
 from revocab.training.recipe import ANSWERS
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
 
 
 def planned(plan: Plan, tokenizer: str, recipe: str) -> Step:

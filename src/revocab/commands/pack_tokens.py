@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -11,13 +10,10 @@ from revocab.chat.template import chat_template_field
 from revocab.closed import Closed, Id
 from revocab.command import Command
 from revocab.models.hub_or_folder import tokenizer_field
-from revocab.rule import Given, Ids, Rule, Step
+from revocab.rule import Given, Ids, Plan, Rule, Step
 from revocab.training.data.packing import PackingJob
 from revocab.training.named_recipes import NamedRecipe
 from revocab.training.recipe import ANSWERS, PackingOptions
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
 
 
 class Inputs(Closed):
@@ -41,7 +37,6 @@ class Machine(Closed):
 
 
 def run(inputs: Inputs, job: PackingJob, machine: Machine, out: Path) -> None:
-    """Write the rows' folder."""
     from revocab.training.machine.startup import pretend_absent
 
     pretend_absent("torch", "datasets", "scipy")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -12,10 +11,7 @@ from revocab.closed import Closed
 from revocab.command import Command, Nothing
 from revocab.corpora.prepare import CorpusJob, CorpusOptions
 from revocab.corpora.source import Form
-from revocab.rule import Artefact, Rule, Step
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Artefact, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -28,7 +24,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: CorpusJob, machine: Nothing, out: Path) -> None:
-    """Write the corpus folder."""
     from revocab.corpora.prepare import prepare
 
     prepare(inputs.files, job, out)

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from revocab.commands.train_model import COMMAND, training
-from revocab.rule import Rule, Step
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Plan, Rule, Step
 
 
 def planned(plan: Plan, model: str) -> Step:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from revocab.closed import Closed, Id
 from revocab.command import Command
 from revocab.evaluation.options import CometHardware, CometJob
-from revocab.rule import Given, Rule, Step
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -26,7 +22,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: CometJob, machine: CometHardware, out: Path) -> None:
-    """Write the table and the scores of items."""
     from revocab.evaluation.generation.comet import score_run
 
     score_run(job.run, inputs.generation, inputs.prompts, job.models, out, machine)

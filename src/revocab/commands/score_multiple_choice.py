@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from revocab.closed import Closed
 from revocab.command import Command
@@ -11,10 +10,7 @@ from revocab.evaluation.inference.chat_prompts import chat_template_input, templ
 from revocab.evaluation.multiple_choice.named_tasks import tasks_field
 from revocab.evaluation.options import Scoring, ScoringHardware, ScoringJob, ScoringOptions
 from revocab.models.hub_or_folder import model_field
-from revocab.rule import Artefact, Given, Rule, Step
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Artefact, Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -30,7 +26,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: ScoringJob, machine: ScoringHardware, out: Path) -> None:
-    """Write the table and the scores of items."""
     from revocab.evaluation.multiple_choice.scoring import score_checkpoints
 
     options = Scoring(

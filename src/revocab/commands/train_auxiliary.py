@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -11,10 +10,7 @@ from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
 from revocab.initialise.reading.fasttext import AuxiliaryJob, FastTextOptions
 from revocab.models.hub_or_folder import tokenizer_field
-from revocab.rule import Given, Rule, Step
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -28,7 +24,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: AuxiliaryJob, machine: Nothing, out: Path) -> None:
-    """Write the vectors' folder."""
     from revocab.initialise.reading.fasttext import train_auxiliary
 
     train_auxiliary(inputs.target_tokenizer, inputs.source_tokenizers, inputs.corpora, out, job)

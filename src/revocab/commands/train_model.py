@@ -5,21 +5,16 @@ from __future__ import annotations
 import gc
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from revocab.command import Command
-from revocab.rule import Artefact, Given, Step
+from revocab.rule import Artefact, Given, Plan, Step
 from revocab.training.named_recipes import NamedRecipe
 from revocab.training.recipe import ANSWERS, TrainingOptions
 from revocab.training.run import TrainingFolders, TrainingMachine, TrainingRun
 from revocab.training.settings import Settings
 
-if TYPE_CHECKING:
-    from revocab.plan import Plan
-
 
 def run(inputs: TrainingFolders, job: Settings, machine: TrainingMachine, out: Path) -> None:
-    """Train, or go on from the last state."""
     from revocab.training.machine.slurm_tasks import process_variables
     from revocab.training.machine.startup import pretend_absent
 

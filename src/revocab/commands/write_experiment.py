@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from revocab.command import Command, Nothing
 from revocab.report.inputs import ExperimentJob
-from revocab.rule import Rule, Step
-
-if TYPE_CHECKING:
-    from revocab.plan import Plan
+from revocab.rule import Plan, Rule, Step
 
 
 def run(inputs: Nothing, job: ExperimentJob, machine: Nothing, out: Path) -> None:
-    """Write the file."""
     from revocab.io import write_json
     from revocab.output import check_files
 

@@ -14,10 +14,8 @@ from revocab.closed import problems_of
 from revocab.config.checks import all_problems
 from revocab.config.misfits import problems_beside
 from revocab.config.nulls import nothing_taken_away, without_nulls
-from revocab.config.raw_runs import check_number
-from revocab.config.replicates import with_replicates
 from revocab.config.schema import Experiment
-from revocab.config.sweeps import with_sweeps
+from revocab.config.written_out import with_all_runs
 from revocab.errors import RevocabError
 from revocab.training.named_recipes import with_named_recipes
 
@@ -48,12 +46,9 @@ def validate(values: dict[str, Any], files: Iterable[str | Path] = ()) -> Experi
     wrong = [problem for _, _, repeated in contents for problem in repeated]
     wrong += several_experiments(contents, {} if root is None else {"data_root": root})
     wrong += nothing_taken_away((name, content) for name, content, _ in contents)
-    values, problems = with_named_recipes(values)
-    values, problems = without_nulls(values), wrong + problems
-    check_number(values)
-    for written_out in (with_sweeps, with_replicates):
-        values, more = written_out(values)
-        problems += more
+    values, recipe_problems = with_named_recipes(without_nulls(values))
+    values, run_problems = with_all_runs(values)
+    problems = [*wrong, *recipe_problems, *run_problems]
     try:
         experiment = Experiment.model_validate(values)
     except ValidationError as error:

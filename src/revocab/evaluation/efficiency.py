@@ -35,7 +35,6 @@ from revocab.tokenizers.load import load_tokenizer
 def load_timed(
     folder: Path, engine: Engine, device: str, dtype: str, longest: int, options: Timing
 ) -> TimedModel:
-    """Load one checkpoint for sequences of up to ``longest`` tokens."""
     size = min(options.batch_size, options.prompts)
     assert engine.efficiency is not None  # or it would not have been chosen
     with loading(folder):
@@ -92,8 +91,8 @@ def measure(
     text = read_text(text_file, options.prompts * size)
     tokenizer = load_tokenizer(folder)
     texts = [text[i * size : (i + 1) * size] for i in range(options.prompts)]
-    prompts = [tokenizer(one)["input_ids"] for one in texts]
-    plain = [tokenizer(one, add_special_tokens=False)["input_ids"] for one in texts]
+    prompts = [tokenizer(part)["input_ids"] for part in texts]
+    plain = [tokenizer(part, add_special_tokens=False)["input_ids"] for part in texts]
     tokens = sum(map(len, plain))
     longest = max(map(len, prompts)) + options.new_tokens
     timed = load_timed(folder, engine, device, dtype, longest, options)
@@ -105,7 +104,7 @@ def measure(
                 "evaluation.efficiency.prompt_characters"
             )
         timed.check(prompts[: options.batch_size])
-        found = timings(timed, prompts, options)
+        seconds = timings(timed, prompts, options)
         threads = torch.get_num_threads()  # an engine may choose its own when it starts
     finally:
         timed.close()
@@ -119,13 +118,13 @@ def measure(
         "tokens": tokens,
         "tokens_per_word": tokens / words,
         "characters_per_token": per_token,
-        "prompt_characters_per_second": len(text) / found["prompt"],
-        "prompt_tokens_per_second": tokens / found["prompt"],
-        "generated_tokens_per_second": found["rate"],
-        "generated_characters_per_second": found["rate"] * per_token,
-        "first_token_seconds": found["first"],
-        "seconds_per_token": found["step"],
-        "seconds_per_100_characters": found["step"] * 100 / per_token,
+        "prompt_characters_per_second": len(text) / seconds["prompt"],
+        "prompt_tokens_per_second": tokens / seconds["prompt"],
+        "generated_tokens_per_second": seconds["rate"],
+        "generated_characters_per_second": seconds["rate"] * per_token,
+        "first_token_seconds": seconds["first"],
+        "seconds_per_token": seconds["step"],
+        "seconds_per_100_characters": seconds["step"] * 100 / per_token,
         "cache_bytes_per_1000_characters": cache_bytes_per_token(config, dtype) * 1000 / per_token,
         "parameter_bytes": parameter_bytes(folder, dtype),
         "peak_memory_bytes": peak_memory(device),
@@ -147,9 +146,9 @@ def timings(timed: TimedModel, prompts: Sequence[list[int]], options: Timing) ->
         whole = sum(timed.run(batch, new) for batch in batches)
         prompt.append(read)
         rate.append(len(prompts) * (new - 1) / max(whole - read, 1e-9))
-        one = timed.run(prompts[:1], 1)
-        first.append(one)
-        step.append(max(timed.run(prompts[:1], new) - one, 1e-9) / (new - 1))
+        single = timed.run(prompts[:1], 1)
+        first.append(single)
+        step.append(max(timed.run(prompts[:1], new) - single, 1e-9) / (new - 1))
     names = {"prompt": prompt, "rate": rate, "first": first, "step": step}
     return {name: statistics.median(values) for name, values in names.items()}
 
@@ -166,10 +165,10 @@ def measure_efficiency(
 ) -> None:
     """Measure one checkpoint and write the numbers; they are times of this machine."""
     check_files(out, inputs=[folder, text_file])
-    found = measure(folder, text_file, corpus, language, options)
-    write_json(out, {"run": run, "step": step, **found})
+    costs = measure(folder, text_file, corpus, language, options)
+    write_json(out, {"run": run, "step": step, **costs})
     print(
-        f"{run}: {found['prompt_characters_per_second']:.0f} characters read and "
-        f"{found['generated_characters_per_second']:.0f} written per second",
+        f"{run}: {costs['prompt_characters_per_second']:.0f} characters read and "
+        f"{costs['generated_characters_per_second']:.0f} written per second",
         file=sys.stderr,
     )

@@ -83,7 +83,7 @@ def choose_anchors(
     tokens = {n: token.kind for n, token in enumerate(vocabulary) if n in allowed}
     anchor_ids, found = [], {}
     for kind in ANCHOR_KINDS:
-        ids = [number for number, one in tokens.items() if one == kind]
+        ids = [number for number, its_kind in tokens.items() if its_kind == kind]
         order = torch.randperm(len(ids), generator=generator)[:per_kind].tolist()
         anchor_ids += [ids[position] for position in order]
         found[kind] = len(order)
@@ -204,7 +204,6 @@ def measure_to(
     helper: Path | None = None,
     pairs: Path | None = None,
 ) -> None:
-    """Measure a group and write the table's folder."""
     models = [folder for run in runs for folder in (run.first, run.last)]
     output = OutputFolder(out, KIND, [tokenizer, helper, pairs, *models])
     given = HelperModel(job.helper, helper, pairs) if job.helper and helper else None
@@ -228,7 +227,6 @@ def measure_to(
 def write_similarity(
     rows: list[dict[str, Any]], described: dict[str, Any], out: OutputFolder
 ) -> None:
-    """Write ``similarity.csv`` and ``manifest.json``."""
     with out.replaced() as folder:
         write_csv(folder / "similarity.csv", COLUMNS, rows)
         write_json(folder / "manifest.json", described)

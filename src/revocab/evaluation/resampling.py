@@ -47,7 +47,6 @@ class Items:
     score: Callable[[np.ndarray], np.ndarray]
 
     def value(self) -> float:
-        """Return the score of all items."""
         return float(self.score((self.weights_N @ self.counts_NK)[None])[0])
 
 
@@ -109,12 +108,12 @@ def corpus_items(metric: Any, outputs: Sequence[str], references: Sequence[Seque
 
 def mean_of_tasks(tasks: Sequence[Items]) -> Items:
     """Return the items whose score is the unweighted mean of several mean scores."""
-    counts_NK = np.concatenate([one.counts_NK for one in tasks])
-    weights_N = np.concatenate([one.weights_N for one in tasks]) / len(tasks)
+    counts_NK = np.concatenate([task.counts_NK for task in tasks])
+    weights_N = np.concatenate([task.weights_N for task in tasks]) / len(tasks)
     first, parts = 0, []
-    for one in tasks:
-        parts.append(one.parts_N + first)
-        first += int(one.parts_N.max()) + 1
+    for task in tasks:
+        parts.append(task.parts_N + first)
+        first += int(task.parts_N.max()) + 1
     return Items(counts_NK, weights_N, np.concatenate(parts), first_sum)
 
 
@@ -126,7 +125,7 @@ def mean_of_seeds(items: Sequence[Items]) -> Items:
     first = items[0]
     if len(items) == 1:
         return first
-    shapes = {one.counts_NK.shape for one in items}
+    shapes = {seed_items.counts_NK.shape for seed_items in items}
     if len(shapes) > 1:
         raise ValueError(f"items of several seeds have the shapes {sorted(shapes)}")
 
@@ -153,7 +152,6 @@ def remembered(parts: bytes, dtype: str, resamples: int, seed: int) -> list[np.n
 
 
 def drawn(parts_N: np.ndarray, resamples: int, seed: int) -> Iterator[np.ndarray]:
-    """Yield the chunks of :func:`draws`."""
     generator = np.random.default_rng(seed)
     members = [np.flatnonzero(parts_N == part) for part in np.unique(parts_N)]
     for start in range(0, resamples, CHUNK):
@@ -248,9 +246,9 @@ def permutation(first: Items, second: Items, observed: float, resamples: int, se
         rows = min(CHUNK, resamples - start)
         kept_RN = generator.integers(0, 2, size=(rows, count)).astype(np.float64)
         sums_RK = kept_RN @ one_NK + (1 - kept_RN) @ other_NK
-        found = first.score(sums_RK) - first.score(total_K - sums_RK)
+        differences_R = first.score(sums_RK) - first.score(total_K - sums_RK)
         # A tie differs only by rounding and counts.
-        as_large += int((np.abs(found) >= abs(observed) - 1e-12).sum())
+        as_large += int((np.abs(differences_R) >= abs(observed) - 1e-12).sum())
     return (as_large + 1) / (resamples + 1)
 
 

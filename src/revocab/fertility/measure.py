@@ -159,7 +159,6 @@ def write_fertility(
     out: OutputFolder,
     parallel: list[dict[str, Any]] | None = None,
 ) -> None:
-    """Write ``fertility.csv``, ``documents.parquet``, ``parallel.csv`` and ``manifest.json``."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -29,11 +29,11 @@ def parallel_lines(
     Raises :class:`RevocabError` for a language that a row does not have, and for no text at all.
     """
     for number, row in enumerate(rows, 1):
-        missing = [one for one in languages if not isinstance(row.get(one), str)]
+        missing = [language for language in languages if not isinstance(row.get(language), str)]
         if missing:
-            found = ", ".join(sorted(map(str, row)))
+            fields = ", ".join(sorted(map(str, row)))
             raise RevocabError(
-                f"{where}, row {number}: no text in {', '.join(missing)} (fields: {found}); name"
+                f"{where}, row {number}: no text in {', '.join(missing)} (fields: {fields}); name"
                 " languages that every row has"
             )
     lines = {language: [row[language] for row in rows] for language in languages}

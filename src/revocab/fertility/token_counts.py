@@ -92,7 +92,7 @@ def _encoded(tokenizer: PreTrainedTokenizerFast, documents: list[str]) -> Iterat
 
 def count_tokens(tokenizer: PreTrainedTokenizerFast, documents: list[str]) -> list[int]:
     """Return the number of tokens of each text, special tokens not added; uses every core."""
-    return [len(one) for batch in _encoded(tokenizer, documents) for one in batch]
+    return [len(encoding) for batch in _encoded(tokenizer, documents) for encoding in batch]
 
 
 def count_token_classes(tokenizer: PreTrainedTokenizerFast, documents: list[str]) -> TokenCounts:
@@ -103,12 +103,12 @@ def count_token_classes(tokenizer: PreTrainedTokenizerFast, documents: list[str]
     parts: dict[str, list[np.ndarray]] = {"tokens": [], "unknown": [], "bytes_": []}
     for batch in _encoded(tokenizer, documents):
         lengths = np.fromiter(map(len, batch), np.int64, len(batch))
-        ids = chain.from_iterable(one.ids for one in batch)
-        found = classes[np.fromiter(ids, np.int32, int(lengths.sum()))]
+        ids = chain.from_iterable(encoding.ids for encoding in batch)
+        kinds = classes[np.fromiter(ids, np.int32, int(lengths.sum()))]
         ends = np.concatenate([[0], np.cumsum(lengths)])
         parts["tokens"].append(lengths)
         for name, kind in (("unknown", UNKNOWN), ("bytes_", BYTE)):
-            before = np.concatenate([[0], np.cumsum(found == kind)])
+            before = np.concatenate([[0], np.cumsum(kinds == kind)])
             parts[name].append(np.diff(before[ends]))
     joined = {
         name: np.concatenate(arrays) if arrays else np.zeros(0, np.int64)

@@ -10,7 +10,7 @@ from revocab.errors import RevocabError
 from revocab.initialise.adapted_folder import copy_unchanged, write_adapted
 from revocab.initialise.diagnostics.figure import draw
 from revocab.initialise.diagnostics.statistics import describe, warn
-from revocab.initialise.method import Method, MethodOptions, RowsOptions
+from revocab.initialise.method import RowsOptions
 from revocab.initialise.model_card import model_card
 from revocab.initialise.options import InitJob, find_method
 from revocab.initialise.reading.material import Material
@@ -44,19 +44,13 @@ class NewMatrices(NamedTuple):
 
 
 def initialise_matrices(
-    material: Material,
-    method: Method,
-    options: MethodOptions,
-    *,
-    seed: int,
-    device: str = "cpu",
-    say: Say = silent,
+    material: Material, *, seed: int, device: str = "cpu", say: Say = silent
 ) -> NewMatrices:
     """Return the new matrices, and what is known of them."""
     import torch
 
     made = NewMatrices({}, {}, {})
-    vocabularies = material.vocabularies
+    method, options, vocabularies = material.method, material.options, material.vocabularies
     shared: dict[str, Any] = {}
 
     def fill_one(which: Which, name: str) -> None:
@@ -126,30 +120,34 @@ def initialise_model(
     if coverage := material.coverage():
         warnings += coverage.warnings(method)
         say(coverage.sentence(method))
-    new = initialise_matrices(material, method, options, seed=job.seed, device=device, say=say)
+    new = initialise_matrices(material, seed=job.seed, device=device, say=say)
     for which, statistics in new.described.items():
         warnings += warn(method.name, which, statistics)
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    _note(made_of, inputs, job, material, method, options, new)
+    _note(made_of, inputs, job, material, new)
     report = {"method": method.name, "matrices": new.described, "warnings": warnings}
     say("writing the model folder")
     assert isinstance(options, RowsOptions)  # of every method that makes rows
     assert inputs.target_tokenizer is not None  # inputs.check
     target = material.vocabularies.target_tokenizer
     rows = padding.padded_rows(len(target), options.pad_to)
+    matrices = {
+        which: padding.filled(matrix_VD, len(target), rows)
+        for which, matrix_VD in new.matrices.items()
+    }
     with output.replaced() as folder:
         made_of["special_token_ids"] = special_ids(target)
         made_of["dropped_settings"] = write_adapted(
             source,
-            {which: padding.filled(one, len(target), rows) for which, one in new.matrices.items()},
+            matrices,
             inputs.target_tokenizer,
             material.vocabularies.counterparts,
             folder,
             progress=say is not silent,
         )
         if new.source_weights:
-            padded = {which: one.padded(rows) for which, one in new.source_weights.items()}
+            padded = {which: sparse.padded(rows) for which, sparse in new.source_weights.items()}
             write_source_weights(folder, padded)
         card = model_card(source, made_of, report, method.citation, job.languages)
         write_text(folder / "README.md", card)
@@ -164,8 +162,6 @@ def _note(
     inputs: InitInputs,
     job: InitJob,
     material: Material,
-    method: Method,
-    options: MethodOptions,
     new: NewMatrices,
 ) -> None:
     """Note in ``made_of`` all that is read beside the source, and what the rows are like."""
@@ -174,8 +170,8 @@ def _note(
         made_of[name] = provenance.fingerprint(model, model.path)
         made_of["names"][name] = name_of(model.path)
     if coverage := material.coverage():
-        made_of["helper_vocabulary"] = coverage.counts(method)
-    if method.needs(options) in ("fasttext", "file"):
+        made_of["helper_vocabulary"] = coverage.counts(material.method)
+    if material.method.needs(material.options) in ("fasttext", "file"):
         assert inputs.auxiliary is not None  # inputs.check
         made_of["auxiliary"] = vectors_hash(inputs.auxiliary)
     made_of["names"]["target_tokenizer"] = name_of(inputs.target_tokenizer)

@@ -15,7 +15,7 @@ from revocab.models.hub_or_folder import model_field, tokenizer_field
 _NEEDED = {
     "helper": (
         "helper",
-        "a model that has many of the target's tokens; best one with the target tokenizer",
+        "a model that has many of the target's tokens, ideally with the target tokenizer",
     ),
     "fasttext": ("auxiliary", "a folder written by train_auxiliary, for auxiliary=fasttext"),
     "file": (

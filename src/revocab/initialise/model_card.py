@@ -103,8 +103,8 @@ def model_card(
         "**This is a starting point for continued training: the new rows have not been trained.**",
         "",
         *_origins(made_of, languages),
-        f"- {counts['source_tokens']:,} tokens before, {counts['target_tokens']:,} now: "
-        f"{counts['overlap']:,} shared, {counts['missing']:,} new",
+        f"- {counts['overlap']:,} of the {counts['target_tokens']:,} tokens are among the"
+        f" {counts['source_tokens']:,} of the source, too; {counts['missing']:,} are new",
         *_helper_line(made_of),
         f"- Embedding and head are {'one matrix' if made_of['tied'] else 'two matrices'}",
         f"- Method: {citation}",

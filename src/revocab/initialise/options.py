@@ -63,13 +63,8 @@ def find_method(name: str) -> Method:
     return methods()[name]
 
 
-def check_options(method: Method, given: Mapping[str, Any] | MethodOptions) -> MethodOptions:
-    """Return the method's options, which may be so already.
-
-    Raises :class:`RevocabError` naming each one that is wrong.
-    """
-    if isinstance(given, method.options):
-        return given
+def check_options(method: Method, given: Mapping[str, Any]) -> MethodOptions:
+    """Return the method's options; raise :class:`RevocabError` naming each one that is wrong."""
     try:
         return method.options(**given)
     except ValidationError as error:

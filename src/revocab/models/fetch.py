@@ -82,8 +82,8 @@ def check_manifest(snapshot: Path) -> Path:
     check_files(manifest)
     if manifest.exists() and read_claim(snapshot) is None:
         raise RevocabError(
-            f"{manifest}: is there, but {snapshot}, which it would describe, is not; remove it, or"
-            " give a snapshot in another folder"
+            f"{manifest}: exists, but the snapshot that it describes, {snapshot}, does not; remove"
+            " it, or give a snapshot in another folder"
         )
     return manifest
 

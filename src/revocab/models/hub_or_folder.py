@@ -48,7 +48,7 @@ def what_of(field: FieldInfo) -> What | None:
     return cast("What | None", extra.get("hub")) if isinstance(extra, dict) else None
 
 
-def brought(inputs: Closed) -> Any:
+def fetch_inputs(inputs: Closed) -> Any:
     """Return a command's inputs with every Hub id replaced by the folder of its snapshot.
 
     Raises :class:`RevocabError` for what is neither a folder here nor a repository there.

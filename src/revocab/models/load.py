@@ -100,11 +100,12 @@ def check_model(folder: str | Path) -> None:
         problems.append(
             f"{folder}: both {WEIGHTS} and an index of other files, which may differ; remove one"
         )
-    tied = {copy: model.vocabulary_tensors["input"] for copy in model.tied_copies}
+    tied: dict[str, str] = {}
     if model.tensors and "quantization_config" not in model.config:
         loaded, info = _on_no_device(model)
         problems += _differences(folder, loaded, info)
         tied |= getattr(loaded, "all_tied_weights_keys", {})
+    tied |= {copy: model.vocabulary_tensors["input"] for copy in model.tied_copies}
     problems += _false_copies(model, tied)
     problems += padding_problems(model)
     problems += file_problems(model.path, model.files)

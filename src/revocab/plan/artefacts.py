@@ -8,7 +8,7 @@ from typing import Any
 
 from revocab.chat.template import find_template as find_chat_template
 from revocab.closed import Step as StepName
-from revocab.config.check_task_texts import heldout_texts
+from revocab.config.check_tasks import heldout_texts
 from revocab.config.corpora import holds_conversations, text_corpora
 from revocab.config.expand import Run, as_json, stage_mixtures
 from revocab.config.layout import Layout

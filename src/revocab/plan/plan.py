@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -13,7 +14,7 @@ from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
 from revocab.made_by import digest
 from revocab.plan.shown import Shown
-from revocab.rule import BY_ITEM, JOIN, Rule, Step, artefacts
+from revocab.rule import BY_ITEM, JOIN, SCRIPT, Rule, Step, artefacts
 
 #: Rules of the target ``all``.
 TARGETS = ("build_report", "check_artefacts")
@@ -81,6 +82,12 @@ class Plan(Shown):
             made = replace(step, command=rules()[rule].command.name, also=tuple(step.also))
             self._steps[name] = made
         return self._steps[name]
+
+    def words(self, step: Step, job: str | None = None) -> list[str]:
+        """Return the words after Python that run a job; ``job`` stands for the job as JSON."""
+        words = [*SCRIPT, step.command, *step.arguments(job)]
+        writers = self.writers(step)
+        return [*words, "--made", json.dumps(writers)] if writers else words
 
     def writers(self, step: Step) -> dict[str, str]:
         """Return the name and digest of the job that must have written each folder that is read."""
@@ -159,46 +166,14 @@ class Plan(Shown):
         return list(dict.fromkeys([*runs, *models]))
 
     @property
-    def answered(self) -> list[str]:
-        """Return the corpora whose conversations a model answers here."""
-        return [name for name, one in self.experiment.corpora.items() if one.answers]
-
-    @property
-    def judged(self) -> list[str]:
-        """Return those of them whose answers are judged."""
-        corpora = self.experiment.corpora.items()
-        return [name for name, one in corpora if one.answers and one.answers.judge]
-
-    @property
-    def probes(self) -> list[str]:
-        """Return the tasks whose items are made from held-out text."""
-        tasks = self.experiment.evaluation.multiple_choice.tasks
-        return [name for name, task in tasks.items() if task.probe]
-
-    @property
     def trained(self) -> list[str]:
         """Return the ids of the runs that are trained."""
         return [run.id for run in self.runs.values() if run.trains]
 
     @property
-    def made(self) -> list[str]:
-        """Return the ids of the runs that a method makes."""
-        return [run.id for run in self.runs.values() if run.made]
-
-    @property
     def stand_ins(self) -> list[str]:
         """Return the models that are pretrained here."""
         return [name for name, model in self.experiment.models.items() if model.pretrain]
-
-    @property
-    def fetched(self) -> list[str]:
-        """Return the models that come from the Hub or a folder."""
-        return [name for name, model in self.experiment.models.items() if model.hub or model.path]
-
-    @property
-    def changed(self) -> list[str]:
-        """Return the models that are made of others here."""
-        return [name for name, model in self.experiment.models.items() if model.change()]
 
 
 def _maker(file: str, known: Mapping[str, NamedJob]) -> NamedJob | None:

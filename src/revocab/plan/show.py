@@ -12,7 +12,6 @@ from revocab.config import read
 from revocab.errors import RevocabError
 from revocab.flags import Parser
 from revocab.plan.plan import Plan, find_rule, rules
-from revocab.rule import SCRIPT
 
 
 def show_job(words: Sequence[str]) -> str:
@@ -40,7 +39,7 @@ def show_job(words: Sequence[str]) -> str:
             f" {', '.join(map(str, given.configfile))} (known: {jobs or 'none'})"
         )
     step = plan.step(given.rule, **wildcards)
-    return shlex.join(["python", *SCRIPT, step.command, *step.arguments()])
+    return shlex.join(["python", *plan.words(step)])
 
 
 def add_experiment(parser: Parser) -> None:

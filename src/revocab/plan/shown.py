@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
@@ -15,10 +15,7 @@ from revocab.report.asked import asked_scores
 from revocab.report.kind import (
     FIGURE_ENDINGS,
     TABLE_ENDINGS,
-    Kind,
     KindOptions,
-    figure_kinds,
-    table_kinds,
 )
 from revocab.rule import Artefact
 from revocab.training.outputs.loss_tables import MEASURED
@@ -109,7 +106,7 @@ class Shown(Artefacts):
         """Return the runs whose cost tables show, each once."""
         runs = list(self.runs.values())
         tables = self.experiment.tables.values()
-        shown = [run for table in tables for run in table_kinds()[table.kind].timed(runs, table)]
+        shown = [run for table in tables for run in table.timed(runs)]
         return list(dict.fromkeys(run.scored_id for run in shown))
 
     @property
@@ -133,15 +130,15 @@ class Shown(Artefacts):
     @property
     def read_by_tables(self) -> list[str]:
         """Return the files that tables read beside the scores, each once."""
-        return self._needed(table_kinds(), self.experiment.tables.values())
+        return self._needed(self.experiment.tables.values())
 
     @property
     def read_by_figures(self) -> list[str]:
         """Return the files that figures read beside the scores, each once."""
-        return self._needed(figure_kinds(), self.experiment.figures.values())
+        return self._needed(self.experiment.figures.values())
 
-    def _needed(self, kinds: Mapping[str, Kind], shown: Iterable[KindOptions]) -> list[str]:
-        files = [file for options in shown for file in kinds[options.kind].needs(self, options)]
+    def _needed(self, shown: Iterable[KindOptions]) -> list[str]:
+        files = [file for options in shown for file in options.needs(self)]
         return list(dict.fromkeys(files))
 
     def is_shown(self, folder: str) -> bool:

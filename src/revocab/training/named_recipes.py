@@ -56,7 +56,6 @@ def named_recipe(key: str, recipe: dict[str, Any]) -> tuple[dict[str, Any], list
 
     Names that are not there leave a recipe that can be checked for other problems.
     """
-    recipe = given(recipe)
     changed = recipe.get("stages")
     by_name = changed if isinstance(changed, dict) else {}
     rest = {one: value for one, value in recipe.items() if one != "stages" or not by_name}
@@ -82,11 +81,6 @@ def named_recipe(key: str, recipe: dict[str, Any]) -> tuple[dict[str, Any], list
     return laid_over(base, recipe if known else rest), problems
 
 
-def given(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the keys that are given: null stands for the default."""
-    return {key: value for key, value in values.items() if value is not None}
-
-
 def in_shares(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     """Return recipe ``base`` with its stages' tokens as shares where ``changes`` gives a budget of
     the whole, so that the stages keep their proportions.
@@ -105,11 +99,10 @@ def in_shares(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 def laid_over(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     """Return recipe or stage ``base`` with ``changes``; see :data:`ALTERNATIVES`."""
-    changes = given(changes)
     base = in_shares(base, changes)
     if isinstance(changes.get("stages"), dict):
         stages = [
-            laid_over(stage, changes["stages"].get(stage["name"]) or {})
+            laid_over(stage, changes["stages"].get(stage["name"], {}))
             for stage in base.get("stages", ())
         ]
         changes = {**changes, "stages": stages}

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from revocab.closed import BEST, PLACES, Closed, Id, OneLine
+from revocab.closed import BEST, PLACES, Closed, Id, MixtureId, OneLine
 from revocab.limits import CHECKPOINTS, HELDOUT_LOSSES
 from revocab.training.adapters.lora import LORA, Lora
 from revocab.training.budgets import resolved
@@ -87,7 +87,7 @@ class Stage(Closed):
     final_learning_rate_share: float = Field(default=0.1, ge=0, le=1)
     weight_decay: float = Field(default=0.0, ge=0)
     #: A mixture of data for this stage alone (default: that of the run group or pretraining).
-    mixture: Id | None = None
+    mixture: MixtureId | None = None
     #: Rates of groups (names as in ``train``); the first that fits a parameter holds.
     groups: dict[OneLine, GroupRates] = Field(default_factory=dict)
     #: A low-rank adapter, trained in this stage and merged at its end.

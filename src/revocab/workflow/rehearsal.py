@@ -22,7 +22,7 @@ from revocab.evaluation.inference.engine import Part, interpreter
 from revocab.folder_claim import is_whole
 from revocab.io import read_json, read_jsonl, write_jsonl
 from revocab.plan.plan import Plan
-from revocab.rule import SCRIPT, Artefact, Step
+from revocab.rule import Artefact, Step
 from revocab.training.outputs.resume_state import CHECKSUMS, PREFIX
 from revocab.workflow.launch import launcher, starter
 
@@ -165,7 +165,7 @@ class Rehearsal:
         given = self.resources(rule)
         machine = {name: given[name] for name in options if given.get(name) is not None}
         flags = ["--machine", json.dumps(machine)] if machine else []
-        return [*SCRIPT, step.command, *step.arguments(), *flags]
+        return [*self.plan.words(step), *flags]
 
     def _log(self, name: str) -> Path:
         return self.scratch / f"{name}.log"

@@ -14,7 +14,17 @@ from pydantic import (
     model_serializer,
 )
 
-from revocab.closed import Closed, Id, OneLine, RunStep
+from revocab.closed import (
+    Closed,
+    CorpusId,
+    Id,
+    MixtureId,
+    ModelId,
+    OneLine,
+    RecipeId,
+    RunStep,
+    TokenizerId,
+)
 from revocab.config.schema.sweeps import Sweep
 from revocab.evaluation.inference.chat_prompts import ChatOptions
 from revocab.initialise.method import methods
@@ -36,7 +46,7 @@ class Several(Layered):
     """What stands for several runs, of a run or of each run of a group; a run's null: for one.
 
     None in a validated experiment, which has the runs in their place
-    (:mod:`revocab.config.sweeps`, :mod:`revocab.config.replicates`).
+    (:mod:`revocab.config.written_out`).
     """
 
     sweep: Sweep | None = None
@@ -79,15 +89,12 @@ def entries(base: type[NamedMethod]) -> Any:
 
     ``base``, the model that is scored as it is, can be named by none.
     """
-    models = [
-        create_model(
-            f"{base.__name__}_{name}",
-            __base__=(base, method.options),
-            method=(Literal[name], ...),
-        )
-        for name, method in methods().items()
-        if method.trains
-    ]
+    models = []
+    for name, method in methods().items():
+        if method.trains:
+            only: Any = Literal[name]
+            bases = (base, method.options)
+            models.append(create_model(f"{base.__name__}_{name}", __base__=bases, method=only))
     return Annotated[Union[tuple(models)], Field(discriminator="method")]  # noqa: UP007
 
 
@@ -112,11 +119,11 @@ def unnamed(entries: dict[str, NamedMethod], dump: Callable[[Any], dict[str, Any
 class RunMethod(Several, NamedMethod):
     """One run of a group: a method, and what it has of its own in place of its group's."""
 
-    target: Id | None = None
-    helper: Id | None = None
-    mixture: Id | None = None
+    target: TokenizerId | None = None
+    helper: ModelId | None = None
+    mixture: MixtureId | None = None
     #: Null: the run is made and not trained, and scored at step 0.
-    recipe: Id | None = None
+    recipe: RecipeId | None = None
     #: Begins from another run's checkpoint in place of the group's source model.
     start: RunStep | None = None
     #: A run that a method reads beside the source model.
@@ -143,7 +150,7 @@ Named = (BeforeValidator(name_methods), WrapSerializer(unnamed))
 class Reference(Closed):
     """A model that is only scored, beside a group's runs."""
 
-    model: Id
+    model: ModelId
     label: OneLine
     #: Step for which a paper published values of a reference of its run's name; none: step 0.
     paper_step: int = Field(default=0, ge=0)
@@ -166,11 +173,11 @@ class RunGroup(Several):
     """
 
     label: OneLine
-    source: Id
-    target: Id | None = None
-    helper: Id | None = None
-    mixture: Id | None = None
-    recipe: Id | None = None
+    source: ModelId
+    target: TokenizerId | None = None
+    helper: ModelId | None = None
+    mixture: MixtureId | None = None
+    recipe: RecipeId | None = None
     identity: Literal["bytes", "marker"] = "bytes"
     #: On whose tasks the runs are scored; a task in two languages needs both. None: on every task.
     languages: list[Id] | None = Field(default=None, min_length=1)
@@ -209,7 +216,7 @@ class AuxiliaryVectors(FastTextOptions):
     """
 
     #: Best in both languages: one space then holds source and target tokens.
-    corpora: list[Id] = Field(default_factory=list)
+    corpora: list[CorpusId] = Field(default_factory=list)
     vectors: OneLine | None = Field(
         default=None, description="file of vectors by token text (docs/methods.md)"
     )
@@ -218,6 +225,6 @@ class AuxiliaryVectors(FastTextOptions):
 class Scale(ScaleOptions):
     """Time and memory of every method at a real model's embedding shape, with random weights."""
 
-    source_tokenizer: Id
-    target_tokenizer: Id
+    source_tokenizer: TokenizerId
+    target_tokenizer: TokenizerId
     methods: Annotated[dict[Id, ScaleEntry], *Named]

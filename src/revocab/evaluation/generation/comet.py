@@ -45,7 +45,6 @@ class Comet:
 
     @property
     def local(self) -> bool:
-        """Return whether the name is a path on this machine."""
         return Path(self.name).exists()
 
     def checkpoint(self) -> Path:
@@ -70,8 +69,8 @@ class Comet:
         """Return what identifies this model: its name and commit, or its file as it is."""
         if not self.local:
             return [self.name, self.revision()]
-        found = self.checkpoint().stat()
-        return [self.name, found.st_size, found.st_mtime_ns]
+        status = self.checkpoint().stat()
+        return [self.name, status.st_size, status.st_mtime_ns]
 
     def _origin(self) -> dict[str, Any]:
         from revocab.hub import resolve
@@ -98,16 +97,15 @@ class Comet:
             raise RevocabError(explain(error, origin["hub"], "model")) from error
 
     def score(self, samples: Sequence[dict[str, str]]) -> list[float]:
-        """Return the model's score of each ``{"src", "mt", "ref"}``."""
         if self._model is None:
             from comet import load_from_checkpoint
 
             self._model = load_from_checkpoint(str(self.checkpoint()), local_files_only=self.local)
-        found = self._model.predict(
+        prediction = self._model.predict(
             list(samples), batch_size=self.hardware.batch_size, progress_bar=False,
             num_workers=0, **placed(choose_device(self.hardware.device)),
         )  # fmt: skip
-        return [float(one) for one in found.scores]
+        return [float(score) for score in prediction.scores]
 
 
 def placed(device: str) -> dict[str, Any]:
@@ -120,10 +118,10 @@ def placed(device: str) -> dict[str, Any]:
 
 def only_checkpoint(folder: Path) -> Path:
     """Return the one checkpoint below a folder; raise :class:`RevocabError` if there is no one."""
-    found = sorted(folder.rglob("*.ckpt"))
-    if len(found) == 1:
-        return found[0]
-    listed = ", ".join(map(str, found)) or "none"
+    files = sorted(folder.rglob("*.ckpt"))
+    if len(files) == 1:
+        return files[0]
+    listed = ", ".join(map(str, files)) or "none"
     raise RevocabError(f"{folder}: expected one *.ckpt file below it, found {listed}")
 
 

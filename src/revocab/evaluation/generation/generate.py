@@ -73,7 +73,6 @@ def generate_checkpoints(
 def check_arguments(
     models: Mapping[int, Path], prompts: Mapping[str, Path], options: Generating
 ) -> None:
-    """Raise :class:`RevocabError` listing every bad folder and prompt file."""
     problems = []
     for folder in models.values():
         try:
@@ -97,7 +96,6 @@ def check_arguments(
 def output_folder(
     models: Mapping[int, Path], prompts: Mapping[str, Path], out: Path
 ) -> ResumableFolder:
-    """Return the folder that is written, checked."""
     made = [output_path(Path(), step, task).as_posix() for step in models for task in prompts]
     return ResumableFolder(
         out,
@@ -114,7 +112,6 @@ def output_path(out: Path, step: int, task: str) -> Path:
 
 
 def load_generator(folder: Path, engine: Engine, options: Generating) -> TextGenerator:
-    """Load one checkpoint."""
     device = choose_device(options.device)
     dtype = choose_dtype(options.dtype, device)
     assert engine.generation is not None  # or it would not have been chosen
@@ -147,7 +144,9 @@ def generate_checkpoint(
         try:
             made = generate_task(generator, rows, finished.options)
         except RevocabError as error:
-            raise RevocabError(f"{name}, {folder}: {one}" for one in error.problems) from error
+            raise RevocabError(
+                f"{name}, {folder}: {problem}" for problem in error.problems
+            ) from error
         write_jsonl(path, made)
         finished.add(path, parts)
     if generator:
@@ -253,13 +252,11 @@ class Finished:
         return self.outputs.get(path.relative_to(self.out).as_posix()) == expected
 
     def add(self, path: Path, parts: dict[str, Any]) -> None:
-        """Record that ``path`` is written."""
         entry = {"made_from": parts, "sha256": sha256(path)}
         self.outputs[path.relative_to(self.out).as_posix()] = entry
         write_json(self.path, self.outputs)
 
     def keep(self, paths: Collection[str]) -> None:
-        """Forget outputs that are not among ``paths``."""
         self.outputs = {name: one for name, one in self.outputs.items() if name in paths}
         write_json(self.path, self.outputs)
 
@@ -321,7 +318,6 @@ def manifest(
     engine: Engine,
     options: Generating,
 ) -> dict[str, Any]:
-    """Return what the outputs were made from."""
     return {
         "run": run,
         "steps": sorted(models),

@@ -45,12 +45,10 @@ def is_in_language(answer: str, language: str) -> bool:
 
 
 def known_languages() -> dict[str, Any]:
-    """Return the languages that an answer can be recognised to be in."""
     return {name: one for name, one in languages().items() if one.frequent}
 
 
 def lines(answer: str) -> list[str]:
-    """Return the lines of an answer that are not blank, without space around them."""
     return [line.strip() for line in answer.splitlines() if line.strip()]
 
 
@@ -60,17 +58,14 @@ def holds(answer: str, text: str) -> bool:
 
 
 def is_text(value: Any) -> bool:
-    """Return whether a value is text that says something."""
     return isinstance(value, str) and bool(value.strip())
 
 
 def is_count(value: Any) -> bool:
-    """Return whether a value is a number of things."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 def are_texts(value: Any) -> bool:
-    """Return whether a value is a list of texts."""
     return isinstance(value, list) and bool(value) and all(map(is_text, value))
 
 
@@ -120,5 +115,4 @@ def passes(answer: str, checks: Mapping[str, Any]) -> bool:
 
 
 def in_group(checks: Mapping[str, Any], group: Group) -> dict[str, Any]:
-    """Return the checks of one group."""
     return {name: wanted for name, wanted in checks.items() if CHECKS[name].group == group}

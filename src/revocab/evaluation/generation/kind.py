@@ -132,13 +132,13 @@ class GenerationKind:
 
     @property
     def name(self) -> str:
-        """Return the name that an experiment file gives."""
         return kind_of(self.options)
 
     @property
     def own_options(self) -> list[str]:
-        """Return the names of the options that other kinds do not have."""
-        return [one for one in self.options.model_fields if one not in PromptOptions.model_fields]
+        return [
+            name for name in self.options.model_fields if name not in PromptOptions.model_fields
+        ]
 
     def changed(self, options: Any) -> dict[str, Any]:
         """Return those fields of the layout that a task's options change."""
@@ -164,7 +164,7 @@ class GenerationKind:
     def columns(self, comet: Iterable[str] = ()) -> list[str]:
         """Return the metrics that tables show: those of ``comet`` first, where they apply."""
         compared = comet if self.comet_source else ()
-        return [*compared, *(self.shown or [one.name for one in self.metrics])]
+        return [*compared, *(self.shown or [metric.name for metric in self.metrics])]
 
 
 @cache
@@ -172,12 +172,11 @@ def generation_kinds() -> dict[str, GenerationKind]:
     """Return every kind by name in the order of tables, from ``evaluation.generation.kinds``."""
     from revocab.evaluation.generation import kinds as package
 
-    found = found_in(package, "KIND").values()
-    return {one.name: one for one in sorted(found, key=lambda one: one.place)}
+    kinds = found_in(package, "KIND").values()
+    return {kind.name: kind for kind in sorted(kinds, key=lambda kind: kind.place)}
 
 
 def find_kind(name: str) -> GenerationKind:
-    """Return a kind by name; raise :class:`RevocabError` with the list if there is none."""
     if name not in generation_kinds():
         raise RevocabError(unknown("kind", name, generation_kinds(), "kind of generation task"))
     return generation_kinds()[name]
@@ -185,7 +184,6 @@ def find_kind(name: str) -> GenerationKind:
 
 @cache
 def metrics() -> dict[str, Metric]:
-    """Return every metric by name: label and range of all that stands in scores."""
     of_kinds = [metric for kind in generation_kinds().values() for metric in kind.metrics]
     others = (*CHOICE_METRICS, *COMET_METRICS.values(), *OTHER_METRICS)
-    return {one.name: one for one in (*others, *of_kinds)}
+    return {metric.name: metric for metric in (*others, *of_kinds)}

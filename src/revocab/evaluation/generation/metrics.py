@@ -32,7 +32,6 @@ class WordTokenizer:
     """
 
     def tokenize(self, text: str) -> list[str]:
-        """Return the words of ``text``."""
         return re.findall(r"\w+", unicodedata.normalize("NFC", text).lower())
 
 
@@ -87,12 +86,14 @@ def best_scores(score: Callable[[str, str], float], rows: Sequence[Row]) -> Item
     from revocab.evaluation.resampling import mean_items
 
     return mean_items(
-        [100 * max(score(row["output"], one) for one in row["references"]) for row in rows]
+        [
+            100 * max(score(row["output"], reference) for reference in row["references"])
+            for row in rows
+        ]
     )
 
 
 def corpus_score(metric: Any, rows: Sequence[Row]) -> Items:
-    """Return the items of a metric of sacrebleu, over all rows together."""
     from revocab.evaluation.resampling import corpus_items
 
     return corpus_items(
@@ -101,21 +102,18 @@ def corpus_score(metric: Any, rows: Sequence[Row]) -> Items:
 
 
 def chrf_items(rows: Sequence[Row], languages: Sequence[str]) -> Items:
-    """Return the items of chrF++."""
     from sacrebleu.metrics.chrf import CHRF
 
     return corpus_score(CHRF(word_order=2), rows)
 
 
 def bleu_items(rows: Sequence[Row], languages: Sequence[str]) -> Items:
-    """Return the items of BLEU."""
     from sacrebleu.metrics.bleu import BLEU
 
     return corpus_score(BLEU(), rows)
 
 
 def rouge_items(rows: Sequence[Row], languages: Sequence[str]) -> Items:
-    """Return the items of ROUGE-L."""
     return best_scores(rouge_l(), rows)
 
 
@@ -135,12 +133,10 @@ def released_rouge_items(rows: Sequence[Row], languages: Sequence[str]) -> Items
 
 
 def exact_match_items(rows: Sequence[Row], languages: Sequence[str]) -> Items:
-    """Return the items of exact match."""
     return best_scores(partial(exact_match, language=languages[-1]), rows)
 
 
 def f1_items(rows: Sequence[Row], languages: Sequence[str]) -> Items:
-    """Return the items of the F1 of words."""
     return best_scores(partial(token_f1, language=languages[-1]), rows)
 
 

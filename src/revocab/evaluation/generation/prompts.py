@@ -59,9 +59,9 @@ class PromptJob(PromptOptions, Job):
         strange = [one for one in self.option if one not in kind.own_options]
         problems = [f"--option {one}: kind {kind.name!r} has no such option" for one in strange]
         shared = self.model_dump(include=set(PromptOptions.model_fields))
-        given = {name: one for name, one in self.option.items() if name not in strange}
+        own_values = {name: one for name, one in self.option.items() if name not in strange}
         try:
-            options = kind.options.model_validate({**shared, **given})
+            options = kind.options.model_validate({**shared, **own_values})
         except ValidationError as error:
             problems += [f"kind {kind.name!r}: {one}" for one in problems_of(error, kind.options)]
         if problems:
@@ -110,7 +110,6 @@ def write_prompts(
 
 
 def check_words(kind: GenerationKind, options: PromptOptions) -> None:
-    """Raise :class:`RevocabError` if the language of the layout lacks words of it."""
     try:
         kind.layout_in(options.direction, kind.changed(options))
     except RevocabError as error:
@@ -225,7 +224,6 @@ def messages(row: Row, shots: int | None = None, *, turns: bool) -> list[Message
 
 
 def parts(row: Row, shots: int | None) -> tuple[Layout, list[Sequence[str]], Sequence[str]]:
-    """Return the layout of a stored row, the texts of its last ``shots`` shots, and the query's."""
     languages = row["direction"]
     texts = find_kind(row["kind"]).texts
     laid_out = [texts(shot, languages) for shot in last_shots(row, shots)]
@@ -233,16 +231,13 @@ def parts(row: Row, shots: int | None) -> tuple[Layout, list[Sequence[str]], Seq
 
 
 def last_shots(row: Row, shots: int | None) -> list[Row]:
-    """Return the last ``shots`` shots of a stored row (None: all)."""
     return row["shots"] if shots is None else row["shots"][len(row["shots"]) - shots :]
 
 
 def layout_of(row: Row) -> Layout:
-    """Return the layout of a stored row's prompt."""
     return worded_layout(row["kind"], tuple(row["direction"]), json.dumps(row.get("layout", {})))
 
 
 @cache
 def worded_layout(kind: str, languages: tuple[str, ...], changes: str) -> Layout:
-    """Return a kind's layout with changes, given as JSON, in words of its language."""
     return find_kind(kind).layout_in(languages, json.loads(changes))

@@ -28,17 +28,15 @@ class Score:
 
 
 def task_items(kind: str, languages: Languages, rows: Sequence[Row]) -> dict[str, Items]:
-    """Return the scored items of every metric that applies to a task, from its output rows."""
     computed = {
-        one.name: one.items(rows, languages)
-        for one in find_kind(kind).metrics
-        if one.items is not None
+        metric.name: metric.items(rows, languages)
+        for metric in find_kind(kind).metrics
+        if metric.items is not None
     }
     return {name: items for name, items in computed.items() if items is not None}
 
 
 def scored(metric: str, items: Items) -> Score:
-    """Return a metric's value with its interval and standard error."""
     interval = bootstrap(items)
     value = items.value()
     if interval is None:
@@ -57,7 +55,6 @@ def mean_stderr(items: Items) -> float | None:
 def task_scores(
     kind: str, languages: Languages, rows: Sequence[Row], comet_apart: bool = False
 ) -> list[Score]:
-    """Return the metrics of one task from its output rows (``output``, ``references``; counts)."""
     scores = [scored(name, items) for name, items in task_items(kind, languages, rows).items()]
     if find_kind(kind).comet_source is not None:
         scores.append(Score(COMET, None, reason=COMET_APART if comet_apart else NO_COMET))

@@ -36,7 +36,6 @@ class ChatOptions(Closed):
 
 
 def chat_template_input() -> Any:
-    """Return the field of a command's input that is a chat template."""
     return Field(
         default=None,
         description="by which chat asks: a Jinja file, or the name of a template of the package; "
@@ -108,7 +107,7 @@ class ChatFormat:
         except SecurityError as error:
             raise RevocabError(f"{self.folder}, chat template: {explain(error)}") from None
         except TemplateError as error:
-            roles = ", ".join(one["role"] for one in messages)
+            roles = ", ".join(message["role"] for message in messages)
             raise RevocabError(
                 f"{self.folder}: its chat template rejects messages of {roles} ({error}); ask "
                 "with shots: one_turn, which has no turns of examples, or with fewer shots"
@@ -126,12 +125,12 @@ class ChatFormat:
         question = {"role": "user", "content": ANSWER}
         text = self.text([question, {"role": ASSISTANT, "content": ANSWER}], answered=True)
         after = self.encode(text.rpartition(ANSWER)[2])
-        return [one for one in after if one in self.special][:1]
+        return [token for token in after if token in self.special][:1]
 
     def special_tokens(self, ids: Sequence[int]) -> dict[str, Any]:
         """Return whether the template's end token ends generated ids, and how many other special
         tokens they have.
         """
         ends = bool(ids) and ids[-1] in self.ends
-        others = sum(one in self.special for one in ids) - ends
+        others = sum(token in self.special for token in ids) - ends
         return {"template_end": ends, "other_special_tokens": others}

@@ -69,13 +69,11 @@ class TextGenerator(ABC):
         """
 
     def close(self) -> None:
-        """Free the memory."""
         self.model = None
         gc.collect()
 
 
 def cut(text: str, stop: str | None) -> str:
-    """Return ``text`` up to the first ``stop``, if any, without space around it."""
     return (text if stop is None else text.split(stop, 1)[0]).strip()
 
 
@@ -89,7 +87,7 @@ def end_tokens(generation_config: Any, tokenizer: Any) -> list[int]:
     named = named if isinstance(named, list) else [named]
     named = [*named, generation_config.bos_token_id]
     ids = [*named, tokenizer.eos_token_id, tokenizer.bos_token_id]
-    return sorted({one for one in ids if one is not None})
+    return sorted({token for token in ids if token is not None})
 
 
 def finished(ids: list[int], tokenizer: Any, eos: Sequence[int], stop: str | None) -> Output:

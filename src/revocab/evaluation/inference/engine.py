@@ -48,8 +48,6 @@ class ChoiceModel(Protocol):
     add_bos_token: bool | None
     #: Requests longer than the context, which lost their beginning.
     truncated: int
-    #: Items whose two best choices were within rounding error, scored once more.
-    rescored: int
 
     def loglikelihood(
         self, requests: Sequence[Any], disable_tqdm: bool = False
@@ -68,14 +66,12 @@ class LoadChoices(Protocol):
         checkpoint: Checkpoint,
         *,
         token_cache: dict[tuple[str, bool | None], list[int]],
-        share_contexts: bool,
         long_prompts: Literal["error", "cut"],
     ) -> ChoiceModel:
         """Return the harness's model.
 
-        ``token_cache`` holds token ids of texts, for all checkpoints of one tokenizer; with
-        ``share_contexts`` what an item's choices share may be computed once; ``long_prompts`` as of
-        :func:`revocab.evaluation.inference.long_prompts.refuse_long`.
+        ``token_cache`` holds token ids of texts, for all checkpoints of one tokenizer;
+        ``long_prompts`` as of :func:`revocab.evaluation.inference.long_prompts.refuse_long`.
         """
 
 
@@ -109,7 +105,6 @@ class Engine:
 
     @property
     def module(self) -> str:
-        """Return the name of the module that defines it."""
         return f"revocab.evaluation.inference.engines.{self.name}"
 
     def called(self, part: Part) -> str:
@@ -117,21 +112,18 @@ class Engine:
         return self.harness_name or self.name if part == "multiple_choice" else self.name
 
     def imports(self) -> bool:
-        """Return whether it can run in this process."""
         return self.environment is None or self.environment.import_error() is None
 
 
 @cache
 def engines() -> dict[str, Engine]:
-    """Return every engine by name, sorted, as found in ``revocab.evaluation.inference.engines``."""
     from revocab.evaluation.inference import engines as package
 
     return found_in(package, "ENGINE")
 
 
 def engines_for(part: Part) -> dict[str, Engine]:
-    """Return the engines that can do a part, as it calls them."""
-    return {one.called(part): one for one in engines().values() if getattr(one, part)}
+    return {engine.called(part): engine for engine in engines().values() if getattr(engine, part)}
 
 
 def choices_for(part: Part, *others: str) -> Any:
@@ -140,7 +132,6 @@ def choices_for(part: Part, *others: str) -> Any:
 
 
 def engine_called(name: str, part: Part) -> Engine:
-    """Return an engine; raise :class:`RevocabError` with the list where a part has no such one."""
     able = engines_for(part)
     if name not in able:
         raise RevocabError(unknown("--engine", name, able, f"engine for {part}"))
@@ -158,8 +149,8 @@ def choose_engine(name: str, part: Part) -> Engine:
             engine.environment.require("--engine", name, _everywhere(part))
         return engine
     device = choose_device("auto")
-    liked = sorted(engines_for(part).values(), key=lambda one: -one.preference(device))
-    return next(one for one in liked if one.preference(device) > 0 and one.imports())
+    liked = sorted(engines_for(part).values(), key=lambda engine: -engine.preference(device))
+    return next(engine for engine in liked if engine.preference(device) > 0 and engine.imports())
 
 
 def environment_of(name: str, part: Part) -> Environment | None:

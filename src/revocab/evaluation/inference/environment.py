@@ -36,7 +36,6 @@ class Environment:
 
     @property
     def variable(self) -> str:
-        """Return the variable that names another interpreter."""
         return f"REVOCAB_{self.name.upper().replace('-', '_')}_PYTHON"
 
     def python(self, key: str, others: Sequence[str]) -> str:

@@ -40,7 +40,7 @@ def note_lengths(task: Task) -> None:
     lengths: dict[int, list[int]] = {}
     for instance in task.instances:
         if instance.doc_id not in lengths:
-            lengths[instance.doc_id] = [len(one) for one in task.doc_to_choice(instance.doc)]
+            lengths[instance.doc_id] = [len(choice) for choice in task.doc_to_choice(instance.doc)]
         own = lengths[instance.doc_id]
         # With acc_mutual_info all choices follow once more, without a context: no choices of ours.
         instance.choice_length = own[instance.idx] if instance.idx < len(own) else None

@@ -80,7 +80,6 @@ class SharedContextLM(HFLM):
         self,
         *,
         token_cache: dict[tuple[str, bool | None], list[int]],
-        share_contexts: bool,
         long_prompts: Literal["error", "cut"] = "cut",
         **options: Any,
     ) -> None:
@@ -91,14 +90,18 @@ class SharedContextLM(HFLM):
         self.rescored = 0  # items that were near ties
         self._instances: Sequence[Instance] = ()
         self.batch_tokens = CPU_TOKENS if self.device.type == "cpu" else float("inf")
-        self.shares_contexts = share_contexts and self._can_share()
+        self.shares_contexts = self._can_share()
 
     def _can_share(self) -> bool:
-        """Return whether attention takes any mask and logits come from a plain output matrix."""
+        """Return whether attention takes any mask and logits come from a plain output matrix.
+
+        And whether rounding is small: in half precision most items are near ties.
+        """
         config = self.model.config
         window = getattr(config, "sliding_window", None)
         return (
-            config.model_type in PLAIN_HEADS
+            self.model.dtype == torch.float32
+            and config.model_type in PLAIN_HEADS
             and self.backend == "causal"
             and (window is None or window >= self.max_length)
             and self.world_size == 1
@@ -117,7 +120,6 @@ class SharedContextLM(HFLM):
         return results
 
     def close(self) -> None:
-        """Free the memory."""
         self._model = None
 
     def tok_encode(

@@ -42,8 +42,8 @@ def families() -> dict[str, Family]:
 
 def family_label(family: str) -> str:
     """Return a family as a column header: its own id where the file does not name it."""
-    found = families().get(family)
-    return found.label if found else family
+    known = families().get(family)
+    return known.label if known else family
 
 
 def family_rank(family: str) -> tuple[int, str]:
@@ -53,9 +53,8 @@ def family_rank(family: str) -> tuple[int, str]:
 
 
 def family_chance(family: str) -> float | None:
-    """Return the accuracy of blind guessing on a family, None where it is not known."""
-    found = families().get(family)
-    return found.chance if found else None
+    known = families().get(family)
+    return known.chance if known else None
 
 
 def metrics_of_families(overrides: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -65,7 +64,6 @@ def metrics_of_families(overrides: Mapping[str, str] | None = None) -> dict[str,
 
 
 def main_metric(family: str, overrides: Mapping[str, str] | None = None) -> str:
-    """Return the metric that stands for a family."""
     return metrics_of_families(overrides).get(family, DEFAULT_METRIC)
 
 
@@ -75,5 +73,5 @@ def choice_metrics(family: str, overrides: Mapping[str, str] | None = None) -> t
     Some tasks report no accuracy, such as the rate of stereotypes. The first of these metrics that
     a task does report stands for it, so that no average lacks it.
     """
-    usual = (one.name for one in CHOICE_METRICS)
+    usual = (metric.name for metric in CHOICE_METRICS)
     return tuple(dict.fromkeys((main_metric(family, overrides), DEFAULT_METRIC, *usual)))

@@ -44,7 +44,6 @@ def quiet() -> None:
 
 @functools.cache
 def harness_version() -> str:
-    """Return the installed version of lm-evaluation-harness."""
     from importlib.metadata import version
 
     return version("lm_eval")
@@ -120,7 +119,6 @@ def load_tasks(paths: Iterable[str | Path], options: Scoring) -> dict[str, TaskD
 
 
 def no_such_task(path: str | Path, name: str, known: Iterable[str]) -> RevocabError:
-    """Return the error for a task that the installed harness does not have."""
     near = difflib.get_close_matches(name, list(known), n=3)
     hint = f"; did you mean {', '.join(map(repr, near))}" if near else ""
     return RevocabError(
@@ -173,7 +171,7 @@ def load_task(
             raise RevocabError(f"{path}: {why}") from error
     field = isinstance(spec, dict) and spec.get("metadata", {}).get("mean_over")
     if isinstance(spec, dict) and field:
-        loaded = split_task(next(iter(loaded["tasks"].values())), spec, field)
+        loaded = split_task(path, next(iter(loaded["tasks"].values())), spec, field)
     for task in loaded["tasks"].values():
         prepare(task, shots)
     return loaded
@@ -197,18 +195,21 @@ def data_revision(loaded: TaskDict) -> str:
     else.
     """
     files = {
-        Path(one["filename"])
+        Path(file["filename"])
         for task in loaded["tasks"].values()
         for part in (getattr(task, "dataset", None) or {}).values()
-        for one in part.cache_files
+        for file in part.cache_files
     }
-    return " ".join(sorted({one.parent.name for one in files if COMMIT.fullmatch(one.parent.name)}))
+    return " ".join(
+        sorted({file.parent.name for file in files if COMMIT.fullmatch(file.parent.name)})
+    )
 
 
-def split_task(whole: Task, config: dict[str, Any], field: str) -> TaskDict:
+def split_task(path: str | Path, whole: Task, config: dict[str, Any], field: str) -> TaskDict:
     """Return a task as a group of tasks, one per value of a row field, with unweighted means.
 
     ``field`` may be a dotted path (``metadata.subject``). The harness aggregates, as for MMLU.
+    Raises :class:`RevocabError`, naming the task file at ``path``, for a row without such a field.
     """
     from datasets import DatasetDict
     from lm_eval.api.group import Group
@@ -218,11 +219,17 @@ def split_task(whole: Task, config: dict[str, Any], field: str) -> TaskDict:
     rows = whole.eval_docs
     parts: dict[str, list[int]] = {}
     for i, row in enumerate(rows):
-        value = functools.reduce(lambda found, name: found[name], field.split("."), row)
+        try:
+            value = functools.reduce(lambda fields, name: fields[name], field.split("."), row)
+        except (KeyError, TypeError):
+            raise RevocabError(
+                f"{path}: metadata.mean_over: row {i + 1} has no {field!r}"
+            ) from None
         parts.setdefault(str(value), []).append(i)
     split = config["test_split"]
     metrics = [
-        AggMetricConfig(metric=one["metric"], weight_by_size=False) for one in config["metric_list"]
+        AggMetricConfig(metric=metric["metric"], weight_by_size=False)
+        for metric in config["metric_list"]
     ]
     version = {"version": config["metadata"]["version"]}
     group = Group(config["task"], aggregate_metric_list=metrics, metadata=version)

@@ -19,7 +19,6 @@ def load_model(
     device: str,
     dtype: str,
     token_cache: dict[tuple[str, bool | None], list[int]],
-    share_contexts: bool,
     long_prompts: Literal["error", "cut"] = "cut",
     engine: str = "hf",
     chat: bool = False,
@@ -28,7 +27,7 @@ def load_model(
     """Return the harness's model for one checkpoint.
 
     ``token_cache`` holds the token ids of texts and may be passed on to further checkpoints with
-    the same tokenizer. An engine may batch, share contexts and keep token ids by itself. With
+    the same tokenizer. An engine may batch and keep token ids by itself. With
     ``chat`` texts are those of a chat template (``chat_template``: its text; none: the tokenizer's
     own), and get no further special tokens. Raises
     :class:`RevocabError` for a tokenizer without such a template, for an engine that there is not
@@ -41,7 +40,6 @@ def load_model(
         model = chosen.multiple_choice(
             Checkpoint(Path(folder), device, dtype, batch_size),
             token_cache=token_cache,
-            share_contexts=share_contexts,
             long_prompts=long_prompts,
         )
     if chat:

@@ -29,26 +29,25 @@ def check_items(task: str, config: dict[str, Any], expected: ExpectedItems) -> N
     numbers found and expected, and the revision to use.
     """
     data, split = config["dataset_path"], config["test_split"]
-    given = config["dataset_kwargs"]
+    options = config["dataset_kwargs"]
     if data == "json":
-        path = given["data_files"][split]
-        found, where = sum(1 for _ in read_jsonl(path)), path
+        path = options["data_files"][split]
+        number, where = sum(1 for _ in read_jsonl(path)), path
         advice = "use the file that the experiment means"
     else:
-        commit = given["revision"]
-        found = len(dataset_rows({"hub": data, **given, "commit": commit},
+        commit = options["revision"]
+        number = len(dataset_rows({"hub": data, **options, "commit": commit},
                                  config.get("dataset_name"), split))  # fmt: skip
         where = f"data set {data!r}, split {split!r}, at commit {commit}"
         advice = revision_advice(data, commit, expected.revision)
-    if found != expected.number:
+    if number != expected.number:
         raise RevocabError(
-            f"task {task!r}: {where}, has {found:,} items, expected {expected.number:,}: another "
+            f"task {task!r}: {where}, has {number:,} items, expected {expected.number:,}: another "
             f"version of the data; {advice}, or drop the task's 'items' to score these"
         )
 
 
 def revision_advice(data: str, commit: str, revision: str | None) -> str:
-    """Return what to do about a commit with another number of rows."""
     if revision and not commit.startswith(revision):
         return f"write 'revision: {revision}' under the task's data.hub"
     return (

@@ -26,7 +26,6 @@ def tasks_field(description: str, **options: Any) -> Any:
 
 
 def takes_names(field: FieldInfo) -> bool:
-    """Return whether a field is one of :func:`tasks_field`."""
     return isinstance(field.json_schema_extra, dict) and MARK in field.json_schema_extra
 
 
@@ -39,10 +38,11 @@ def as_task_files(inputs: Closed) -> Iterator[Closed]:
     """
     fields = [name for name, field in type(inputs).model_fields.items() if takes_names(field)]
     with tempfile.TemporaryDirectory() as folder:
-        found = {
-            name: [task_file(one, Path(folder)) for one in getattr(inputs, name)] for name in fields
+        files = {
+            name: [task_file(task, Path(folder)) for task in getattr(inputs, name)]
+            for name in fields
         }
-        yield inputs.model_copy(update=found)
+        yield inputs.model_copy(update=files)
 
 
 def task_file(given: Path, folder: Path) -> Path:
@@ -51,7 +51,6 @@ def task_file(given: Path, folder: Path) -> Path:
         TaskJob,
         at_commit,
         find_template,
-        has_data,
         load_template,
         task_config,
         template_names,
@@ -61,7 +60,11 @@ def task_file(given: Path, folder: Path) -> Path:
     name = str(given)
     if given.exists() or not NAME.fullmatch(name):
         return given
-    whole = [one for one in template_names() if has_data(load_template(find_template(one)))]
+    whole = [
+        template
+        for template in template_names()
+        if "dataset_path" in load_template(find_template(template))
+    ]
     if name not in template_names():
         raise RevocabError(unknown("--tasks", name, whole, "task file or template"))
     if name not in whole:

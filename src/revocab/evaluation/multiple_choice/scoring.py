@@ -34,7 +34,7 @@ from revocab.sandbox import explain
 if TYPE_CHECKING:
     from lm_eval.tasks.manager import TaskDict
 
-METRICS = tuple(one.name for one in CHOICE_METRICS)
+METRICS = tuple(metric.name for metric in CHOICE_METRICS)
 COLUMNS = (
     *SCORE_COLUMNS,
     "task_version",
@@ -75,14 +75,6 @@ def score_checkpoints(
             file=sys.stderr,
             flush=True,
         )
-    rescored = sum({(row["step"], row["task"]): row["rescored"] for row in rows}.values())
-    if rescored:
-        print(
-            f"{run}: {rescored} items whose two best choices are within rounding error were"
-            " scored again "
-            "without shared contexts",
-            file=sys.stderr,
-        )
     if scorer.truncated:
         print(
             f"{run}: {scorer.truncated} requests were longer than the model's context and were"
@@ -94,12 +86,10 @@ def score_checkpoints(
 
 
 def items_path(out: Path) -> Path:
-    """Return the file of item scores beside a score table."""
     return out.with_name(f"{out.stem}_items.jsonl.gz")
 
 
 def check_arguments(models: Mapping[int, Path], tasks: Sequence[Path]) -> None:
-    """Raise :class:`RevocabError` listing every bad folder and task file."""
     problems: list[str] = []
     for folder in models.values():
         try:
@@ -134,17 +124,14 @@ class Scorer:
 
     @property
     def tasks(self) -> dict[str, TaskDict]:
-        """Return the loaded tasks by name."""
         if self._tasks is None:
             self._tasks = harness.load_tasks(self.paths.values(), self.options)
         return self._tasks
 
     def load(self, folder: Path) -> ChoiceModel:
-        """Return the harness's model for a checkpoint."""
         options = self.options
         device = choose_device(options.device)
         dtype = choose_dtype(options.dtype, device)
-        share = options.share_contexts
         tokenizer = tokenizer_fingerprint(folder)
         if options.chat and tokenizer != self._template:
             self._tasks, self._template = None, tokenizer  # prompts are made anew
@@ -155,7 +142,6 @@ class Scorer:
             device=device,
             dtype=dtype,
             token_cache=cache,
-            share_contexts=dtype == "float32" if share is None else share,
             long_prompts=options.long_prompts,
             engine=options.engine,
             chat=options.chat is not None,
@@ -168,7 +154,7 @@ class Scorer:
         from lm_eval.evaluator import evaluate
 
         chat = self.options.chat
-        before = model.truncated, model.rescored
+        before = model.truncated
         try:
             results = evaluate(
                 model,
@@ -180,12 +166,11 @@ class Scorer:
                 fewshot_as_multiturn=chat is not None and chat.shots == TURNS,
             )
         except RevocabError as error:
-            raise RevocabError(f"task {name}: {one}" for one in error.problems) from error
+            raise RevocabError(f"task {name}: {problem}" for problem in error.problems) from error
         except TemplateError as error:  # tasks' own templates raise RevocabError
             raise RevocabError(f"task {name}: chat template: {explain(error)}") from None
         rows = result_rows(name, self.tasks[name], results, self.options)
-        cut, rescored = model.truncated - before[0], model.rescored - before[1]
-        known = {"cut_prompts": cut, "rescored": rescored, **self.provenance(name)}
+        known = {"cut_prompts": model.truncated - before, **self.provenance(name)}
         return [{**row, **known} for row in rows]
 
     def provenance(self, name: str) -> dict[str, str]:
@@ -271,7 +256,7 @@ def item_scores(name: str, loaded: TaskDict, metric: str, value: float) -> dict[
     their means were averaged without weights.
     """
     tasks = [task for _, task in sorted(loaded["tasks"].items())]
-    values = [float(one[metric]) for task in tasks for one in task.item_scores]
+    values = [float(scores[metric]) for task in tasks for scores in task.item_scores]
     parts = [len(task.item_scores) for task in tasks]
     for by_part in (False, True):
         kept = {"parts": parts, "by_part": by_part, "values": values}
@@ -284,7 +269,6 @@ def item_scores(name: str, loaded: TaskDict, metric: str, value: float) -> dict[
 
 
 def items_of(row: dict[str, Any]) -> Items:
-    """Return the items behind a row of the item file."""
     return mean_items(row["values"], row["parts"], row["by_part"])
 
 
@@ -304,7 +288,7 @@ def config_hash(path: Path, loaded: TaskDict, options: Scoring) -> str:
     asking = {*AskingAll.model_fields} - {"most_shots"}
     chat = [options.model_dump(include=asking)] if options.chat else []
     known = [parts, shots, options.limit, options.long_prompts, harness.harness_version()]
-    text = json.dumps([*known, *chat], sort_keys=True, default=lambda one: type(one).__name__)
+    text = json.dumps([*known, *chat], sort_keys=True, default=lambda value: type(value).__name__)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

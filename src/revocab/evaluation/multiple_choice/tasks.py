@@ -60,7 +60,6 @@ class TaskJob(TaskOptions, Job):
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Read one YAML mapping; raise :class:`RevocabError` naming the file when it is not one."""
     import yaml
 
     try:
@@ -86,12 +85,10 @@ def read_task(path: Path) -> dict[str, Any]:
 
 
 def names_beside(path: Path) -> list[str]:
-    """Return the YAML file names in the folder of ``path``, sorted; none if it does not exist."""
-    return sorted(one.name for one in path.parent.glob("*.yaml"))
+    return sorted(file.name for file in path.parent.glob("*.yaml"))
 
 
 def template_names(own: Path | None = None) -> list[str]:
-    """Return the names of all templates, sorted: the package's and those of one's own folder."""
     folders = [TEMPLATES] if own is None else [own, TEMPLATES]
     return sorted({path.stem for folder in folders for path in folder.glob("*.yaml")})
 
@@ -114,16 +111,16 @@ def load_template(path: str | Path) -> dict[str, Any]:
     ``words``, a template's own by language, are put together: those of the including file win.
     Raises :class:`RevocabError` for keys that a template may not have.
     """
-    found: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     words: dict[str, dict[str, str]] = {}
     for file in template_files(path):
         values = read_yaml(file)
         check_keys(file, values, Template)
         for language, own in (values.pop("words", None) or {}).items():
             words[language] = {**own, **words.get(language, {})}
-        found = {**values, **found}
-    found.pop("include", None)
-    return {**found, "words": words} if words else found
+        merged = {**values, **merged}
+    merged.pop("include", None)
+    return {**merged, "words": words} if words else merged
 
 
 def template_files(path: str | Path) -> list[Path]:
@@ -136,7 +133,7 @@ def template_files(path: str | Path) -> list[Path]:
         beside = files[-1].parent / str(include)
         shipped = TEMPLATES / str(include)
         files.append(shipped if shipped.is_file() and not beside.is_file() else beside)
-        if files[-1].resolve() in {one.resolve() for one in files[:-1]}:
+        if files[-1].resolve() in {file.resolve() for file in files[:-1]}:
             raise RevocabError(f"{files[-1]}: includes itself; remove one 'include'")
     return files
 
@@ -182,7 +179,7 @@ def map_texts(config: dict[str, Any], change: Callable[[str], str]) -> dict[str,
     def changed(value: Any) -> Any:
         if isinstance(value, str):
             return change(value)
-        return [changed(one) for one in value] if isinstance(value, list) else value
+        return [changed(item) for item in value] if isinstance(value, list) else value
 
     return {key: changed(value) for key, value in config.items()}
 
@@ -204,7 +201,6 @@ def check_rows(path: str | Path, fields: Iterable[str]) -> int:
 
 
 def row_problem(row: dict[str, Any], fields: Iterable[str]) -> str | None:
-    """Return what is wrong with one row, or None."""
     for field in ("choices", "answer", *fields):
         if row.get(field) in (None, "", []):
             return f"field {field!r} is missing or empty (the row has: {', '.join(sorted(row))})"
@@ -293,16 +289,11 @@ def build_task(
             config["test_split"] = hub.split
         if hub.revision:
             config["dataset_kwargs"] = {"revision": hub.revision}
-    elif not has_data(config):
+    elif "dataset_path" not in config:
         raise RevocabError(
             f"{template_path}: the template names no data set; give --data FILE or --hub.id ID"
         )
-    return name_task(task, config)
-
-
-def has_data(template: dict[str, Any]) -> bool:
-    """Return whether a template names a data set, or tasks that do."""
-    return "dataset_path" in template or "task" in template
+    return {"task": task} | config | {"task": task}  # first
 
 
 def at_commit(config: dict[str, Any]) -> dict[str, Any]:
@@ -313,15 +304,9 @@ def at_commit(config: dict[str, Any]) -> dict[str, Any]:
     repository = config.get("dataset_path")
     if repository in (None, "json") or Path(repository).exists():
         return config
-    given = config.get("dataset_kwargs") or {}
-    commit = resolve(repository, given.get("revision"), "dataset")["commit"]
-    return {**config, "dataset_kwargs": {**given, "revision": commit}}
-
-
-def name_task(task: str, config: dict[str, Any]) -> dict[str, Any]:
-    """Return ``config`` as the task (or group of tasks) called ``task``, name first."""
-    key = "group" if isinstance(config.get("task"), list) else "task"
-    return {key: task, **{name: value for name, value in config.items() if name != key}}
+    options = config.get("dataset_kwargs") or {}
+    commit = resolve(repository, options.get("revision"), "dataset")["commit"]
+    return {**config, "dataset_kwargs": {**options, "revision": commit}}
 
 
 def write_task(path: str | Path, config: dict[str, Any]) -> None:

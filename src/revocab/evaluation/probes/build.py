@@ -45,19 +45,21 @@ def draw_rounds(kind: ProbeKind, job: ProbeJob, documents: list[str]) -> list[Ro
     Raises :class:`RevocabError` if the documents do not give so many.
     """
     draw = random.Random(f"{job.seed}:{kind.name}")
-    sets = [draw.sample(one, len(one)) for one in kind.rounds(documents, job.language, draw)]
+    sets = [
+        draw.sample(rounds, len(rounds)) for rounds in kind.rounds(documents, job.language, draw)
+    ]
     draw.shuffle(sets)
     deepest = max(map(len, sets), default=0)
-    found = [one[depth] for depth in range(deepest) for one in sets if depth < len(one)]
+    ordered = [rounds[depth] for depth in range(deepest) for rounds in sets if depth < len(rounds)]
     wanted = job.number // kind.together
-    if len(found) < wanted:
+    if len(ordered) < wanted:
         size = sum(len(text.encode()) for text in documents)
         raise RevocabError(
             f"kind {kind.name!r}: {job.number} items wanted, and {len(documents)} held-out "
-            f"documents ({size} bytes) give {len(found) * kind.together}; lower 'number', or hold "
-            "out more text (heldout_bytes)"
+            f"documents ({size} bytes) give {len(ordered) * kind.together}; lower 'number', or "
+            "hold out more text (heldout_bytes)"
         )
-    return found[:wanted]
+    return ordered[:wanted]
 
 
 def row(item: Item, number: int, draw: random.Random) -> dict[str, Any]:
@@ -80,13 +82,12 @@ def build_items(job: ProbeJob, documents: list[str]) -> list[dict[str, Any]]:
         raise RevocabError(problems)
     draw = random.Random(f"{job.seed}:{job.kind}:choices")
     # The answers' positions go round: within a round the order must not tell which is right.
-    rounds = [draw.sample(one, len(one)) for one in draw_rounds(kind, job, documents)]
-    items = [item for one in rounds for item in one]
+    rounds = [draw.sample(round_, len(round_)) for round_ in draw_rounds(kind, job, documents)]
+    items = [item for round_ in rounds for item in round_]
     return [row(item, number, draw) for number, item in enumerate(items)]
 
 
 def write_probe(job: ProbeJob, corpora: Mapping[str, Path], out: Path) -> None:
-    """Write items, blind baselines and a manifest of a probe's folder."""
     output = OutputFolder(out, KIND, list(corpora.values()))
     documents = [text for folder in corpora.values() for text in texts(folder, "heldout")]
     rows = build_items(job, documents)

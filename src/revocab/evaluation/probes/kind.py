@@ -59,32 +59,30 @@ class ProbeKind:
 
     def problems(self, options: ProbeOptions, language: str) -> list[str]:
         """Return what cannot be: a number that is no whole rounds, a language without words."""
-        found = []
+        problems = []
         whole = options.number - options.number % self.together
         if options.number % self.together:
-            found.append(
+            problems.append(
                 f"number: {options.number} is not a multiple of {self.together}, the items of a"
                 f" round of {self.name!r}; choose {max(whole, self.together)}"
             )
         known = self.languages() if self.languages else [language]
         if language not in known:
-            found.append(
+            problems.append(
                 f"kind: {self.name!r} has no words in {language!r} (languages that have them: "
                 f"{', '.join(known)}); add them to src/revocab/languages/{language}.yaml"
             )
-        return found
+        return problems
 
 
 @cache
 def probe_kinds() -> dict[str, ProbeKind]:
-    """Return every kind by name, as found in ``revocab.evaluation.probes.kinds``."""
     from revocab.evaluation.probes import kinds as package
 
     return found_in(package, "PROBE")
 
 
 def find_probe(name: str) -> ProbeKind:
-    """Return a kind by name; raise :class:`RevocabError` with the list if there is none."""
     if name not in probe_kinds():
         raise RevocabError(unknown("kind", name, probe_kinds(), "kind of probe"))
     return probe_kinds()[name]
@@ -102,5 +100,4 @@ def is_plain(word: str) -> bool:
 
 
 def joined(words: Sequence[str]) -> str:
-    """Return words as text."""
     return " ".join(words)

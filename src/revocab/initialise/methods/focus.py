@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from revocab.initialise.method import Method, MethodInputs
-from revocab.initialise.rows.auxiliary import AuxiliaryOptions, compare, with_fallback
-from revocab.initialise.rows.weighted_means import combine, sparsemax_weights
+from revocab.initialise.rows.auxiliary import AuxiliaryOptions, compare
+from revocab.initialise.rows.weighted_means import sparsemax_weights
 
 if TYPE_CHECKING:
     import torch
@@ -19,10 +19,7 @@ def initialise(inputs: MethodInputs, options: AuxiliaryOptions) -> torch.Tensor:
     from the source's distribution and are no candidates, as published.
     """
     tokens = compare(inputs, METHOD.name, trained_only=True, source_tokens=False)
-    rows_ND = combine(
-        tokens.query_NA, tokens.key_KA, inputs.source_VD, tokens.source_K, sparsemax_weights
-    )
-    return with_fallback(inputs, tokens.known_M, rows_ND)
+    return tokens.weighted_rows(inputs, sparsemax_weights)
 
 
 METHOD = Method(

@@ -22,15 +22,7 @@ def initialise(inputs: MethodInputs, options: KaimingOptions) -> torch.Tensor:
 
     He et al. 2015, equation 10: as of a layer with that many inputs.
     """
-    width = inputs.source_VD.shape[1]
-    rows_ND = zero_mean_rows(
-        len(inputs.missing_N),
-        width,
-        2 / width,
-        options.distribution,
-        inputs.generator(),
-    )
-    return rows_ND.to(inputs.source_VD.device)
+    return zero_mean_rows(inputs, 2 / inputs.source_VD.shape[1], options.distribution)
 
 
 METHOD = Method(

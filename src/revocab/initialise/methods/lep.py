@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from revocab.initialise.method import DonorRows, Method, MethodInputs, RowsOptions
 from revocab.initialise.rows.anchor_scaling import CHUNK_ROWS
-from revocab.initialise.rows.least_change import Solve, change_of_rows, changed
+from revocab.initialise.rows.least_change import Solve, apply_change, change_of_rows
 from revocab.initialise.rows.piece_means import means_of, note_pieces, piece_means
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def initialise(inputs: MethodInputs, options: LepOptions) -> torch.Tensor:
     carried_V[inputs.kept_N] = False
     inputs.notes["rows_carried"] = int(carried_V.sum())
     rows_VD = inputs.source_VD.new_empty(inputs.target_rows, inputs.source_VD.shape[1])
-    changed(donor.adapted_VD, change_DD, out_VD=rows_VD)
+    apply_change(donor.adapted_VD, change_DD, out_VD=rows_VD)
     _place_own(rows_VD, inputs, pieces, ~carried_V)
     return rows_VD
 

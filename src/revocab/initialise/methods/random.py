@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def initialise(inputs: MethodInputs, options: MethodOptions) -> torch.Tensor:
-    return normal_rows(inputs.source_VD, len(inputs.missing_N), inputs.generator())
+    return normal_rows(inputs, len(inputs.missing_N))
 
 
 METHOD = Method(

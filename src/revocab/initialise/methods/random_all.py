@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def initialise(inputs: MethodInputs, options: MethodOptions) -> torch.Tensor:
-    return normal_rows(inputs.source_VD, inputs.target_rows, inputs.generator())
+    return normal_rows(inputs, inputs.target_rows)
 
 
 METHOD = Method(

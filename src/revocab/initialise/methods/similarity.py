@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from revocab.initialise.method import Method, MethodInputs
-from revocab.initialise.rows.auxiliary import AuxiliaryOptions, compare, with_fallback
-from revocab.initialise.rows.weighted_means import combine, share_weights
+from revocab.initialise.rows.auxiliary import AuxiliaryOptions, compare
+from revocab.initialise.rows.weighted_means import share_weights
 
 if TYPE_CHECKING:
     import torch
@@ -35,15 +35,7 @@ def initialise(inputs: MethodInputs, options: SimilarityOptions) -> torch.Tensor
     and the shared tokens when it is the helper.
     """
     tokens = compare(inputs, METHOD.name)
-    rows_ND = combine(
-        tokens.query_NA,
-        tokens.key_KA,
-        inputs.source_VD,
-        tokens.source_K,
-        _weights,
-        options.neighbours,
-    )
-    return with_fallback(inputs, tokens.known_M, rows_ND)
+    return tokens.weighted_rows(inputs, _weights, options.neighbours)
 
 
 METHOD = Method(

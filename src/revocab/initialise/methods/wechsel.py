@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from revocab.initialise.method import Method, MethodInputs
-from revocab.initialise.rows.auxiliary import AuxiliaryOptions, compare, with_fallback
-from revocab.initialise.rows.weighted_means import combine, softmax_weights
+from revocab.initialise.rows.auxiliary import AuxiliaryOptions, compare
+from revocab.initialise.rows.weighted_means import softmax_weights
 
 if TYPE_CHECKING:
     import torch
@@ -28,15 +28,8 @@ def initialise(inputs: MethodInputs, options: WechselOptions) -> torch.Tensor:
     is fastText, as published, and the shared tokens when it is the helper.
     """
     tokens = compare(inputs, METHOD.name)
-    rows_ND = combine(
-        tokens.query_NA,
-        tokens.key_KA,
-        inputs.source_VD,
-        tokens.source_K,
-        softmax_weights(options.temperature),
-        options.neighbours,
-    )
-    return with_fallback(inputs, tokens.known_M, rows_ND)
+    weigh = softmax_weights(options.temperature)
+    return tokens.weighted_rows(inputs, weigh, options.neighbours)
 
 
 METHOD = Method(

@@ -22,15 +22,8 @@ def initialise(inputs: MethodInputs, options: XavierOptions) -> torch.Tensor:
 
     Glorot & Bengio 2010, equations 12 and 16: as of a layer with that many outputs and inputs.
     """
-    width = inputs.source_VD.shape[1]
-    rows_ND = zero_mean_rows(
-        len(inputs.missing_N),
-        width,
-        2 / (inputs.target_rows + width),
-        options.distribution,
-        inputs.generator(),
-    )
-    return rows_ND.to(inputs.source_VD.device)
+    both = inputs.target_rows + inputs.source_VD.shape[1]
+    return zero_mean_rows(inputs, 2 / both, options.distribution)
 
 
 METHOD = Method(

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Material:
-    """The models, vocabularies and vectors behind new rows."""
+    """A method, and the models, vocabularies and vectors that it makes new rows of."""
 
+    method: Method
+    options: MethodOptions
     source: ModelFolder
     vocabularies: Vocabularies
     helper: Helper | None = None
@@ -66,7 +68,10 @@ class Material:
         check_other_tables(source, len(vocabularies.source_tokenizer))
         check_model(inputs.source)
         shared = vocabularies.intersection
-        say(f"{len(shared.target_ids):,} tokens shared, {len(shared.missing):,} new")
+        say(
+            f"{len(shared.target_ids):,} of the {len(vocabularies.target_tokenizer):,} tokens are"
+            f" the source's too; {len(shared.missing):,} are new"
+        )
         helper = donor = None
         needed = method.needs(options)
         if needed == "helper":
@@ -84,7 +89,7 @@ class Material:
                 load = load_auxiliary if needed == "fasttext" else load_token_vectors
                 tokenizers = vocabularies.source_tokenizer, vocabularies.target_tokenizer
                 auxiliary = load(inputs.auxiliary, *tokenizers, device)
-        return cls(source, vocabularies, helper, auxiliary, donor)
+        return cls(method, options, source, vocabularies, helper, auxiliary, donor)
 
     @property
     def others(self) -> dict[str, ModelFolder]:

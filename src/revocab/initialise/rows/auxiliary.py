@@ -8,13 +8,14 @@ vectors from a file, found by the tokens' text (:mod:`.reading.token_vectors`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from revocab.errors import RevocabError
 from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions, RowsOptions
 from revocab.initialise.rows.row_statistics import normal_rows
-from revocab.initialise.rows.weighted_means import unit_rows
+from revocab.initialise.rows.weighted_means import combine, unit_rows
 
 if TYPE_CHECKING:
     import torch
@@ -50,6 +51,25 @@ class ComparedTokens:
     key_KA: torch.Tensor
     #: Source ids of the candidates.
     source_K: torch.Tensor
+
+    def weighted_rows(
+        self,
+        inputs: MethodInputs,
+        weigh: Callable[[torch.Tensor], torch.Tensor],
+        top_k: int | None = None,
+    ) -> torch.Tensor:
+        """Return, per missing token, the mean of the candidates' source rows (:func:`combine`).
+
+        A token without an auxiliary embedding is a seeded draw from N(mean, deviation) per
+        dimension of the source matrix, as in FOCUS, WECHSEL and OFA.
+        """
+        rows_ND = combine(self.query_NA, self.key_KA, inputs.source_VD, self.source_K, weigh, top_k)
+        if bool(self.known_M.all()):
+            return rows_ND
+        filled_MD = rows_ND.new_empty(len(self.known_M), rows_ND.shape[1])
+        filled_MD[self.known_M] = rows_ND
+        filled_MD[~self.known_M] = normal_rows(inputs, int((~self.known_M).sum()))
+        return filled_MD
 
 
 def compare(
@@ -90,19 +110,3 @@ def compare(
     return ComparedTokens(
         unit_rows(target_VA[inputs.missing_N[known_M]]), known_M, unit_rows(key_KA), source_K
     )
-
-
-def with_fallback(
-    inputs: MethodInputs, known_M: torch.Tensor, rows_ND: torch.Tensor
-) -> torch.Tensor:
-    """Return one row per missing token: ``rows_ND`` where known, else a draw from the source.
-
-    The draw is N(mean, deviation) per dimension of the source matrix, seeded, as FOCUS, WECHSEL and
-    OFA do for tokens without an auxiliary embedding.
-    """
-    if bool(known_M.all()):
-        return rows_ND
-    filled_MD = rows_ND.new_empty(len(known_M), rows_ND.shape[1])
-    filled_MD[known_M] = rows_ND
-    filled_MD[~known_M] = normal_rows(inputs.source_VD, int((~known_M).sum()), inputs.generator())
-    return filled_MD

@@ -47,7 +47,9 @@ def change_of_rows(
     return found_DD
 
 
-def changed(rows_VD: torch.Tensor, change_DD: torch.Tensor, out_VD: torch.Tensor) -> torch.Tensor:
+def apply_change(
+    rows_VD: torch.Tensor, change_DD: torch.Tensor, out_VD: torch.Tensor
+) -> torch.Tensor:
     """Return ``out_VD`` set to ``C + C X``, float32; C itself, bit for bit, where X is 0.
 
     It is computed in chunks of rows where X is, and rounded to the dtype of ``out_VD``.

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     import torch
 
+    from revocab.initialise.method import MethodInputs
+
 Distribution = Literal["uniform", "normal"]
 
 #: Few enough rows that the float64 copy stays in the cache: 5 times faster than torch's reduction.
@@ -27,25 +29,24 @@ def column_mean_and_std(matrix_VD: torch.Tensor) -> tuple[torch.Tensor, torch.Te
 
 
 def zero_mean_rows(
-    rows: int,
-    width: int,
-    variance: float,
-    distribution: Distribution,
-    generator: torch.Generator,
+    inputs: MethodInputs, variance: float, distribution: Distribution
 ) -> torch.Tensor:
-    """Return draws of mean 0 and the given variance (float32, on the CPU), all independent."""
+    """Return a row per missing token, of draws of mean 0 and the given variance (float32)."""
     import torch
 
+    shape, generator = (len(inputs.missing_N), inputs.source_VD.shape[1]), inputs.generator()
     if distribution == "normal":
-        return torch.randn(rows, width, generator=generator).mul_(variance**0.5)
-    bound = (3 * variance) ** 0.5  # a uniform draw from ±a has the variance a² / 3
-    return torch.rand(rows, width, generator=generator).mul_(2 * bound).sub_(bound)
+        rows_ND = torch.randn(shape, generator=generator).mul_(variance**0.5)
+    else:
+        bound = (3 * variance) ** 0.5  # a uniform draw from ±a has the variance a² / 3
+        rows_ND = torch.rand(shape, generator=generator).mul_(2 * bound).sub_(bound)
+    return rows_ND.to(inputs.source_VD.device)
 
 
-def normal_rows(source_VD: torch.Tensor, rows: int, generator: torch.Generator) -> torch.Tensor:
+def normal_rows(inputs: MethodInputs, rows: int) -> torch.Tensor:
     """Return ``rows`` draws from N(mean_D, std_D) of the source token rows (float32)."""
     import torch
 
-    mean_D, std_D = (values_D.float() for values_D in column_mean_and_std(source_VD))
-    noise_ND = torch.randn(rows, source_VD.shape[1], generator=generator)
-    return noise_ND.to(source_VD.device).mul_(std_D).add_(mean_D)
+    mean_D, std_D = (values_D.float() for values_D in column_mean_and_std(inputs.source_VD))
+    noise_ND = torch.randn(rows, inputs.source_VD.shape[1], generator=inputs.generator())
+    return noise_ND.to(inputs.source_VD.device).mul_(std_D).add_(mean_D)

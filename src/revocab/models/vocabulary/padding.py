@@ -69,8 +69,8 @@ def padded_matrices(model: Any) -> dict[str, int]:
     if tokens is None:
         return {}
     modules = (model.get_input_embeddings(), model.get_output_embeddings())
-    own = {id(one.weight) for one in modules if one is not None}
-    return {name: tokens for name, one in model.named_parameters() if id(one) in own}
+    own = {id(module.weight) for module in modules if module is not None}
+    return {name: tokens for name, weight in model.named_parameters() if id(weight) in own}
 
 
 def filled_anew(

@@ -62,16 +62,14 @@ def units(rows: Sequence[dict[str, Any]], unit: Unit, language: str) -> Iterator
 
 
 def originals(rows: list[Row], options: Copying, where: str) -> list[Row]:
-    """Return the units of a source's texts; raise :class:`RevocabError` if it has none."""
-    found = list(units(rows, options.unit, options.direction[0]))
-    if not found:
+    texts_to_copy = list(units(rows, options.unit, options.direction[0]))
+    if not texts_to_copy:
         low, high = WORDS[options.unit]
         raise RevocabError(f"{where}: no {options.unit} of {low} to {high} words to copy")
-    return found
+    return texts_to_copy
 
 
 def texts(row: Row, languages: Languages) -> list[str]:
-    """Return the text, and the text again."""
     return [row["text"], row["text"]]
 
 
@@ -93,7 +91,6 @@ def common_length(first: Sequence[int], second: Sequence[int]) -> int:
 
 
 def counts(row: Row, encode: Callable[[str], list[int]]) -> dict[str, int]:
-    """Return the tokens of the original of an output row, and how many of them were copied."""
     original, written = encode(row["references"][0]), encode(row["output"])
     return {
         "reference_tokens": len(original),
@@ -145,7 +142,6 @@ def copied_tokens(rows: Sequence[Row], languages: Languages) -> Items:
 
 
 def copied(rows: Sequence[Row], languages: Languages) -> Items:
-    """Return items whose score is the percentage of texts reproduced."""
     from revocab.evaluation.resampling import mean_items
 
     return mean_items(

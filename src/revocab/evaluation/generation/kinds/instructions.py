@@ -51,7 +51,6 @@ def checked_rows(rows: list[Row], options: Instructions, where: str) -> list[Row
 
 
 def row_problems(row: Row, where: str) -> list[str]:
-    """Return what is wrong with a row."""
     try:
         said = checked_messages(row.get("messages"), f"{where}: messages")
     except RevocabError as error:
@@ -62,28 +61,23 @@ def row_problems(row: Row, where: str) -> list[str]:
 
 
 def is_answered(row: Row) -> bool:
-    """Return whether a conversation ends with an answer."""
     return row["messages"][-1]["role"] == ASSISTANT
 
 
 def questions(row: Row) -> list[Message]:
-    """Return the messages up to the answer that is asked for."""
     return row["messages"][:-1] if row["messages"] and is_answered(row) else row["messages"]
 
 
 def answer(row: Row) -> str:
-    """Return the answer that a row has, or nothing."""
     return row["messages"][-1]["content"] if is_answered(row) else ""
 
 
 def conversation(shots: Sequence[Row], query: Row) -> list[Message]:
-    """Return the messages that ask a query, after those of its shots."""
-    return [one for shot in shots for one in shot["messages"]] + questions(query)
+    return [message for shot in shots for message in shot["messages"]] + questions(query)
 
 
 def texts(row: Row, languages: Languages) -> list[str]:
-    """Return what is said up to the answer, and the answer."""
-    return ["\n".join(one["content"] for one in questions(row)), answer(row)]
+    return ["\n".join(message["content"] for message in questions(row)), answer(row)]
 
 
 # Metrics ------------------------------------------------------------------------------------------
@@ -93,11 +87,10 @@ def share(passed: Sequence[bool]) -> Items | None:
     """Return items whose score is the percentage that passed; None where there are none."""
     from revocab.evaluation.resampling import mean_items
 
-    return mean_items([100.0 * one for one in passed]) if passed else None
+    return mean_items([100.0 * answer_passed for answer_passed in passed]) if passed else None
 
 
 def ended(rows: Sequence[Row], languages: Languages) -> Items | None:
-    """Return the share of answers that an end token ends."""
     return share([row["finish_reason"] == "eos" for row in rows])
 
 
@@ -110,7 +103,6 @@ def template_tokens(rows: Sequence[Row], languages: Languages) -> Items | None:
 
 
 def followed(rows: Sequence[Row], languages: Languages) -> Items | None:
-    """Return the share of answers that pass all their checks."""
     return share([passes(row["output"], row["checks"]) for row in rows])
 
 
@@ -135,11 +127,10 @@ def by_chance(rows: Sequence[Row], languages: Languages) -> Items | None:
         sum(passes(said, checks) for j, (said, _) in enumerate(known) if j != i) / (len(known) - 1)
         for i, (_, checks) in enumerate(known)
     ]
-    return mean_items([100.0 * one for one in values])
+    return mean_items([100.0 * value for value in values])
 
 
 def metric(name: str, label: str, items: Callable[..., Any]) -> Metric:
-    """Return a percentage."""
     return Metric(name, label, 0, 100, items)
 
 

@@ -34,12 +34,11 @@ class QuestionAnswering(OneLanguage):
 
 def answers(row: Row, languages: Languages) -> list[str]:
     """Return every answer; a single one may stand alone."""
-    given = row["answers"]
-    return [given] if isinstance(given, str) else given
+    right = row["answers"]
+    return [right] if isinstance(right, str) else right
 
 
 def texts(row: Row, languages: Languages) -> list[str]:
-    """Return passage, question and first answer."""
     return [row["context"], row["question"], answers(row, languages)[0]]
 
 

@@ -59,12 +59,10 @@ def changes(options: Translation) -> dict[str, Any]:
 
 
 def texts(row: Row, languages: Languages) -> list[str]:
-    """Return the text and its translation."""
-    return [row[one] for one in languages]
+    return [row[language] for language in languages]
 
 
 def source(row: Row, languages: Languages) -> str:
-    """Return the text that is translated."""
     return row[languages[0]]
 
 

@@ -47,7 +47,7 @@ class TransformersGenerator(TextGenerator):
             batch = self._generate_batch([prompts[i] for i in chosen], max_new_tokens, stop)
             for i, output in zip(chosen, batch, strict=True):
                 outputs[i] = output
-        return [one for one in outputs if one is not None]
+        return [output for output in outputs if output is not None]
 
     def _generate_batch(
         self, prompts: list[list[int]], max_new_tokens: int, stop: str | None
@@ -147,7 +147,6 @@ class TimedTransformers:
         return seconds
 
     def close(self) -> None:
-        """Free the memory."""
         self.model = None
         gc.collect()
 
@@ -168,7 +167,6 @@ def left_padded(
 
 
 def synchronise(device: str) -> None:
-    """Wait until a CUDA device has done its work."""
     if device == "cuda":
         import torch
 
@@ -179,7 +177,6 @@ def load_choices(
     checkpoint: Checkpoint,
     *,
     token_cache: dict[tuple[str, bool | None], list[int]],
-    share_contexts: bool,
     long_prompts: Literal["error", "cut"],
 ) -> ChoiceModel:
     """Return the harness's model of a checkpoint, which computes shared contexts once."""
@@ -190,13 +187,11 @@ def load_choices(
         tokenizer=load_tokenizer(checkpoint.folder),
         batch_size=checkpoint.batch_size,
         token_cache=token_cache,
-        share_contexts=share_contexts,
         long_prompts=long_prompts,
     )
 
 
 def load_weights(checkpoint: Checkpoint) -> PreTrainedModel:
-    """Return a checkpoint's model."""
     return load_causal_lm(checkpoint.folder, dtype=checkpoint.dtype, device=checkpoint.device)
 
 

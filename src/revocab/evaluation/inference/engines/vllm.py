@@ -104,14 +104,12 @@ def context_length(config: Any, unknown: int = 2**31) -> int:
 
 
 def read_config(folder: str | Path) -> Any:
-    """Return a checkpoint's transformers configuration."""
     from transformers import AutoConfig
 
     return AutoConfig.from_pretrained(folder, trust_remote_code=False)
 
 
 def shut_down(model: Any) -> None:
-    """Stop a vLLM model's process and free its memory."""
     import torch
 
     core: Any = getattr(model.llm_engine, "engine_core", None)
@@ -180,7 +178,6 @@ class VllmGenerator(TextGenerator):
         return [finished(ids, self.tokenizer, self.eos, stop) for ids in made]
 
     def close(self) -> None:
-        """Stop the engine's process and free the memory."""
         shut_down(self.model)
         self.model = None
 
@@ -227,7 +224,6 @@ def load_choices(
     checkpoint: Checkpoint,
     *,
     token_cache: dict[tuple[str, bool | None], list[int]],
-    share_contexts: bool,
     long_prompts: Literal["error", "cut"],
 ) -> ChoiceModel:
     """Return the harness's vLLM model of a checkpoint, which shares contexts by itself.
@@ -248,7 +244,6 @@ def load_choices(
 
         model: Any
         truncated = 0
-        rescored = 0  # vLLM shares contexts by itself, and nothing is compared
 
         def loglikelihood(
             self, requests: Sequence[Any], disable_tqdm: bool = False
@@ -267,7 +262,6 @@ def load_choices(
             return super()._loglikelihood_tokens(requests, disable_tqdm=True)
 
         def close(self) -> None:
-            """Stop the engine's process and free the memory."""
             shut_down(self.model)
             self.model = None
 
@@ -321,7 +315,6 @@ class TimedVllm:
         return seconds
 
     def close(self) -> None:
-        """Stop the engine."""
         self.text.close()
 
 

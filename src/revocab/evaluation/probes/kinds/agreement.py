@@ -17,7 +17,6 @@ BEFORE, AFTER = 2, 2
 
 
 def spoken() -> list[str]:
-    """Return the languages whose files have such pairs."""
     return [name for name, one in languages().items() if one.agreement]
 
 

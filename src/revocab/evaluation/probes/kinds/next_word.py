@@ -37,7 +37,7 @@ def rounds(texts: Sequence[str], language: str, draw: random.Random) -> Iterator
         drawn = [draw.sample(places[word], len(places[word])) for word in choices]
         yield [
             tuple(
-                Item(context, word, tuple(one for one in choices if one != word))
+                Item(context, word, tuple(other for other in choices if other != word))
                 for word, context in zip(choices, contexts, strict=True)
             )
             for contexts in zip(*drawn, strict=False)

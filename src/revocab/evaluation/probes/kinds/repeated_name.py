@@ -23,12 +23,10 @@ STOPS = tuple(".!?…:;\"'»”’)")
 
 
 def core(word: str) -> str:
-    """Return a word without the punctuation around it."""
     return word.strip("".join(STOPS) + ",«“‘([-–—")
 
 
 def names(documents: Sequence[Sequence[str]]) -> set[str]:
-    """Return the words that are names in all documents."""
     found: set[str] = set()
     small: set[str] = set()
     for words in documents:

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from revocab.closed import Id, unknown
-from revocab.report.prerequisites import manifest
+from revocab.report.kind import manifest
 from revocab.report.results import Results, number
-from revocab.report.table_parts.run_rows import Better
-from revocab.report.table_parts.table import Cell
+from revocab.report.table_parts.table import Better, Cell
 from revocab.report.values.run_value import RunValue
 
 if TYPE_CHECKING:
@@ -29,11 +28,9 @@ class TokenizerMeasure(RunValue):
     corpus: Id
 
     def header(self) -> str:
-        """Return the measure and the corpus."""
         return f"{self.said} on {self.corpus}"
 
-    def cell(self, results: Results, run: Run) -> Cell:
-        """Return the measure."""
+    def of_training(self, results: Results, run: Run) -> Cell:
         where = "fertility/fertility.csv"
         for row in results.csv(where):
             if (row["tokenizer"], row["corpus"]) == (run.target, self.corpus):
@@ -41,13 +38,11 @@ class TokenizerMeasure(RunValue):
         return Cell()
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
-        """Yield a problem for a corpus on which no tokenizer is measured."""
         known = experiment.fertility.corpora
         if self.corpus not in known:
             yield unknown(f"{key}.corpus", self.corpus, known, "corpus under fertility.corpora")
 
     def needs(self, layout: Layout, runs: Sequence[str]) -> list[str]:
-        """Return the report on tokenizers."""
         return [manifest(layout.paths.fertility)]
 
 
@@ -71,16 +66,13 @@ class Vocabulary(RunValue):
     """Number of tokens of a run's tokenizer, special ones included."""
 
     def header(self) -> str:
-        """Return what is counted."""
         return "Vocabulary"
 
-    def cell(self, results: Results, run: Run) -> Cell:
-        """Return the number."""
+    def of_training(self, results: Results, run: Run) -> Cell:
         where = f"tokenizers/{run.target}/manifest.json"
         found = results.json(where) or {}
         return Cell(found.get("vocabulary_size"), digits=0, provenance=where)
 
     def needs(self, layout: Layout, runs: Sequence[str]) -> list[str]:
-        """Return what is known of each run's tokenizer."""
         used = dict.fromkeys(one.target for run in runs for one in layout.replicates(run))
         return [manifest(layout.paths.tokenizer(one)) for one in used]
