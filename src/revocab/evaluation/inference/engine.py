@@ -169,4 +169,4 @@ def interpreter(name: str, part: Part, here: str) -> str:
 
 def _everywhere(part: Part) -> list[str]:
     """Return the names of the engines for a part that need no environment of their own."""
-    return [name for name, one in engines_for(part).items() if one.environment is None]
+    return [name for name, engine in engines_for(part).items() if engine.environment is None]
