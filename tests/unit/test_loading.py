@@ -19,7 +19,7 @@ from revocab.evaluation.generation import generate
 from revocab.evaluation.generation.prompts import prompt_row
 from revocab.evaluation.inference.checkpoint import Checkpoint
 from revocab.evaluation.inference.engines import vllm
-from revocab.evaluation.inference.overflow import cause
+from revocab.evaluation.inference.refusals import cause
 from revocab.evaluation.multiple_choice import harness, scoring
 from revocab.evaluation.options import Generating, Scoring, Timing
 from revocab.folder_claim import CLAIM
