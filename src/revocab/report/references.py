@@ -5,7 +5,7 @@ Every function yields problems and raises nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from revocab.closed import BEST, PLACES, Step, unknown
@@ -21,19 +21,19 @@ AS_A_RUN = (
 )
 
 
+def unknowns(key: str, names: Iterable[str], known: Collection[str], what: str) -> Iterator[str]:
+    """Yield a problem for every name that is not known."""
+    return (unknown(key, name, known, what) for name in names if name not in known)
+
+
 def unknown_groups(experiment: Experiment, key: str, *groups: str) -> Iterator[str]:
-    for group in groups:
-        if group not in experiment.runs:
-            yield unknown(key, group, experiment.runs, "run group")
+    return unknowns(key, groups, experiment.runs, "run group")
 
 
 def unknown_runs(experiment: Experiment, key: str, runs: Iterable[str]) -> Iterator[str]:
     from revocab.config.lineage import shown_ids
 
-    known = shown_ids(experiment)
-    for run in runs:
-        if run not in known:
-            yield unknown(f"{key}.runs", run, known, "run")
+    return unknowns(f"{key}.runs", runs, shown_ids(experiment), "run")
 
 
 def unscored_runs(
@@ -88,9 +88,7 @@ def tasks_in_other_languages(
 
 def unknown_tasks(experiment: Experiment, key: str, tasks: Iterable[str]) -> Iterator[str]:
     known = experiment.evaluation.generation.tasks
-    for task in tasks:
-        if task not in known:
-            yield unknown(f"{key}.tasks", task, known, "generation task")
+    return unknowns(f"{key}.tasks", tasks, known, "generation task")
 
 
 def wrong_steps(
@@ -154,9 +152,8 @@ def no_choices(
         yield unknown(f"{key}.language", language, known, "language with tasks")
         return
     families = {one.family for one in of_language}
-    for family in columns or ():
-        if family not in families:
-            yield unknown(f"{key}.columns", family, families, f"family of {language!r} tasks")
+    what = f"family of {language!r} tasks"
+    yield from unknowns(f"{key}.columns", columns or (), families, what)
 
 
 def other_languages(experiment: Experiment, key: str, group: str, language: str) -> Iterator[str]:
