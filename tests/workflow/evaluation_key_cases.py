@@ -141,7 +141,7 @@ LAYOUT: list[Case] = [
         for table in (
             "parameters", "fertility", "tokenizers", "parity", "choices", "generation",
             "similarity", "prompts", "significance", "efficiency", "claims", "heldout",
-            "runs", "categories", "composite", "languages", "models", "sweep", "examples", "gate",
+            "runs", "categories", "languages", "models", "sweep", "examples", "gate",
         )
     ],
     *each(
@@ -162,7 +162,6 @@ LAYOUT: list[Case] = [
     one("tables.gate.before.run", "main-sava", "make_tables"),
     ({"tables.gate.before.step": "first", "tables.gate.before.run": "main-sava"}, ["make_tables"]),
     one("tables.efficiency.group", "second", "measure_efficiency:second-*", "make_tables"),
-    one("tables.efficiency.runs", ["main-focus"], "measure_efficiency:main-focus", "make_tables"),
     *each(f"{CLAIMS}.0", ["make_tables"], says="Other", place="2", at_least=3, at_most=4),
     *each(f"{CLAIMS}.0.shared_tokens", ["make_tables"], source="folder", target="source"),
     *each(
@@ -201,9 +200,9 @@ LAYOUT: list[Case] = [
     ({f"{COLUMNS}.2.heldout.answers": True, f"{COLUMNS}.2.heldout.language": "en"},
      ["make_tables"]),
     one(f"{COLUMNS}.2.heldout.reference", "source", "pack_heldout:source--64", "make_tables"),
-    *each(f"{COLUMNS}.3.steps_to", ["make_tables"], language="en", loss=1.0, interpolate=False),
+    *each(f"{COLUMNS}.3.steps_to", ["make_tables"], language="en", loss=1.0),
     one(f"{COLUMNS}.4.first_step_loss.per", "byte", "make_tables"),
-    *each(f"{COLUMNS}.5.average", ["make_tables"], language="en", step=4, by_items=True),
+    *each(f"{COLUMNS}.5.average", ["make_tables"], language="en", step=4),
     one(f"{COLUMNS}.6.fertility.corpus", "en", "make_tables"),
     *each(f"{COLUMNS}.7.average", ["make_tables"], named=["world"]),
     one(f"{COLUMNS}.7.average.metrics.world", "bleu", "make_tables"),
@@ -211,9 +210,6 @@ LAYOUT: list[Case] = [
     *each("tables.categories", ["make_tables"], runs=["second-mean"], step=4, overall="All"),
     one("tables.categories.categories.Good", ["world"], "make_tables"),
     one("tables.categories.metrics.world", "bleu", "make_tables"),
-    *each("tables.composite", ["make_tables"], runs=["second-mean"], step=4),
-    one("tables.composite.columns.Good", ["world"], "make_tables"),
-    one("tables.composite.metrics.world", "bleu", "make_tables"),
     *each(
         "tables.models", ["make_tables"],
         step=4, heldout=True, change="percent", averages=[1],
@@ -236,7 +232,7 @@ LAYOUT: list[Case] = [
     one("tables.languages.metrics.world", "bleu", "make_tables"),
     *each(
         "tables.heldout", ["make_tables"],
-        runs=["main-focus"], languages=["en"], steps=[4], interpolate=False,
+        runs=["main-focus"], languages=["en"], steps=[4],
     ),
     one("tables.heldout.reference", "source", "pack_heldout:source--64", "make_tables"),
     one("tables.heldout.reach.it", [2.0], "make_tables"),
@@ -244,14 +240,13 @@ LAYOUT: list[Case] = [
         "figures.heldout", ["make_figures"],
         runs=["main-focus"], languages=["en"], over="bytes", scale="linear", against="main-sava",
     ),
-    one("figures.heldout.reference", "source", "pack_heldout:source--64", "make_figures"),
     *[
         case
         for section, made in (("tables", "make_tables"), ("figures", "make_figures"))
         for case in (
             *each(
                 f"{section}.sweep", [made],
-                group="second", rows="depth", columns="depth", runs=["main-sava"],
+                group="second", rows="depth", columns="depth",
             ),
             one(f"{section}.sweep.where.depth", "two", made),
             one(f"{section}.sweep.value.heldout.language", "en", made),
@@ -259,7 +254,7 @@ LAYOUT: list[Case] = [
     ],
     *each(
         "tables.examples", ["make_tables"],
-        task="hub", runs=["main-focus"], step="first", number=1, characters=80,
+        task="hub", runs=["main-focus"], number=1,
     ),
     *each("figures.losses", ["make_figures"], over="bytes", scale="log"),
     *each("figures.by_corpus", ["make_figures"], tokenizers=["hub"], corpora=["en"]),
