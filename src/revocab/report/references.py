@@ -99,8 +99,8 @@ def wrong_steps(
 
     if group not in experiment.runs:
         return
-    found = [run_steps(experiment, run_id(group, one)) for one in experiment.runs[group].methods]
-    trained = [one for one in found if len(one[0]) > 1]
+    steps_of = [run_steps(experiment, run_id(group, one)) for one in experiment.runs[group].methods]
+    trained = [known for known in steps_of if len(known[0]) > 1]
     if not trained:
         return  # all runs have step 0 and no other, whatever is wanted
     numbers = sorted({step for one, _ in trained for step in one})
@@ -143,15 +143,15 @@ def no_choices(
 ) -> Iterator[str]:
     """Yield a problem for a language without multiple-choice tasks, or families without one."""
     of_language = [
-        one
-        for one in experiment.evaluation.multiple_choice.tasks.values()
-        if one.language == language
+        task
+        for task in experiment.evaluation.multiple_choice.tasks.values()
+        if task.language == language
     ]
     if not of_language:
-        known = {one.language for one in experiment.evaluation.multiple_choice.tasks.values()}
+        known = {task.language for task in experiment.evaluation.multiple_choice.tasks.values()}
         yield unknown(f"{key}.language", language, known, "language with tasks")
         return
-    families = {one.family for one in of_language}
+    families = {task.family for task in of_language}
     what = f"family of {language!r} tasks"
     yield from unknowns(f"{key}.columns", columns or (), families, what)
 
@@ -160,7 +160,7 @@ def other_languages(experiment: Experiment, key: str, group: str, language: str)
     """Yield a problem for a language that has tasks, on which a group is not scored."""
     spoken = experiment.runs[group].languages if group in experiment.runs else None
     tasks = experiment.evaluation.multiple_choice.tasks.values()
-    if spoken is None or language in spoken or language not in {one.language for one in tasks}:
+    if spoken is None or language in spoken or language not in {task.language for task in tasks}:
         return
     yield (
         f"{key}.language: {language!r} is not a language of group {group!r}"

@@ -35,30 +35,30 @@ def final_accuracies(results: Results) -> list[str]:
 
 def _lines(results: Results) -> Iterator[str]:
     tasks = results.experiment.evaluation.multiple_choice.tasks.values()
-    for group, given in results.experiment.runs.items():
+    for group, settings in results.experiment.runs.items():
         runs = [run for run in results.group(group) if run.trains]
-        for language in dict.fromkeys(one.language for one in tasks):
+        for language in dict.fromkeys(task.language for task in tasks):
             average = TaskScore.average(language)
             cells = [average.cell(results, run) for run in runs]
-            found = [(c.value, c.stderr) for c in cells if c.value is not None and c.stderr]
-            if len(found) > 1:
-                yield line(f"{given.label}, {language_label(language)}", found)
+            averages = [(c.value, c.stderr) for c in cells if c.value is not None and c.stderr]
+            if len(averages) > 1:
+                yield line(f"{settings.label}, {language_label(language)}", averages)
 
 
-def line(name: str, found: list[tuple[float, float]]) -> str:
+def line(name: str, averages: list[tuple[float, float]]) -> str:
     """Return the sentence on averages with their standard errors over items, as fractions.
 
     Two averages on the same items vary together, so that the reach of independent ones is an upper
     bound.
     """
-    values = [value for value, _ in found]
+    values = [value for value, _ in averages]
     spread = max(values) - min(values)
-    reach = TWO_SIDED * math.sqrt(2) * max(error for _, error in found)
+    reach = TWO_SIDED * math.sqrt(2) * max(error for _, error in averages)
     verdict = (
         "they do not rank the methods" if spread < reach else "only larger differences rank methods"
     )
     return (
-        f"{name}: {len(found)} runs end within {100 * spread:.1f} points of each other, and "
+        f"{name}: {len(averages)} runs end within {100 * spread:.1f} points of each other, and "
         f"the items alone can make two of them differ by up to {100 * reach:.1f} (95 %): {verdict}."
     )
 
@@ -70,7 +70,7 @@ def limitations(results: Results) -> list[str]:
 
 def of_models(results: Results) -> Iterator[str]:
     """Yield that stand-ins are no real models, where there are any."""
-    built = [one for one, model in results.experiment.models.items() if model.pretrain]
+    built = [name for name, model in results.experiment.models.items() if model.pretrain]
     what = "is a small stand-in" if len(built) == 1 else "are small stand-ins"
     if built:
         yield (
