@@ -20,7 +20,7 @@ from revocab.training.recipe import Stage
 from revocab.training.settings import Settings
 from revocab.training.train import train
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "train_model.py"
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "run_job.py"
 #: Two stages with the border between checkpoints, the first of them vocabulary adapters.
 OPTIONS = {
     "steps": 40, "batch_size": 4, "learning_rate": 1e-2, "checkpoint_every": 6, "seed": 17,
@@ -54,7 +54,8 @@ def command(inputs, out, *flags, **folders):
     options |= folders_of(inputs, Settings(**CHANGES, stages=STAGES)) | folders
     return [
         sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2",
-        str(SCRIPT), *(f"--{key.replace('_', '-')}={value}" for key, value in options.items()),
+        str(SCRIPT), "train_model",
+        *(f"--{key.replace('_', '-')}={value}" for key, value in options.items()),
         "--stages", *(stage.model_dump_json() for stage in STAGES), *flags,
     ]  # fmt: skip
 

@@ -200,11 +200,11 @@ def test_a_loss_that_is_not_finite_stops_the_run(inputs, tmp_path):
 
 def command(inputs, out, *launcher, **changes):
     """Return the command line of train_model for the recipe."""
-    script = Path(__file__).resolve().parents[2] / "scripts" / "train_model.py"
+    script = Path(__file__).resolve().parents[2] / "scripts" / "run_job.py"
     options = {**RECIPE, **changes, "threads": 1, "out": out}
     options |= {name: inputs / name for name in ("model", "packed", "heldout")}
     arguments = [f"--{key.replace('_', '-')}={value}" for key, value in options.items()]
-    return [sys.executable, *launcher, str(script), *arguments]
+    return [sys.executable, *launcher, str(script), "train_model", *arguments]
 
 
 #: Rows in an order of its own, since the seed is not that of the packing.

@@ -5,11 +5,15 @@ Run as ``python tests/support/fake_results.py FOLDER`` to look at tables and fig
 
 from __future__ import annotations
 
+import atexit
 import csv
 import json
 import math
 import random
+import shutil
 import sys
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +61,32 @@ def fake_results(root: Path, config: str = "demo.yaml", **overrides) -> Path:
         fake_heldout(root / "models" / source, [300], lambda _: 0.0, draw)
     fake_shared(root, experiment, runs, draw)
     return root
+
+
+@cache
+def finished_demo() -> Path:
+    """Return the demo's results with scores and tables: one for all tests, not to be written to."""
+    from revocab.report.make_tables import make_tables
+    from revocab.report.results.scores import collect_scores
+
+    folder = Path(tempfile.mkdtemp(prefix="fake-results-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    root = fake_results(folder / "results" / "demo")
+    collect_scores(root, root / "scores.parquet")
+    make_tables(root, root / "tables")
+    return root
+
+
+def copy_of_demo(folder: Path) -> Path:
+    """Return a copy of :func:`finished_demo`, to be changed."""
+    return shutil.copytree(finished_demo(), folder / "results" / "demo")
+
+
+def experiment_alone(root: Path, folder: Path) -> Path:
+    """Return a results folder with nothing but the experiment of another."""
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(root / "experiment.json", folder / "experiment.json")
+    return folder
 
 
 def change_experiment(root: Path, *keys: str, value: Any) -> None:

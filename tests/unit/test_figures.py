@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fake_results import fake_results
+from fake_results import copy_of_demo, experiment_alone, finished_demo
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,13 +16,11 @@ from revocab.report.figures.loss import smooth
 from revocab.report.make_figures import make_figures
 from revocab.report.names import headed
 from revocab.report.results import Results
-from revocab.report.results.scores import collect_scores
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    root = fake_results(tmp_path_factory.mktemp("figures") / "results" / "demo")
-    collect_scores(root, root / "scores.parquet")
+    root = copy_of_demo(tmp_path_factory.mktemp("figures"))
     make_figures(root, root / "figures")
     return root
 
@@ -58,10 +56,8 @@ def test_same_bytes_again(folder, tmp_path):
 
 
 def test_no_results_still_draws(tmp_path):
-    root = fake_results(tmp_path / "demo")
-    bare = tmp_path / "bare"
-    bare.mkdir()
-    content = read_json(root / "experiment.json")
+    bare = experiment_alone(finished_demo(), tmp_path / "bare")
+    content = read_json(bare / "experiment.json")
     figures = content["experiment"]["figures"]
     kept = ("figure01", "figure02", "figure06", "figure08")
     content["experiment"]["figures"] = {one: figures[one] for one in kept}
@@ -102,7 +98,7 @@ def test_span_leaves_out_half_a_per_cent():
 
 def test_token_counts_without_parallel_text(tmp_path):
     """The figure still shows characters per token, and says what is not there."""
-    root = fake_results(tmp_path / "demo")
+    root = copy_of_demo(tmp_path)
     (root / "fertility" / "parallel.csv").unlink()
     content = read_json(root / "experiment.json")
     entry = content["experiment"]["figures"]["token_counts"]

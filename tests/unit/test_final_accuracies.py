@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from revocab.report.claims import early_order
-from revocab.report.page.final_accuracies import line
+from revocab.report.page.cautions import line
 
 
 def test_averages_that_lie_within_their_error_rank_nothing():

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from pathlib import Path
 
 import pytest
-from fake_results import change_experiment, fake_results, write_csv
+from fake_results import change_experiment, experiment_alone, fake_results, write_csv
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,7 +26,6 @@ from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import build_table, make_tables
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve, steps_to_reach
-from revocab.report.table_parts.render import to_csv
 from revocab.report.values.heldout_options import answer_languages, text_languages
 
 #: Bits per byte of the Italian text by step, as measured every second step.
@@ -147,12 +145,6 @@ def test_a_reference_tokenizer_stands_beside_bits_per_byte(root):
     assert any("nats per token of the tokenizer source" in note for note in table.notes)
 
 
-def test_runs_of_several_groups_stand_under_headings(root):
-    numbers(root, runs=["mistral-sava", "llama-sava"])
-    sections = [row.section for row in build_table(Results(root), "t").rows if row.section]
-    assert sections == ["Mistral stand-in", "Llama stand-in"]
-
-
 def test_a_loss_that_is_not_there_is_named(root):
     """Unless it is of a step at which other runs alone were measured."""
     change_experiment(root, "tables", "t", "steps", value=[6, "first"])
@@ -266,21 +258,6 @@ def test_figures_are_drawn_in_every_way_and_without_results(root, tmp_path):
     for name in figures:
         assert (root / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert (root / "figures" / f"{name}.svg").stat().st_size > 20_000
-    bare = tmp_path / "bare"
-    bare.mkdir()
-    (bare / "experiment.json").write_bytes((root / "experiment.json").read_bytes())
+    bare = experiment_alone(root, tmp_path / "bare")
     make_figures(bare, bare / "figures")
     assert len(list((bare / "figures").glob("[!.]*"))) == 6
-
-
-def test_the_loss_figure_is_as_it_was_over_steps_on_linear_axes(root):
-    loss = {"kind": "loss", "title": "Loss", "runs": list(LOSSES)}
-    change_experiment(root, "figures", value={"loss": loss})
-    options = Results(root).experiment.figures["loss"]
-    assert (options.over, options.scale) == ("steps", "linear")
-
-
-def test_csv_names_every_column_once(root):
-    numbers(root, steps=[0, 6], reference="source", reach={"it": [1.8]})
-    header = next(csv.reader(to_csv(build_table(Results(root), "t")).splitlines()))
-    assert len(set(header)) == len(header)

@@ -107,7 +107,7 @@ def test_a_shard_that_is_there_but_elsewhere_is_left_alone(toys, tmp_path, absol
     refused(tmp_path / "work", toys, source, "without folders")
 
 
-def test_the_command_names_every_problem_and_writes_nothing(toys, tmp_path, repository):
+def test_the_command_names_every_problem_and_writes_nothing(toys, tmp_path):
     source = shard(toys / "untied", tmp_path / "work" / "source")
     index = read_json(source / INDEX)
     index["weight_map"] |= {HEAD: "../victim.safetensors", "model.norm.weight": "/x.safetensors"}
@@ -115,7 +115,7 @@ def test_the_command_names_every_problem_and_writes_nothing(toys, tmp_path, repo
     before = everything(tmp_path / "work")
     done = subprocess.run(
         [
-            sys.executable, repository / "scripts" / "init_embeddings.py",
+            sys.executable, "-m", "revocab", "init",
             "--source", source, "--target-tokenizer", toys / "target-tokenizer",
             "--method", "fvt", "--out", tmp_path / "work" / "out",
         ],

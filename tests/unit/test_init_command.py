@@ -98,13 +98,13 @@ def test_only_vocabulary_tensors_are_read(toys, tmp_path, monkeypatch):
     }
 
 
-def test_the_command_says_what_it_does(toys, tmp_path, repository):
+def test_the_command_says_what_it_does(toys, tmp_path):
     import subprocess
     import sys
 
     result = subprocess.run(
         [
-            sys.executable, repository / "scripts" / "init_embeddings.py",
+            sys.executable, "-m", "revocab", "init",
             "--source", toys / "tied", "--target-tokenizer", toys / "target-tokenizer",
             "--method", "fvt", "--out", tmp_path / "out",
         ],

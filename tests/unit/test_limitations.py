@@ -11,7 +11,7 @@ from revocab.report.claim import nothing_claimed
 from revocab.report.claims.beats_base import percent
 from revocab.report.make_tables import build_table
 from revocab.report.page import html
-from revocab.report.page.limitations import limitations
+from revocab.report.page.cautions import limitations
 from revocab.report.results import Results
 from revocab.report.table_parts.table import Cell
 

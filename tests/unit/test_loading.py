@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 import shutil
 import sys
 import types
@@ -13,13 +12,14 @@ from damaged_models import DAMAGES, DOWN, EMBEDDING, HEAD, UP, damaged, with_val
 from evaluation_toys import IT_ROWS, write_model, write_task
 from toy_folders import initialise, shard
 
+from revocab import __main__ as entry
 from revocab.errors import RevocabError
 from revocab.evaluation import efficiency
 from revocab.evaluation.generation import generate
 from revocab.evaluation.generation.prompts import prompt_row
 from revocab.evaluation.inference.checkpoint import Checkpoint
 from revocab.evaluation.inference.engines import vllm
-from revocab.evaluation.inference.overflow import cause
+from revocab.evaluation.inference.refusals import cause
 from revocab.evaluation.multiple_choice import harness, scoring
 from revocab.evaluation.options import Generating, Scoring, Timing
 from revocab.folder_claim import CLAIM
@@ -310,17 +310,13 @@ def test_similarity_refuses_embeddings_that_are_not_finite(place, tmp_path):
         measure(job, runs, place.sound, None)
 
 
-def test_scripts_end_with_one_line_and_code_1(place, tmp_path, repository, monkeypatch, capsys):
-    change, words = DAMAGES["no mlp"]
+def test_commands_end_with_one_line_and_code_1(place, tmp_path, capsys):
+    change, reason = DAMAGES["no mlp"]
     folder = damaged(place.sound, tmp_path / "model", change)
-    arguments = ["--run", "r", "--models", f"0={folder}", "--tasks", place.task]
-    line = [*arguments, "--out", tmp_path / "scores.csv"]
-    monkeypatch.setattr(sys, "argv", ["score_multiple_choice.py", *map(str, line)])
+    words = ["score", "--run", "r", "--models", f"0={folder}", "--tasks", place.task]
     with pytest.raises(SystemExit) as caught:
-        runpy.run_path(
-            str(repository / "scripts" / "score_multiple_choice.py"), run_name="__main__"
-        )
+        entry.main([*map(str, words), "--out", str(tmp_path / "scores.csv")])
     said = capsys.readouterr().err
-    assert caught.value.code == 1 and words in said and said.startswith("error: ")
+    assert caught.value.code == 1 and reason in said and said.startswith("error: ")
     assert "LOAD REPORT" not in said and said.count("\n") == 1
     assert not (tmp_path / "scores.csv").exists()

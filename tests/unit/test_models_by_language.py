@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fake_results import change_experiment, fake_results, write_csv
+from fake_results import change_experiment, experiment_alone, fake_results, write_csv
 
 from revocab.config import validate
 from revocab.errors import RevocabError
@@ -136,9 +136,7 @@ def test_figures_of_averages_and_of_gains(root, tmp_path):
     (line,) = multi.collections
     assert line.get_segments()[0][:, 1].tolist() == [20, 20]  # the printed gain, where Italian is
     change_experiment(root, "paper_values", value=None)
-    bare = tmp_path / "bare"
-    bare.mkdir()
-    (bare / "experiment.json").write_bytes((root / "experiment.json").read_bytes())
+    bare = experiment_alone(root, tmp_path / "bare")
     (axes,) = options.draw(Results(bare), Palette([])).axes
     assert not axes.containers
 

@@ -169,7 +169,7 @@ def test_what_is_not_shown_is_not_made(data):
     compared = {"significance", "answers", "differences"}
     assert ("compare_runs" in made) == bool(compared & left)
     assert ("generate_text" in made) == bool({"generation", "answers", "examples"} & left)
-    both = {"categories", "composite", "languages"}
+    both = {"categories", "languages"}
     italian = {"choices_it", "significance", "average_score", "runs", *both}
     scored = less.choice_tasks(less.runs["mistral-sava"])
     shows = (bool(italian & left), bool({"choices_en", *both} & left))

@@ -250,38 +250,31 @@ def test_missing_field_and_file_are_named(files):
 
 
 @pytest.mark.shared_data
-def test_flores_and_squad_it(shared_folder):
-    data = shared_folder / "data"
-    flores = data / "mt" / "flores200"
-    lines = {"kind": "lines", "languages": ["it", "en"]}
-    pool, test = (
-        [flores / f"{part}.ita_Latn.txt", flores / f"{part}.eng_Latn.txt"]
-        for part in ("dev", "devtest")
+@pytest.mark.parametrize(
+    ("direction", "suffixes", "begins"),
+    [
+        (["it", "en"], ("ita_Latn", "eng_Latn"), "Translate from Italian to English\nText: "),
+        (["ru", "ar"], ("rus_Cyrl", "arb_Arab"), "ترجم من الروسية إلى العربية\nText: "),
+    ],
+)
+def test_flores(shared_folder, direction, suffixes, begins):
+    flores = shared_folder / "data/mt/flores200"
+    pool, test = ([flores / f"{part}.{one}.txt" for one in suffixes] for part in ("dev", "devtest"))
+    lines = {"kind": "lines", "languages": direction}
+    options = {"shots": 5, "seed": 17, "pool": lines, "test": lines}
+    rows = build_prompts(
+        PromptJob(task="flores", kind="translation", direction=direction, **options), pool, test
     )
-    job = PromptJob(
-        task="flores_it_en", kind="translation", direction=["it", "en"], shots=5, seed=17,
-        pool=lines, test=lines,
-    )  # fmt: skip
-    rows = build_prompts(job, pool, test)
-    assert len(rows) == len((flores / "devtest.ita_Latn.txt").read_text("utf-8").split("\n")) - 1
+    assert len(rows) == len(test[0].read_text("utf-8").split("\n")) - 1
     assert all(row["prompt"].count("\n\n") == 5 for row in rows)
-    pool, test = (
-        [flores / f"{part}.rus_Cyrl.txt", flores / f"{part}.arb_Arab.txt"]
-        for part in ("dev", "devtest")
-    )
-    lines = {"kind": "lines", "languages": ["ru", "ar"]}
-    job = PromptJob(
-        task="flores_ru_ar", kind="translation", direction=["ru", "ar"], shots=5, seed=17, limit=9,
-        pool=lines, test=lines,
-    )  # fmt: skip
-    rows = build_prompts(job, pool, test)
-    assert len(rows) == 9
-    assert all(row["prompt"].startswith("ترجم من الروسية إلى العربية\nText: ") for row in rows)
-    squad = data / "qa" / "squad_it"
-    job = PromptJob(
-        task="squad_it", kind="question_answering", direction=["it"], shots=2, seed=17, limit=300,
-        pool_limit=1000,
-    )  # fmt: skip
+    assert all(row["prompt"].startswith(begins) for row in rows)
+
+
+@pytest.mark.shared_data
+def test_squad_it(shared_folder):
+    squad = shared_folder / "data/qa/squad_it"
+    options = {"shots": 2, "seed": 17, "limit": 300, "pool_limit": 1000}
+    job = PromptJob(task="squad_it", kind="question_answering", direction=["it"], **options)
     rows = build_prompts(job, [squad / "train.jsonl.gz"], [squad / "test.jsonl.gz"])
     assert len(rows) == 300
     assert all(row["prompt"].count("\n\n") == 2 for row in rows)

@@ -9,7 +9,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from fake_results import fake_results, write_csv
+from fake_results import copy_of_demo, fake_results, write_csv
 
 from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
@@ -19,7 +19,6 @@ from revocab.report.claim import all_claims
 from revocab.report.claims import above_chance, fertility
 from revocab.report.claims.above_chance import chance
 from revocab.report.claims.fertility import change_in_words
-from revocab.report.make_tables import make_tables
 from revocab.report.page import initialisation
 from revocab.report.page.export import export_results
 from revocab.report.page.html import build_report
@@ -41,9 +40,7 @@ def fake_figures(root):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    root = fake_results(tmp_path_factory.mktemp("report") / "results" / "demo")
-    collect_scores(root, root / "scores.parquet")
-    make_tables(root, root / "tables")
+    root = copy_of_demo(tmp_path_factory.mktemp("report"))
     fake_figures(root)
     return root
 
@@ -51,10 +48,7 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def broken(tmp_path):
     """A finished folder of its own, to break."""
-    root = fake_results(tmp_path / "results" / "demo")
-    collect_scores(root, root / "scores.parquet")
-    make_tables(root, root / "tables")
-    return root
+    return copy_of_demo(tmp_path)
 
 
 def edit(path, change):
@@ -212,8 +206,8 @@ def test_fertility_is_claimed_of_the_languages_that_a_tokenizer_is_for(folder, m
     assert found == {("Swahili", "latin"), ("Greek", "greek"), *every}
 
 
-def test_claims_by_hand(tmp_path):
-    root = fake_results(tmp_path / "results" / "demo")
+def test_claims_by_hand(broken):
+    root = broken
     edit(
         root / "fertility/fertility.csv",
         lambda rows: [
@@ -240,17 +234,16 @@ def test_claims_by_hand(tmp_path):
     assert "9.0000 against" in starts[0].numbers
 
 
-def test_chance_counts_choices(tmp_path):
-    root = fake_results(tmp_path / "results" / "demo")
-    results = Results(root)
+def test_chance_counts_choices(broken):
+    results = Results(broken)
     assert chance(results, "piqa_en") == 0.5  # the items are not here
     items = [{"choices": ["a", "b"]}, {"choices": ["a", "b", "c", "d"]}]
     write_jsonl(results.resources / "world" / "piqa.en.jsonl.gz", items)
     assert chance(results, "piqa_en") == pytest.approx(0.375)
 
 
-def test_heldout_of_several_corpora_is_weighted_by_bytes(tmp_path):
-    root = fake_results(tmp_path / "demo")
+def test_heldout_of_several_corpora_is_weighted_by_bytes(broken):
+    root = broken
     common = {"step": 0, "language": "it", "loss": 1.0, "tokens": 10}
     rows = [
         {**common, "corpus": "a", "bits_per_byte": 1.0, "bytes": 300},

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from fake_results import change_experiment, fake_results, write_csv
+from fake_results import change_experiment, experiment_alone, fake_results, write_csv
 from scratch_package import blocks
 from snakemake.utils import update_config
 
@@ -246,9 +246,7 @@ def test_every_ending_and_no_results(root, name, tmp_path):
         assert len(set(header)) == len(header)
         for render in (to_markdown, to_latex, to_html):
             assert "SAVA" in render(found)
-    bare = tmp_path / "bare"
-    bare.mkdir()
-    (bare / "experiment.json").write_bytes((root / "experiment.json").read_bytes())
+    bare = experiment_alone(root, tmp_path / "bare")
     empty = build_table(Results(bare), name)
     assert len(empty.rows) == len(found.rows)
     assert all(cell.value is None for row in empty.data_rows() for cell in row.cells)

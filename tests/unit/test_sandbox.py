@@ -147,6 +147,15 @@ def test_other_templates_give_the_text_that_jinja_gives(template):
     assert render(template, context) == expected
 
 
+def test_a_long_template_may_look_at_every_message_for_every_message():
+    """As some models' own templates do; only what a turn runs is paid for."""
+    long = "{% macro tools() %}" + "{{ 'a' }}" * 2000 + "{% endmacro %}"
+    loop = "{% for NAME in messages %}"
+    loops = loop.replace("NAME", "m") + loop.replace("NAME", "n") + "{{ m if m == n }}"
+    loops += "{% endfor %}{% endfor %}"
+    assert render(long + loops, {"messages": ["x"] * 80}) == "x" * 6400
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return write_tokenizer(tmp_path_factory.mktemp("chat") / "tokenizer")

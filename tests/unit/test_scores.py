@@ -8,7 +8,7 @@ import math
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from fake_results import change_experiment, fake_results, write_csv
+from fake_results import change_experiment, fake_results, finished_demo, write_csv
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,11 +21,9 @@ from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import COLUMNS, collect, collect_scores, mean_score
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    root = fake_results(tmp_path_factory.mktemp("scores") / "results" / "demo")
-    collect_scores(root, root / "scores.parquet")
-    return root
+@pytest.fixture
+def folder():
+    return finished_demo()
 
 
 def row(value, stderr=None):

@@ -217,17 +217,6 @@ def test_tables_say_what_the_brackets_are(root, results, tmp_path):
     assert "over 2 or 3 seeds" in note
 
 
-def test_tables_of_named_runs_have_means_and_deviations(results):
-    sava, clp = (row.cells for row in build_table(results, "table13").data_rows())
-    each = [
-        heldout_curve(results, one, "it")[25]
-        for one in results.replicates(results.run("mistral-sava"))
-    ]
-    assert sava[0].text == "SAVA"
-    assert (sava[1].value, sava[1].deviation) == pytest.approx((fmean(each), stdev(each)))
-    assert clp[1].value is not None and clp[1].deviation is None
-
-
 def test_cells_of_seeds_by_hand(results):
     run = results.run("mistral-fvt")
 

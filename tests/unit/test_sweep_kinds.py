@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from fake_results import fake_results
+from fake_results import experiment_alone, fake_results
 from hypothesis import given
 from hypothesis import strategies as st
 
 from revocab.config import validate
 from revocab.errors import RevocabError
-from revocab.io import write_json, write_jsonl
+from revocab.io import write_jsonl
 from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results
@@ -84,9 +84,7 @@ def test_a_sweep_as_a_grid(root):
 def test_a_sweep_is_drawn_with_and_without_results(root, tmp_path):
     make_figures(root, root / "figures")
     assert (root / "figures" / "f.svg").stat().st_size > 5000
-    bare = tmp_path / "bare"
-    bare.mkdir()
-    (bare / "experiment.json").write_bytes((root / "experiment.json").read_bytes())
+    bare = experiment_alone(root, tmp_path / "bare")
     make_figures(bare, bare / "figures")
     assert (bare / "figures" / "f.png").read_bytes().startswith(b"\x89PNG")
 
@@ -217,10 +215,7 @@ def test_examples_without_results_and_missing_answers(answered, tmp_path):
         "mistral-sava: no stored answers to squad_it at last; generate them"
     ]
     assert build_table(results, "t").rows[0].cells[4].text == "–"
-    bare = tmp_path / "bare"
-    bare.mkdir()
-    write_json(bare / "experiment.json", {})
-    (bare / "experiment.json").write_bytes((answered / "experiment.json").read_bytes())
+    bare = experiment_alone(answered, tmp_path / "bare")
     assert build_table(Results(bare), "t").rows == []
 
 

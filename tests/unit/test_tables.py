@@ -8,7 +8,7 @@ import re
 import shutil
 
 import pytest
-from fake_results import change_experiment, fake_results
+from fake_results import change_experiment, copy_of_demo, fake_results, finished_demo
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,7 +18,6 @@ from revocab.io import write_json
 from revocab.report.make_tables import DATA, build_table, make_tables
 from revocab.report.names import headed, in_order
 from revocab.report.results import Results
-from revocab.report.results.scores import collect_scores
 from revocab.report.table_parts.render import to_csv, to_html, to_latex, to_markdown
 from revocab.report.table_parts.table import Cell, Row, Table, decimal, mark_columns, text
 
@@ -34,21 +33,13 @@ def small_table() -> Table:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    root = fake_results(tmp_path_factory.mktemp("tables") / "results" / "demo")
-    collect_scores(root, root / "scores.parquet")
-    make_tables(root, root / "tables")
-    return root
+def folder():
+    return finished_demo()
 
 
 @pytest.fixture
-def changed(folder, tmp_path):
-    """The same results, whose experiment may be changed."""
-    for path in folder.iterdir():
-        (tmp_path / path.name).symlink_to(path)
-    (tmp_path / "experiment.json").unlink()
-    (tmp_path / "experiment.json").write_bytes((folder / "experiment.json").read_bytes())
-    return tmp_path
+def changed(tmp_path):
+    return copy_of_demo(tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -241,7 +232,7 @@ def test_numbered_tables_come_first_and_others_as_given_with_a_title_alone():
 
 
 def test_similarity_to_a_helper_of_another_tokenizer_says_over_what(changed):
-    (changed / "similarity").unlink()
+    shutil.rmtree(changed / "similarity")
     counts = {"helper": "helper-large", "tokens_compared": 1890, "helper_tokens_compared": 1234}
     write_json(changed / "similarity" / "llama" / "manifest.json", counts)
     write_json(changed / "similarity" / "mistral" / "manifest.json", {"tokens_compared": 1890})
@@ -273,11 +264,10 @@ def test_published_fertility_is_compared_only_where_words_are_the_papers(
         assert "python -m nltk.downloader punkt_tab" in notes and "world-it" in notes
 
 
-def test_metrics_of_a_task_are_chosen(repository, tmp_path):
-    root = fake_results(tmp_path / "demo")
+def test_metrics_of_a_task_are_chosen(changed):
     chosen = {"squad_it": ["rougeL-released", "rougeL"]}
-    change_experiment(root, "tables", "table05", "metrics", value=chosen)
-    results = Results(root)
+    change_experiment(changed, "tables", "table05", "metrics", value=chosen)
+    results = Results(changed)
     table = build_table(results, "table05")
     labels = ["ROUGE-L as released", "ROUGE-L"]
     assert [one for one in table.header if one.startswith("ROUGE-L")] == labels

@@ -366,45 +366,20 @@ def test_script_writes_a_harness_marker_and_reports_errors(repository, tmp_path)
     assert not (tmp_path / "t.yaml").exists()
 
 
-REAL = {
-    "it": {
-        "arc_challenge_it": "arc_challenge",
-        "mmlu_it": "mmlu_val",
-        "mmlu_letters_it": "mmlu_val",
-        "truthfulqa_mc1_it": "truthfulqa_mc1",
-        "xcopa_it": "xcopa",
-        "exams_it": "exams",
-        "invalsi_it": "invalsi",
-    },
-    "en": {
-        "arc_challenge_en": "arc_challenge",
-        "arc_easy_en": "arc_easy",
-        "hellaswag_en": "hellaswag",
-        "piqa_en": "piqa",
-        "sciq_en": "sciq",
-        "boolq_en": "boolq",
-        "mmlu_en": "mmlu_test",
-        "mmlu_letters_en": "mmlu_val",
-        "winogrande": "winogrande",
-        "openbookqa": "openbookqa",
-        "social_iqa": "social_iqa",
-        "letters": "commonsense_qa",
-        "question_without_passage": "sciq",
-        "completion": "copa",
-    },
-    "ar": {"question": "exams", "m_mmlu": "mmlu_val", "truthfulqa_mc1": "truthfulqa_mc1"},
-    "ru": {"question": "arc_challenge", "letters": "mmlu_val"},
-    "sw": {"xcopa": "xcopa"},
-}
+def local_tasks() -> dict[str, dict]:
+    """Return the tasks of shipped experiments on files of a data folder."""
+    folder, found = Path(__file__).parents[2] / "config", {}
+    for name in ("local-data.yaml", "overlays/tasks-local.yaml"):
+        values = yaml.safe_load((folder / name).read_text(encoding="utf-8"))
+        found |= values["evaluation"]["multiple_choice"]["tasks"]
+    return {name: task for name, task in found.items() if "path" in task.get("data", {})}
 
 
 @pytest.mark.shared_data
-@pytest.mark.parametrize(
-    ("language", "template", "folder"),
-    [(lang, name, folder) for lang, names in REAL.items() for name, folder in names.items()],
-)
-def test_real_rows_render(repository, shared_folder, language, template, folder):
-    data = shared_folder / "data" / "mc" / folder / f"{language}.jsonl.gz"
+@pytest.mark.parametrize("task", local_tasks().values(), ids=local_tasks())
+def test_real_rows_render(shared_folder, task):
+    template, language = task["template"], task["language"]
+    data = Path(task["data"]["path"].format(data_root=shared_folder))
     path = tasks.TEMPLATES / f"{template}.yaml"
     config = tasks.build_task(template, path, data=data, language=language)
     kept = [{name: row.get(name) for name in tasks.FIELDS} for row in list(read_jsonl(data))[:300]]

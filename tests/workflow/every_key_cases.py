@@ -76,6 +76,8 @@ CORPORA: list[Case] = [
         "corpora.graded.answers.judge", ["judge_answers:graded"],
         threshold=3, engine="transformers", max_new_tokens=4, context_length=512,
     ),
+    ({"corpora.graded.answers.judge.kind": "rule", "corpora.graded.answers.judge_model": None},
+     ["judge_answers:graded"]),
     *each("corpora.graded.answers.judge_model", ["judge_answers:graded"], run="main-sava", step=4),
     one("corpora.graded.answers.judge_model", "plain", "judge_answers:graded"),
     one("corpora.it.source.world", "documents.en", "prepare_corpus:it"),

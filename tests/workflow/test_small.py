@@ -13,6 +13,7 @@ from run_snakemake import succeed
 
 from revocab.io import read_json
 from revocab.report.results import Results
+from revocab.report.results.heldout_losses import heldout_curve
 
 EXPERIMENT = "tests/experiments/small.yaml"
 #: Rules that need a Hub or an environment of their own (test_hub_paper.py runs them), or are run
@@ -134,7 +135,7 @@ def test_averages_of_held_out_text_leave_answers_out(small):
     results = Results(small)
     run = results.run("mistral-instruct")
     found = {row["corpus"]: row for row in results.heldout(run)[0] if row["step"] == 20}
-    assert results.heldout_by_language(run, "en")[20] == found["world-en"]["bits_per_byte"]
+    assert heldout_curve(results, run, "en")[20] == found["world-en"]["bits_per_byte"]
 
 
 def test_a_second_call_has_nothing_to_do(small, repository):

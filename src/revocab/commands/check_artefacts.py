@@ -21,10 +21,7 @@ COMMAND = Command(
     inputs=ResultsAndResources,
     out="checks.json to write",
     writes="file",
-    finds=(
-        "report/tables",
-        "evaluation/generation/kinds",
-    ),
+    finds=("report/tables", "evaluation/generation/kinds"),
 )
 
 

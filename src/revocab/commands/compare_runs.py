@@ -40,7 +40,7 @@ COMMAND = Command(
 
 
 def planned(plan: Plan, group: str) -> Step:
-    steps = {step for of, step in compared(plan) if of == group}
+    steps = {step for name, step in compared(plan) if name == group}
     job = ComparisonJob(
         group=group,
         steps=sorted(steps, key=str),

@@ -45,17 +45,14 @@ COMMAND = Command(
     job=GenerationJob,
     inputs=Inputs,
     machine=GenerationHardware,
-    finds=(
-        "evaluation/generation/kinds",
-        "evaluation/inference/engines",
-    ),
+    finds=("evaluation/generation/kinds", "evaluation/inference/engines"),
 )
 
 
 def planned(plan: Plan, run: str) -> Step:
-    generation, of = plan.experiment.evaluation.generation, plan.runs[run]
-    limits = {generation.tasks[task].limit for task in plan.generation_tasks(of)}
-    asking, template = plan.asking(of)
+    generation, entry = plan.experiment.evaluation.generation, plan.runs[run]
+    limits = {generation.tasks[task].limit for task in plan.generation_tasks(entry)}
+    asking, template = plan.asking(entry)
     job = GenerationJob(
         run=run,
         **asking.model_dump(),
@@ -64,9 +61,9 @@ def planned(plan: Plan, run: str) -> Step:
         **generation.model_dump(include=set(GenerationOptions.model_fields)),
     )
     inputs: dict[str, Given] = {
-        "models": plan.checkpoints(of, of.select(generation.steps)),
+        "models": plan.checkpoints(entry, entry.select(generation.steps)),
         "chat_template": template,
-        "prompts": plan.prompts(of),
+        "prompts": plan.prompts(entry),
     }
     return Step(plan.paths.generation(run), job, inputs)
 

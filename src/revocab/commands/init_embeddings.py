@@ -36,26 +36,26 @@ COMMAND = Command(
 
 
 def planned(plan: Plan, run: str) -> Step:
-    of = plan.runs[run]
-    inputs: dict[str, Given] = {"source": plan.origin(of)}
+    entry = plan.runs[run]
+    inputs: dict[str, Given] = {"source": plan.origin(entry)}
     # The source's own tokenizer folder decides only where the vocabulary is kept.
     decided: dict[str, Any] = {}
-    if not of.keeps_vocabulary:
-        decided = {"identity": of.identity, "languages": plan.languages(of)}
-        inputs["target_tokenizer"] = plan.tokenizer(of.target)
-        inputs["pairs"] = plan.intersection(of.source_tokenizer, of.target)
-    if of.helper:
-        inputs["helper"] = plan.model(of.helper)
-        inputs["helper_pairs"] = plan.helper_pairs(of.helper, of.target)
-    if of.donor:
-        inputs["adapted"] = plan.other(of.donor)
-        inputs["base"] = plan.root(of.donor[0])
-    if of.auxiliary:
-        maker = f"train_auxiliary--{of.target}"
-        inputs["auxiliary"] = plan.folder(plan.paths.auxiliary(of.target), maker=maker)
-    if of.vectors:
+    if not entry.keeps_vocabulary:
+        decided = {"identity": entry.identity, "languages": plan.languages(entry)}
+        inputs["target_tokenizer"] = plan.tokenizer(entry.target)
+        inputs["pairs"] = plan.intersection(entry.source_tokenizer, entry.target)
+    if entry.helper:
+        inputs["helper"] = plan.model(entry.helper)
+        inputs["helper_pairs"] = plan.helper_pairs(entry.helper, entry.target)
+    if entry.donor:
+        inputs["adapted"] = plan.other(entry.donor)
+        inputs["base"] = plan.root(entry.donor[0])
+    if entry.auxiliary:
+        maker = f"train_auxiliary--{entry.target}"
+        inputs["auxiliary"] = plan.folder(plan.paths.auxiliary(entry.target), maker=maker)
+    if entry.vectors:
         inputs["auxiliary"] = vectors(plan)
-    job = InitJob(method=of.method, option=of.options, seed=of.seed, **decided)
+    job = InitJob(method=entry.method, option=entry.options, seed=entry.seed, **decided)
     return Step(f"{plan.paths.run(run)}/init", job, inputs)
 
 

@@ -31,10 +31,7 @@ COMMAND = Command(
     job=JudgeJob,
     inputs=Inputs,
     machine=AnswerHardware,
-    finds=(
-        "answering/judges",
-        "evaluation/inference/engines",
-    ),
+    finds=("answering/judges", "evaluation/inference/engines"),
 )
 
 

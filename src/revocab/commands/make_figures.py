@@ -20,10 +20,7 @@ COMMAND = Command(
     run,
     inputs=ResultsFolder,
     out="folder to write",
-    finds=(
-        "report/figures",
-        "initialise/methods",
-    ),
+    finds=("report/figures", "initialise/methods"),
 )
 
 

@@ -20,11 +20,7 @@ COMMAND = Command(
     run,
     inputs=ResultsFolder,
     out="folder to write",
-    finds=(
-        "report/tables",
-        "initialise/methods",
-        "evaluation/generation/kinds",
-    ),
+    finds=("report/tables", "initialise/methods", "evaluation/generation/kinds"),
 )
 
 

@@ -42,19 +42,19 @@ COMMAND = Command(
 
 
 def planned(plan: Plan, run: str) -> Step:
-    experiment, of = plan.experiment, plan.runs[run]
+    experiment, entry = plan.experiment, plan.runs[run]
     efficiency = experiment.evaluation.efficiency
     assert efficiency is not None  # or there would be no such job
     job = EfficiencyJob(
         run=run,
-        step=of.steps[-1],
+        step=entry.steps[-1],
         corpus=efficiency.corpus,
         language=experiment.corpora[efficiency.corpus].language,
         engine=experiment.evaluation.generation.engine,
         **efficiency.model_dump(include=set(EfficiencyOptions.model_fields)),
     )
     inputs: dict[str, Given] = {
-        "model": plan.checkpoint(of, of.steps[-1]),
+        "model": plan.checkpoint(entry, entry.steps[-1]),
         "text": plan.heldout_text(efficiency.corpus),
     }
     return Step(plan.paths.efficiency(run), job, inputs)

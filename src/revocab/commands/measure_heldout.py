@@ -37,10 +37,10 @@ COMMAND = Command(run, inputs=Inputs, machine=Machine, out="CSV file to write", 
 
 def planned(plan: Plan, run: str) -> Step:
     """Return the job that measures a run which no training measures."""
-    of = plan.runs[run]
+    entry = plan.runs[run]
     inputs: dict[str, Given] = {
-        "models": plan.checkpoints(of, of.select()),
-        "heldout": plan.heldout(of.target, str(plan.heldout_length(of))),
+        "models": plan.checkpoints(entry, entry.select()),
+        "heldout": plan.heldout(entry.target, str(plan.heldout_length(entry))),
     }
     return Step(f"{plan.paths.run(run)}/{MEASURED}", Job(), inputs)
 

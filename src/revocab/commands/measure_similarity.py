@@ -44,22 +44,22 @@ COMMAND = Command(run, job=EmbeddingSimilarityJob, inputs=Inputs)
 
 def planned(plan: Plan, group: str) -> Step:
     experiment = plan.experiment
-    of = experiment.runs[group]
-    assert of.target is not None  # its new rows are compared
-    runs = [run for run in plan.evaluated(group) if run.learns_rows_of(of.target)]
+    entry = experiment.runs[group]
+    assert entry.target is not None  # its new rows are compared
+    runs = [run for run in plan.evaluated(group) if run.learns_rows_of(entry.target)]
     job = EmbeddingSimilarityJob(
         group=group,
-        helper=of.helper,
+        helper=entry.helper,
         last_step=max((run.steps[-1] for run in runs), default=0),
         seed=experiment.seed,
         **experiment.similarity.model_dump(include=set(EmbeddingSimilarityOptions.model_fields)),
     )
     inputs: dict[str, Given] = {
-        "target_tokenizer": plan.tokenizer(of.target),
+        "target_tokenizer": plan.tokenizer(entry.target),
         "first": {run.id: plan.checkpoint(run, 0) for run in runs},
         "last": {run.id: plan.checkpoint(run, run.steps[-1]) for run in runs},
-        "helper_model": plan.model(of.helper) if of.helper else None,
-        "helper_pairs": plan.helper_pairs(of.helper, of.target),
+        "helper_model": plan.model(entry.helper) if entry.helper else None,
+        "helper_pairs": plan.helper_pairs(entry.helper, entry.target),
     }
     return Step(plan.paths.similarity(group), job, inputs)
 

@@ -9,13 +9,13 @@ from revocab.training.recipe import ANSWERS
 
 
 def planned(plan: Plan, tokenizer: str, recipe: str) -> Step:
-    of = plan.experiment.recipes[recipe]
+    entry = plan.experiment.recipes[recipe]
     inputs: dict[str, Given] = {
         "tokenizer": plan.tokenizer(tokenizer),
         "corpora": plan.corpora(plan.experiment.evaluation.heldout, "heldout"),
-        "chat_template": plan.chat_template(of.chat_template),
+        "chat_template": plan.chat_template(entry.chat_template),
     }
-    job = HeldoutJob(sequence_length=of.sequence_length, drop_too_long=of.drop_too_long)
+    job = HeldoutJob(sequence_length=entry.sequence_length, drop_too_long=entry.drop_too_long)
     return Step(plan.paths.heldout_answers(tokenizer, recipe), job, inputs)
 
 

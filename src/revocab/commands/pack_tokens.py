@@ -62,14 +62,14 @@ def planned(plan: Plan, tokenizer: str, mixture: str, recipe: str) -> Step:
     Its folder is called after the first mixture and recipe of the experiment that give these rows.
     """
     experiment = plan.experiment
-    of = experiment.recipes[recipe]
+    entry = experiment.recipes[recipe]
     staged = plan.stage_mixtures(recipe, mixture)
     mixtures = [experiment.mixtures[name] for name in staged.values() or [mixture]]
     corpora = list(dict.fromkeys(corpus for one in mixtures for corpus in one))
-    rows = {stage.name: stage.steps * of.batch_size for stage in of.stages or ()}
+    rows = {stage.name: stage.steps * entry.batch_size for stage in entry.stages or ()}
     job = PackingJob(
-        **of.model_dump(include=set(PackingOptions.model_fields)),
-        rows=of.steps * of.batch_size,
+        **entry.model_dump(include=set(PackingOptions.model_fields)),
+        rows=entry.steps * entry.batch_size,
         seed=experiment.seed,
         shares={corpus: [one.get(corpus, 0) for one in mixtures] for corpus in corpora},
         stages={name: rows[name] for name in staged},
@@ -78,13 +78,13 @@ def planned(plan: Plan, tokenizer: str, mixture: str, recipe: str) -> Step:
     heldout = [
         artefact
         for corpus, artefact in plan.held_out.items()
-        if plan.holds_conversations(corpus) == (of.loss == ANSWERS)
+        if plan.holds_conversations(corpus) == (entry.loss == ANSWERS)
     ]
     inputs: dict[str, Given] = {
         "tokenizer": plan.tokenizer(tokenizer),
         "corpora": plan.corpora(corpora),
         "heldout": heldout,
-        "chat_template": plan.chat_template(of.chat_template),
+        "chat_template": plan.chat_template(entry.chat_template),
     }
     return Step(plan.paths.packed(tokenizer, mixture, recipe), job, inputs)
 

@@ -7,9 +7,9 @@ from revocab.rule import Plan, Rule, Step
 
 
 def planned(plan: Plan, model: str) -> Step:
-    of, out = plan.experiment.models[model], plan.paths.model(model)
-    assert of.pretrain is not None  # or there would be no such job
-    ids = (of.tokenizer, of.pretrain.mixture, of.pretrain.recipe)
+    entry, out = plan.experiment.models[model], plan.paths.model(model)
+    assert entry.pretrain is not None  # or there would be no such job
+    ids = (entry.tokenizer, entry.pretrain.mixture, entry.pretrain.recipe)
     untrained = plan.folder(f"{out}/untrained", maker=f"build_stand_in--{model}")
     return training(plan, out, untrained, ids, plan.experiment.seed)
 

@@ -39,12 +39,12 @@ COMMAND = Command(
 
 
 def planned(plan: Plan, run: str) -> Step:
-    of, folder = plan.runs[run], plan.paths.generation(run)
+    entry, folder = plan.runs[run], plan.paths.generation(run)
     inputs: dict[str, Given] = {
         "generation": plan.folder(folder, maker=f"generate_text--{run}"),
-        "prompts": plan.prompts(of),
+        "prompts": plan.prompts(entry),
     }
-    return Step(f"{folder}/comet.csv", CometJob(run=run, models=plan.comet_models(of)), inputs)
+    return Step(f"{folder}/comet.csv", CometJob(run=run, models=plan.comet_models(entry)), inputs)
 
 
 def ids(plan: Plan) -> list[str]:

@@ -48,14 +48,14 @@ COMMAND = Command(
 
 
 def planned(plan: Plan, run: str) -> Step:
-    choices, of = plan.experiment.evaluation.multiple_choice, plan.runs[run]
-    asking, template = plan.asking(of)
+    choices, entry = plan.experiment.evaluation.multiple_choice, plan.runs[run]
+    asking, template = plan.asking(entry)
     inputs: dict[str, Given] = {
-        "models": plan.checkpoints(of, of.select(choices.steps)),
+        "models": plan.checkpoints(entry, entry.select(choices.steps)),
         "chat_template": template,
         "tasks": [
             Artefact.file(plan.paths.task(task), f"build_task--{task}")
-            for task in plan.choice_tasks(of)
+            for task in plan.choice_tasks(entry)
         ],
     }
     options = choices.model_dump(include=set(ScoringOptions.model_fields))

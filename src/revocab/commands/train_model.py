@@ -58,12 +58,12 @@ def training(
 ) -> Step:
     """Return the job that trains a model: ``ids`` are those of tokenizer, mixture and recipe."""
     tokenizer, mixture, recipe = ids
-    of = plan.experiment.recipes[recipe]
-    options = of.model_dump(include=set(TrainingOptions.model_fields))
+    entry = plan.experiment.recipes[recipe]
+    options = entry.model_dump(include=set(TrainingOptions.model_fields))
     for stage in options["stages"] or ():
         stage["mixture"] = None  # decides the packed rows, not the training on them
     packing = plan.packing(tokenizer, mixture, recipe)
-    length = str(of.sequence_length)
+    length = str(entry.sequence_length)
     inputs: dict[str, Given] = {
         "model": model,
         "packed": plan.folder(
@@ -74,7 +74,7 @@ def training(
             plan.paths.heldout_answers(tokenizer, packing[1]),
             maker=f"pack_heldout_answers--{tokenizer}--{packing[1]}",
         )
-        if of.loss == ANSWERS
+        if entry.loss == ANSWERS
         else plan.heldout(tokenizer, length),
         "source": source,
     }

@@ -206,8 +206,8 @@ def measure_to(
 ) -> None:
     models = [folder for run in runs for folder in (run.first, run.last)]
     output = OutputFolder(out, KIND, [tokenizer, helper, pairs, *models])
-    given = HelperModel(job.helper, helper, pairs) if job.helper and helper else None
-    rows, anchors, of_helper = measure(job, runs, tokenizer, given)
+    model = HelperModel(job.helper, helper, pairs) if job.helper and helper else None
+    rows, anchors, of_helper = measure(job, runs, tokenizer, model)
     described = {
         "group": job.group,
         "helper": job.helper,

@@ -132,9 +132,11 @@ def mean_of_seeds(items: Sequence[Items]) -> Items:
     def score(sums_RK: np.ndarray) -> np.ndarray:
         """Return the mean over seeds, whose sums stand side by side."""
         parts = np.split(sums_RK, len(items), axis=1)
-        return np.mean([one.score(part) for one, part in zip(items, parts, strict=True)], axis=0)
+        return np.mean(
+            [seed_items.score(part) for seed_items, part in zip(items, parts, strict=True)], axis=0
+        )
 
-    counts_NK = np.concatenate([one.counts_NK for one in items], axis=1)
+    counts_NK = np.concatenate([seed_items.counts_NK for seed_items in items], axis=1)
     return Items(counts_NK, first.weights_N, first.parts_N, score)
 
 

@@ -46,7 +46,6 @@ class NewMatrices(NamedTuple):
 def initialise_matrices(
     material: Material, *, seed: int, device: str = "cpu", say: Say = silent
 ) -> NewMatrices:
-    """Return the new matrices, and what is known of them."""
     import torch
 
     made = NewMatrices({}, {}, {})

@@ -120,7 +120,6 @@ def _described(model: ModelFolder) -> dict[str, Any]:
 
 
 def _card(inputs: ChangeInputs, change: Change, options: ChangeOptions, changed: Changed) -> str:
-    """Return the card as Markdown, with what the Hub reads of one at its head."""
     folders = [model.path for model in (inputs.body, *inputs.others.values())]
     bases = [name for name in dict.fromkeys(map(hub_id, folders)) if name]
     licences = {folder: licence_of(folder) for folder in folders}

@@ -83,7 +83,6 @@ def model_config(architecture: Architecture, vocabulary_size: int, **keys: Any) 
 
 
 def count_parameters(architecture: Architecture, vocabulary_size: int) -> int:
-    """Return the number of parameters; a tied matrix counts once."""
     return config_parameters(model_config(architecture, vocabulary_size))
 
 

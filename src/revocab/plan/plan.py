@@ -95,8 +95,8 @@ class Plan(Shown):
         folders = {}
         for maker in sorted({artefact.maker for artefact in read if artefact.maker}):
             if find_rule(maker.partition(JOIN)[0]).command.writes == "folder":
-                of = self.job(maker)
-                folders[of.out] = f"{maker} {digest(of.command, of.job)}"
+                job = self.job(maker)
+                folders[job.out] = f"{maker} {digest(job.command, job.job)}"
         return folders
 
     @cached_property

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 def asked_scores(experiment: Experiment) -> dict[str, set[str]]:
     """Return the tasks, multiple-choice and generative, whose scores are shown, by run group."""
-    found: dict[str, set[str]] = {}
+    asked: dict[str, set[str]] = {}
     for options in (*experiment.tables.values(), *experiment.figures.values()):
         for group, task in options.scores(experiment):
             if task in group_tasks(experiment, group):
-                found.setdefault(group, set()).add(task)
-    return found
+                asked.setdefault(group, set()).add(task)
+    return asked
 
 
 def task_languages(experiment: Experiment) -> dict[str, set[Id]]:

@@ -15,9 +15,9 @@ from revocab.report.asked import asked_scores
 from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS
 from revocab.report.make_tables import DATA, made_tables
 from revocab.report.results import Results, blind_baselines
-from revocab.report.results.score_table import AVERAGE, average_task
 from revocab.report.results.scores import COLUMNS
 from revocab.report.table_parts.render import to_csv
+from revocab.report.values.task_scores import Average, TaskScore
 
 CLOSE = 1e-6
 
@@ -71,56 +71,45 @@ def value_problems(results: Results) -> Iterator[str]:
 
 
 def coverage_problems(results: Results) -> Iterator[str]:
-    """Yield a line for every evaluated run, checkpoint and task without a score."""
+    """Yield a line for every evaluated run, checkpoint and task without a score, and for every
+    checkpoint without a held-out loss.
+    """
     evaluation = results.experiment.evaluation
     scored = {(row["run"], row["step"], row["task"]) for row in results.scores.rows}
     shown = asked_scores(results.experiment)
     for run in results.runs:
-        if not run.evaluate:
-            continue
-        wanted = [(step, task) for step in run.select(evaluation.multiple_choice.steps)
-                  for task in evaluation.multiple_choice.tasks]  # fmt: skip
-        wanted += [(step, task) for step in run.select(evaluation.generation.steps)
-                   for task in evaluation.generation.tasks]  # fmt: skip
-        for step, task in wanted:
-            if task in shown.get(run.group, ()) and (run.id, step, task) not in scored:
-                yield f"scores.parquet: {run.id} has no score of {task} at step {step}; score it"
+        for section in (evaluation.multiple_choice, evaluation.generation):
+            tasks = [task for task in section.tasks if task in shown.get(run.group, ())]
+            for step in run.select(section.steps) if run.evaluate else ():
+                for task in tasks:
+                    if (run.id, step, task) not in scored:
+                        lack = f"{run.id} has no score of {task} at step {step}"
+                        yield f"scores.parquet: {lack}; score it"
     for run in results.runs:
-        if not run.made:
-            continue
         rows, provenance = results.heldout(run)
-        have = {row["step"] for row in rows}
-        missing = sorted(set(run.steps) - have)
-        if missing:
+        missing = sorted(set(run.steps) - {row["step"] for row in rows})
+        if run.made and missing:
             yield f"{provenance}: no held-out loss at steps {missing}; measure it"
 
 
 def average_problems(results: Results) -> Iterator[str]:
     """Yield a line for every average that is missing or not the mean of its tasks."""
-    given = results.experiment.evaluation.multiple_choice
-    tasks, wanted = given.tasks, given.steps
-    languages = sorted({task.language for task in tasks.values()})
+    setting = results.experiment.evaluation.multiple_choice
     shown = asked_scores(results.experiment)
-    for run in results.runs:
-        for step in run.select(wanted) if run.evaluate else ():
-            for language in languages:
-                if not shown.get(run.group, set()).issuperset(results.choice_tasks(language)):
-                    continue
-                row = results.scores.get(run.id, step, average_task(language), AVERAGE)
-                found = [
-                    results.scores.choice(run.id, step, task, results.family(task))
-                    for task in results.choice_tasks(language)
-                ]
-                scored = [one for one in found if one is not None]
-                if row is None or len(scored) < len(found):
-                    yield f"scores.parquet: {run.id} step {step}: no {language} average"
-                    continue
-                mean = sum(one["value"] for one in scored) / len(scored)
-                if abs(mean - row["value"]) > CLOSE:
-                    yield (
-                        f"scores.parquet: {run.id} step {step}: {language} average {row['value']} "
-                        f"is not the mean of its tasks, {mean}"
-                    )
+    for language in sorted({task.language for task in setting.tasks.values()}):
+        tasks = results.choice_tasks(language)
+        for run in results.runs:
+            if not run.evaluate or not shown.get(run.group, set()).issuperset(tasks):
+                continue
+            for step in run.select(setting.steps):
+                stored = TaskScore.average(language, step).of_training(results, run).value
+                mean = Average(named=tasks, step=step).of_training(results, run).value
+                where = f"scores.parquet: {run.id} step {step}:"
+                if stored is None or mean is None:
+                    yield f"{where} no {language} average"
+                elif abs(mean / 100 - stored) > CLOSE:
+                    is_not = f"is not the mean of its tasks, {mean / 100}"
+                    yield f"{where} {language} average {stored} {is_not}"
 
 
 def table_problems(results: Results) -> Iterator[str]:

@@ -37,8 +37,8 @@ def seeds(results: Results, *groups: str) -> list[str]:
 
 def seeds_of(results: Results, runs: Iterable[str]) -> list[str]:
     """Return the note on values over seeds, where some of the runs have replicates."""
-    replicates = [results.replicates(results.run(one)) for one in runs]
-    counts = {len(found) for found in replicates if len(found) > 1}
+    replicates = [results.replicates(results.run(run)) for run in runs]
+    counts = {len(seeds) for seeds in replicates if len(seeds) > 1}
     if not counts:
         return []
     listed = " or ".join(map(str, sorted(counts)))
@@ -94,7 +94,8 @@ def multiple_choice(results: Results, tasks: list[str]) -> list[str]:
 def asking(results: Results) -> list[str]:
     """Return the notes on groups whose models are not asked as the tasks say, if any."""
     groups = results.experiment.runs.values()
-    fewer = [f"{one.label}: {one.most_shots}" for one in groups if one.most_shots is not None]
+    limited = [group for group in groups if group.most_shots is not None]
+    fewer = [f"{group.label}: {group.most_shots}" for group in limited]
     said = [f"Most examples in a prompt: {', '.join(fewer)}."] if fewer else []
     return [*asked_in_chat(results), *said]
 
@@ -103,8 +104,8 @@ def asked_in_chat(results: Results) -> list[str]:
     """Return the note on groups whose models are asked through their chat templates, if any."""
     ways = {"turns": "examples as turns", "one_turn": "examples in one turn"}
     groups = results.experiment.runs.values()
-    found = [f"{one.label} ({ways[one.chat.shots]})" for one in groups if one.chat]
-    return [f"Prompted through the model's chat template: {', '.join(found)}."] if found else []
+    said = [f"{group.label} ({ways[group.chat.shots]})" for group in groups if group.chat]
+    return [f"Prompted through the model's chat template: {', '.join(said)}."] if said else []
 
 
 def limited_tasks(results: Results, tasks: Iterable[str]) -> str | None:
@@ -115,11 +116,11 @@ def limited_tasks(results: Results, tasks: Iterable[str]) -> str | None:
     if limit and named & set(evaluation.multiple_choice.tasks):
         parts.append(f"first {limit} items of each multiple-choice task")
     generated = evaluation.generation.tasks
-    limits = {task: one.limit for task, one in generated.items() if task in named and one.limit}
-    sizes = sorted(set(limits.values()))
+    limited = [task for task in generated if task in named and generated[task].limit]
+    sizes = sorted({limit for task in limited if (limit := generated[task].limit)})
     if sizes:
         amount = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
-        parts.append(f"{amount} queries of {', '.join(limits)}")
+        parts.append(f"{amount} queries of {', '.join(limited)}")
     return "; ".join(parts) or None
 
 
@@ -152,11 +153,12 @@ def generation(results: Results, group: str) -> list[str]:
     tasks = results.experiment.evaluation.generation.tasks
     shown = group_tasks(results.experiment, group)
     parts = []
-    for task, one in tasks.items():
+    for task, setting in tasks.items():
         if task not in shown:
             continue
-        amount = f"{one.limit} queries spread over the test set" if one.limit else "all queries"
-        parts.append(f"{task}: {one.shots}-shot, {amount}")
+        some = f"{setting.limit} queries spread over the test set"
+        amount = some if setting.limit else "all queries"
+        parts.append(f"{task}: {setting.shots}-shot, {amount}")
     lines = [f"Greedy decoding, all metrics 0 to 100. {'; '.join(parts)}."]
     rows = [row for run in results.runs for row in results.generation(run)]
     engines = sorted({row["engine"] for row in rows if row.get("engine")})
@@ -171,6 +173,6 @@ def generation(results: Results, group: str) -> list[str]:
 
 def captions(results: Results) -> list[str]:
     """Return what readers must know of the kinds of generation tasks that there are."""
-    given = {one.kind for one in results.experiment.evaluation.generation.tasks.values()}
-    return [kind.caption for name, kind in generation_kinds().items() if name in given
+    kinds = {task.kind for task in results.experiment.evaluation.generation.tasks.values()}
+    return [kind.caption for name, kind in generation_kinds().items() if name in kinds
             if kind.caption]  # fmt: skip

@@ -5,7 +5,7 @@ Every function yields problems and raises nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from revocab.closed import BEST, PLACES, Step, unknown
@@ -21,19 +21,19 @@ AS_A_RUN = (
 )
 
 
+def unknowns(key: str, names: Iterable[str], known: Collection[str], what: str) -> Iterator[str]:
+    """Yield a problem for every name that is not known."""
+    return (unknown(key, name, known, what) for name in names if name not in known)
+
+
 def unknown_groups(experiment: Experiment, key: str, *groups: str) -> Iterator[str]:
-    for group in groups:
-        if group not in experiment.runs:
-            yield unknown(key, group, experiment.runs, "run group")
+    return unknowns(key, groups, experiment.runs, "run group")
 
 
 def unknown_runs(experiment: Experiment, key: str, runs: Iterable[str]) -> Iterator[str]:
     from revocab.config.lineage import shown_ids
 
-    known = shown_ids(experiment)
-    for run in runs:
-        if run not in known:
-            yield unknown(f"{key}.runs", run, known, "run")
+    return unknowns(f"{key}.runs", runs, shown_ids(experiment), "run")
 
 
 def unscored_runs(
@@ -88,9 +88,7 @@ def tasks_in_other_languages(
 
 def unknown_tasks(experiment: Experiment, key: str, tasks: Iterable[str]) -> Iterator[str]:
     known = experiment.evaluation.generation.tasks
-    for task in tasks:
-        if task not in known:
-            yield unknown(f"{key}.tasks", task, known, "generation task")
+    return unknowns(f"{key}.tasks", tasks, known, "generation task")
 
 
 def wrong_steps(
@@ -101,8 +99,8 @@ def wrong_steps(
 
     if group not in experiment.runs:
         return
-    found = [run_steps(experiment, run_id(group, one)) for one in experiment.runs[group].methods]
-    trained = [one for one in found if len(one[0]) > 1]
+    steps_of = [run_steps(experiment, run_id(group, one)) for one in experiment.runs[group].methods]
+    trained = [known for known in steps_of if len(known[0]) > 1]
     if not trained:
         return  # all runs have step 0 and no other, whatever is wanted
     numbers = sorted({step for one, _ in trained for step in one})
@@ -145,25 +143,24 @@ def no_choices(
 ) -> Iterator[str]:
     """Yield a problem for a language without multiple-choice tasks, or families without one."""
     of_language = [
-        one
-        for one in experiment.evaluation.multiple_choice.tasks.values()
-        if one.language == language
+        task
+        for task in experiment.evaluation.multiple_choice.tasks.values()
+        if task.language == language
     ]
     if not of_language:
-        known = {one.language for one in experiment.evaluation.multiple_choice.tasks.values()}
+        known = {task.language for task in experiment.evaluation.multiple_choice.tasks.values()}
         yield unknown(f"{key}.language", language, known, "language with tasks")
         return
-    families = {one.family for one in of_language}
-    for family in columns or ():
-        if family not in families:
-            yield unknown(f"{key}.columns", family, families, f"family of {language!r} tasks")
+    families = {task.family for task in of_language}
+    what = f"family of {language!r} tasks"
+    yield from unknowns(f"{key}.columns", columns or (), families, what)
 
 
 def other_languages(experiment: Experiment, key: str, group: str, language: str) -> Iterator[str]:
     """Yield a problem for a language that has tasks, on which a group is not scored."""
     spoken = experiment.runs[group].languages if group in experiment.runs else None
     tasks = experiment.evaluation.multiple_choice.tasks.values()
-    if spoken is None or language in spoken or language not in {one.language for one in tasks}:
+    if spoken is None or language in spoken or language not in {task.language for task in tasks}:
         return
     yield (
         f"{key}.language: {language!r} is not a language of group {group!r}"

@@ -38,14 +38,15 @@ def is_in_language(answer: str, language: str) -> bool:
     """
     words = [word.casefold() for word in WORD.findall(answer)]
     counts = {
-        name: sum(word in one.frequent for word in words) for name, one in known_languages().items()
+        name: sum(word in language_file.frequent for word in words)
+        for name, language_file in known_languages().items()
     }
     wanted = counts.pop(language)
     return wanted > max(counts.values(), default=0)
 
 
 def known_languages() -> dict[str, Any]:
-    return {name: one for name, one in languages().items() if one.frequent}
+    return {name: file for name, file in languages().items() if file.frequent}
 
 
 def lines(answer: str) -> list[str]:

@@ -59,34 +59,9 @@ class OneLanguage(PromptOptions):
     direction: list[Id] = Field(min_length=1, max_length=1, description="language of the task")
 
 
-def same_rows(rows: list[Row], options: Any, where: str) -> list[Row]:
-    """Return the rows as they are: each is a query or shot."""
-    return rows
-
-
 def same_texts(shot: Row, query: Row) -> bool:
     """Return whether a shot has every text of the query, which would give its answer away."""
     return all(shot[name] == text for name, text in query.items() if name != "id")
-
-
-def no_changes(options: Any) -> dict[str, Any]:
-    """Return nothing: no option changes the layout."""
-    return {}
-
-
-def no_aliases(languages: Languages) -> dict[str, str]:
-    """Return nothing: the layout's words are called what languages call them."""
-    return {}
-
-
-def no_counts(row: Row, encode: Callable[[str], list[int]]) -> dict[str, int]:
-    """Return nothing: the metrics need no more than an output and its references."""
-    return {}
-
-
-def own_name(task: str, languages: Languages) -> str:
-    """Return a task's id as the header of its columns."""
-    return task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +71,7 @@ class GenerationKind:
     options: type[PromptOptions]
     layout: Layout
     #: Fields of the layout that a task's options change; stored with its prompts.
-    changes: Callable[[Any], dict[str, Any]] = no_changes
+    changes: Callable[[Any], dict[str, Any]] = lambda options: {}
     #: The fields that a row must have and that must not be empty.
     fields: Callable[[Languages], Sequence[str]]
     #: A row's texts in the order of the layout's labels.
@@ -105,14 +80,14 @@ class GenerationKind:
     metrics: tuple[Metric, ...]
     #: Names of those that tables show, in their order; none: all.
     shown: tuple[str, ...] = ()
-    #: Makes rows of those of a source, whose name goes into errors.
-    rows: Callable[[list[Row], Any, str], list[Row]] = same_rows
+    #: Makes queries and shots of a source's rows; its name, the last argument, goes into errors.
+    rows: Callable[[list[Row], Any, str], list[Row]] = lambda rows, options, where: rows
     #: Whether a row of the pool is the query itself and so no shot of it.
     is_query: Callable[[Row, Row], bool] = same_texts
     #: Every right answer; none: the last of the texts.
     references: Callable[[Row, Languages], list[str]] | None = None
     #: Names for words that depend on a task's languages: ``{"source": "from_en"}``.
-    aliases: Callable[[Languages], dict[str, str]] = no_aliases
+    aliases: Callable[[Languages], dict[str, str]] = lambda languages: {}
     #: Fields that are taken as they are, line breaks and all.
     as_given: tuple[str, ...] = ()
     #: Fields of a query that its output row keeps for the metrics.
@@ -120,11 +95,11 @@ class GenerationKind:
     #: The messages that ask a query, after its shots, through a chat template; none: the layout's.
     conversation: Callable[[Sequence[Row], Row], list[Message]] | None = None
     #: What metrics need of an output row beside its text, from the tokens of texts.
-    counts: Callable[[Row, Callable[[str], list[int]]], dict[str, int]] = no_counts
+    counts: Callable[[Row, Callable[[str], list[int]]], dict[str, int]] = lambda row, encode: {}
     #: The text of a query that COMET compares output and reference with; none: COMET is no metric.
     comet_source: Callable[[Row, Languages], str] | None = None
     #: Header of a task's columns.
-    header: Callable[[str, Languages], str] = own_name
+    header: Callable[[str, Languages], str] = lambda task, languages: task
     #: A sentence under tables with such tasks.
     caption: str = ""
     #: Place among the kinds in tables, ascending.

@@ -56,16 +56,17 @@ class PromptJob(PromptOptions, Job):
         """
         kind = find_kind(self.kind)
         own = ", ".join(kind.own_options) or "none"
-        strange = [one for one in self.option if one not in kind.own_options]
-        problems = [f"--option {one}: kind {kind.name!r} has no such option" for one in strange]
+        strange = [name for name in self.option if name not in kind.own_options]
+        problems = [f"--option {name}: kind {kind.name!r} has no such option" for name in strange]
         shared = self.model_dump(include=set(PromptOptions.model_fields))
-        own_values = {name: one for name, one in self.option.items() if name not in strange}
+        own_values = {name: value for name, value in self.option.items() if name not in strange}
         try:
             options = kind.options.model_validate({**shared, **own_values})
         except ValidationError as error:
-            problems += [f"kind {kind.name!r}: {one}" for one in problems_of(error, kind.options)]
+            wrong = problems_of(error, kind.options)
+            problems += [f"kind {kind.name!r}: {problem}" for problem in wrong]
         if problems:
-            raise RevocabError(f"{one} (options of this kind alone: {own})" for one in problems)
+            raise RevocabError(f"{line} (options of this kind alone: {own})" for line in problems)
         return options
 
 
@@ -113,9 +114,9 @@ def check_words(kind: GenerationKind, options: PromptOptions) -> None:
     try:
         kind.layout_in(options.direction, kind.changed(options))
     except RevocabError as error:
-        given = " ".join(options.direction)
+        direction = " ".join(options.direction)
         raise RevocabError(
-            f"--direction {given}: {kind.name}: {one}" for one in error.problems
+            f"--direction {direction}: {kind.name}: {problem}" for problem in error.problems
         ) from None
 
 

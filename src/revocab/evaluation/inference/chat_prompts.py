@@ -86,7 +86,7 @@ class ChatFormat:
         self.folder = folder
         self.turns = options.shots == TURNS
         self.special = {
-            number for number, one in tokenizer.added_tokens_decoder.items() if one.special
+            number for number, token in tokenizer.added_tokens_decoder.items() if token.special
         }
         #: What the template ends an answer with: a special token, or nothing.
         self.ends = self._end_tokens()

@@ -71,13 +71,8 @@ class LoadChoices(Protocol):
         """Return the harness's model.
 
         ``token_cache`` holds token ids of texts, for all checkpoints of one tokenizer;
-        ``long_prompts`` as of :func:`revocab.evaluation.inference.long_prompts.refuse_long`.
+        ``long_prompts`` as of :func:`revocab.evaluation.inference.refusals.refuse_long`.
         """
-
-
-def never(device: str) -> int:
-    """Return 0: the engine runs only where it is asked for by name."""
-    return 0
 
 
 @dataclass(frozen=True)
@@ -99,7 +94,7 @@ class Engine:
     environment: Environment | None = None
     #: How well it suits a kind of device, cpu or cuda: ``auto`` takes the highest that imports; 0
     #: means never.
-    preference: Callable[[str], int] = never
+    preference: Callable[[str], int] = lambda device: 0
     #: What ``evaluation.multiple_choice`` and its tables call it; None: by its name.
     harness_name: str | None = None
 
@@ -174,4 +169,4 @@ def interpreter(name: str, part: Part, here: str) -> str:
 
 def _everywhere(part: Part) -> list[str]:
     """Return the names of the engines for a part that need no environment of their own."""
-    return [name for name, one in engines_for(part).items() if one.environment is None]
+    return [name for name, engine in engines_for(part).items() if engine.environment is None]

@@ -22,9 +22,8 @@ import torch
 from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 
-from revocab.evaluation.inference.long_prompts import refuse_long
 from revocab.evaluation.inference.near_ties import Request, batch_mates, near_ties
-from revocab.evaluation.inference.overflow import refuse_likelihoods
+from revocab.evaluation.inference.refusals import refuse_likelihoods, refuse_long
 
 #: Families of which it is known that logits are the output matrix times the decoder's output.
 PLAIN_HEADS = frozenset({"llama", "mistral", "qwen2", "qwen3"})

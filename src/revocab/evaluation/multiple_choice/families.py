@@ -37,7 +37,7 @@ def families() -> dict[str, Family]:
     Raises :class:`RevocabError` naming the line of ``families.yaml`` that is wrong.
     """
     values = yaml.safe_load(FILE.read_text(encoding="utf-8"))
-    return {name: checked(Family, one, f"{FILE}: {name}") for name, one in values.items()}
+    return {name: checked(Family, line, f"{FILE}: {name}") for name, line in values.items()}
 
 
 def family_label(family: str) -> str:
@@ -59,7 +59,7 @@ def family_chance(family: str) -> float | None:
 
 def metrics_of_families(overrides: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the metric of every family that names one, or is given one in ``overrides``."""
-    own = {name: one.metric for name, one in families().items() if one.metric}
+    own = {name: family.metric for name, family in families().items() if family.metric}
     return {**own, **(overrides or {})}
 
 

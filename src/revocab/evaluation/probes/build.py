@@ -95,7 +95,7 @@ def write_probe(job: ProbeJob, corpora: Mapping[str, Path], out: Path) -> None:
         write_jsonl(folder / ITEMS, rows)
         write_json(folder / BASELINES, blind_baselines(rows))
         manifest = {
-            "corpora": {name: sha256(one / "heldout.jsonl.gz") for name, one in corpora.items()},
+            "corpora": {name: sha256(path / "heldout.jsonl.gz") for name, path in corpora.items()},
             "items": len(rows),
             "sha256": sha256(folder / ITEMS),
         }

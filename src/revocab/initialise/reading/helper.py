@@ -108,7 +108,6 @@ class Coverage:
         return {**counts, "filled_with": method.without_helper_row}
 
     def sentence(self, method: Method) -> str:
-        """Return what is told of it before anything is computed."""
         return (
             f"{self.shared:,} target tokens have a row in the helper, which has another tokenizer: "
             f"{self.anchors:,} anchors and {self.new:,} new; {self.new_without_row:,} new ones "

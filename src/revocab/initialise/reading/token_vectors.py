@@ -134,7 +134,6 @@ class Faults:
             self.told.append(f"{self.path}, {problem}")
 
     def check(self) -> None:
-        """Raise :class:`RevocabError` with the first :data:`TOLD` problems, if there are any."""
         if self.number > TOLD:
             self.told.append(f"{self.path}: {self.number - TOLD:,} more; write the vectors again")
         if self.told:

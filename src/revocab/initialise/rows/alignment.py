@@ -70,11 +70,9 @@ class Normal:
 
     @classmethod
     def of(cls, x_NX: torch.Tensor | Rows, y_NY: torch.Tensor | Rows) -> Normal:
-        """Return both for some anchors."""
         return cls(gram(x_NX), cross(x_NX, y_NY))
 
     def without(self, other: Normal) -> Normal:
-        """Return the same for the anchors that are not in ``other``."""
         return Normal(self.gram_PP - other.gram_PP, self.right_PY - other.right_PY)
 
 

@@ -98,7 +98,6 @@ class Rows:
         return self.matrix_VD.device
 
     def take(self, positions_N: torch.Tensor) -> Rows:
-        """Return some of the rows, still ungathered."""
         return Rows(self.matrix_VD, self.ids_N[positions_N], self.scaling)
 
 

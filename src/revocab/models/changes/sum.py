@@ -226,7 +226,6 @@ class Sum:
 
 
 def torch_dtype(part: Part) -> torch.dtype:
-    """Return the torch dtype of a tensor of floating-point numbers."""
     import torch
 
     return getattr(torch, FLOATS[part.dtype])

@@ -75,7 +75,6 @@ class Part:
         return replace(self, name=name)
 
     def zeroed(self) -> Part:
-        """Return a tensor of the same dtype and shape that is zero."""
         return replace(self, blocks=partial(_zeros, self.size))
 
     def replaced(self, tensor: torch.Tensor) -> Part:

@@ -48,32 +48,32 @@ def find(results: Results) -> Iterator[Claim]:
         if level.value is None:
             continue
         compared = comparisons(results, group, average_task(language))
-        found: list[tuple[str, Cell, Gain]] = []
+        adapted: list[tuple[str, Cell, Gain]] = []
         for run in results.group(group):
             cell = average.cell(results, run)
             if run.trains and cell.value is not None:
                 by_seed = list(average.by_seed(results, run).values())
                 row = compared.get((run.id, base.id))
                 gain = gain_of(cell.value, by_seed, level.value, row)
-                found.append((method_label(run), cell, gain))
-        if found:
-            yield claim(base, language_label(language), level, found)
+                adapted.append((method_label(run), cell, gain))
+        if adapted:
+            yield claim(base, language_label(language), level, adapted)
 
 
-def claim(base: Run, language: str, level: Cell, found: list[tuple[str, Cell, Gain]]) -> Claim:
+def claim(base: Run, language: str, level: Cell, adapted: list[tuple[str, Cell, Gain]]) -> Claim:
     """Return the claim on one group, from label, average and gain of its runs."""
-    listed = [f"{name} {percent(cell)}{gain.chance}" for name, cell, gain in found]
-    unknown = [name for name, _, gain in found if not gain.chance]
+    listed = [f"{name} {percent(cell)}{gain.chance}" for name, cell, gain in adapted]
+    unknown = [name for name, _, gain in adapted if not gain.chance]
     more = " by more than chance" if not unknown else ""
     numbers = f"base {percent(level)}; {', '.join(listed)}"
     if unknown:
-        runs = "all" if len(unknown) == len(found) else ", ".join(unknown)
+        runs = "all" if len(unknown) == len(adapted) else ", ".join(unknown)
         numbers += f"; values alone, neither compared by item nor over seeds: {runs}"
     return Claim(
         f"{base.label}: at the last checkpoint every adapted model beats the base model's "
         f"{language} average{more}",
         numbers,
-        all(gain.above for _, _, gain in found),
+        all(gain.above for _, _, gain in adapted),
     )
 
 
@@ -84,13 +84,13 @@ def comparisons(results: Results, group: str, task: str) -> dict[tuple[str, str]
     shown = {pair for table in results.experiment.tables.values() for pair in table.compared()}
     if (group, STEP) not in shown:
         return {}
-    found: dict[tuple[str, str], Record] = {}
+    differences: dict[tuple[str, str], Record] = {}
     for row in results.csv("significance", group, "significance.csv"):
         if (row["step"], row["task"], row["metric"]) == (STEP, task, AVERAGE):
             difference = float(row["difference"])
-            found[row["run"], row["other"]] = {**row, "difference": difference}
-            found[row["other"], row["run"]] = {**row, "difference": -difference}
-    return found
+            differences[row["run"], row["other"]] = {**row, "difference": difference}
+            differences[row["other"], row["run"]] = {**row, "difference": -difference}
+    return differences
 
 
 def gain_of(value: float, by_seed: list[float], level: float, compared: Record | None) -> Gain:

@@ -70,13 +70,13 @@ def claim(
     ]
     holds = True
     for (label, of), (other, worse) in pairwise(zip(labels, values, strict=True)):
-        found = paired_interval(worse, of)
-        assert found is not None  # at least FEWEST_SEEDS
+        interval = paired_interval(worse, of)
+        assert interval is not None  # at least FEWEST_SEEDS
         parts.append(
-            f"{other} − {label} {found.difference:.4f}, 95 % interval {found.low:.4f} to "
-            f"{found.high:.4f}"
+            f"{other} − {label} {interval.difference:.4f}, 95 % interval {interval.low:.4f} to "
+            f"{interval.high:.4f}"
         )
-        holds &= found.low > 0
+        holds &= interval.low > 0
     return Claim(statement, f"{len(values[0])} seeds: {'; '.join(parts)}", holds)
 
 

@@ -21,8 +21,8 @@ SEED_BANDS = "Runs with seeds: the mean over them, and a band of one standard de
 
 
 def training_curve(results: Results, run: Run, column: str) -> Curve:
-    def losses(one: Run) -> dict[int, float]:
-        rows = results.csv("runs", one.id, "losses.csv")
+    def losses(single: Run) -> dict[int, float]:
+        rows = results.csv("runs", single.id, "losses.csv")
         values = {int(row["step"]): number(row[column]) for row in rows}
         return {step: value for step, value in values.items() if value is not None}
 
@@ -30,14 +30,14 @@ def training_curve(results: Results, run: Run, column: str) -> Curve:
 
 
 def heldout_over_seeds(results: Results, run: Run, language: str) -> Curve:
-    return over_replicates(results, run, lambda one: heldout_curve(results, one, language))
+    return over_replicates(results, run, lambda single: heldout_curve(results, single, language))
 
 
 def over_replicates(results: Results, run: Run, values: Callable[[Run], dict[int, float]]) -> Curve:
     """Return the values of a run's replicates by step, where all of them have one."""
-    tables = [values(one) for one in results.replicates(run)]
-    shared = [step for step in tables[0] if all(step in one for one in tables)]
-    by_step = {step: [one[step] for one in tables] for step in shared}
+    tables = [values(single) for single in results.replicates(run)]
+    shared = [step for step in tables[0] if all(step in single for single in tables)]
+    by_step = {step: [single[step] for single in tables] for step in shared}
     return {step: (fmean(found), deviation(found)) for step, found in by_step.items()}
 
 
@@ -49,9 +49,9 @@ def draw_band(
     colour: str,
 ) -> None:
     """Draw one standard deviation over seeds to both sides of a curve; nothing for one seed."""
-    known = [one for one in deviations if one is not None]
+    known = [single for single in deviations if single is not None]
     if not known or len(known) < len(deviations):
         return
-    below = [mean - one for mean, one in zip(means, known, strict=True)]
-    above = [mean + one for mean, one in zip(means, known, strict=True)]
+    below = [mean - single for mean, single in zip(means, known, strict=True)]
+    above = [mean + single for mean, single in zip(means, known, strict=True)]
     axes.fill_between(places, below, above, color=colour, alpha=0.15, linewidth=0)

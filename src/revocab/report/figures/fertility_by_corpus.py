@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from revocab.closed import Id, unknown
+from revocab.closed import Id
 from revocab.languages import language_label
 from revocab.report.figure_parts.palette import SPARE_COLOURS, Palette
 from revocab.report.figure_parts.style import nothing_yet
 from revocab.report.figures.fertility import draw_mean, draw_ridge, fertility_values, span
 from revocab.report.kind import FigureOptions
+from revocab.report.references import unknowns
 from revocab.report.results import Results, number
 from revocab.report.tokenizer_options import BY_CORPUS, TokenizerOptions
 
@@ -78,13 +79,10 @@ class FertilityByCorpusFigure(TokenizerOptions, FigureOptions):
         return figure
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        setting = experiment.fertility
-        for one in self.tokenizers:
-            if one not in setting.tokenizers:
-                yield unknown(f"{key}.tokenizers", one, setting.tokenizers, "fertility tokenizer")
-        for one in self.corpora:
-            if one not in setting.corpora:
-                yield unknown(f"{key}.corpora", one, setting.corpora, "fertility corpus")
+        known = experiment.fertility
+        what = "fertility tokenizer"
+        yield from unknowns(f"{key}.tokenizers", self.tokenizers, known.tokenizers, what)
+        yield from unknowns(f"{key}.corpora", self.corpora, known.corpora, "fertility corpus")
 
 
 FIGURE = FertilityByCorpusFigure

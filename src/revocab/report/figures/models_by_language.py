@@ -58,8 +58,8 @@ def draw_bars(axes: Axes, groups: Sequence[str], series: Mapping[str, Sequence[B
     for place, (name, bars) in enumerate(series.items()):
         offset = (place - (len(series) - 1) / 2) * thickness
         colour = SPARE_COLOURS[place % len(SPARE_COLOURS)]
-        known = [(i + offset, one.value) for i, one in enumerate(bars) if one.value is not None]
-        printed = [(i, one.published) for i, one in enumerate(bars) if one.published is not None]
+        known = [(i + offset, bar.value) for i, bar in enumerate(bars) if bar.value is not None]
+        printed = [(i, bar.published) for i, bar in enumerate(bars) if bar.published is not None]
         if known:
             places, values = zip(*known, strict=True)
             axes.bar(places, values, thickness * 0.92, color=colour, label=name)
@@ -93,10 +93,10 @@ class ModelsByLanguageFigure(FigureOptions):
 
     @model_validator(mode="after")
     def _can_be_drawn(self) -> ModelsByLanguageFigure:
-        for name, one in self.tables.items():
-            if self.show == "averages" and not one.averages:
+        for name, table in self.tables.items():
+            if self.show == "averages" and not table.averages:
                 raise ValueError(f"tables.{name}: no averages, which this figure shows; give some")
-            if self.show == "changes" and one.change is None:
+            if self.show == "changes" and table.change is None:
                 raise ValueError(f"tables.{name}: no change, which this figure shows; give it")
         return self
 
@@ -105,9 +105,9 @@ class ModelsByLanguageFigure(FigureOptions):
         """Return the columns of all tables, for changes without the base's."""
         names = [
             name
-            for one in self.tables.values()
-            for name in one.columns
-            if self.show == "averages" or name != one.base
+            for table in self.tables.values()
+            for name in table.columns
+            if self.show == "averages" or name != table.base
         ]
         return list(dict.fromkeys(names))
 
@@ -115,23 +115,23 @@ class ModelsByLanguageFigure(FigureOptions):
         """Return a bar per column and table (averages), or a panel per column (changes)."""
         from matplotlib import pyplot
 
-        cells = {name: cells_of(results, name, one) for name, one in self.tables.items()}
-        titles = {name: fill(one.title, WIDTH) for name, one in self.tables.items()}
+        cells = {name: cells_of(results, name, table) for name, table in self.tables.items()}
+        titles = {name: fill(table.title, WIDTH) for name, table in self.tables.items()}
         panels = [self.title] if self.show == "averages" else self.columns
         figure, axes = pyplot.subplots(
             len(panels), 1, figsize=(9.4, 3.2 * len(panels)), layout="constrained", squeeze=False
         )
-        for panel, one in zip(panels, axes[:, 0], strict=True):
+        for panel, subplot in zip(panels, axes[:, 0], strict=True):
             if self.show == "averages":
-                draw_bars(one, list(titles.values()), self.averages(cells))
-                one.set_ylabel("average score")
+                draw_bars(subplot, list(titles.values()), self.averages(cells))
+                subplot.set_ylabel("average score")
                 continue
             languages = list(dict.fromkeys(la for t in self.tables.values() for la in t.languages))
             groups = [language_label(language) for language in languages]
-            draw_bars(one, groups, self.changes(cells, panel, groups))
-            one.set_title(panel)
-            one.set_ylabel("gain over the base")
-            one.set_ylim(0, max(one.get_ylim()[1], 1))
+            draw_bars(subplot, groups, self.changes(cells, panel, groups))
+            subplot.set_title(panel)
+            subplot.set_ylabel("gain over the base")
+            subplot.set_ylim(0, max(subplot.get_ylim()[1], 1))
         handles, labels = axes[0, 0].get_legend_handles_labels()
         if handles:
             figure.legend(handles, labels, loc="outside upper center", ncols=3, fontsize=8)

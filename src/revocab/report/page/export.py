@@ -16,8 +16,7 @@ from revocab.report.make_figures import caption
 from revocab.report.make_tables import made_tables
 from revocab.report.names import headed, in_order
 from revocab.report.page import html, sections
-from revocab.report.page.final_accuracies import final_accuracies
-from revocab.report.page.limitations import limitations
+from revocab.report.page.cautions import final_accuracies, limitations
 from revocab.report.results import Results
 from revocab.report.table_parts.render import markdown_escape, row_of, to_markdown
 

@@ -16,8 +16,7 @@ from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS
 from revocab.report.make_figures import caption
 from revocab.report.make_tables import made_tables
 from revocab.report.names import in_order, numbered
-from revocab.report.page.final_accuracies import final_accuracies
-from revocab.report.page.limitations import limitations
+from revocab.report.page.cautions import final_accuracies, limitations
 from revocab.report.page.sections import sections
 from revocab.report.results import Results
 from revocab.report.table_parts.render import to_html
@@ -35,14 +34,14 @@ LONG = 60
 
 def versions() -> list[tuple[str, str]]:
     """Return the installed libraries that numbers depend on, with their versions."""
-    found = []
+    installed = []
     of_engines = [name for engine in engines().values() for name in engine.libraries]
     for name in dict.fromkeys((*LIBRARIES, *of_engines)):
         try:
-            found.append((name, metadata.version(name)))
+            installed.append((name, metadata.version(name)))
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 def data_uri(path: Path) -> str | None:

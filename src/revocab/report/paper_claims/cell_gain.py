@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from revocab.closed import Id, OneLine, unknown
-from revocab.report.paper_claims.measure import Measure
+from revocab.report.paper_claims.measure import Measure, lead
 from revocab.report.published.paper_values import PaperValues
+from revocab.report.references import unknowns
 from revocab.report.table_parts.published_table import places_of
 from revocab.report.tables.models_by_language import ModelsByLanguageTable
 
@@ -56,12 +57,10 @@ class CellGain(Measure):
             ]
             yield unknown(f"{key}.table", self.table, known, "table of kind models_by_language")
             return
-        for row in self.rows:
-            if row not in options.row_labels:
-                yield unknown(f"{key}.rows", row, options.row_labels, f"row of {self.table!r}")
-        for one in (self.column, *self.over):
-            if one not in options.columns and one not in self._printed_columns(experiment):
-                yield unknown(key, one, options.columns, f"column of {self.table!r}, also printed,")
+        yield from unknowns(f"{key}.rows", self.rows, options.row_labels, f"row of {self.table!r}")
+        printed = self._printed_columns(experiment)
+        names = [name for name in (self.column, *self.over) if name not in printed]
+        yield from unknowns(key, names, options.columns, f"column of {self.table!r}, also printed,")
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
         options = self._options(experiment)
@@ -80,11 +79,9 @@ class CellGain(Measure):
 
     def _gain(self, value: Callable[[str, str], float | None]) -> float | None:
         """Return the least gain in fractions of 100 points; None where a value is missing."""
-        gains = []
-        for row in self.rows:
-            ours, others = value(row, self.column), [value(row, one) for one in self.over]
-            known = [one for one in others if one is not None]
-            if ours is None or len(known) < len(others):
-                return None
-            gains.append((ours - max(known)) / 100)
-        return min(gains)
+        gains = [
+            lead([value(row, self.column)], [value(row, column) for column in self.over])
+            for row in self.rows
+        ]
+        known = [gain / 100 for gain in gains if gain is not None]
+        return min(known) if len(known) == len(gains) else None

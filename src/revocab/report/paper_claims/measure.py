@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from revocab.closed import Closed
@@ -11,6 +11,15 @@ if TYPE_CHECKING:
     from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
     from revocab.report.results import Results
+
+
+def lead(ours: Sequence[float | None], others: Sequence[float | None]) -> float | None:
+    """Return by how much the least of ours is above the greatest of others; None without one."""
+    known = [value for value in ours if value is not None]
+    against = [value for value in others if value is not None]
+    if len(known) < len(ours) or len(against) < len(others):
+        return None
+    return min(known) - max(against)
 
 
 class Measure(Closed):

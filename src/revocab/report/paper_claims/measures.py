@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from revocab.closed import Id, OneLine, unknown
+from revocab.closed import Id, OneLine
 from revocab.report.asked import choices_in, of_group
 from revocab.report.kind import manifest
-from revocab.report.paper_claims.measure import Measure
-from revocab.report.references import no_choices, other_languages, unknown_groups
+from revocab.report.paper_claims.measure import Measure, lead
+from revocab.report.references import no_choices, other_languages, unknown_groups, unknowns
 from revocab.report.results import Results, number
+from revocab.report.tokenizer_options import BY_CORPUS
 from revocab.report.values.run_value import RunValue
 from revocab.report.values.similarity import HelperSimilarity
 from revocab.report.values.task_scores import TaskScore
@@ -41,9 +42,7 @@ class SharedTokens(Measure):
         return "" if count is None else f" by marker; {count:,} by bytes"
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        for one in (self.source, self.target):
-            if one not in experiment.tokenizers:
-                yield unknown(key, one, experiment.tokenizers, "tokenizer")
+        return unknowns(key, (self.source, self.target), experiment.tokenizers, "tokenizer")
 
     def needs(self, layout: Layout) -> list[str]:
         pair = (self.source, self.target)
@@ -62,33 +61,25 @@ class FertilityFall(Measure):
     corpora: list[Id] = Field(min_length=1)
 
     def published(self, results: Results) -> float | None:
-        found = {}
-        for corpus in self.corpora:
-            for one in (self.source, self.target):
-                found[one, corpus] = results.paper.fertility(one, corpus)
-        return self._fall(found)
+        return self._fall(results.paper.fertility)
 
     def ours(self, results: Results) -> float | None:
-        rows = results.csv("fertility", "fertility.csv")
-        return self._fall({(r["tokenizer"], r["corpus"]): number(r["fertility"]) for r in rows})
+        rows = {(row["tokenizer"], row["corpus"]): row for row in results.csv(BY_CORPUS)}
+        return self._fall(lambda *place: number(rows.get(place, {}).get("fertility")))
 
     def shown(self, value: float) -> str:
         return f"{100 * value:.1f} %"
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        setting = experiment.fertility
-        for one in (self.source, self.target):
-            if one not in setting.tokenizers:
-                yield unknown(key, one, setting.tokenizers, "tokenizer in fertility.tokenizers")
-        for one in self.corpora:
-            if one not in setting.corpora:
-                yield unknown(key, one, setting.corpora, "corpus in fertility.corpora")
+        known, names = experiment.fertility, (self.source, self.target)
+        yield from unknowns(key, names, known.tokenizers, "tokenizer in fertility.tokenizers")
+        yield from unknowns(key, self.corpora, known.corpora, "corpus in fertility.corpora")
 
     def needs(self, layout: Layout) -> list[str]:
         return [manifest(layout.paths.fertility)]
 
-    def _fall(self, found: dict[tuple[str, str], float | None]) -> float | None:
-        pairs = [(found.get((self.source, c)), found.get((self.target, c))) for c in self.corpora]
+    def _fall(self, fertility: Callable[[str, str], float | None]) -> float | None:
+        pairs = [(fertility(self.source, c), fertility(self.target, c)) for c in self.corpora]
         falls = [1 - after / before for before, after in pairs if before and after is not None]
         return math.fsum(falls) / len(pairs) if len(falls) == len(pairs) else None
 
@@ -115,10 +106,8 @@ class SizeFall(Measure):
         return f"{100 * value:.1f} %" if self.share else f"{value / 1e9:.2f} B"
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        known = [one.label for one in experiment.parameters]
-        for one in (self.source, self.target):
-            if one not in known:
-                yield unknown(key, one, known, "label in parameters")
+        known = [model.label for model in experiment.parameters]
+        return unknowns(key, (self.source, self.target), known, "label in parameters")
 
     def needs(self, layout: Layout) -> list[str]:
         return [layout.paths.parameters]
@@ -163,18 +152,17 @@ class Gain(Measure):
         group = experiment.runs.get(self.group)
         from revocab.config.lineage import shown_names  # stands on the schema, which needs kinds
 
-        known = ["base", *group.references, *shown_names(group)] if group else []
-        for name in (*self.runs, *self.over) if group else ():
-            if name not in known:
-                yield unknown(key, name, known, f"run of group {self.group!r}")
+        if group is not None:
+            known = ["base", *group.references, *shown_names(group)]
+            names = [*self.runs, *self.over]
+            yield from unknowns(key, names, known, f"run of group {self.group!r}")
 
     def _gain(self, value: Callable[[str, int], float | None]) -> float | None:
         second = self.step if self.over_step is None else self.over_step
-        left = [value(name, self.step) for name in self.runs]
-        right = [value(name, second) for name in self.over]
-        lowest = min((one for one in left if one is not None), default=0.0)
-        highest = max((one for one in right if one is not None), default=0.0)
-        return None if None in (*left, *right) else lowest - highest
+        return lead(
+            [value(name, self.step) for name in self.runs],
+            [value(name, second) for name in self.over],
+        )
 
     @abstractmethod
     def _printed(self, results: Results, name: str, step: int) -> float | None:

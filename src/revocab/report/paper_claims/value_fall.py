@@ -9,7 +9,7 @@ from pydantic import Field
 
 from revocab.closed import Id
 from revocab.report.asked import of_runs
-from revocab.report.paper_claims.measure import Measure
+from revocab.report.paper_claims.measure import Measure, lead
 from revocab.report.references import unknown_runs
 from revocab.report.values.one_value import OneValue
 
@@ -43,8 +43,9 @@ class ValueFall(Measure):
         return f"{100 * value:.1f} %" if self.share else f"{value:.3f}"
 
     def remark(self, results: Results) -> str:
-        falls = [self._of_seed(results, one) for one in _seeds(results, [*self.runs, *self.below])]
-        listed = ", ".join(self.shown(one) for one in falls if one is not None)
+        seeds = _seeds(results, [*self.runs, *self.below])
+        falls = [self._of_seed(results, seed) for seed in seeds]
+        listed = ", ".join(self.shown(fall) for fall in falls if fall is not None)
         return f" (by seed: {listed})" if listed else ""
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
@@ -68,27 +69,25 @@ class ValueFall(Measure):
 
     def _of_seed(self, results: Results, seed: int) -> float | None:
         def values(runs: Sequence[str], value: OneValue) -> list[float | None]:
-            found = [_of_seed(results.replicates(results.run(one)), seed) for one in runs]
-            return [value.value.cell(results, one).value for one in found]
+            trained = [_of_seed(results.replicates(results.run(run)), seed) for run in runs]
+            return [value.value.cell(results, run).value for run in trained]
 
         return self._fall(values(self.runs, self.value), values(self.below, self._others))
 
     def _fall(self, ours: list[float | None], others: list[float | None]) -> float | None:
-        highest = [one for one in ours if one is not None]
-        lowest = [one for one in others if one is not None]
-        if len(highest) < len(ours) or len(lowest) < len(others):
-            return None
-        fall = min(lowest) - max(highest)
-        return fall / min(lowest) if self.share else fall
+        fall = lead(others, ours)
+        if fall is None or not self.share:
+            return fall
+        return fall / min(value for value in others if value is not None)
 
 
 def _seeds(results: Results, runs: Sequence[str]) -> list[int]:
     """Return the seeds that all of the runs with several have, ascending; none: no run has."""
-    each = [{one.seed for one in results.replicates(results.run(run))} for run in runs]
+    each = [{single.seed for single in results.replicates(results.run(run))} for run in runs]
     several = [seeds for seeds in each if len(seeds) > 1]
     return sorted(set.intersection(*several)) if several else []
 
 
 def _of_seed(replicates: Sequence[Run], seed: int) -> Run:
     """Return the run of a seed; one without replicates stands for every seed."""
-    return next((one for one in replicates if one.seed == seed), replicates[0])
+    return next((run for run in replicates if run.seed == seed), replicates[0])

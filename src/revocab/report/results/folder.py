@@ -151,13 +151,13 @@ class Results:
         """Return the runs as tables and figures show them: replicates as one, where the first
         stands.
         """
-        found: dict[str, Run] = {}
+        shown: dict[str, Run] = {}
         for run in self.runs:
             if run.replicate_of:
                 name = run.replicate_of.removeprefix(f"{run.group}-")
                 run = replace(run, id=run.replicate_of, name=name, label=name, replicate_of=None)
-            found.setdefault(run.id, run)
-        return list(found.values())
+            shown.setdefault(run.id, run)
+        return list(shown.values())
 
     @property
     def seeded(self) -> bool:
@@ -165,11 +165,11 @@ class Results:
 
     @cached_property
     def _replicates(self) -> dict[str, list[Run]]:
-        found: dict[str, list[Run]] = {}
+        replicates: dict[str, list[Run]] = {}
         for run in self.runs:
             if run.replicate_of:
-                found.setdefault(run.replicate_of, []).append(run)
-        return found
+                replicates.setdefault(run.replicate_of, []).append(run)
+        return replicates
 
     def replicates(self, run: Run) -> list[Run]:
         """Return the runs that one stands for: itself, if it has no replicates."""
@@ -222,7 +222,7 @@ class Results:
         tasks = self.experiment.evaluation.multiple_choice.tasks
         of_language = [task for task, entry in tasks.items() if entry.language == language]
         if columns is not None:
-            return [t for one in columns for t in of_language if tasks[t].family == one]
+            return [t for family in columns for t in of_language if tasks[t].family == family]
         return sorted(of_language, key=lambda task: (family_rank(tasks[task].family), task))
 
     def family(self, task: str) -> str:
@@ -257,7 +257,7 @@ class Results:
     def heldout_languages(self) -> list[str]:
         """Return the languages of the held-out corpora, in the experiment's order."""
         corpora, used = self.experiment.corpora, self.experiment.evaluation.heldout
-        return list(dict.fromkeys(corpora[one].language for one in used))
+        return list(dict.fromkeys(corpora[corpus].language for corpus in used))
 
     def heldout(self, run: Run) -> tuple[list[Record], str]:
         """Return held-out losses of a run (of its first replicate), and the file they stand in.

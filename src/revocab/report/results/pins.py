@@ -76,14 +76,14 @@ def find_pins(results: Results, resources: Path) -> Pins:
     Raises :class:`RevocabError` naming every file that is not there.
     """
     pins, problems = Pins(), []
-    for one in recorded(results, resources):
-        if not one.file.is_file():
-            problems.append(f"{one.file}: not there; run the experiment to its end first")
+    for pinned in recorded(results, resources):
+        if not pinned.file.is_file():
+            problems.append(f"{pinned.file}: not there; run the experiment to its end first")
             continue
-        found = yaml.safe_load(one.file.read_text(encoding="utf-8"))  # JSON is YAML
-        for key in one.inside:
+        found = yaml.safe_load(pinned.file.read_text(encoding="utf-8"))  # JSON is YAML
+        for key in pinned.inside:
             found = found[key]
-        pins.add(one.keys, found)
+        pins.add(pinned.keys, found)
     if problems:
         raise RevocabError(problems)
     parallel = results.experiment.fertility.parallel

@@ -174,9 +174,9 @@ def average_rows(
     for language in sorted({task.language for task in tasks.values()}):
         columns = results.choice_tasks(language)
         for step in sorted({row["step"] for row in rows}):
-            found = [scores.choice(run.id, step, t, results.family(t)) for t in columns]
-            mean = mean_score(found)
-            if mean is None or found[0] is None:
+            rows_of = [scores.choice(run.id, step, t, results.family(t)) for t in columns]
+            mean = mean_score(rows_of)
+            if mean is None or rows_of[0] is None:
                 continue
             yield score_row(
                 results,
@@ -187,9 +187,9 @@ def average_rows(
                 metric=AVERAGE,
                 value=mean[0],
                 stderr=mean[1],
-                shots=found[0]["shots"],
-                limit=found[0]["limit"],
-                provenance=found[0]["provenance"],
+                shots=rows_of[0]["shots"],
+                limit=rows_of[0]["limit"],
+                provenance=rows_of[0]["provenance"],
             )
 
 

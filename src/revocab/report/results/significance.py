@@ -66,19 +66,19 @@ class System:
 
     def has(self, key: Key) -> bool:
         """Return whether all of it was scored."""
-        return all(key in one.items for one in self.replicates)
+        return all(key in replicate.items for replicate in self.replicates)
 
 
 def systems(results: Results, group: str, step: str | int) -> list[System]:
     """Return a group's base model and its scored runs at a step, in the experiment's order."""
     found = [
-        System(run, [Replicate(one, at) for one in results.replicates(run)])
+        System(run, [Replicate(replicate, at) for replicate in results.replicates(run)])
         for run in results.group(group)
         for at in run.select([step])
     ]
     for system in found:
-        for one in system.replicates:
-            one.items = {**choice_items(results, one), **generation_items(results, one)}
+        for replicate in system.replicates:
+            replicate.items = {**choice_items(results, replicate), **generation_items(results, replicate)}
     return found
 
 
@@ -88,9 +88,9 @@ def pairs_of(first: System, second: System) -> list[tuple[Replicate, Replicate]]
     Those of equal seeds; one without replicates is compared with each of the other's.
     """
     if first.seeded and second.seeded:
-        by_seed = {one.run.seed: one for one in second.replicates}
-        shared = [one for one in first.replicates if one.run.seed in by_seed]
-        return [(one, by_seed[one.run.seed]) for one in shared]
+        by_seed = {replicate.run.seed: replicate for replicate in second.replicates}
+        shared = [replicate for replicate in first.replicates if replicate.run.seed in by_seed]
+        return [(replicate, by_seed[replicate.run.seed]) for replicate in shared]
     return list(product(first.replicates, second.replicates))
 
 
@@ -102,9 +102,9 @@ def over_seeds(key: Key, first: System, second: System) -> dict[str, Any]:
     if not (first.seeded or second.seeded):
         return dict.fromkeys(SEED_COLUMNS)
     pairs = pairs_of(first, second)
-    if any(one.run.trains and not one.seeded for one in (first, second)):
+    if any(replicate.run.trains and not replicate.seeded for replicate in (first, second)):
         pairs = pairs[:1]
-    values = [[one.items[key].value() for one in of] for of in zip(*pairs, strict=True)]
+    values = [[replicate.items[key].value() for replicate in of] for of in zip(*pairs, strict=True)]
     found = paired_interval(*values) if values else None
     low, high = (found.low, found.high) if found else (None, None)
     return {"seeds": len(pairs), "seed_low": low, "seed_high": high}
@@ -163,16 +163,16 @@ def paired_generation_items(
     Of replicates they are means over the seeds that are paired.
     """
     first, second = (
-        System(run, [Replicate(one, step) for one in results.replicates(run)])
+        System(run, [Replicate(replicate, step) for replicate in results.replicates(run)])
         for run, step in sides
     )
-    for one in (*first.replicates, *second.replicates):
-        one.items = generation_items(results, one)
+    for replicate in (*first.replicates, *second.replicates):
+        replicate.items = generation_items(results, replicate)
     found: list[dict[Key, Items]] = [{}, {}]
     for items, side in zip(found, zip(*pairs_of(first, second), strict=True), strict=False):
         for key in side[0].items:
-            if all(key in one.items for one in side):
-                items[key] = mean_of_seeds([one.items[key] for one in side])
+            if all(key in replicate.items for replicate in side):
+                items[key] = mean_of_seeds([replicate.items[key] for replicate in side])
     return found[0], found[1]
 
 
@@ -195,13 +195,13 @@ def compare_group(
     :class:`RevocabError` where two systems were scored on different items.
     """
     compared = systems(results, group, step)
-    for one in [one for system in compared for one in system.replicates]:
-        one.scores = {
-            key: bootstrap_scores(items, resamples, seed) for key, items in one.items.items()
+    for replicate in [replicate for system in compared for replicate in system.replicates]:
+        replicate.scores = {
+            key: bootstrap_scores(items, resamples, seed) for key, items in replicate.items.items()
         }
     rows: list[dict[str, Any]] = []
-    every = [one for system in compared for one in system.replicates]
-    for key in dict.fromkeys(key for one in every for key in one.items):
+    every = [replicate for system in compared for replicate in system.replicates]
+    for key in dict.fromkeys(key for replicate in every for key in replicate.items):
         having = [system for system in compared if system.has(key)]
         block: list[dict[str, Any]] = []
         for first, second in combinations(having, 2):
@@ -239,7 +239,7 @@ def pair(
     if not sides:
         return None
     try:
-        ours, theirs = (mean_of_seeds([one.items[key] for one in side]) for side in sides)
+        ours, theirs = (mean_of_seeds([replicate.items[key] for replicate in side]) for side in sides)
         found = compare(ours, theirs, resamples, seed, resampled(key, *sides))
     except ValueError as error:
         raise RevocabError(
@@ -253,7 +253,7 @@ def resampled(key: Key, *sides: Sequence[Replicate]) -> tuple[np.ndarray, np.nda
     """Return the mean resampled scores of both sides of a comparison; None for one item."""
     means = []
     for side in sides:
-        scores_SR = [scores for one in side if (scores := one.scores[key]) is not None]
+        scores_SR = [scores for replicate in side if (scores := replicate.scores[key]) is not None]
         if len(scores_SR) < len(side):
             return None
         means.append(scores_SR[0] if len(side) == 1 else np.mean(scores_SR, axis=0))

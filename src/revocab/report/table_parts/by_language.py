@@ -155,12 +155,12 @@ class LanguageTable(TableOptions):
 
     def _with_changes(self, heads: Sequence[Head], cells: Sequence[Cell], base: Cell) -> list[Cell]:
         """Return the cells, each followed by its change where its column has one."""
-        found = []
+        shown = []
         for head, cell in zip(heads, cells, strict=True):
-            found.append(cell)
+            shown.append(cell)
             if head.change is not None:
-                found.append(self._change(cell, base))
-        return found
+                shown.append(self._change(cell, base))
+        return shown
 
     def _change(self, cell: Cell, base: Cell) -> Cell:
         """Return the change from the base's value, in its unit or in per cent of it."""
@@ -190,7 +190,7 @@ class LanguageTable(TableOptions):
         if self.heldout:
             lines = [unit_note(languages, None)]
         else:
-            tasks = [task for one in languages for task in self.tasks(experiment, one)]
+            tasks = [task for language in languages for task in self.tasks(experiment, language)]
             lines = [
                 "Means over a language's tasks, 0 to 100, ± standard error over items.",
                 *metrics_note(results, tasks, self.metrics_shown(experiment)),
@@ -209,13 +209,13 @@ class LanguageTable(TableOptions):
 
 def average_cells(rows: Sequence[Sequence[Cell]]) -> list[Cell]:
     """Return the mean of every column; a dash where a language cannot have a value."""
-    found = []
+    means = []
     for column in zip(*rows, strict=True):
         values = [cell.value for cell in column if cell.value is not None]
         if any(cell.text is not None for cell in column):
-            found.append(text(MISSING))
+            means.append(text(MISSING))
         elif len(values) < len(column):
-            found.append(Cell())
+            means.append(Cell())
         else:
-            found.append(Cell(sum(values) / len(values), digits=column[0].digits))
-    return found
+            means.append(Cell(sum(values) / len(values), digits=column[0].digits))
+    return means

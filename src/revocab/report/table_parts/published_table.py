@@ -32,7 +32,8 @@ def add_published(table: Table, cells: Sequence[PublishedCell]) -> None:
     if not cells:
         return
     places = places_of(table)
-    fits = [one for one in cells if one.place in places and places[one.place].text is None]
+    numbers = {place for place, cell in places.items() if cell.text is None}
+    fits = [printed for printed in cells if printed.place in numbers]
     if not fits:
         rows, names = (list(dict.fromkeys(place[part] for place in places)) for part in (1, 2))
         raise RevocabError(
@@ -40,12 +41,12 @@ def add_published(table: Table, cells: Sequence[PublishedCell]) -> None:
             f"{cells[0].told()!r} (rows: {', '.join(rows)}; columns: {', '.join(names)}); name "
             "rows and columns as the table's CSV file does"
         )
-    for one in fits:
-        cell = places[one.place]
-        if one.value is not None:
-            cell.published = one.value / cell.scale
-    notes = [f"Published, {one.told()}: {one.note}" for one in cells if one.note]
-    others = without_place([one for one in cells if one not in fits], table)
+    for printed in fits:
+        cell = places[printed.place]
+        if printed.value is not None:
+            cell.published = printed.value / cell.scale
+    notes = [f"Published, {printed.told()}: {printed.note}" for printed in cells if printed.note]
+    others = without_place([printed for printed in cells if printed not in fits], table)
     if others:
         notes.append(f"Published, and without a place in this table: {'; '.join(others)}.")
     said = [] if IN_PARENTHESES in table.notes else [IN_PARENTHESES]
@@ -57,9 +58,10 @@ def without_place(cells: Sequence[PublishedCell], table: Table) -> list[str]:
     lacks, each once, and every other value by itself.
     """
     shown = {place[:2] for place in places_of(table)}
-    lacking = list(dict.fromkeys(one.column for one in cells if one.column not in table.columns))
+    columns = dict.fromkeys(printed.column for printed in cells)
+    lacking = [column for column in columns if column not in table.columns]
     told = [f"column{'s' * (len(lacking) > 1)} {', '.join(lacking)}"] if lacking else []
-    for one in cells:
-        if one.column not in lacking:
-            told.append(one.told() if one.place[:2] in shown else one.told_row())
+    for printed in cells:
+        if printed.column not in lacking:
+            told.append(printed.told() if printed.place[:2] in shown else printed.told_row())
     return list(dict.fromkeys(told))

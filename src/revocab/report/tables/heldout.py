@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from revocab.closed import Id, Step, unknown
+from revocab.closed import Id, Step
 from revocab.languages import language_label
+from revocab.report.references import unknowns
 from revocab.report.table_parts.value_table import Column, ValueTable
 from revocab.report.values.heldout_options import (
     heldout_problems,
@@ -68,9 +69,7 @@ class HeldoutTable(ValueTable):
         yield from heldout_problems(experiment, key, self.languages, self.reference)
         yield from unmeasured_steps(experiment, f"{key}.steps", self.runs, self.steps)
         shown = self.languages or text_languages(experiment)
-        for language in self.reach:
-            if language not in shown:
-                yield unknown(f"{key}.reach", language, set(shown), "language of the table")
+        yield from unknowns(f"{key}.reach", self.reach, set(shown), "language of the table")
 
 
 TABLE = HeldoutTable

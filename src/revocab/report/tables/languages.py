@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from revocab.closed import Id, unknown
+from revocab.closed import Id
 from revocab.report.asked import of_group
 from revocab.report.names import method_label
-from revocab.report.references import unknown_groups, unscored_runs
+from revocab.report.references import unknown_groups, unknowns, unscored_runs
 from revocab.report.table_parts.by_language import Head, LanguageRow, LanguageTable
 from revocab.report.values.heldout_options import heldout_problems, unmeasured_steps
 from revocab.report.values.task_scores import unknown_choices
@@ -91,9 +91,9 @@ class LanguagesTable(LanguageTable):
         known = {BASE}
         for given in groups.values():
             known |= {*given.references, *shown_names(given)}
-        for name in self.columns or ():
-            if groups and name not in known:
-                yield unknown(f"{key}.columns", name, known, "run of its groups")
+        if groups:
+            columns = self.columns or ()
+            yield from unknowns(f"{key}.columns", columns, known, "run of its groups")
         for group, languages in self.groups.items():
             where = f"{key}.groups.{group}"
             if len(set(languages)) < len(languages):

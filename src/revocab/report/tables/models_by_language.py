@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from revocab.closed import Closed, Id, OneLine, unknown
 from revocab.languages import language_label
 from revocab.report.asked import of_runs, task_languages
-from revocab.report.references import unknown_runs, unscored_runs
+from revocab.report.references import unknown_runs, unknowns, unscored_runs
 from revocab.report.table_parts.by_language import Head, LanguageRow, LanguageTable
 from revocab.report.values.heldout_options import heldout_problems, unmeasured_steps
 from revocab.report.values.task_scores import unknown_choices
@@ -137,9 +137,8 @@ class ModelsByLanguageTable(LanguageTable):
         for name, column in self.columns.items():
             where = f"{key}.columns.{name}"
             yield from unknown_runs(experiment, where, dict.fromkeys(column.values()))
-            for language in column:
-                if language not in known:  # columns may serve several tables
-                    yield unknown(where, language, known, "language of blocks, corpora or tasks")
+            # Columns may serve several tables.
+            yield from unknowns(where, column, known, "language of blocks, corpora or tasks")
         if self.heldout:
             yield from heldout_problems(experiment, key, self.languages, None)
             runs = dict.fromkeys(run for one in self.languages for run in self.runs_of(one))

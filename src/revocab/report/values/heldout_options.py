@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from revocab.closed import PLACES, Id, Step, unknown
+from revocab.closed import PLACES, Id, Step
 from revocab.languages import language_label
 from revocab.report.kind import manifest
+from revocab.report.references import unknowns
 
 if TYPE_CHECKING:
     from revocab.config.layout import Layout
@@ -58,11 +59,9 @@ def heldout_problems(
         yield f"{key}: shows held-out loss, and evaluation.heldout names no corpus; name one"
         return
     known = text_languages(experiment)
-    for language in languages or ():
-        if language not in known:
-            yield unknown(f"{key}.{listed}", language, known, "language with held-out text")
-    if reference is not None and reference not in experiment.tokenizers:
-        yield unknown(f"{key}.reference", reference, experiment.tokenizers, "tokenizer")
+    yield from unknowns(f"{key}.{listed}", languages or (), known, "language with held-out text")
+    named = [] if reference is None else [reference]
+    yield from unknowns(f"{key}.reference", named, experiment.tokenizers, "tokenizer")
 
 
 def unmeasured_steps(

@@ -14,7 +14,7 @@ from revocab.evaluation.metric import COMET_METRICS, UNKNOWN
 from revocab.languages import language_label
 from revocab.report.asked import choices_in
 from revocab.report.names import metric_label
-from revocab.report.references import no_choices, unscored_runs
+from revocab.report.references import no_choices, unknowns, unscored_runs
 from revocab.report.results.score_table import AVERAGE, average_task
 from revocab.report.table_parts.table import MISSING, Better, Cell, text
 from revocab.report.values.run_value import RunValue
@@ -197,6 +197,4 @@ def wrong_metrics(
     kind = find_kind(experiment.evaluation.generation.tasks[task].kind)
     known = [one.name for one in kind.metrics]
     known += [one.name for one in COMET_METRICS.values()] if kind.comet_source else []
-    for metric in metrics:
-        if metric not in known:
-            yield unknown(key, metric, known, "metric of its kind")
+    return unknowns(key, metrics, known, "metric of its kind")

@@ -16,7 +16,7 @@ from revocab.evaluation.inference.decoding import (
     finished,
 )
 from revocab.evaluation.inference.engine import ChoiceModel, Engine
-from revocab.evaluation.inference.overflow import FiniteLogits, numbered
+from revocab.evaluation.inference.refusals import FiniteLogits, numbered
 from revocab.models.load import load_causal_lm
 from revocab.tokenizers.load import load_tokenizer
 

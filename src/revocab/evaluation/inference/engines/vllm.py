@@ -27,8 +27,12 @@ from revocab.evaluation.inference.decoding import (
 )
 from revocab.evaluation.inference.engine import ChoiceModel, Engine
 from revocab.evaluation.inference.environment import Environment
-from revocab.evaluation.inference.long_prompts import refuse_long
-from revocab.evaluation.inference.overflow import cause, numbered, refuse_likelihoods
+from revocab.evaluation.inference.refusals import (
+    cause,
+    numbered,
+    refuse_likelihoods,
+    refuse_long,
+)
 from revocab.models.load import check_model
 from revocab.models.parameters import cache_bytes_per_token, head_width
 from revocab.models.vocabulary.padding import without_padding

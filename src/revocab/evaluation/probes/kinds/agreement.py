@@ -17,7 +17,7 @@ BEFORE, AFTER = 2, 2
 
 
 def spoken() -> list[str]:
-    return [name for name, one in languages().items() if one.agreement]
+    return [name for name, file in languages().items() if file.agreement]
 
 
 def rounds(texts: Sequence[str], language: str, draw: random.Random) -> Iterator[list[Round]]:

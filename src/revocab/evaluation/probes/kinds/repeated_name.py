@@ -27,18 +27,18 @@ def core(word: str) -> str:
 
 
 def names(documents: Sequence[Sequence[str]]) -> set[str]:
-    found: set[str] = set()
+    capitalised: set[str] = set()
     small: set[str] = set()
     for words in documents:
         for before, word in zip([".", *words], words, strict=False):
-            one = core(word)
-            if not one.isalpha() or len(one) < SHORTEST:
+            bare = core(word)
+            if not bare.isalpha() or len(bare) < SHORTEST:
                 continue
-            if one == one.lower():
-                small.add(one)
-            elif one[1:] == one[1:].lower() and not before.endswith(STOPS):
-                found.add(one)
-    return {one for one in found if one.lower() not in small}
+            if bare == bare.lower():
+                small.add(bare)
+            elif bare[1:] == bare[1:].lower() and not before.endswith(STOPS):
+                capitalised.add(bare)
+    return {name for name in capitalised if name.lower() not in small}
 
 
 def rounds(texts: Sequence[str], language: str, draw: random.Random) -> Iterator[list[Round]]:
@@ -53,7 +53,7 @@ def rounds(texts: Sequence[str], language: str, draw: random.Random) -> Iterator
                 candidate = item(words, cores, at, known, draw)
                 if candidate is not None:
                     by_place[candidate[0]].append(candidate[1])
-    drawn = [draw.sample(one, len(one)) for one in by_place]
+    drawn = [draw.sample(items, len(items)) for items in by_place]
     yield list(zip(*drawn, strict=False))
 
 
@@ -64,12 +64,12 @@ def item(
     among its choices in the order of the passage; None where the passage gives none.
     """
     right, first = cores[at], max(0, at - WINDOW)
-    counts = Counter(one for one in cores[first:at] if one in known)
-    once = [one for one in counts if counts[one] == 1 and one != right]
+    counts = Counter(name for name in cores[first:at] if name in known)
+    once = [name for name in counts if counts[name] == 1 and name != right]
     if counts[right] != 1 or len(once) < CHOICES - 1 or not words[at].startswith(right):
         return None
     wrong = draw.sample(once, CHOICES - 1)
-    place = [one for one in counts if one in (right, *wrong)].index(right)
+    place = [name for name in counts if name in (right, *wrong)].index(right)
     return place, Item(joined(words[first:at]), right, tuple(wrong))
 
 

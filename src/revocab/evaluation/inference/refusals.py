@@ -1,4 +1,4 @@
-"""Logits and log-likelihoods that are not finite: the cause is named, and nothing is counted.
+"""What is refused and not scored: prompts longer than the context, and numbers that overflow.
 
 Weights are checked when a model is loaded (:mod:`revocab.models.load`), so what is NaN or infinite
 here has overflowed on the way.
@@ -65,3 +65,26 @@ class FiniteLogits:
 def numbered(row: int) -> str:
     """Return how a message names a prompt: by its place in the text."""
     return f"prompt {row + 1} of the text"
+
+
+def refuse_long(
+    requests: Sequence[tuple[Any, list[int], list[int]]],
+    long: Sequence[int],
+    longest: int,
+    long_prompts: str,
+) -> int:
+    """Return how many requests the harness will cut to ``longest`` tokens.
+
+    ``long`` are their indices. With ``long_prompts`` "error" any raises :class:`RevocabError`.
+    """
+    if long and long_prompts == "error":
+        sizes = {i: len(requests[i][1]) + len(requests[i][2]) for i in long}
+        worst = max(long, key=sizes.__getitem__)
+        text = " ".join(str((requests[worst][0] or [""])[0]).split())
+        raise RevocabError(
+            f"{len(long)} of {len(requests)} requests are longer than the {longest} tokens that "
+            f"the model takes: up to {sizes[worst]} tokens, beginning {text[:60]!r}. Give fewer "
+            "shots, leave the task out, or accept cut beginnings with "
+            "evaluation.multiple_choice.long_prompts: cut (--long-prompts cut)"
+        )
+    return len(long)
