@@ -47,7 +47,7 @@ from revocab.training.data.packing import PackingJob
 from revocab.training.recipe import ConversationOptions, PackingOptions, Recipe, TrainingOptions
 from revocab.training.settings import Settings
 
-NAMES = sorted(path.stem for path in entry.COMMANDS.glob("*.py") if path.stem != "__init__")
+NAMES = sorted(entry.command_files())
 #: A component's options, the job that adds what an experiment knows, and the part of its file.
 OPTIONS = [
     (WorldOptions, WorldJob, experiment.Experiment.model_fields["world"].annotation),
