@@ -12,7 +12,7 @@ VENV_VLLM ?= .venv-vllm
 VENV_COMET ?= .venv-comet
 
 # A file's tests share their fixtures, so a file goes to one worker.
-PARALLEL = $(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder
+PARALLEL = $(BIN)/python -m pytest -n $(CORES) --dist loadfile --no-loadscope-reorder --durations 10
 
 # Real text and benchmarks, for demos.
 DATA ?= $(or $(REVOCAB_SHARED),../shared)

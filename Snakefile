@@ -10,7 +10,7 @@ if "experiment" not in config:
 
 
 include: "workflow/rules/common.smk"
-include: "workflow/rules/arguments.smk"
+include: "workflow/rules/job.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/answers.smk"
 include: "workflow/rules/tokenizer.smk"
@@ -24,8 +24,8 @@ include: "workflow/rules/report.smk"
 
 
 # The console shows a job as one line, without its files.
-for one in workflow.rules:
-    one.message = f"{one.name} {{wildcards}}"
+for each in workflow.rules:
+    each.message = f"{each.name} {{wildcards}}"
 
 
 localrules:

@@ -44,7 +44,7 @@ def make_adapter(shape: Shape):
     import torch
 
     from revocab.initialise.cost_at_scale import random_matrix
-    from revocab.initialise.source_weights import SourceWeights
+    from revocab.initialise.rows.source_weights import SourceWeights
     from revocab.training.adapters.vocabulary_adapter import VocabularyAdapter
 
     shared = min(shape.rows, shape.source_rows) // 2

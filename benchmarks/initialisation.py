@@ -130,7 +130,7 @@ def direct_steps(x_NX, y_NY, steps: int):
 
 
 def anchors_of(inputs):
-    from revocab.initialise.alignment import Scaling
+    from revocab.initialise.rows.alignment import Scaling
 
     helper = inputs.helper_VD[inputs.overlap_target_N]
     source = inputs.source_VD[inputs.overlap_source_N]
@@ -157,7 +157,7 @@ def benchmark_clp(inputs) -> None:
 
 
 def benchmark_sgd(x_NX, y_NY, gram_steps: int, slow_steps: int) -> None:
-    from revocab.initialise.alignment import Normal, fit_sgd
+    from revocab.initialise.rows.alignment import Normal, fit_sgd
 
     normal, start = timed(lambda: Normal.of(x_NX, y_NY))
 
@@ -186,7 +186,7 @@ def check_lstsq(x_NX, y_NY) -> None:
     """Compare predictions with those of a float64 QR."""
     import torch
 
-    from revocab.initialise.alignment import fit_lstsq
+    from revocab.initialise.rows.alignment import fit_lstsq
 
     fitted, cost = timed(lambda: fit_lstsq(x_NX, y_NY))
     design = torch.cat([x_NX, torch.ones(len(x_NX), 1)], dim=1).double()

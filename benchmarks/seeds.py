@@ -46,10 +46,11 @@ def main() -> None:
     arguments = parser.parse_args()
 
     from revocab.initialise.adapted_model import initialise_matrices
-    from revocab.initialise.helper import Helper
     from revocab.initialise.method import methods
     from revocab.initialise.options import check_options
-    from revocab.initialise.vocabularies import Vocabularies
+    from revocab.initialise.reading.helper import Helper
+    from revocab.initialise.reading.material import Material
+    from revocab.initialise.reading.vocabularies import Vocabularies
     from revocab.models.folder import ModelFolder
 
     vocabularies = Vocabularies(arguments.source, arguments.target_tokenizer)
@@ -65,14 +66,9 @@ def main() -> None:
             given = options(seed)
             if given.get("anchors") == -2:
                 given["anchors"] = shared // 2
-            described = initialise_matrices(
-                source,
-                vocabularies,
-                method,
-                check_options(method, given),
-                helper=helper if method.needs_helper else None,
-                seed=seed,
-            ).described
+            checked, helped = check_options(method, given), method.needs_helper
+            material = Material(method, checked, source, vocabularies, helper if helped else None)
+            described = initialise_matrices(material, seed=seed).described
             found.append(described["input"])
         cells = [cell([column(one) for one in found]) for column in COLUMNS.values()]
         print(f"| {name} | {' | '.join(cells)} |", flush=True)

@@ -119,7 +119,7 @@ def bare_training(file: Path, size: int) -> Any:
     """Train as a user of the library would: the same file and pattern, one call."""
     from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
-    from revocab.tokenizer_building.build import LLAMA3_WORDS
+    from revocab.tokenizers.alphabets import LLAMA3_WORDS
 
     def rows() -> Iterator[str]:
         with gzip.open(file, "rt", encoding="utf-8") as handle:
@@ -146,8 +146,13 @@ def bare_training(file: Path, size: int) -> Any:
 def training(documents: list[str], size: int, repeats: int) -> float:
     """Compare training with the bare library: both read the text from the same prepared corpus."""
     from revocab.corpora.prepare import CorpusJob, prepare_corpus
-    from revocab.tokenizer_building.build import TrainingText, batched, train_tokenizer
-    from revocab.tokenizer_building.training_text import training_budgets, training_texts
+    from revocab.tokenizer_building.trainers import train_tokenizer
+    from revocab.tokenizer_building.training_text import (
+        TrainingText,
+        batched,
+        training_budgets,
+        training_texts,
+    )
 
     with tempfile.TemporaryDirectory() as folder:
         rows = ({"text": text} for text in documents)
@@ -171,7 +176,8 @@ def training(documents: list[str], size: int, repeats: int) -> float:
 
 def trained_tokenizers(documents: list[str]) -> dict[str, Any]:
     """Return three tokenizers trained on a small part of the text."""
-    from revocab.tokenizer_building.build import batched, train_tokenizer
+    from revocab.tokenizer_building.trainers import train_tokenizer
+    from revocab.tokenizer_building.training_text import batched
 
     few = documents[: max(100, len(documents) // 50)]
     return {str(n): train_tokenizer(batched(few), "byte_level", n) for n in (1000, 4000, 8000)}

@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from durations import Durations
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from once import once
 from run_snakemake import succeed
 
@@ -16,25 +15,32 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 #: The tests' own experiment; ``small`` builds it.
 SMALL = ("--cores", "2", "--configfile", "tests/experiments/small.yaml")
 
-# Budgets are in processor time (durations.yaml): a deadline by the clock fails beside other work.
-settings.register_profile("processor_time", deadline=None)
-settings.load_profile("processor_time")
+#: What `make quick` leaves out: tests of more than about three seconds, or whole files of them.
+SLOW = tuple((REPOSITORY / "tests/slow.txt").read_text(encoding="utf-8").split())
+
+# No verdict depends on how fast the machine is.
+settings.register_profile(
+    "any_machine", deadline=None, suppress_health_check=(HealthCheck.too_slow,)
+)
+settings.load_profile("any_machine")
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure() -> None:
     # Workers share the cores; a lone process keeps its threads.
     if "PYTEST_XDIST_WORKER" in os.environ:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
-    config.pluginmanager.register(Durations(config), "durations")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as ``dag`` what reads the small experiment, and put files in order for the workers.
+    """Mark what is slow, and as ``dag`` what reads the small experiment; order the files.
 
     The tests of the small experiment come first and build it. Beside it run the workflow's other
     tests, then what reads it; the short files come last, so that all workers end together.
     """
+    for item in items:
+        if item.nodeid.startswith(SLOW):
+            item.add_marker("slow")
     reading = [item for item in items if "small" in getattr(item, "fixturenames", ())]
     for item in reading:
         item.add_marker("dag")

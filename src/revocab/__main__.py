@@ -36,11 +36,6 @@ PLANNED = {
         "try a training, a kill, a resume, an export and scoring before it runs for days: RUN",
     ),
     "status": ("revocab.workflow.status.status", "show jobs done and left, and training progress"),
-    "rerun": (
-        "revocab.plan.decide.rerun",
-        "request that results of older code be made again: RUN … | --all",
-    ),
-    "accept": ("revocab.plan.decide.accept", "keep results of older code as they are: [RULE …]"),
 }
 COMMANDS = Path(__file__).parent / "commands"
 

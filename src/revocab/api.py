@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.errors import RevocabError
 from revocab.intersection.match import Identity
-from revocab.models.hub_or_folder import What, local
+from revocab.models.hub_or_folder import What, fetch_inputs, local
 from revocab.progress import Say, silent
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def adapt_model(
 ) -> Path:
     """Write the folder ``out``: the model ``source`` with the target tokenizer; return its path.
 
-    As ``revocab init`` does: ``options`` are the method's; ``helper`` (a model, best with the
+    As ``revocab init`` does: ``options`` are the method's; ``helper`` (a model, ideally with the
     target tokenizer), ``auxiliary`` (a folder of ``revocab train_auxiliary``, or a file of vectors
     by token text), ``adapted`` and ``base`` (a model with the target's tokens, and what it was
     adapted from) are for methods that need them;
@@ -54,24 +54,26 @@ def adapt_model(
     Matrices are read one at a time, and all other weights are copied, or linked where they can be.
     """
     from revocab.initialise.adapted_model import initialise_model
+    from revocab.initialise.inputs import InitInputs
+    from revocab.initialise.options import InitJob
 
-    initialise_model(
-        _folder(source, "model"),
-        Path(out),
-        method,
-        dict(options or {}),
-        target_tokenizer=_folder(target_tokenizer, "tokenizer"),
-        source_tokenizer=_folder(source_tokenizer, "tokenizer") if source_tokenizer else None,
-        helper=_folder(helper, "model") if helper else None,
-        auxiliary=Path(auxiliary) if auxiliary else None,
-        adapted=_folder(adapted, "model") if adapted else None,
-        base=_folder(base, "model") if base else None,
-        identity=identity,
-        languages=languages,
-        seed=seed,
-        device=device,
-        say=say,
+    inputs = InitInputs(
+        source=Path(source),
+        target_tokenizer=Path(target_tokenizer),
+        source_tokenizer=source_tokenizer and Path(source_tokenizer),
+        helper=helper and Path(helper),
+        auxiliary=auxiliary and Path(auxiliary),
+        adapted=adapted and Path(adapted),
+        base=base and Path(base),
     )
+    job = InitJob(
+        method=method,
+        option=dict(options or {}),
+        identity=identity,
+        languages=[*languages],
+        seed=seed,
+    )
+    initialise_model(fetch_inputs(inputs), job, Path(out), device=device, say=say)
     return Path(out)
 
 
@@ -97,12 +99,12 @@ def target_matrix(
     by target token (zeros where it has none); none: ``helper_VD``. Methods whose option
     ``auxiliary`` is ``file`` or ``fasttext`` read ``auxiliary_VA`` alone.
     """
-    from revocab.initialise.adapted_model import make_inputs
-    from revocab.initialise.auxiliary import reads_auxiliary
     from revocab.initialise.method import Auxiliary
     from revocab.initialise.options import check_options, find_method
+    from revocab.initialise.reading.material import make_inputs
+    from revocab.initialise.reading.vocabularies import Vocabularies
+    from revocab.initialise.rows.auxiliary import reads_auxiliary
     from revocab.initialise.target_matrix import fill
-    from revocab.initialise.vocabularies import Vocabularies
 
     chosen = find_method(method)
     checked = check_options(chosen, dict(options or {}))
@@ -118,42 +120,38 @@ def target_matrix(
     vocabularies = Vocabularies(
         _folder(source_tokenizer, "tokenizer"), _folder(target_tokenizer, "tokenizer"), identity
     )
-    tokens = len(vocabularies.source_tokenizer), len(vocabularies.target_tokenizer)
-    auxiliary = reads_auxiliary(chosen, checked)
-    if auxiliary_VA is None and chosen.needs(checked) == "helper":
+    sources, targets = len(vocabularies.source_tokenizer), len(vocabularies.target_tokenizer)
+    helped, auxiliary = chosen.needs(checked) == "helper", reads_auxiliary(chosen, checked)
+    if auxiliary_VA is None and helped:
         auxiliary_VA = helper_VD
-    given = {
-        "source_VD": (source_VD, tokens[0], True),
-        "helper_VD": (helper_VD, tokens[1], chosen.needs(checked) == "helper"),
-        "auxiliary_VA": (auxiliary_VA, tokens[1], auxiliary),
-    }
-    _check_rows(method, given)
-    cut: dict[str, Any] = {
-        name: None if rows_VD is None else rows_VD[:number]
-        for name, (rows_VD, number, _) in given.items()
-    }
-    inputs = make_inputs(
-        which,
-        cut["source_VD"],
-        cut["helper_VD"],
-        vocabularies,
-        seed=seed,
-        auxiliary=Auxiliary(cut["auxiliary_VA"].to(device).float()) if auxiliary else None,
-        device=device,
+    _check_rows(
+        method,
+        {
+            "source_VD": (source_VD, sources, True),
+            "helper_VD": (helper_VD, targets, helped),
+            "auxiliary_VA": (auxiliary_VA, targets, auxiliary),
+        },
     )
-    return fill(cut["source_VD"], inputs, chosen, checked)
+    source_VD = source_VD[:sources]
+    more: dict[str, Any] = {}
+    if helper_VD is not None:
+        more["helper_VD"] = helper_VD[:targets]
+    if auxiliary and auxiliary_VA is not None:
+        more["auxiliary"] = Auxiliary(auxiliary_VA[:targets].to(device).float())
+    inputs = make_inputs(source_VD, vocabularies, matrix=which, seed=seed, device=device, **more)
+    return fill(source_VD, inputs, chosen, checked)
 
 
-def _check_rows(method: str, given: Mapping[str, tuple[torch.Tensor | None, int, bool]]) -> None:
+def _check_rows(method: str, matrices: Mapping[str, tuple[torch.Tensor | None, int, bool]]) -> None:
     """Raise :class:`RevocabError` for matrices that are needed and absent, or lack rows."""
     problems = [
         f"{name}: method {method!r} needs it; give a matrix of {tokens} rows, one per token"
-        for name, (rows_VD, tokens, needed) in given.items()
+        for name, (rows_VD, tokens, needed) in matrices.items()
         if needed and rows_VD is None
     ]
     problems += [
         f"{name}: shape {tuple(rows_VD.shape)}; its tokenizer has {tokens} tokens, give a row each"
-        for name, (rows_VD, tokens, _) in given.items()
+        for name, (rows_VD, tokens, _) in matrices.items()
         if rows_VD is not None and (rows_VD.ndim != 2 or len(rows_VD) < tokens)
     ]
     if problems:
@@ -165,7 +163,7 @@ def shared_tokens(source: Place, target: Place, identity: Identity = "bytes") ->
     from revocab.intersection.intersect import intersect
     from revocab.tokenizers.load import load_tokenizer
 
-    first, second = (load_tokenizer(_folder(one, "tokenizer")) for one in (source, target))
+    first, second = (load_tokenizer(_folder(place, "tokenizer")) for place in (source, target))
     return intersect(first, second, identity)
 
 

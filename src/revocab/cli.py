@@ -53,10 +53,13 @@ def run(what: Command | Callable[[], None]) -> None:
 def call(command: Command, words: Sequence[str], name: str) -> None:
     """Read a command line and carry it out. ``name`` is the command's, for the help."""
     asked = read(command, name, words)
+    from revocab import made_by
     from revocab.output import asked_for
 
+    made_by.check(asked.made)
+    keeps_job = asked_for(command.name, asked.job, by_rule=not asked.by_hand)
     enough = explained(command.name, asked.job, asked.machine)
-    with asked_for(command.name, asked.job), inputs_of(asked) as inputs, enough:
+    with keeps_job, inputs_of(asked) as inputs, enough:
         command.run(inputs, asked.job, asked.machine, asked.out)
 
 
@@ -67,9 +70,9 @@ def inputs_of(asked: Call) -> Iterator[Closed]:
         yield asked.inputs
         return
     from revocab.evaluation.multiple_choice.named_tasks import as_task_files
-    from revocab.models.hub_or_folder import brought
+    from revocab.models.hub_or_folder import fetch_inputs
 
-    with as_task_files(brought(asked.inputs)) as inputs:
+    with as_task_files(fetch_inputs(asked.inputs)) as inputs:
         yield inputs
 
 

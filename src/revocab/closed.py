@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -14,14 +16,31 @@ from pydantic import (
     Field,
     StringConstraints,
     ValidationError,
+    ValidationInfo,
+    field_validator,
     model_validator,
 )
 
 from revocab.errors import RevocabError
+from revocab.limits import check_ceiling
 
 #: Ids become file names, wildcards and labels: no shell or path character, and no "--",
 #: which joins ids in file names.
 Id = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([._-][a-z0-9]+)*$")]
+
+
+@dataclass(frozen=True)
+class Refers:
+    """What an id in an experiment file names: a corpus, a tokenizer, a model, …"""
+
+    to: str
+
+
+CorpusId = Annotated[Id, Refers("corpus")]
+TokenizerId = Annotated[Id, Refers("tokenizer")]
+ModelId = Annotated[Id, Refers("model")]
+MixtureId = Annotated[Id, Refers("mixture")]
+RecipeId = Annotated[Id, Refers("recipe")]
 #: Free text on one line.
 OneLine = Annotated[str, StringConstraints(pattern=r"^[^\n\r\x00]*$", min_length=1)]
 #: Names of checkpoints by their place among those of a run.
@@ -34,18 +53,60 @@ Step = Annotated[int, Field(ge=0)] | Id
 
 
 class Closed(BaseModel):
-    """Unknown keys are errors; null is the default; values do not change after validation."""
+    """Unknown keys are errors; null is the default; values do not change after validation.
+
+    True and false are no numbers, and no number is above its ceiling (:mod:`revocab.limits`).
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     @model_validator(mode="before")
     @classmethod
-    def _nulls_are_defaults(cls, values: Any) -> Any:
+    def _nulls_are_defaults_and_booleans_no_numbers(cls, values: Any) -> Any:
         if not isinstance(values, dict):
             return values
         return {
-            key: one for key, one in values.items() if one is not None or not has_default(cls, key)
+            key: spelt_booleans(value) if takes_numbers(cls, key) else value
+            for key, value in values.items()
+            if value is not None or not has_default(cls, key)
         }
+
+    @field_validator("*")
+    @classmethod
+    def _is_below_its_ceiling(cls, value: Any, info: ValidationInfo) -> Any:
+        check_ceiling(str(info.field_name), value)
+        return value
+
+
+@cache
+def takes_numbers(model: type[BaseModel], key: str) -> bool:
+    """Return whether a key is of numbers, or of lists or mappings of them, and of nothing that may
+    be a truth value.
+    """
+    field = model.model_fields.get(key)
+    kinds = set(kinds_in(field.annotation)) if field else set()
+    others = any(is_model(kind) or kind in (bool, Any) for kind in kinds)
+    return bool(kinds & {int, float}) and not others
+
+
+def spelt_booleans(value: Any) -> Any:
+    """Return a value with true and false, which Python takes for 1 and 0, as text that is none."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return {key: spelt_booleans(inner) for key, inner in value.items()}
+    return [spelt_booleans(inner) for inner in value] if isinstance(value, list) else value
+
+
+def kinds_in(annotation: Any) -> Iterator[Any]:
+    """Yield the types that an annotation has, in unions, lists and mappings too."""
+    if get_origin(annotation) is Annotated:
+        yield from kinds_in(get_args(annotation)[0])
+    elif get_origin(annotation) in (Union, UnionType, list, tuple, dict):
+        for part in get_args(annotation):
+            yield from kinds_in(part)
+    else:
+        yield annotation
 
 
 def has_default(model: type[BaseModel], key: str) -> bool:
@@ -87,8 +148,9 @@ def exactly_one(value: Any, keys: tuple[str, ...]) -> Any:
 
 
 def kind_of(model: type[BaseModel]) -> str:
-    """Return the kind that a model is of: ``kind: Literal["parity"]``."""
-    (kind,) = get_args(model.model_fields["kind"].annotation)
+    """Return the kind that a model is of: ``kind: Literal["parity"]``, or its ``method``."""
+    fields = model.model_fields
+    (kind,) = get_args(fields["kind" if "kind" in fields else "method"].annotation)
     return kind
 
 
@@ -136,6 +198,7 @@ def located(model: Any, location: Iterable[Any]) -> tuple[list[str], Any]:
     where types do not tell.
     """
     keys: list[str] = []
+    model = plain(model)
     for part in location:
         several = get_origin(model) in (Union, UnionType) and all(map(is_model, get_args(model)))
         kinds = {kind_of(one): one for one in get_args(model)} if several else {}
@@ -163,12 +226,26 @@ def problems_of(error: ValidationError, model: Any, prefix: str = "") -> Iterato
             allowed = sorted(fields or ())
             listed = "" if fields is None else f" (allowed: {', '.join(allowed) or 'none'})"
             yield f"{key}: unknown key{listed}{near(one['loc'][-1], allowed)}"
+        elif one["type"] == "union_tag_invalid":
+            yield unknown_kind(key, one["ctx"])
         elif one["type"] == "missing":
             yield f"{key}: required and not given"
+        elif one["loc"][-1:] == ("[key]",):
+            parent = ".".join(part for part in (prefix, *keys[:-2]) if part != "")
+            yield f"{parent}: name {one['input']!r}: {one['msg']}"
         else:
             message = one["msg"].removeprefix("Value error, ")
             received = "" if isinstance(one["input"], dict) else f", received {one['input']!r}"
             yield f"{key}: {message}{received}" if key else f"{message}{received}"
+
+
+def unknown_kind(key: str, context: dict[str, Any]) -> str:
+    """Return the problem of an entry of a kind that there is not."""
+    what, kind = context["discriminator"].strip("'"), context["tag"]
+    line = unknown(key, kind, context["expected_tags"].strip("'").split("', '"), what)
+    if what == "method" and key.endswith(f".{kind}"):
+        line += "; name it with 'method:' if this is only a run's name"
+    return line
 
 
 def checked(model: type[BaseModel], values: Any, prefix: str = "") -> Any:

@@ -7,6 +7,7 @@ its default from the same models.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -53,6 +54,8 @@ class Command:
     #: What is written, for the help.
     out: str = "folder to write"
     writes: Literal["folder", "file"] = "folder"
+    #: Folders of the package whose modules it finds at run time (:mod:`revocab.registry`).
+    finds: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -73,6 +76,8 @@ class Call:
     job: Any
     machine: Any
     out: Path
+    #: Of a rule: the job that must have written a folder, by folder (:mod:`revocab.folder_claim`).
+    made: dict[str, str] = field(default_factory=dict)
     #: Whether a person typed it: models may then be named by their Hub ids.
     by_hand: bool = field(default=False, compare=False)
 
@@ -89,8 +94,8 @@ def read(command: Command, name: str, words: Sequence[str]) -> Call:
 
 
 def _of_rule(command: Command, words: Sequence[str]) -> Call:
-    """Read ``--inputs JSON --job JSON [--machine JSON] --out PATH``."""
-    flags = [f"--{name}" for name in (*PARTS, "out")]
+    """Read ``--inputs JSON --job JSON [--machine JSON] [--made JSON] --out PATH``."""
+    flags = [f"--{name}" for name in (*PARTS, "made", "out")]
     given = dict(zip(words[::2], words[1::2], strict=False))
     unknown = [flag for flag in words[::2] if flag not in flags]
     if unknown or len(words) % 2 or "--out" not in given:
@@ -107,11 +112,13 @@ def _of_rule(command: Command, words: Sequence[str]) -> Call:
             problems += error.problems
     if problems:
         raise RevocabError(problems)
-    return Call(**found, out=Path(given["--out"]))
+    return Call(**found, out=Path(given["--out"]), made=json.loads(given.get("--made", "{}")))
 
 
 def _json(text: str) -> str:
-    """Return JSON given inline, or that of the file named."""
+    """Return JSON given inline, that of the file named, or for ``-`` that of standard input."""
+    if text == "-":
+        return sys.stdin.read()
     if text.lstrip().startswith("{"):
         return text
     try:

@@ -31,8 +31,8 @@ class FolderClaim:
     job: Any = None
     #: Host and number of the process that is still writing: everything there is its own.
     writer: tuple[str, int] | None = None
-    #: What wrote it, as in :func:`revocab.code_identity.code_of`; none: a call from Python.
-    code: Mapping[str, str] | None = None
+    #: Whether a job of the workflow wrote it, which no command by hand replaces.
+    by_rule: bool = False
 
     def write(self, folder: Path) -> None:
         """Write the claim into ``folder``."""
@@ -41,8 +41,8 @@ class FolderClaim:
             content["job"] = self.job
         if self.writer is not None:
             content["writer"] = list(self.writer)
-        if self.code is not None:
-            content["code"] = dict(self.code)
+        if self.by_rule:
+            content["by_rule"] = True
         write_json(folder / CLAIM, {**content, "files": dict(sorted(self.files.items()))})
 
     def owns(self, name: str, size: int | None = None) -> bool:
@@ -80,13 +80,13 @@ def read_claim(folder: Path) -> FolderClaim | None:
         return None
     try:
         content = read_json(path)
-        writer, code = content.get("writer"), content.get("code")
+        writer = content.get("writer")
         return FolderClaim(
             str(content["kind"]),
             {str(name): size for name, size in content["files"].items()},
             content.get("job"),
             (str(writer[0]), int(writer[1])) if writer else None,
-            {str(name): str(one) for name, one in code.items()} if code else None,
+            bool(content.get("by_rule")),
         )
     except (RevocabError, OSError, AttributeError, IndexError, KeyError, TypeError, ValueError):
         return None

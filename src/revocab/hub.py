@@ -48,7 +48,6 @@ def resolve(repository: str, revision: str | None, kind: Kind) -> dict[str, Any]
 
 
 def offline() -> bool:
-    """Return whether the Hub's client is told to use its cache only."""
     from huggingface_hub import constants
 
     return constants.HF_HUB_OFFLINE

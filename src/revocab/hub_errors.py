@@ -21,7 +21,6 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def has_token() -> bool:
-    """Return whether this machine is logged in to the Hub."""
     from huggingface_hub import get_token
 
     return get_token() is not None

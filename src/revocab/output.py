@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 #: What the command that runs was asked for, kept in every folder that it writes; none: a call from
 #: Python, which keeps no such file.
 ASKED: ContextVar[dict[str, Any] | None] = ContextVar("asked", default=None)
+#: Whether it runs for a rule of the workflow.
+BY_RULE: ContextVar[bool] = ContextVar("by_rule", default=False)
 ALLOWED = "a folder that does not exist, is empty, or was written by this command alone"
 #: Foreign files that an error names.
 SHOWN = 5
@@ -94,6 +96,11 @@ class OutputFolder:
                 f"{self.path}: its {CLAIM} says {claim.kind!r}, but this command writes"
                 f" {self.kind!r}; give another folder"
             ]
+        if claim is not None and claim.by_rule and not BY_RULE.get():
+            return [
+                f"{self.path}: was made by a job of the workflow, whose results would be taken for"
+                " those of another job; give another folder"
+            ]
         found = self._strangers(folder, claim)
         if not found:
             return []
@@ -126,7 +133,7 @@ class OutputFolder:
         The old folder is there until then, and comes back if the exchange fails. With ``resume``
         what a failed or killed call has written is kept, and yielded to the next one of the same
         ``job``. ``varying`` names files whose size differs from run to run. ``keeps_job``: with
-        what the command was asked for, and what it computed from.
+        what the command was asked for.
         """
         self.check()
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -141,9 +148,8 @@ class OutputFolder:
             yield temporary
             if keeps_job:
                 keep_job(temporary)
-            code = running_code() if keeps_job else None
             sizes = sizes_below(temporary, varying)
-            FolderClaim(self.kind, sizes, job, code=code).write(temporary)
+            FolderClaim(self.kind, sizes, job, by_rule=BY_RULE.get()).write(temporary)
             self._exchange(temporary)
         finally:
             if not resume:
@@ -184,7 +190,8 @@ class ResumableFolder(OutputFolder):
     neighbours: Sequence[str] = ()
 
     def _claim(self) -> FolderClaim:
-        return FolderClaim(self.kind, dict.fromkeys((*self.names, JOB_FILE)))
+        files = dict.fromkeys((*self.names, JOB_FILE))
+        return FolderClaim(self.kind, files, by_rule=BY_RULE.get())
 
     def _spares(self, given: Path) -> bool:
         if not same(self.path, given) and given.resolve().is_relative_to(self.path.resolve()):
@@ -206,18 +213,14 @@ class ResumableFolder(OutputFolder):
                 found.append(name)
         return found
 
-    def hold(self, *, goes_on: bool = False) -> None:
-        """Claim the folder, beside what an earlier job of the kind has left there.
-
-        ``goes_on``: from work that is half done, so that the folder stays the earlier code's.
-        """
+    def hold(self) -> None:
+        """Claim the folder, beside what an earlier job of the kind has left there."""
         self.check()
         self.path.mkdir(parents=True, exist_ok=True)
         earlier = read_claim(self.path)
-        claim = replace(self._claim(), code=running_code())
+        claim = self._claim()
         if earlier is not None:
             claim = replace(claim, files={**earlier.files, **claim.files})
-            claim = replace(claim, code=earlier.code) if goes_on else claim
         if claim != earlier:
             claim.write(self.path)
         keep_job(self.path)
@@ -249,27 +252,19 @@ class ResumableFolder(OutputFolder):
         earlier = read_claim(self.path)
         if earlier is not None:
             self.remove(*(earlier.files.keys() - {*self.names, JOB_FILE}))
-        replace(self._claim(), code=earlier.code if earlier else None).write(self.path)
+        self._claim().write(self.path)
 
 
 @contextmanager
-def asked_for(command: str, job: Job) -> Iterator[None]:
+def asked_for(command: str, job: Job, *, by_rule: bool = False) -> Iterator[None]:
     """Keep ``job`` in every folder that is written meanwhile."""
-    token = ASKED.set({"command": command, "job": job.model_dump(mode="json")})
+    asked = ASKED.set({"command": command, "job": job.model_dump(mode="json")})
+    rule = BY_RULE.set(by_rule)
     try:
         yield
     finally:
-        ASKED.reset(token)
-
-
-def running_code() -> dict[str, str] | None:
-    """Return what the command that runs computes from; None in a call from Python."""
-    asked = ASKED.get()
-    if asked is None:
-        return None
-    from revocab.code_identity import code_of
-
-    return code_of(asked["command"])
+        ASKED.reset(asked)
+        BY_RULE.reset(rule)
 
 
 def keep_job(folder: Path) -> None:

@@ -5,25 +5,23 @@ iterations. Here everything that a template does is paid for out of one budget p
 it is done where its result may be larger than what it is made of. No signal and no process is
 needed, so that this holds in threads, too.
 
-Only loops, macros and blocks repeat code, so each of their turns costs as much as the whole
-template is long, and whatever else takes time or memory is one of: operators, filters, tests,
+Only loops, macros and blocks repeat code, so each of their turns costs as much as its body is long,
+and whatever else takes time or memory is one of: operators, filters, tests,
 methods, literals of containers, slices, comparisons, output.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from jinja2 import StrictUndefined, Template, TemplateSyntaxError, nodes
+from jinja2 import Template, TemplateSyntaxError, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.runtime import LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
 from revocab import template_budget as budget
-from revocab.errors import RevocabError
 from revocab.template_budget import Refused
 
 ALLOWED = (
@@ -43,43 +41,10 @@ _METHODS_OF_TEXT = budget.names(
 #: The methods that may be called, by type; of numbers, bytes and types none.
 _METHODS: tuple[tuple[Any, frozenset[str]], ...] = (
     (str, _METHODS_OF_TEXT),
-    (Mapping, frozenset({"get", "items", "keys", "values"})),
-    ((list, tuple), frozenset({"count", "index"})),
+    (Mapping, frozenset({"copy", "get", "items", "keys", "values"})),
+    ((list, tuple), frozenset({"copy", "count", "index"})),
     ((int, float, complex, bytes, bytearray, type), frozenset()),
 )
-
-
-def compile(template: str, *, where: str) -> Template:
-    """Return a template, compiled; :func:`render` says how it is rendered.
-
-    Raises :class:`RevocabError`, naming ``where`` (a file and key), for a wrong template and for
-    one that is too long.
-    """
-    return _guarded(lambda: _compiled(template), where)
-
-
-def render(template: str, context: Mapping[str, object], *, where: str) -> str:
-    """Return a template as lm-evaluation-harness renders it: names must exist, and a line break at
-    the end stays.
-
-    Raises :class:`RevocabError`, naming ``where`` (a file and key), for whatever goes wrong.
-    """
-    return _guarded(lambda: _compiled(template).render(context), where)
-
-
-@functools.lru_cache(maxsize=256)
-def _compiled(template: str) -> Template:
-    return Sandbox(undefined=StrictUndefined, keep_trailing_newline=True).from_string(template)
-
-
-def _guarded(function: Callable[[], Any], where: str) -> Any:
-    try:
-        return function()
-    except RevocabError:
-        raise
-    # A template may fail in any way that Python code can.
-    except Exception as error:
-        raise RevocabError(f"{where}: {explain(error)}") from None
 
 
 def explain(error: Exception) -> str:
@@ -162,9 +127,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Compile a template, with what is to be paid for put in; Jinja's hook for that."""
         for power in source.find_all(nodes.Pow):
             raise Refused(f"line {power.lineno}: the operator **")
-        texts = sum(len(text.data) for text in source.find_all(nodes.TemplateData))
-        cost = sum(1 for _ in source.find_all(nodes.Node)) + texts // budget.CHARACTERS
-        _Payments(self, cost).visit(source)
+        _Payments(self).visit(source)
         return super()._generate(source, *args, **kwargs)
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
@@ -222,11 +185,10 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
 
 class _Payments(NodeTransformer):
-    """Puts payments into a template's tree; ``cost`` is that of running all of it once."""
+    """Puts payments into a template's tree."""
 
-    def __init__(self, environment: Sandbox, cost: int):
+    def __init__(self, environment: Sandbox):
         self.environment = environment
-        self.cost = cost
 
     def _filter(self, node: nodes.Expr, name: str) -> nodes.Filter:
         made = nodes.Filter(node, name, [], [], None, None, lineno=node.lineno)
@@ -234,9 +196,11 @@ class _Payments(NodeTransformer):
         return made
 
     def _repeated(self, node: Any) -> Any:
-        """Begin each turn of a loop, macro or block with its payment."""
+        """Begin each turn of a loop, macro or block with its payment: its nodes and texts."""
+        texts = sum(len(text.data) for text in node.find_all(nodes.TemplateData))
+        cost = sum(1 for _ in node.find_all(nodes.Node)) + texts // budget.CHARACTERS
         self.generic_visit(node)
-        turn = self._filter(nodes.Const(self.cost, lineno=node.lineno), _TURN)
+        turn = self._filter(nodes.Const(cost, lineno=node.lineno), _TURN)
         node.body.insert(0, nodes.ExprStmt(turn, lineno=node.lineno))
         if getattr(node, "test", None) is not None:
             node.test = nodes.And(turn, node.test, lineno=node.lineno)

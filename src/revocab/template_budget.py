@@ -19,7 +19,7 @@ MAX_TEMPLATE = 100_000
 #: Characters of a text, made or written; integers have as many bits at most, divided by 1,000.
 MAX_TEXT = 5_000_000
 #: What a rendering may cost: an element of a container or a node of the template executed is 1.
-MAX_COST = 3_000_000
+MAX_COST = 5_000_000
 #: Characters that cost 1.
 CHARACTERS = 32
 #: Of widths in formats, and of the characters that are stripped or searched from the right, for

@@ -1,7 +1,10 @@
-"""YAML files whose keys stand once: a repeated key would silently replace what was said before."""
+"""YAML files that mean what they seem to: a repeated key would silently replace what was said
+before, and YAML reads 017 as 15 and 1:30 as 90.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,10 +13,13 @@ import yaml
 
 #: That of libyaml, ten times as fast, where PyYAML is built with it.
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+INTEGER = "tag:yaml.org,2002:int"
+#: Octal numbers, and those to the base of 60.
+ODD_NUMBER = re.compile(r"[-+]?0[0-7_]|[^:]*:")
 
 
 def read(path: Path) -> tuple[Any, list[str]]:
-    """Return what a YAML file holds, and a problem for each key that stands twice in a mapping.
+    """Return what a YAML file holds, and its problems; see :func:`parse`.
 
     Raises the errors of reading and of :mod:`yaml`.
     """
@@ -22,24 +28,29 @@ def read(path: Path) -> tuple[Any, list[str]]:
 
 
 def parse(text: str) -> tuple[Any, list[str]]:
-    """Return what YAML says, and a problem for each key that a mapping has a second time."""
+    """Return what YAML says, and a problem for each key that a mapping has a second time, and each
+    number that is another one than it seems.
+    """
     loader = LOADER(text)
     root = loader.get_single_node()
     if root is None:
         return None, []
     # Before the value is made, which lays merged keys (<<) over the mapping's own.
-    problems = list(repeated_below(root, "", set()))
+    problems = list(problems_below(root, "", set()))
     return loader.construct_document(root), problems
 
 
-def repeated_below(node: yaml.Node, path: str, seen: set[int]) -> Iterator[str]:
+def problems_below(node: yaml.Node, path: str, seen: set[int]) -> Iterator[str]:
     """Yield the problems of ``node``, which stands at ``path``; aliases are looked at once."""
     if id(node) in seen:
         return
     seen.add(id(node))
+    if node.tag == INTEGER and ODD_NUMBER.match(node.value):
+        meant = yaml.safe_load(node.value)
+        yield f"{path}: YAML reads {node.value} as {meant}; write that, or put it in quotes"
     if isinstance(node, yaml.SequenceNode):
         for position, one in enumerate(node.value):
-            yield from repeated_below(one, f"{path}[{position}]", seen)
+            yield from problems_below(one, f"{path}[{position}]", seen)
     if not isinstance(node, yaml.MappingNode):
         return
     lines: dict[str, int] = {}
@@ -52,4 +63,5 @@ def repeated_below(node: yaml.Node, path: str, seen: set[int]) -> Iterator[str]:
                 " override it; keep one of them, or give them different names"
             )
         lines[str(key.value)] = line
-        yield from repeated_below(value, name, seen)
+        yield from problems_below(key, name, seen)
+        yield from problems_below(value, name, seen)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from revocab.initialise import alignment
+from revocab.initialise.rows import alignment
 
 aligner = pytest.importorskip(
     "latentis.transform.translate.aligner", reason="latentis is not installed"

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 import torch
 
-from revocab.initialise.matching_pursuit import orthogonal_pursuit
 from revocab.initialise.method import Auxiliary, MethodInputs
 from revocab.initialise.options import check_options, find_method
-from revocab.initialise.weighted_means import unit_rows
+from revocab.initialise.rows.matching_pursuit import orthogonal_pursuit
+from revocab.initialise.rows.weighted_means import unit_rows
 
 OVERLAP, MISSING, WIDTH, AUXILIARY_WIDTH = 60, 30, 16, 12
 

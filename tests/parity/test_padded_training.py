@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import torch
 from padded_models import pad
 from safetensors.torch import load_file
-from training_pico import VOCABULARY, losses, pico_mistral, run_of, table, write_adapted
+from training_pico import VOCABULARY, changed, losses, pico_mistral, run_of, table, write_adapted
 
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
 from revocab.models.load import check_model, load_causal_lm
-from revocab.models.padding import TOKEN_ROWS, filled
+from revocab.models.vocabulary.padding import TOKEN_ROWS, filled
 from revocab.training.recipe import Stage
 from revocab.training.train import train
 
@@ -53,7 +51,7 @@ def test_padding_changes_no_loss(inputs, tmp_path, tied):
     pico_mistral(tie_word_embeddings=tied).save_pretrained(model)
     padded = pad(model, tmp_path / "padded", ROWS)
     for name, folder in {"plain": model, "ours": padded}.items():
-        train(replace(run_of(inputs, tmp_path / name), model=folder))
+        train(changed(run_of(inputs, tmp_path / name), model=folder))
     assert_same_training(tmp_path / "ours", tmp_path / "plain")
 
 
@@ -70,7 +68,7 @@ def test_padding_changes_no_loss_where_logits_are_not_plain(inputs, tmp_path):
     GraniteForCausalLM(config).save_pretrained(tmp_path / "model")
     padded = pad(tmp_path / "model", tmp_path / "padded", ROWS)
     for name, folder in {"plain": tmp_path / "model", "ours": padded}.items():
-        train(replace(run_of(inputs, tmp_path / name), model=folder))
+        train(changed(run_of(inputs, tmp_path / name), model=folder))
     assert_same_training(tmp_path / "ours", tmp_path / "plain")
 
 
@@ -81,7 +79,7 @@ def test_padding_changes_no_adapter(inputs, tmp_path, tied):
     changes = {"stages": (ADAPTED,), "warmup_steps": 0, "weight_decay": 0.0}
     for name, folder in {"plain": tmp_path / "adapted", "ours": padded}.items():
         run = run_of(inputs, tmp_path / name, **changes)
-        train(replace(run, model=folder, source=tmp_path / "source"))
+        train(changed(run, model=folder, source=tmp_path / "source"))
     assert_same_training(tmp_path / "ours", tmp_path / "plain")
     ours, theirs = (table(tmp_path / one / "adapter.csv") for one in ("ours", "plain"))
     for one, other in zip(ours, theirs, strict=True):
@@ -96,7 +94,7 @@ def test_ids_of_padding_in_the_data_are_refused(inputs, tmp_path):
     config = read_json(padded / "config.json")
     write_json(padded / "config.json", {**config, TOKEN_ROWS: 40})
     with pytest.raises(RevocabError) as refused:
-        train(replace(run_of(inputs, tmp_path / "out"), model=padded))
+        train(changed(run_of(inputs, tmp_path / "out"), model=padded))
     packed, heldout = refused.value.problems
     assert "padded: 40 vocabulary rows, but packed tokens contain id" in packed
     assert "padded: 40 vocabulary rows, but held-out text was tokenised with 64" in heldout

@@ -5,22 +5,22 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 import pytest
 import torch
 from padded_models import pad
-from training_pico import VOCABULARY, folders_of, losses, run_of, table
+from training_pico import VOCABULARY, changed, folders_of, losses, run_of, table
+from waiting import steps_made, wait_until
 
 from revocab import io
-from revocab.models.padding import filled
+from revocab.models.vocabulary.padding import filled
 from revocab.training.recipe import Stage
 from revocab.training.settings import Settings
 from revocab.training.train import train
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "train_model.py"
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "run_job.py"
 #: Two stages with the border between checkpoints, the first of them vocabulary adapters.
 OPTIONS = {
     "steps": 40, "batch_size": 4, "learning_rate": 1e-2, "checkpoint_every": 6, "seed": 17,
@@ -54,7 +54,8 @@ def command(inputs, out, *flags, **folders):
     options |= folders_of(inputs, Settings(**CHANGES, stages=STAGES)) | folders
     return [
         sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2",
-        str(SCRIPT), *(f"--{key.replace('_', '-')}={value}" for key, value in options.items()),
+        str(SCRIPT), "train_model",
+        *(f"--{key.replace('_', '-')}={value}" for key, value in options.items()),
         "--stages", *(stage.model_dump_json() for stage in STAGES), *flags,
     ]  # fmt: skip
 
@@ -83,7 +84,7 @@ def test_two_plain_processes_agree_with_one(inputs, alone, tmp_path):
     out = tmp_path / "out"
     done = subprocess.run(
         command(inputs, out), env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True,
-        text=True, timeout=200, check=False,
+        text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     assert io.read_json(out / "timing.json")["processes"] == 2
@@ -104,18 +105,11 @@ def test_sharded_training_trains_saves_is_killed_and_resumes(inputs, alone, tmp_
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     arguments = command(inputs, out, "--fsdp", model=padded)
     process = subprocess.Popen(arguments, env=environment, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 120
-    while process.poll() is None and time.monotonic() < deadline:
-        written = out / "losses.csv"
-        if written.exists() and written.read_text().count("\n") > 20:
-            break
-        time.sleep(0.002)
+    wait_until(lambda: steps_made(out) > 19, process)
     kill_all(process)
     assert list((out / "state").glob("*/checksums.json"))
     assert list((out / "state").glob("checkpoint-*/optimizer_0/*.distcp"))  # sharded, no whole copy
-    done = subprocess.run(
-        arguments, env=environment, capture_output=True, text=True, timeout=200, check=False
-    )
+    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "resuming from step" in done.stderr
     assert_same_losses(out, alone)
@@ -135,7 +129,6 @@ def test_sharded_training_trains_saves_is_killed_and_resumes(inputs, alone, tmp_
 
 
 def test_activation_checkpointing_changes_no_loss(inputs, alone, tmp_path, monkeypatch):
-    from dataclasses import replace
 
     from transformers.modeling_layers import GradientCheckpointingLayer
 
@@ -148,6 +141,6 @@ def test_activation_checkpointing_changes_no_loss(inputs, alone, tmp_path, monke
 
     monkeypatch.setattr(GradientCheckpointingLayer, "__call__", noted)
     run = run_of(inputs, tmp_path, **CHANGES, warmup_steps=0, weight_decay=0.0, stages=STAGES)
-    train(replace(run, engine={"activation_checkpointing": True}))
+    train(changed(run, activation_checkpointing=True))
     assert True in seen
     assert losses(tmp_path) == pytest.approx(losses(alone), abs=1e-6)

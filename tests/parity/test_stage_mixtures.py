@@ -60,8 +60,7 @@ def root(tmp_path_factory, repository):
         "--stages", "embeddings=20", "everything=8", "--shard-bytes", "320",
         "--seed", "17", "--out", root / "packed",
     ]  # fmt: skip
-    script = repository / "scripts/pack_tokens.py"
-    subprocess.run([sys.executable, script, *arguments], check=True)
+    subprocess.run([sys.executable, "-m", "revocab", "pack", *arguments], check=True)
     return root
 
 

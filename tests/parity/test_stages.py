@@ -125,7 +125,7 @@ def test_kills_and_a_damaged_state_change_no_byte(tmp_path, repository, story, k
     done = subprocess.run(
         [sys.executable, script, tmp_path, str(kills), "20261120", story],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True, text=True, timeout=900, check=False,
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     assert len(json.loads(done.stdout.splitlines()[-1])) == kills

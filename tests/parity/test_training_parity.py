@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +22,7 @@ from training_pico import (
     table,
     write_packed,
 )
+from waiting import steps_made, wait_until
 
 from revocab import io
 from revocab.errors import RevocabError
@@ -49,7 +49,7 @@ def plain_loop(inputs, settings):
     found = []
     for step in range(settings.steps):
         for group in optimizer.param_groups:
-            group["lr"] = settings.learning_rate * settings.factor(step)
+            group["lr"] = settings.learning_rate * settings.plan.factor(step)
         ids = tokens[step * BATCH : (step + 1) * BATCH]
         logits = model(input_ids=ids).logits[:, :-1]
         loss = functional.cross_entropy(logits.reshape(-1, VOCABULARY), ids[:, 1:].reshape(-1))
@@ -200,11 +200,11 @@ def test_a_loss_that_is_not_finite_stops_the_run(inputs, tmp_path):
 
 def command(inputs, out, *launcher, **changes):
     """Return the command line of train_model for the recipe."""
-    script = Path(__file__).resolve().parents[2] / "scripts" / "train_model.py"
+    script = Path(__file__).resolve().parents[2] / "scripts" / "run_job.py"
     options = {**RECIPE, **changes, "threads": 1, "out": out}
     options |= {name: inputs / name for name in ("model", "packed", "heldout")}
     arguments = [f"--{key.replace('_', '-')}={value}" for key, value in options.items()]
-    return [sys.executable, *launcher, str(script), *arguments]
+    return [sys.executable, *launcher, str(script), "train_model", *arguments]
 
 
 #: Rows in an order of its own, since the seed is not that of the packing.
@@ -218,13 +218,8 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(inputs, tmp_path, cap
     process = subprocess.Popen(
         command(inputs, killed, **LONG), env=environment, stderr=subprocess.DEVNULL
     )
-    deadline = time.monotonic() + 120
     # A few steps past a state, so that some have to be made again.
-    while process.poll() is None and time.monotonic() < deadline:
-        written = killed / "losses.csv"
-        if written.exists() and written.read_text().count("\n") > 22:
-            break
-        time.sleep(0.002)
+    wait_until(lambda: steps_made(killed) > 21, process)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     assert list((killed / "state").glob("*/checksums.json"))
@@ -275,17 +270,13 @@ def test_two_processes_give_the_same_losses(inputs, tmp_path):
     arguments = command(inputs, out, *launcher, **changes)
     given = {"env": {**os.environ, "OMP_NUM_THREADS": "1"}, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen(arguments, **given)
-    deadline = time.monotonic() + 120
-    while process.poll() is None and time.monotonic() < deadline:
-        if (out / "losses.csv").exists() and len(losses(out)) > 4:
-            break
-        time.sleep(0.002)
+    wait_until(lambda: steps_made(out) > 4, process)
     process.send_signal(signal.SIGTERM)
-    said = process.communicate(timeout=120)[1]
+    said = process.communicate()[1]
     stopped = len(losses(out))
     line = f"stopped by SIGTERM; the state of step {stopped} of 80 is saved"
     assert process.returncode and said.count(line) == 1, said
-    done = subprocess.run(arguments, **given, timeout=120, check=False)
+    done = subprocess.run(arguments, **given, check=False)
     assert done.returncode == 0 and f"resuming from step {stopped}" in done.stderr, done.stderr
     assert losses(out) == pytest.approx(losses(alone), abs=1e-4)
     ours, theirs = (table(folder / "heldout.csv") for folder in (out, alone))

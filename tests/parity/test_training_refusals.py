@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 import torch
 from damaged_models import DAMAGES, damaged
-from training_pico import losses, run_of
+from training_pico import changed, losses, run_of
 
 from revocab.errors import RevocabError
 from revocab.training.loop.trainer import RecipeTrainer
@@ -22,7 +20,7 @@ def test_a_damaged_model_is_not_trained(inputs, tmp_path, damage):
     change, words = DAMAGES[damage]
     folder = damaged(inputs / "model", tmp_path / "model", change)
     with pytest.raises(RevocabError) as caught:
-        train(replace(run_of(inputs, tmp_path / "out"), model=folder))
+        train(changed(run_of(inputs, tmp_path / "out"), model=folder))
     assert str(folder) in str(caught.value) and words in str(caught.value)
     assert not (tmp_path / "out").exists()
 
@@ -97,5 +95,5 @@ def test_a_model_that_overflows_is_not_trained(inputs, tmp_path):
 
     folder = damaged(inputs / "model", tmp_path / "model", overflowing)
     with pytest.raises(RevocabError, match=r"step 0: held-out loss of it .* take another"):
-        train(replace(run_of(inputs, tmp_path / "out"), model=folder))
+        train(changed(run_of(inputs, tmp_path / "out"), model=folder))
     assert not list((tmp_path / "out").glob("checkpoints/*"))

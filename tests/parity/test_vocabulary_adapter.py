@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from torch.nn import functional
 from training_pico import (
     BATCH,
     VOCABULARY,
+    changed,
     folders_of,
     losses,
     pico_weights,
@@ -23,7 +23,7 @@ from training_pico import (
 )
 
 from revocab.errors import RevocabError
-from revocab.initialise.source_weights import read_source_weights, write_source_weights
+from revocab.initialise.rows.source_weights import read_source_weights, write_source_weights
 from revocab.training.adapters import vocabulary_adapter
 from revocab.training.loop.trainer import RecipeTrainer
 from revocab.training.recipe import Stage
@@ -192,14 +192,14 @@ def stopping(last):
 def test_a_source_that_is_missing_wrong_or_of_no_use(inputs, tmp_path):
     run = adapted_run(inputs, tmp_path, stage(2))
     with pytest.raises(RevocabError, match="--source: the first stage trains vocabulary adapters"):
-        train(replace(run, source=None))
+        train(changed(run, source=None))
     with pytest.raises(RevocabError) as caught:
-        train(replace(run, source=inputs / "adapted"))
+        train(changed(run, source=inputs / "adapted"))
     assert len(caught.value.problems) == 2
     assert "the input matrix is not what source_weights.npz makes of" in caught.value.problems[0]
     with pytest.raises(RevocabError, match=r"no source_weights\.npz, from which"):
-        train(replace(run, model=inputs / "model"))
-    plain = replace(run_of(inputs, tmp_path), source=inputs / "source")
+        train(changed(run, model=inputs / "model"))
+    plain = changed(run_of(inputs, tmp_path), source=inputs / "source")
     with pytest.raises(RevocabError, match="only vocabulary adapters read it"):
         train(plain)
 
@@ -209,7 +209,7 @@ def test_weights_for_other_matrices_than_the_model_has(inputs, tmp_path):
     folder = shutil.copytree(run.model, tmp_path / "lacking")
     write_source_weights(folder, {"input": read_source_weights(run.model)["input"]})
     with pytest.raises(RevocabError, match="is for input, but the model has input and output"):
-        train(replace(run, model=folder))
+        train(changed(run, model=folder))
 
 
 def test_pico_weights_have_every_case(inputs):

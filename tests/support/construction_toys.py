@@ -9,14 +9,11 @@ from pathlib import Path
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.demoworld.build import documents
 from revocab.demoworld.stories import build
-from revocab.tokenizer_building.build import (
-    TrainingText,
-    batched,
-    build_tokenizer,
-    frequent_characters,
-    train_tokenizer,
-)
+from revocab.tokenizer_building.build import build_tokenizer
 from revocab.tokenizer_building.construction import BuildInputs
+from revocab.tokenizer_building.trainers import train_tokenizer
+from revocab.tokenizer_building.training_text import TrainingText, batched
+from revocab.tokenizers.alphabets import frequent_characters
 from revocab.tokenizers.load import load_tokenizer
 
 WORLD = build(17)
@@ -127,3 +124,16 @@ def change(name, base: Path, mixtures, out: Path, donor: Path | None = None, **o
     for option, parts in mixtures.items():
         given[option] = {part.corpus: part.share for part in parts}
     return build_tokenizer(name, given, BuildInputs(mixtures, tokenizers), out)
+
+
+def build_trained(mixture, alphabet, vocabulary_size, out: Path, limit_bytes=None, **options):
+    """Train a tokenizer on a mixture of prepared corpora; return the manifest of its folder."""
+    shares = {part.corpus: part.share for part in mixture}
+    sizes = {"vocabulary_size": vocabulary_size, "limit_bytes": limit_bytes}
+    given = {"corpora": shares, "alphabet": alphabet, **sizes, **options}
+    return build_tokenizer("train", given, BuildInputs(mixtures={"corpora": mixture}), out)
+
+
+def build_copied(folder: Path, out: Path):
+    """Copy a tokenizer; return the manifest of its new folder."""
+    return build_tokenizer("substitute", {"path": str(folder)}, BuildInputs(), out)

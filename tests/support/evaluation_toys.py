@@ -76,35 +76,6 @@ def write_model(
     return folder
 
 
-def make_reward_model(
-    folder: Path, chat_template: str, labels: int = 1, longest: int = 64
-) -> tuple[Any, Any]:
-    """Write a one-layer classifier of conversations; return it, and its tokenizer."""
-    import torch
-    from transformers import MistralConfig, MistralForSequenceClassification
-
-    tokenizer = make_tokenizer()
-    tokenizer.add_special_tokens({"extra_special_tokens": list(CHAT_TOKENS)})
-    tokenizer.chat_template = chat_template
-    torch.manual_seed(0)
-    config = MistralConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=16,
-        intermediate_size=32,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        num_key_value_heads=1,
-        max_position_embeddings=longest,
-        num_labels=labels,
-        pad_token_id=0,
-    )
-    model = MistralForSequenceClassification(config)
-    model.score.weight.data *= 50
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return model.eval(), tokenizer
-
-
 #: Characters that :func:`plant_twins` makes the same to a model, and items of which they are the
 #: only difference: their choices have the same score, but for rounding.
 TWINS = ("X", "Y")

@@ -227,7 +227,9 @@ def generative_benchmarks(root: Path, world: Any, items: int) -> None:
 
 def tokenizers(root: Path, wanted: dict[str, tuple[list[str], str, int]]) -> dict[str, Path]:
     """Train tokenizers, given by name: texts, alphabet, size. Return their folders."""
-    from revocab.tokenizer_building.build import batched, frequent_characters, train_tokenizer
+    from revocab.tokenizer_building.trainers import train_tokenizer
+    from revocab.tokenizer_building.training_text import batched
+    from revocab.tokenizers.alphabets import frequent_characters
     from revocab.tokenizers.load import write_tokenizer
 
     folders = {}

@@ -23,17 +23,13 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from waiting import steps_made, wait_until
+
 if TYPE_CHECKING:
     from revocab.training.recipe import Stage
 
 STEPS, BORDERS, EVERY, HELDOUT_EVERY = 60, (16, 25, 45), 7, 3
 LIBRARIES = ["torch", "transformers.trainer", "peft", "revocab.training.train", "training_pico"]
-
-
-def rows(out: Path) -> int:
-    """Return the number of steps in the loss table."""
-    file = out / "losses.csv"
-    return max(0, file.read_bytes().count(b"\n") - 1) if file.exists() else 0
 
 
 def start(folder: Path, name: str, story: str) -> BaseProcess:
@@ -124,9 +120,7 @@ def stages() -> tuple:
 
 def kill_at(process: BaseProcess, out: Path, step: int, delay: float) -> None:
     """Kill ``process`` a moment after it has made ``step`` steps."""
-    deadline = time.monotonic() + 300
-    while rows(out) < step and process.is_alive() and time.monotonic() < deadline:
-        time.sleep(0.001)
+    wait_until(lambda: steps_made(out) >= step, process)
     time.sleep(delay)
     process.kill()
     process.join()
@@ -153,7 +147,7 @@ def main() -> None:
     finish(folder, "reference", story)
     out = folder / "killed"
     moments = random.Random(seed)
-    steps = sorted(moments.sample(range(2, STEPS - 2), kills))
+    steps = sorted(moments.sample(range(2, STEPS - 10), kills))
     steps[1] = max(steps[1], 2 * EVERY + 1)  # two states, one to damage
     for number, step in enumerate(sorted(steps)):
         kill_at(start(folder, "killed", story), out, step, moments.uniform(0, 0.02))

@@ -10,13 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from fake_results import fake_results
 from toy_models import SOURCE_WORDS, TARGET_WORDS
 
+from revocab.__main__ import main
 from revocab.folder_claim import CLAIM
 from revocab.io import read_json, write_json, write_jsonl
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 #: A model of this shape is small and has room for packed rows and prompts.
 SHAPE = (
     *("--family", "mistral", "--hidden-size", 32, "--intermediate-size", 48, "--layers", 2),
@@ -230,15 +231,24 @@ def write_inputs(given: Path, toys: Path) -> None:
     (results / "figures/figure06.svg").write_text("<svg/>")
 
 
+def run_words(script: str, *arguments: object) -> None:
+    """Run a command, or one of the scripts that are none."""
+    path = Path(__file__).resolve().parents[2] / f"scripts/{script}.py"
+    if not path.is_file():
+        main([script, *map(str, arguments)])
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", [str(path), *map(str, arguments)])
+        runpy.run_path(str(path), run_name="__main__")
+
+
 def call(verb: Verb, given: Path, made: Path, out: Path | str, monkeypatch, *more: object) -> int:
-    """Run a verb's script in this process; return its exit status."""
-    script = str(SCRIPTS / f"{verb.script}.py")
+    """Run a verb in this process; return its exit status."""
     place = Path(out, verb.below) if verb.below else out
     arguments = [*verb.arguments(given, made), verb.flag, place, *more]
-    monkeypatch.setattr(sys, "argv", [script, *map(str, arguments)])
     monkeypatch.setattr("revocab.training.machine.startup.pretend_absent", lambda *names: None)
     try:
-        runpy.run_path(script, run_name="__main__")
+        run_words(verb.script, *arguments)
     except SystemExit as ended:
         return ended.code
     return 0

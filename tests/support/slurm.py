@@ -115,7 +115,7 @@ def slurm(folder: Path, nodes: int = 1) -> Iterator[dict[str, str]]:
                     )
                 )
                 time.sleep(0.5)
-            wait_for_nodes(environment)
+            wait_for_nodes(environment, running)
             yield environment
         finally:
             call(environment, "scancel", "--user=root", "--signal=KILL", check=False)
@@ -136,19 +136,14 @@ def call(environment: dict[str, str], *words: str, check: bool = True) -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=30,
     )
     assert not check or done.returncode == 0, f"{words}: {done.stderr}"
     return done.stdout
 
 
-def wait_for_nodes(environment: dict[str, str]) -> None:
+def wait_for_nodes(environment: dict[str, str], processes: list[subprocess.Popen]) -> None:
     """Wait until all nodes take jobs."""
-    deadline = time.monotonic() + 30
-    state: list[str] = []
-    while time.monotonic() < deadline:
-        state = call(environment, "sinfo", "--noheader", "--format=%T", check=False).split()
-        if state == ["idle"]:
-            return
+    while call(environment, "sinfo", "--noheader", "--format=%T", check=False).split() != ["idle"]:
+        for process in processes:
+            assert process.poll() is None, f"{process.args} has ended: no node takes jobs"
         time.sleep(0.3)
-    raise AssertionError(f"the nodes take no jobs: {state}")

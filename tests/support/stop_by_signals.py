@@ -18,11 +18,11 @@ import random
 import signal
 import sys
 import time
-from dataclasses import replace
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from kill_repeatedly import LIBRARIES, rows
+from kill_repeatedly import LIBRARIES
+from waiting import steps_made, wait_until
 
 STEPS = 60
 #: Signal, and the minutes between states of the start that gets it: SIGKILL alone saves nothing.
@@ -56,7 +56,7 @@ def train_one(folder: Path, name: str, minutes: float | None) -> None:
     given = {"steps": STEPS, "checkpoint_every": STEPS, "heldout_every": 9}
     run = training_pico.run_of(folder / "inputs", folder / name, **given)
     with legible():
-        train(replace(run, state_minutes=minutes))
+        train(training_pico.changed(run, state_minutes=minutes))
 
 
 def newest(out: Path) -> int:
@@ -67,21 +67,14 @@ def newest(out: Path) -> int:
     return resume_state.step_of(whole[0]) if whole else 0
 
 
-def wait(process: BaseProcess, reached) -> None:
-    """Wait until something holds, as long as the training goes on."""
-    deadline = time.monotonic() + 120
-    while not reached() and process.is_alive() and time.monotonic() < deadline:
-        time.sleep(0.001)
-
-
 def stop(process: BaseProcess, out: Path, step: int, delay: float, number: signal.Signals) -> int:
     """Send a signal ``delay`` seconds after ``step`` steps; return how many there were by then."""
-    wait(process, lambda: rows(out) >= step)
+    wait_until(lambda: steps_made(out) >= step, process)
     time.sleep(delay)
-    sent_at = rows(out)
+    sent_at = steps_made(out)
     os.kill(process.pid, number)
     if number == signal.SIGUSR1:
-        wait(process, lambda: newest(out) >= sent_at)
+        wait_until(lambda: newest(out) >= sent_at, process)
         process.kill()
     process.join()
     expected = 1 if number == signal.SIGTERM else -signal.SIGKILL

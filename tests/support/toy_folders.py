@@ -8,27 +8,34 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from revocab.initialise.adapted_model import initialise_model
+from revocab.initialise.inputs import InitInputs
 from revocab.initialise.method import methods
-from revocab.io import write_json
+from revocab.initialise.options import InitJob
+from revocab.io import read_json, write_json
 from revocab.models.folder import INDEX
 
 
-def adapt(toys, out, source="untied", method="fvt", figure=False, **keys):
+def initialise(source, out, method, options=None, *, figure=False, **keys):
+    """Initialise a model from inputs, settings of the job and the rest, each by its name.
+
+    ``figure``: takes longer than the rest of a toy.
+    """
+    inputs, job = (
+        {key: keys.pop(key) for key in list(keys) if key in model.model_fields}
+        for model in (InitInputs, InitJob)
+    )
+    job = InitJob(method=method, option=options or {}, **job)
+    initialise_model(InitInputs(source=source, **inputs), job, out, figure=figure, **keys)
+    return out
+
+
+def adapt(toys, out, source="untied", method="fvt", **keys):
     """Initialise one of the toys (or another folder) for the target tokenizer."""
     helper = toys / "helper" if methods()[method].needs_helper else None
     if methods()[method].needs_donor:
         keys |= {"adapted": adapted(toys, out.parent / "adapted", source), "base": toys / source}
-    initialise_model(
-        toys / source,
-        out,
-        method,
-        target_tokenizer=toys / "target-tokenizer",
-        helper=helper,
-        seed=4,
-        figure=figure,  # takes longer than the rest of a toy
-        **keys,
-    )
-    return out
+    keys = {"target_tokenizer": toys / "target-tokenizer", "helper": helper, "seed": 4, **keys}
+    return initialise(toys / source, out, method, **keys)
 
 
 def adapted(toys, out, source):
@@ -83,6 +90,20 @@ def restore(source, out, change):
     """Copy a one-file model folder with its tensors passed through ``change``."""
     shutil.copytree(source, out)
     save_file(change(load_file(out / "model.safetensors")), out / "model.safetensors")
+    return out
+
+
+def cast(source, out, dtype, change=lambda tensors: tensors):
+    """Copy a one-file model folder in another dtype, its tensors then passed through ``change``."""
+    return restore(
+        source, out, lambda tensors: change({name: one.to(dtype) for name, one in tensors.items()})
+    )
+
+
+def with_settings(source, out, **settings):
+    """Copy a model folder with other settings in ``config.json``."""
+    shutil.copytree(source, out)
+    write_json(out / "config.json", {**read_json(out / "config.json"), **settings})
     return out
 
 

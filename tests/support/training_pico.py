@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from revocab import io
-from revocab.initialise.source_weights import SourceWeights, mean_weights, write_source_weights
+from revocab.initialise.rows.source_weights import SourceWeights, mean_weights, write_source_weights
 from revocab.training.data.shards import SHARD_BYTES, new_shards
+from revocab.training.run import TrainingRun
 from revocab.training.settings import Settings
-from revocab.training.train import TrainingRun
 
 VOCABULARY, SOURCE_ROWS, LENGTH, BATCH = 64, 40, 16, 4
 RECIPE = {
@@ -88,7 +88,7 @@ def write_adapted(root: Path, **changes: object) -> None:
     """Write ``source``, and ``adapted``, whose rows are :func:`pico_weights` of the source's."""
     import torch
 
-    from revocab.training.adapters.vocabulary_adapter import matrices_of
+    from revocab.training.adapters.opening import matrices_of
 
     source, adapted = pico_mistral(SOURCE_ROWS, **changes), pico_mistral(**changes)
     weights = pico_weights()
@@ -105,10 +105,8 @@ def write_adapted(root: Path, **changes: object) -> None:
 def write_packed(folder: Path, tokens: np.ndarray, **changes: object) -> None:
     """Write rows of ids as a packed folder of one shard, or of more with ``shard_bytes``."""
     shard_bytes = changes.pop("shard_bytes", SHARD_BYTES)
-    with new_shards(
-        folder, *tokens.shape, tokens.dtype, masks=False, shard_bytes=shard_bytes
-    ) as shards:
-        shards.tokens[np.arange(len(tokens))] = tokens
+    with new_shards(folder, *tokens.shape, tokens.dtype, shard_bytes=shard_bytes) as shards:
+        shards.arrays["tokens"][np.arange(len(tokens))] = tokens
     packed = {
         "rows": len(tokens), "sequence_length": tokens.shape[1], "tokens": tokens.size,
         "tokens_per_byte": 0.5, "largest_id": int(tokens.max()), "seed": RECIPE["seed"],
@@ -125,6 +123,11 @@ def run_of(
     return TrainingRun(
         **folders_of(inputs, settings), out=out, settings=settings, micro_batch=micro_batch
     )
+
+
+def changed(run: TrainingRun, **changes: object) -> TrainingRun:
+    """Return a run with other folders or machine options."""
+    return TrainingRun(**{**dict(run), **changes})
 
 
 def folders_of(inputs: Path, settings: Settings) -> dict[str, Path]:

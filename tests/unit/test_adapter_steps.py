@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from revocab.initialise.source_weights import SourceWeights
+from revocab.initialise.rows.source_weights import SourceWeights
 from revocab.training.adapters import vocabulary_adapter
 from revocab.training.adapters.vocabulary_adapter import AdapterAdamW, VocabularyAdapter
 

@@ -80,7 +80,7 @@ assert method_label(run).startswith("Scaled mean"), method_label(run)
 
 laid("runs.mistral.methods.scaled-mean", {"scalle": 1})
 laid("runs.mistral.methods.scaled-maen", {})
-refused("scalle: unknown key (allowed: pad_to, scale); did you mean", "did you mean 'scaled-mean'?")
+refused("scaled-mean.scalle: unknown key", "did you mean 'scaled-mean'?")
 """
 )
 CONSTRUCTION = (

@@ -78,6 +78,6 @@ def test_a_model_does_not_answer_what_it_is_trained_on(values):
     values["mixtures"]["chat"] = {"chat": 0.5, "own": 0.5}
     (found,) = problems(values)
     assert found == (
-        "corpora.own.answers: answered by what is trained on it (corpus own reads run "
-        "mistral-instruct reads corpus own); take another model, or train on another corpus"
+        "corpora.own.answers: answered by what is trained on it (own from run "
+        "mistral-instruct from own); take another model, or train on another corpus"
     )

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-import torch
-from evaluation_toys import make_reward_model, write_model
+from evaluation_toys import write_model
 
 from revocab.answering.answer import Dialogue, answer_all, read_dialogues, turns
-from revocab.answering.judge import JudgeInputs, find_judge, judge_options, judges
+from revocab.answering.judge import JudgeInputs, find_judge, judge_options
 from revocab.answering.judged import judge_folder
 from revocab.answering.judges.llm import grade
 from revocab.answering.options import AnswerHardware, AnswerJob, JudgeJob
@@ -51,7 +49,7 @@ def test_turns_by_hand():
 class Scripted:
     """Stands for a loaded model: its template lists contents, and answers come from a list."""
 
-    context_length = 100
+    room = 91
 
     def __init__(self, *answers):
         self.answers, self.asked = list(answers), []
@@ -66,7 +64,7 @@ class Scripted:
     def special_tokens(self, ids):
         return {"template_end": True, "other_special_tokens": 0}
 
-    def generate(self, prompts, max_new_tokens, stop):
+    def generate(self, prompts):
         self.asked.append([len(prompt) for prompt in prompts])
         return [self.answers.pop(0) for _ in prompts]
 
@@ -76,9 +74,7 @@ def test_a_model_reads_its_own_earlier_answers_and_a_cut_one_is_its_last():
     second = Dialogue("2", turns(said("cc?", "old", "d?", "old")))
     third = Dialogue("3", turns(said("e" * 99, "old")))
     model = Scripted(Output("yes", 2, "eos"), Output("no end", 9, "length"), Output("", 1, "eos"))
-    job = AnswerJob(max_new_tokens=9, context_length=100)
-    generate = partial(model.generate, max_new_tokens=9, stop=None)
-    assert answer_all(model, generate, [first, second, third], job) == 1
+    assert answer_all(model, [first, second, third]) == 1
     assert contents(first.row()) == ["a?", "yes", "b?", ""]
     assert contents(second.row()) == ["cc?", "no end"]
     assert not third.answers
@@ -183,7 +179,7 @@ def test_rules_that_are_none_are_told():
         judge_options(find_judge("rule"), {"checks": {"sentence": 1}})
     with pytest.raises(RevocabError, match=r"option.sorted: unknown key"):
         judge_options(find_judge("rule"), {"sorted": 1})
-    with pytest.raises(RevocabError, match=r"no judge 'rules' \(known: llm, reward_model, rule\)"):
+    with pytest.raises(RevocabError, match=r"no judge 'rules' \(known: llm, rule\)"):
         find_judge("rules")
     plain = {"id": "7", "messages": said("q", "a")}
     with pytest.raises(RevocabError, match="row 7: does not say how its answers ended"):
@@ -218,29 +214,6 @@ def test_a_judge_that_keeps_none_is_an_error(tmp_path):
     with pytest.raises(RevocabError, match="judge 'llm' needs a model that judges"):
         judge_folder(tmp_path / "rows.jsonl", None, job, MACHINE, tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-def test_a_reward_model_scores_whole_conversations(tmp_path):
-    model, tokenizer = make_reward_model(tmp_path / "reward", CHATML)
-    rows = [*ROWS, row(9, "q" * 400, "a")]
-    wanted = []
-    for one in ROWS:
-        text = tokenizer.apply_chat_template(one["messages"], tokenize=False)
-        ids = tokenizer(text, add_special_tokens=False, return_tensors="pt")["input_ids"]
-        with torch.no_grad():
-            wanted.append(float(model(input_ids=ids).logits[0, 0]))
-    middle = sorted(wanted)[2]
-    found = verdicts("reward_model", rows, threshold=middle - 1e-4, model=tmp_path / "reward")
-    assert [one.score for one in found[:-1]] == pytest.approx(wanted, abs=1e-5)
-    assert [one.kept for one in found[:-1]] == [score >= middle for score in wanted]
-    assert sum(one.kept for one in found) == 3
-    assert (found[-1].kept, found[-1].score, found[-1].reason) == (False, None, "too long")
-
-
-def test_a_classifier_of_several_labels_is_no_reward_model(tmp_path):
-    make_reward_model(tmp_path / "classifier", CHATML, labels=3)
-    with pytest.raises(RevocabError, match="gives 3 scores"):
-        verdicts("reward_model", ROWS, threshold=0, model=tmp_path / "classifier")
 
 
 @pytest.mark.parametrize(
@@ -280,7 +253,3 @@ def test_a_chat_model_is_asked_for_grades(chat_model, monkeypatch):
     assert [one.score for one in found] == [5.0, 3.0, 4.0, None, 1.0]
     short = verdicts("llm", ROWS[:1], model=chat_model, engine="transformers", context_length=16)
     assert short[0].reason == "too long"
-
-
-def test_every_judge_is_named_after_its_file():
-    assert list(judges()) == ["llm", "reward_model", "rule"]

@@ -6,18 +6,20 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
-from evaluation_toys import make_reward_model, write_model
+from evaluation_toys import write_model
 from safetensors.torch import load_file, save_file
+from waiting import wait_until
 
 from revocab.__main__ import main
 from revocab.answering.judged import judge_folder
+from revocab.answering.judges import llm
 from revocab.answering.options import AnswerHardware, JudgeJob
-from revocab.answering.recorded import BATCHES, Recorded
+from revocab.answering.recorded import BATCHES, recorded
 from revocab.chat.template import find_template
 from revocab.errors import RevocabError
+from revocab.evaluation.inference.engines.transformers import TransformersGenerator
 from revocab.evaluation.records import Records
 from revocab.io import write_jsonl
 
@@ -29,7 +31,7 @@ ROWS = 6 * BATCHES
 SLOW = """
 import sys, time
 from revocab.__main__ import main
-from revocab.answering.judges.reward_model import RewardModel
+from revocab.answering.judges import llm
 from revocab.evaluation.inference.engines.transformers import TransformersGenerator
 
 def slow(method):
@@ -38,7 +40,7 @@ def slow(method):
         return method(*arguments)
     return later
 
-RewardModel.scores = slow(RewardModel.scores)
+llm.grade = lambda answer: 3
 TransformersGenerator._generate_batch = slow(TransformersGenerator._generate_batch)
 main(sys.argv[1:])
 """
@@ -58,10 +60,9 @@ def one_thread(monkeypatch):
 
 @pytest.fixture(scope="module")
 def given(tmp_path_factory):
-    """A chat model, a reward model, and conversations, answered ones."""
+    """A chat model, and conversations, answered ones."""
     folder = tmp_path_factory.mktemp("given")
     write_model(folder / "chat", context_length=512, chat_template=CHATML)
-    make_reward_model(folder / "reward", CHATML, longest=512)
     rows = [
         {
             "id": f"c{n}",
@@ -81,14 +82,15 @@ def given(tmp_path_factory):
 def words_of(verb, given):
     """Return the words of a verb without ``--out``."""
     rows, machine = str(given / "rows.jsonl"), ["--device", "cpu", "--batch-size", "1"]
+    model = ["--model", str(given / "chat")]
     if verb == "answer":
         return [
-            "answer", "--model", str(given / "chat"), "--files", rows, "--engine", "transformers",
+            "answer", *model, "--files", rows, "--engine", "transformers",
             "--max-new-tokens", "8", "--context-length", "512", *machine,
         ]  # fmt: skip
     return [
-        "judge", "--model", str(given / "reward"), "--conversations", rows, "--kind",
-        "reward_model", "--option", "threshold=-1000", *machine,
+        "judge", *model, "--conversations", rows, "--kind", "llm", "--option",
+        "engine=transformers", "threshold=1", "context_length=512", *machine,
     ]  # fmt: skip
 
 
@@ -101,15 +103,16 @@ def content(out):
 
 
 @pytest.mark.parametrize("verb", ["answer", "judge"])
-def test_a_killed_process_is_gone_on_with_and_gives_the_same_bytes(verb, given, tmp_path, capsys):
+def test_a_killed_process_is_gone_on_with_and_gives_the_same_bytes(
+    verb, given, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(llm, "grade", lambda answer: 3)  # pico weights write no numbers
     main([*words_of(verb, given), "--out", str(tmp_path / "whole")])
     assert not records(tmp_path / "whole")
     out = tmp_path / "killed"
     command = [sys.executable, "-c", SLOW, *words_of(verb, given), "--out", str(out)]
     process = subprocess.Popen(command)
-    while not records(out):
-        assert process.poll() is None
-        time.sleep(0.001)
+    wait_until(lambda: bool(records(out)), process)
     os.kill(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     assert not out.exists()
@@ -130,14 +133,14 @@ def test_pieces_are_whole_batches_and_recorded_under_what_made_them(tmp_path):
         return [2 * len(one) for one in prompts]
 
     prompts = [[7] * length for length in [3, 1, *range(4, 4 + 2 * BATCHES)]]
-    recorded = Recorded(Records(tmp_path), {"model": "a"}, batch_size=2)
+    made_from = Records(tmp_path), {"model": "a"}, 2
     wanted = [2 * len(one) for one in prompts]
-    assert recorded.results(prompts, doubled) == wanted
+    assert recorded(*made_from, prompts, doubled) == wanted
     longest = 2 * BATCHES + 3
     assert made == [[*range(longest, 3, -1)], [3, 1]]
-    assert recorded.results(prompts, doubled) == wanted
+    assert recorded(*made_from, prompts, doubled) == wanted
     assert len(made) == 2
-    Recorded(Records(tmp_path), {"model": "b"}, batch_size=2).results(prompts[:1], doubled)
+    recorded(Records(tmp_path), {"model": "b"}, 2, prompts[:1], doubled)
     assert made[2:] == [[3]]
 
 
@@ -147,44 +150,31 @@ def drop_tensor(folder, name):
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
 
 
-@pytest.mark.parametrize(
-    ("judge", "option", "lost"),
-    [
-        ("llm", {"engine": "transformers"}, "model.layers.1.mlp.up_proj.weight"),
-        ("reward_model", {"threshold": 0}, "score.weight"),
-    ],
-)
-def test_a_judge_without_a_tensor_is_one_error_before_any_work(
-    judge, option, lost, given, tmp_path
-):
+def test_a_judge_without_a_tensor_is_one_error_before_any_work(given, tmp_path):
     model = tmp_path / "model"
-    if judge == "llm":
-        write_model(model, context_length=512, chat_template=CHATML)
-    else:
-        make_reward_model(model, CHATML)
-    drop_tensor(model, lost)
-    machine = AnswerHardware(device="cpu")
-    with pytest.raises(RevocabError, match=lost) as caught:
+    write_model(model, context_length=512, chat_template=CHATML)
+    drop_tensor(model, "model.layers.1.mlp.up_proj.weight")
+    job = JudgeJob(kind="llm", option={"engine": "transformers"})
+    with pytest.raises(RevocabError, match=r"layers\.1\.mlp\.up_proj\.weight") as caught:
         judge_folder(
-            given / "rows.jsonl", model, JudgeJob(kind=judge, option=option), machine,
-            tmp_path / "out",
-        )  # fmt: skip
+            given / "rows.jsonl", model, job, AnswerHardware(device="cpu"), tmp_path / "out"
+        )
     assert len(caught.value.problems) == 1
     assert [one.name for one in tmp_path.iterdir()] == ["model"]
 
 
-def test_another_threshold_needs_no_new_scores(given, tmp_path, monkeypatch):
+def test_another_threshold_needs_no_new_grades(given, tmp_path, monkeypatch):
     machine, out = AnswerHardware(device="cpu"), tmp_path / "out"
+    monkeypatch.setattr(llm, "grade", lambda answer: 3)
 
     def judge(threshold):
-        job = JudgeJob(kind="reward_model", option={"threshold": threshold})
-        judge_folder(given / "rows.jsonl", given / "reward", job, machine, out)
+        option = {"engine": "transformers", "threshold": threshold, "context_length": 512}
+        job = JudgeJob(kind="llm", option=option)
+        judge_folder(given / "rows.jsonl", given / "chat", job, machine, out)
 
     with pytest.raises(RevocabError, match="keeps none of"):
-        judge(1e9)
+        judge(4)
     assert records(out)
-    from revocab.answering.judges.reward_model import RewardModel
-
-    monkeypatch.delattr(RewardModel, "scores")
-    judge(-1e9)
+    monkeypatch.delattr(TransformersGenerator, "generate")
+    judge(3)
     assert [one.name for one in tmp_path.iterdir()] == ["out"]

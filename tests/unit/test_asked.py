@@ -13,7 +13,6 @@ from revocab.config import validate
 from revocab.config.nulls import id_maps, without_nulls
 from revocab.errors import RevocabError
 from revocab.plan import Plan
-from revocab.plan.report import collect_scores
 
 SMALL = "tests/experiments/small.yaml"
 
@@ -32,7 +31,7 @@ def planned(values: dict, overlay: str = "{}") -> Plan:
 
 def scored(plan: Plan) -> set[str]:
     """Return the files of scores that are made, relative to the results."""
-    files = collect_scores(plan).also
+    files = plan.step("collect_scores").also
     return {one.removeprefix("results/small/") for one in files}
 
 

@@ -13,8 +13,7 @@ from revocab.report.results import Results
 from revocab.report.results.scores import collect_scores
 from revocab.report.results.significance import COLUMNS, SEED_COLUMNS
 
-LEVEL = {"value": 0.30, "stderr": 0.01}
-BETTER = {"value": 0.31, "stderr": 0.01}
+LEVEL, BETTER = 0.30, 0.31
 NAMES = ("random", "fvt", "clp", "sava", "sava-lstsq", "lapt")
 
 
@@ -91,17 +90,17 @@ def test_a_file_that_no_table_shows_says_nothing(scored):
     ("by_seed", "above"), [([0.31, 0.312, 0.314], True), ([0.29, 0.31, 0.33], False)]
 )
 def test_seeds_decide_where_no_comparison_is_made(by_seed, above):
-    found = gain_of({**BETTER, "by_seed": by_seed}, LEVEL, None)
+    found = gain_of(BETTER, by_seed, LEVEL, None)
     assert found.above is above and "over 3 seeds" in found.chance
 
 
 def test_a_comparison_that_knows_seeds_needs_them_to_agree():
     row = {"difference": 0.01, "low": "0.005", "high": "0.015", "p_holm": "0.001", "seeds": "3"}
-    agreeing = gain_of(BETTER, LEVEL, {**row, "seed_low": "0.001", "seed_high": "0.02"})
+    agreeing = gain_of(BETTER, [], LEVEL, {**row, "seed_low": "0.001", "seed_high": "0.02"})
     assert agreeing.above and agreeing.chance == " (p 0.001, 3 seeds)"
-    assert not gain_of(BETTER, LEVEL, {**row, "seed_low": "-0.01", "seed_high": "0.03"}).above
+    assert not gain_of(BETTER, [], LEVEL, {**row, "seed_low": "-0.01", "seed_high": "0.03"}).above
 
 
 def test_a_significant_loss_is_no_gain():
     row = {"difference": -0.01, "p_holm": "0.001"}
-    assert not gain_of(BETTER, LEVEL, row).above
+    assert not gain_of(BETTER, [], LEVEL, row).above

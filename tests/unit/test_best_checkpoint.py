@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import csv
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -103,7 +102,7 @@ def test_a_run_stopped_before_its_end_keeps_the_same(inputs, tmp_path, monkeypat
 def test_nothing_to_judge_by_is_said_before_training(inputs, tmp_path):
     rows = np.load(inputs / "packed/tokens-00000.npy")
     pico.write_packed(tmp_path / "packed", rows, corpora={"ru": {"rows": len(rows)}})
-    run = replace(run_of(inputs, tmp_path / "run"), packed=tmp_path / "packed")
+    run = pico.changed(run_of(inputs, tmp_path / "run"), packed=tmp_path / "packed")
     with pytest.raises(RevocabError, match=r"keep_best: no held-out text .*trained on: ru"):
         train(run)
 

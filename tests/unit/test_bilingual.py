@@ -9,7 +9,6 @@ from bilingual_files import make_files
 
 from revocab.config import read
 from revocab.plan import Plan
-from revocab.plan.jobs import needed_jobs
 from revocab.report.names import method_label
 from revocab.report.published.paper_values import PaperValues
 
@@ -89,7 +88,7 @@ def test_tokens_and_stages_are_the_papers(plan):
 
 
 def test_the_jobs_are_planned(plan):
-    jobs = [job.rule for job in needed_jobs(plan).values()]
+    jobs = [job.rule for job in plan.needed_jobs().values()]
     trained = [run for run in plan.runs.values() if run.trains]
     assert jobs.count("adapt_model") == len(trained) == 36
     assert jobs.count("change_model") == 3
@@ -123,8 +122,7 @@ def test_every_cell_has_its_place_in_a_table(plan, printed):
         headed = len({run.group for run in runs}) > 1
         labels = {one: plan.experiment.runs[one].label for one in plan.experiment.runs}
         places = {(labels[run.group] if headed else "", method_label(run)) for run in runs}
-        named = options.lists() if options.kind == "categories" else options.columns
-        headers = {one if isinstance(one, str) else one.header for one in named}
+        headers = {column.header for column in options.shown(plan.experiment)}
         arabic = table == "table09"
         for place, row in rows.items():
             assert place in places or place[1] in WITHOUT_A_PLACE, (table, place)

@@ -6,16 +6,15 @@ import pytest
 import torch
 from change_toys import TEXT, changed, logits, tensors_of, write_architecture
 from safetensors.torch import load_file, save_file
-from toy_folders import adapt, restore, shard
+from toy_folders import adapt, cast, shard, with_settings
 
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
-from revocab.models.added_blocks import ADDED_BLOCKS
-from revocab.models.changes.blocks import BlockOptions, Expansion
+from revocab.models.changes.blocks import ADDED_BLOCKS, BlockOptions, Expansion
 from revocab.models.folder import INDEX, ModelFolder
 from revocab.models.load import check_model
 from revocab.models.parameters import Architecture, config_parameters, model_config
-from revocab.models.safetensors_header import read_header
+from revocab.models.weights.files import read_header
 from revocab.training.recipe import Stage
 from revocab.training.stages import StagePlan
 
@@ -48,7 +47,7 @@ def test_every_divisor_works_at_four_digits(blocks):
 @pytest.mark.parametrize(("blocks", "share"), [(32, 0.3), (32, 0.75), (12, 0.1), (32, 0.001)])
 def test_other_shares_are_refused_with_those_that_work(blocks, share):
     with pytest.raises(RevocabError, match=f"share {share} of {blocks} blocks is") as caught:
-        Expansion.of(blocks, share)
+        BlockOptions(share=share).blocks_after(blocks)
     assert "0.25 (" in str(caught.value) and f"1 ({blocks} new)" in str(caught.value)
 
 
@@ -61,12 +60,6 @@ def test_llama_2_7b_has_its_40_layers_worth_of_parameters():
     assert config_parameters(type(config).from_dict({**config.to_dict(), **settings})) == (
         8_357_482_496
     )
-
-
-def test_options_tell_how_many_blocks_there_will_be():
-    assert BlockOptions(share=0.25).blocks_after(32) == 40
-    with pytest.raises(RevocabError):
-        BlockOptions(share=0.3).blocks_after(32)
 
 
 # What is in them. --------------------------------------------------------------------------------
@@ -143,31 +136,21 @@ def test_new_tensors_stand_in_the_file_of_their_originals(toys, tmp_path):
 # What they compute. ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("stored", [torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("sharded", [False, True])
 @pytest.mark.parametrize("source", ["untied", "tied"])
-def test_logits_are_the_source_bit_for_bit(toys, tmp_path, source, sharded, dtype):
-    folder = toys / source
+def test_logits_are_the_source_bit_for_bit(toys, tmp_path, source, sharded, stored):
+    folder = cast(toys / source, tmp_path / "stored", stored)
     if sharded:
         folder = shard(folder, tmp_path / "sharded")
     out = changed("blocks", folder, tmp_path / "out", share=0.5)
-    expected = logits(folder, dtype)
-    assert expected.dtype == dtype and expected.std() > 0.01
-    assert torch.equal(logits(out, dtype), expected)
+    assert {one.dtype for one in tensors_of(out).values()} == {stored}
+    for dtype in (torch.float32, torch.bfloat16):
+        expected = logits(folder, dtype)
+        assert expected.dtype == dtype and expected.std() > 0.01
+        assert torch.equal(logits(out, dtype), expected)
     assert ModelFolder(out).tied == (source == "tied")
     assert ("lm_head.weight" in ModelFolder(out).tensors) == (source == "untied")
-
-
-def test_a_model_stored_in_bfloat16(toys, tmp_path):
-    source = restore(
-        toys / "tied",
-        tmp_path / "source",
-        lambda tensors: {name: one.bfloat16() for name, one in tensors.items()},
-    )
-    out = changed("blocks", source, tmp_path / "out", share=1.0)
-    assert {one.dtype for one in tensors_of(out).values()} == {torch.bfloat16}
-    for dtype in (torch.float32, torch.bfloat16):
-        assert torch.equal(logits(out, dtype), logits(source, dtype))
 
 
 SLIDING = {"sliding_window": 8, "layer_types": ["sliding_attention", "full_attention"] * 2}
@@ -212,9 +195,7 @@ def test_settings_by_layer_are_copied_with_the_layers(toys, tmp_path):
 
 
 def test_lists_of_other_things_are_no_lists_by_layer(toys, tmp_path):
-    source = restore(toys / "untied", tmp_path / "source", lambda one: one)
-    config = {**read_json(source / "config.json"), "eos_token_id": [2, 5]}
-    write_json(source / "config.json", config)
+    source = with_settings(toys / "untied", tmp_path / "source", eos_token_id=[2, 5])
     out = changed("blocks", source, tmp_path / "out", share=0.5)
     assert read_json(out / "config.json")["eos_token_id"] == [2, 5]
 
@@ -302,9 +283,8 @@ def test_other_architectures_are_refused(toys, tmp_path, kind, settings, said):
 
 
 def test_quantised_weights_are_refused(toys, tmp_path):
-    source = restore(toys / "untied", tmp_path / "source", lambda one: one)
-    config = {**read_json(source / "config.json"), "quantization_config": {"quant_method": "gptq"}}
-    write_json(source / "config.json", config)
+    settings = {"quantization_config": {"quant_method": "gptq"}}
+    source = with_settings(toys / "untied", tmp_path / "source", **settings)
     with pytest.raises(RevocabError, match="quantised; use the unquantised model"):
         changed("blocks", source, tmp_path / "out", share=0.5)
 

@@ -10,7 +10,7 @@ from toy_vocabularies import byte_level, sentencepiece_bpe, unigram, wordpiece
 from transformers import PreTrainedTokenizerFast
 
 from revocab.errors import RevocabError
-from revocab.initialise.source_pieces import source_pieces, source_pieces_released
+from revocab.initialise.reading.source_pieces import source_pieces, source_pieces_released
 from revocab.tokenizers.canonical import (
     CanonicalToken,
     canonical_vocabulary,

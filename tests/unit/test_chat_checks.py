@@ -74,8 +74,8 @@ def test_a_template_must_be_there(values, template, said):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"document_end": True, "document_masking": True},
-         "document_end, document_masking with loss: answers: a conversation begins and ends as"),
+        ({"document_end": True, "rows_begin_at": "document"},
+         "document_end, rows_begin_at with loss: answers: a conversation begins and ends as"),
         ({"loss": "all"}, "drop_too_long, chat_template with loss: all: only conversations can"),
         ({"loss": "questions"}, "recipes.answers.loss: Input should be 'all' or 'answers'"),
     ],

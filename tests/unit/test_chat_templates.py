@@ -154,8 +154,8 @@ MARKED = "{% generation %}{{ m.content }}{{ eos_token }}{% endgeneration %}"
         (MARKED.replace("{% endgeneration %}", ""), "cannot be rendered"),
         ("{{ strftime_now('%d') }}" + MARKED, "today's date"),
         ("{{ bos_token }}" + MARKED, "bos more than once"),
-        ("{{ ''.__class__.__mro__ }}" + MARKED, "SecurityError"),
-        ("{{ messages.append(1) }}" + MARKED, "SecurityError"),
+        ("{{ ''.__class__.__mro__ }}" + MARKED, "template refused"),
+        ("{{ messages.append(1) }}" + MARKED, "template refused"),
     ],
 )  # fmt: skip
 def test_a_template_that_nothing_can_be_learned_from_is_refused(
@@ -204,7 +204,7 @@ def test_what_a_template_refuses_names_the_conversation(folder):
     rows = [
         {"id": "x7", "text": "", "messages": [{"role": "tool", "content": "1"}, *messages_of(0)]}
     ]
-    with pytest.raises(RevocabError, match=r"mistral.jinja: conversation 'x7' .*received tool"):
+    with pytest.raises(RevocabError, match=r"mistral.jinja: conversation 'x7': .*received tool"):
         list(encoded(chat, rows))
 
 

@@ -58,7 +58,7 @@ def test_real_comet_on_random_checkpoints(comet_python, repository, tmp_path):
     models += [f"xcomet={tmp_path}/models/xcomet"]
     arguments = ["--run", "r", "--generation", generation, "--prompts", f"flores_en_it={prompts}"]
     done = subprocess.run(
-        [comet_python, repository / "scripts/score_comet.py", *arguments, *models, "--out", out],
+        [comet_python, "-m", "revocab", "score_comet", *arguments, *models, "--out", out],
         capture_output=True, text=True, check=False, env=environment,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
@@ -125,7 +125,7 @@ def test_without_the_environment_the_script_names_the_next_step(repository, tmp_
     prompts, generation = write_outputs(tmp_path)
     done = subprocess.run(
         [
-            sys.executable, repository / "scripts/score_comet.py", "--run", "r",
+            sys.executable, "-m", "revocab", "score_comet", "--run", "r",
             "--generation", generation, "--prompts", f"flores_en_it={prompts}",
             "--models", "comet22=org/model", "--out", tmp_path / "c.csv",
         ],

@@ -48,6 +48,13 @@ def test_overlays_fit_their_experiments(repository, monkeypatch, base, overlay):
 
 
 @pytest.mark.shared_data
+def test_two_experiments_are_not_mixed(repository, monkeypatch):
+    monkeypatch.chdir(repository)
+    files = ["config/demo.yaml", "config/overlays/evaluation-extra.yaml", "config/paper.yaml"]
+    with pytest.raises(RevocabError, match=r"config/demo\.yaml and config/paper\.yaml"):
+        read(*files)
+
+
 def test_local_tasks_fit_the_data_folder(repository, monkeypatch, shared_folder):
     monkeypatch.chdir(repository)
     files = ("config/local-data.yaml", "config/overlays/tasks-local.yaml")
@@ -140,7 +147,7 @@ def test_sums_are_told_beside_what_does_not_fit_the_schema(demo):
         (
             ("runs", "mistral", "methods", "lapt"),
             {"pad_to": 64},
-            "runs.mistral.methods.lapt.pad_to: unknown key (allowed: none)",
+            "runs.mistral.methods.lapt.pad_to: unknown key (allowed: axes, donor",
         ),
         (
             ("runs", "mistral", "methods", "sava"),
@@ -159,6 +166,7 @@ def test_sums_are_told_beside_what_does_not_fit_the_schema(demo):
         (("figures", "figure06", "runs"), ["mistral-nope"], "figures.figure06.runs: no run"),
         (("tables", "table08", "tasks"), ["nope"], "tables.table08.tasks: no generation task"),
         (("experiment",), "../evil", "experiment: "),
+        (("mixtures",), {"not an id": {}}, "mixtures: name 'not an id': String should match"),
         (("experiment",), "a;rm -rf b", "experiment: "),
     ],
 )

@@ -9,17 +9,22 @@ import subprocess
 import sys
 
 import pytest
-from construction_toys import ENGLISH, base_tokenizers, change, edited, mixture, prepared
+from construction_toys import (
+    ENGLISH,
+    base_tokenizers,
+    build_copied,
+    build_trained,
+    change,
+    edited,
+    mixture,
+    prepared,
+)
 
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json, write_jsonl
-from revocab.tokenizer_building.build import (
-    TrainingText,
-    build_copied,
-    build_tokenizer,
-    build_trained,
-)
+from revocab.tokenizer_building.build import build_tokenizer
 from revocab.tokenizer_building.construction import BuildInputs, constructions
+from revocab.tokenizer_building.training_text import TrainingText
 from revocab.tokenizers.load import load_tokenizer
 
 
@@ -213,8 +218,6 @@ def test_options(corpora, bases, out):
 
 
 def test_every_construction_says_what_it_is():
-    known = ["adopt", "extend", "optimise", "replace", "substitute", "train"]
-    assert list(constructions()) == known
     for name, one in constructions().items():
         assert one.name == name and one.summary and one.citation
         assert one.options.model_config["extra"] == "forbid"

@@ -79,7 +79,7 @@ def bases(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def donors(tmp_path_factory, corpora):
-    from revocab.tokenizer_building.build import build_trained
+    from construction_toys import build_trained
 
     folder = tmp_path_factory.mktemp("donors")
     for alphabet in ("byte_fallback", "byte_level"):
@@ -304,7 +304,7 @@ build_some(*map(Path, sys.argv[1:]))
 
 
 def build_some(corpus, mistral, unigram, out):
-    from revocab.tokenizer_building.build import build_trained
+    from construction_toys import build_trained
 
     text = mixture({"el": corpus}, el=1.0)
     change("extend", mistral, {"corpora": text}, out / "extend", add=40)

@@ -15,8 +15,9 @@ from revocab.errors import RevocabError
 from revocab.training.data.conversations import encoded, load_chat_tokenizer
 from revocab.training.data.heldout import HeldoutJob, pack_heldout_folder
 from revocab.training.data.packed_folder import pack_folder
-from revocab.training.data.packed_rows import bits_of, open_packed
+from revocab.training.data.packed_rows import open_packed, positions_of
 from revocab.training.data.packing import PackingJob
+from revocab.training.data.shards import MARKS
 from revocab.training.loop.heldout_loss import heldout_losses, open_heldout
 from revocab.training.loop.loss import next_token_loss
 
@@ -48,7 +49,10 @@ def packed(folders, out, corpora=("it",), template="plain", shard_bytes=None, **
 def rows_of(folder, length=LENGTH):
     """Return tokens, starts and learned tokens of a packed folder of one shard."""
     tokens = np.load(folder / "tokens-00000.npy")
-    bits = [bits_of(np.load(folder / f"{one}-00000.npy"), length) for one in ("starts", "answers")]
+    bits = [
+        np.unpackbits(np.load(folder / f"{stem}-00000.npy"), axis=1, count=length).astype(bool)
+        for stem in MARKS
+    ]
     return tokens, *bits
 
 
@@ -144,6 +148,11 @@ def test_the_template_is_no_output(folders, tmp_path):
     with pytest.raises(RevocabError, match="out"):
         packed(folders, tmp_path / "out", template=file)
     assert file.read_text() == "{% generation %}"
+
+
+def test_positions_begin_anew():
+    firsts = np.array([[1, 0, 0, 1, 1, 0], [1, 0, 0, 0, 0, 0]], dtype=bool)
+    assert positions_of(firsts).tolist() == [[0, 1, 2, 0, 0, 1], [0, 1, 2, 3, 4, 5]]
 
 
 # The loss -----------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from revocab.training.machine.costs import (
-    Costs,
     EnergyMeter,
     adapter_flops,
     costs_of,
@@ -17,6 +16,7 @@ from revocab.training.machine.costs import (
 )
 from revocab.training.outputs.loss_tables import HELDOUT, LOSSES, LossTables
 from revocab.training.recipe import Stage
+from revocab.training.run import TrainingMachine
 from revocab.training.stages import StagePlan
 
 
@@ -66,10 +66,10 @@ def costs(stated, energy=(7.2e6, "read")):
 
 
 def test_utilisation_and_co2_by_hand():
-    found = costs(Costs(carbon_intensity=300.0))
+    found = costs(TrainingMachine(carbon_intensity=300.0))
     assert found["model_flops_utilisation"] == pytest.approx(0.1)  # 2e11 of 2 x 1e12
     assert found["co2_grams"] == pytest.approx(600.0)  # 2 kWh
-    found = costs(Costs(peak_flops=5e11), energy=(None, "not readable"))
+    found = costs(TrainingMachine(peak_flops=5e11), energy=(None, "not readable"))
     assert found["model_flops_utilisation"] == pytest.approx(0.2)
     assert found["peak_flops_source"] == "stated"
     assert found["energy_joules"] is found["co2_grams"] is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from revocab.initialise import diagnostics, diagnostics_figure, duplicates
+from revocab.initialise.diagnostics import duplicates, figure, statistics
 
 
 def ids(*values):
@@ -15,7 +15,7 @@ def ids(*values):
 def described(new_rows, copied_rows=((3.0, 4.0), (4.0, 3.0))):
     matrix = torch.tensor([*copied_rows, *new_rows])
     split = len(copied_rows)
-    return diagnostics.describe(
+    return statistics.describe(
         matrix[:split], matrix, torch.arange(split), torch.arange(split, len(matrix))
     )
 
@@ -34,13 +34,13 @@ def test_statistics_by_hand():
     assert found["cosine_of_new_to_copied_mean"] == pytest.approx(2**-0.5)
     assert sum(found["histograms"]["norm"]["new"]) == 2
     assert found["histograms"]["norm"]["copied"][-1] == 2
-    assert diagnostics.warnings("m", "input", found) == []
+    assert statistics.warn("m", "input", found) == []
 
 
 def test_collapse_and_explosion_are_told_with_their_numbers():
-    (collapsed,) = diagnostics.warnings("m", "input", described([[0.1, 0.0], [0.0, 0.3]]))
+    (collapsed,) = statistics.warn("m", "input", described([[0.1, 0.0], [0.0, 0.3]]))
     assert "0.2 is 4.0% of the copied rows' 5" in collapsed
-    (exploded,) = diagnostics.warnings("m", "output", described([[21.0, 0.0], [0.0, 5.0]]))
+    (exploded,) = statistics.warn("m", "output", described([[21.0, 0.0], [0.0, 5.0]]))
     assert "1 new rows have more than 4 times" in exploded
     assert "21 against 5" in exploded
 
@@ -58,16 +58,16 @@ def test_norms_over_a_decade_are_binned_on_a_log_scale():
 def test_without_copied_rows_the_source_is_the_measure():
     source = torch.tensor([[3.0, 4.0], [5.0, 0.0]])
     matrix = torch.tensor([[0.1, 0.0], [0.0, 0.1], [0.1, 0.1]])
-    found = diagnostics.describe(source, matrix, ids(), torch.arange(3))
+    found = statistics.describe(source, matrix, ids(), torch.arange(3))
     assert found["norm_copied"]["mean"] is None
     assert found["cosine_of_new_to_copied_mean"] is None
-    assert "of the source rows' 5" in diagnostics.warnings("m", "input", found)[0]
+    assert "of the source rows' 5" in statistics.warn("m", "input", found)[0]
 
 
 def test_no_new_rows_is_no_warning():
-    found = diagnostics.describe(torch.ones(2, 2), torch.ones(2, 2), torch.arange(2), ids())
+    found = statistics.describe(torch.ones(2, 2), torch.ones(2, 2), torch.arange(2), ids())
     assert found["norm_new"]["rows"] == 0
-    assert diagnostics.warnings("m", "input", found) == []
+    assert statistics.warn("m", "input", found) == []
 
 
 def test_clp_that_blows_up_is_told():
@@ -80,8 +80,8 @@ def test_clp_that_blows_up_is_told():
     inputs = make([[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]], helper=[[1, 0], [-0.9999, 0.01414], [1, 0]])
     method = methods()["clp"]
     matrix = fill(inputs.source_VD, inputs, method, method.options())
-    found = diagnostics.describe(inputs.source_VD, matrix, ids(0, 1), ids(2))
-    assert "exploded" in diagnostics.warnings("clp", "input", found)[0]
+    found = statistics.describe(inputs.source_VD, matrix, ids(0, 1), ids(2))
+    assert "exploded" in statistics.warn("clp", "input", found)[0]
 
 
 # Near duplicates. --------------------------------------------------------------------------------
@@ -123,9 +123,9 @@ def test_figure_has_both_kinds_and_repeats(tmp_path):
     report = {"method": "fvt", "matrices": {"input": found, "output": found}}
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
-        diagnostics_figure.draw(report, tmp_path / name)
+        figure.draw(report, tmp_path / name)
     for ending in ("svg", "png"):
         first, second = (tmp_path / name / f"diagnostics.{ending}" for name in ("a", "b"))
         assert first.read_bytes() == second.read_bytes()
-    diagnostics_figure.draw({"method": "lapt", "matrices": {}}, tmp_path)
+    figure.draw({"method": "lapt", "matrices": {}}, tmp_path)
     assert not (tmp_path / "diagnostics.svg").exists()

@@ -14,8 +14,8 @@ from revocab.errors import RevocabError
 from revocab.evaluation.efficiency import measure, read_text, timings
 from revocab.evaluation.options import Timing
 from revocab.io import read_json, write_jsonl
-from revocab.models.kv_cache import cache_bytes_per_token
-from revocab.models.safetensors_files import parameter_bytes
+from revocab.models.parameters import cache_bytes_per_token
+from revocab.models.weights.files import parameter_bytes
 
 SMALL = Timing(
     prompts=4, prompt_characters=60, new_tokens=6, batch_size=2, repeats=1, engine="transformers"
@@ -115,7 +115,7 @@ def test_vllm_measures_the_same_text(vllm_interpreter, call, text, tmp_path):
     for engine, python in (("vllm", vllm_interpreter), ("transformers", sys.executable)):
         out = tmp_path / f"{engine}.json"
         done = call(
-            *(python, "scripts/measure_efficiency.py", "--run", "r", "--step", 5),
+            *(python, "-m", "revocab", "measure_efficiency", "--run", "r", "--step", 5),
             *("--model", folder, "--text", text, "--corpus", "c", "--language", "it"),
             *("--engine", engine, "--device", "cpu", "--prompts", 4, "--batch-size", 2),
             *("--prompt-characters", 60, "--new-tokens", 6, "--repeats", 1, "--out", out),

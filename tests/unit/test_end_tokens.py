@@ -6,13 +6,12 @@ import shutil
 
 import pytest
 from tokenizers import AddedToken
-from toy_folders import load
+from toy_folders import initialise, load
 from toy_models import build_model
 
-from revocab.initialise.adapted_model import initialise_model
 from revocab.intersection.intersect import IntersectionJob, intersect_folders
 from revocab.io import read_json, write_json
-from revocab.models.counterparts import Counterparts
+from revocab.models.vocabulary.counterparts import Counterparts
 from revocab.tokenizers.canonical import load_tokenizer
 
 
@@ -67,7 +66,7 @@ def adapted(chat, out, generation=None, config=None, **keys):
     for name, changes in (("generation_config.json", generation), ("config.json", config)):
         if changes is not None:
             write_json(source / name, {**read_json(source / name), **changes})
-    initialise_model(source, out, "fvt", target_tokenizer=chat / "target", figure=False, **keys)
+    initialise(source, out, "fvt", target_tokenizer=chat / "target", **keys)
     return out
 
 
@@ -120,11 +119,9 @@ def test_without_generation_settings_those_of_the_config_hold(chat, tmp_path):
     source = shutil.copytree(chat / "model", tmp_path / "source")
     (source / "generation_config.json").unlink()
     old = ids(chat / "source", "<|eot_id|>", "</s>")
-    write_json(source / "config.json", {**read_json(source / "config.json"), "eos_token_id": old})
+    write_json(source / "config.json", read_json(source / "config.json") | {"eos_token_id": old})
     assert load(source).generation_config.eos_token_id == old
-    initialise_model(
-        source, tmp_path / "out", "fvt", target_tokenizer=chat / "target", figure=False
-    )
+    initialise(source, tmp_path / "out", "fvt", target_tokenizer=chat / "target")
     end, turn = ids(chat / "target", "</s>", "<|im_end|>")
     assert load(tmp_path / "out").generation_config.eos_token_id == [turn, end]
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from toy_folders import initialise
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
-from revocab.initialise.adapted_model import initialise_model
-from revocab.initialise.auxiliary import AuxiliaryOptions
-from revocab.initialise.fasttext import (
+from revocab.initialise.method import methods
+from revocab.initialise.reading.fasttext import (
     AuxiliaryJob,
     Sentences,
     in_turn,
@@ -25,7 +25,7 @@ from revocab.initialise.fasttext import (
     vectors,
     word,
 )
-from revocab.initialise.method import methods
+from revocab.initialise.rows.auxiliary import AuxiliaryOptions
 from revocab.io import read_json, write_json, write_jsonl
 from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
 
@@ -107,7 +107,7 @@ def test_frequent_tokens_are_trained_and_others_spelled(world):
 
 def test_same_text_same_bits_in_another_process(world, tmp_path):
     """Also under another hash seed: gensim's own start depends on none here."""
-    command = [sys.executable, "scripts/train_auxiliary.py"]
+    command = [sys.executable, "-m", "revocab", "train_auxiliary"]
     command += ["--target-tokenizer", world / "target", "--source-tokenizers", world / "source"]
     command += ["--corpora", f"it={world / 'it'}", f"en={world / 'en'}"]
     command += ["--dimension", "12", "--epochs", "2", "--min-count", "3", "--buckets", "500"]
@@ -116,25 +116,6 @@ def test_same_text_same_bits_in_another_process(world, tmp_path):
     subprocess.run([str(one) for one in command], check=True, env=environment)
     for name in ("vectors.safetensors", "manifest.json"):
         assert (tmp_path / "again" / name).read_bytes() == (world / "vectors" / name).read_bytes()
-
-
-def test_tokens_in_the_same_company_come_out_alike(world):
-    """What the vectors are for: two tokens of one topic are nearer than two of different ones."""
-    tokenizer = load_tokenizer(world / "target")
-    tokens = canonical_vocabulary(tokenizer)
-    generator = np.random.default_rng(0)
-    topics = ((["il", "the"], "cat gatto cat"), (["e", "on"], "mat perché mat"))
-    texts = [f"{generator.choice(names)} {rest}" for names, rest in topics for _ in range(1500)]
-    options = AuxiliaryJob(dimension=16, epochs=20, min_count=3, buckets=500, seed=1)
-    words = [word(token) for token in tokens]
-    rows, trained = vectors(train(Sentences(tokenizer, words, texts), options), tokens)
-    il, the, e = (rows[words.index(one)] for one in ("▁il", "▁the", "▁e"))
-    assert all(trained[words.index(one)] for one in ("▁il", "▁the", "▁e"))
-
-    def cosine(one, other):
-        return one @ other / np.linalg.norm(one) / np.linalg.norm(other)
-
-    assert cosine(il, the) > cosine(il, e) + 0.1
 
 
 def test_source_tokens_are_in_the_same_space(world):
@@ -175,8 +156,8 @@ def test_a_model_is_initialised_without_a_helper(world, tmp_path, method):
     model = build_model(world / "source", tmp_path / "model", seed=1)
     keys = {"target_tokenizer": world / "target", "options": {"auxiliary": "fasttext"}}
     with pytest.raises(RevocabError, match="--auxiliary"):
-        initialise_model(model, tmp_path / "out", method, **keys)
-    initialise_model(model, tmp_path / "out", method, auxiliary=world / "vectors", **keys)
+        initialise(model, tmp_path / "out", method, **keys)
+    initialise(model, tmp_path / "out", method, auxiliary=world / "vectors", **keys)
     assert len(read_json(tmp_path / "out/provenance.json")["auxiliary"]) == 64
     notes = read_json(tmp_path / "out/diagnostics.json")["matrices"]["input"]["method"]
     assert notes["candidates"] > 0
@@ -193,6 +174,6 @@ def test_both_matrices_compare_tokens_in_the_helpers_input_rows(world, tmp_path,
         tensors["lm_head.weight"][::2] *= change
         save_file(tensors, helper / "model.safetensors", {"format": "pt"})
         out = tmp_path / f"out{change}"
-        initialise_model(model, out, method, target_tokenizer=world / "target", helper=helper)
+        initialise(model, out, method, target_tokenizer=world / "target", helper=helper)
         heads.append(load_file(out / "model.safetensors")["lm_head.weight"])
     assert torch.equal(*heads) == (method != "clp")

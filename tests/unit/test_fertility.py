@@ -33,7 +33,9 @@ from revocab.fertility.token_counts import (
     share_split,
 )
 from revocab.io import read_json, sha256
-from revocab.tokenizer_building.build import batched, save_tokenizer, train_tokenizer
+from revocab.tokenizer_building.build import save_tokenizer
+from revocab.tokenizer_building.trainers import train_tokenizer
+from revocab.tokenizer_building.training_text import batched
 
 TEXTS = ["Il cane corre.", "La città è bella, e grande.", "Un altro cane dorme qui."]
 

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,6 @@ from output_verbs import tree
 
 from revocab import output
 from revocab.closed import Job
-from revocab.code_identity import code_of
 from revocab.errors import RevocabError
 from revocab.folder_claim import (
     CLAIM,
@@ -300,24 +300,20 @@ def test_half_written_files_of_our_own_are_cleared(tmp_path):
     assert [*tree(folder.path)] == [CLAIM, "parts"]
 
 
-def test_work_that_goes_on_stays_that_of_the_code_which_began_it(tmp_path, monkeypatch):
-    folder = held(tmp_path / "out", "a")
-    assert read_claim(folder.path).code is None  # a call from Python
-    for number, goes_on, began in ((1, False, 1), (2, True, 1), (3, False, 3), (4, True, 3)):
-        monkeypatch.setattr(output, "running_code", lambda: {"a.py": str(number)})  # noqa: B023
-        folder.hold(goes_on=goes_on)
-        folder.finish()
-        assert read_claim(folder.path).code == {"a.py": str(began)}
-
-
-def test_a_folder_says_what_made_it_and_its_parts_need_not(tmp_path):
-    """Of a command; the hashes are those of all files behind it."""
-    with output.asked_for("prepare_corpus", Job()):
-        fill(tmp_path / "out", "a")
-        with OutputFolder(tmp_path / "part", KIND).replaced(keeps_job=False):
-            pass
-    assert read_claim(tmp_path / "out").code == code_of("prepare_corpus")
-    assert read_claim(tmp_path / "part").code is None
+@pytest.mark.parametrize("write", [fill, held])
+def test_what_a_rule_made_is_replaced_by_rules_alone(tmp_path, write):
+    """By hand it may be another job's, and a table would show its numbers under a wrong name."""
+    out = tmp_path / "results" / "init"
+    write(out, "a")  # by hand, before
+    with output.asked_for("init_embeddings", Job(), by_rule=True):
+        write(out, "a")
+    before = tree(tmp_path)
+    for context in (nullcontext(), output.asked_for("init_embeddings", Job())):
+        with pytest.raises(RevocabError, match="a job of the workflow"), context:
+            write(out, "a")
+    assert tree(tmp_path) == before
+    with output.asked_for("init_embeddings", Job(), by_rule=True):
+        write(out, "a")
 
 
 def test_a_claim_has_one_order(tmp_path):

@@ -11,7 +11,6 @@ from scratch_package import blocks, run_scratch, scratch
 
 from revocab import languages as language_data
 from revocab.chat.layout import Layout
-from revocab.code_identity import FOUND
 from revocab.demoworld.build import asked, translated
 from revocab.errors import RevocabError
 from revocab.evaluation.generation.kind import (
@@ -180,12 +179,6 @@ def test_a_kind_is_whole(kind: GenerationKind):
     assert kind.layout.between_shots == "\n\n"
 
 
-def test_commands_that_use_kinds_depend_on_their_files():
-    commands = ("build_prompts", "generate_text", "score_comet", "compare_runs", "make_tables")
-    for command in (*commands, "check_artefacts", "build_report"):
-        assert "evaluation/generation/kinds" in FOUND[command], command
-
-
 def test_columns_of_tables_have_comet_where_it_applies():
     comet = ["comet22", "xcomet"]
     for kind in generation_kinds().values():
@@ -228,7 +221,6 @@ def test_a_prompt_can_be_read_back(pairs, instructed):
 
 
 def test_every_language_has_the_words_of_every_kind():
-    assert len(languages()) >= 13
     for language in languages():
         assert set(words_of(language)) >= PLAIN, language
         for name in ("question_answering", "copying"):

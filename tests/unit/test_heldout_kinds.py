@@ -15,6 +15,7 @@ from revocab.config import validate
 from revocab.errors import RevocabError
 from revocab.io import write_json
 from revocab.plan import Plan
+from revocab.report.checks import table_problems
 from revocab.report.figure_parts.loss_axes import (
     COARSE,
     FINE,
@@ -22,18 +23,12 @@ from revocab.report.figure_parts.loss_axes import (
     steps_within_a_decade,
     training_progress,
 )
-from revocab.report.figures.heldout import curves_of
-from revocab.report.kind import table_kinds
 from revocab.report.make_figures import make_figures
-from revocab.report.make_tables import build_table
+from revocab.report.make_tables import build_table, make_tables
 from revocab.report.results import Results
-from revocab.report.results.heldout_losses import (
-    answer_languages,
-    heldout_curve,
-    languages_shown,
-    steps_to_reach,
-)
+from revocab.report.results.heldout_losses import heldout_curve, steps_to_reach
 from revocab.report.table_parts.render import to_csv
+from revocab.report.values.heldout_options import answer_languages, text_languages
 
 #: Bits per byte of the Italian text by step, as measured every second step.
 LOSSES = {
@@ -93,7 +88,7 @@ def test_answers_in_conversations_are_not_text_of_a_language(root):
     answers = heldout_curve(results, results.run("mistral-sava"), "it", answers=True)
     assert answers[0] == pytest.approx(LOSSES["mistral-sava"][0] + 0.4)
     assert answer_languages(results.experiment) == ["it"]
-    assert languages_shown(results, None) == ["en"]
+    assert text_languages(results.experiment) == ["en"]
 
 
 def test_counts_of_another_text_are_not_taken(root):
@@ -117,8 +112,7 @@ def test_the_correction_of_gosal_et_al_by_hand(root):
 def test_steps_to_a_loss_by_hand():
     curve = LOSSES["mistral-random"]
     assert steps_to_reach(curve, 1.8) == pytest.approx(3.0)
-    assert steps_to_reach(curve, 1.8, interpolate=False) == 4
-    assert steps_to_reach(curve, 2.0) == steps_to_reach(curve, 2.0, interpolate=False) == 2
+    assert steps_to_reach(curve, 2.0) == 2
     assert steps_to_reach(curve, 3.5) == 0
     assert steps_to_reach(curve, 0.9) is None and steps_to_reach({}, 1.0) is None
     assert steps_to_reach({0: 2.0, 4: 1.0, 8: 1.5, 12: 0.5}, 1.2) == pytest.approx(3.2)
@@ -126,10 +120,11 @@ def test_steps_to_a_loss_by_hand():
 
 @given(st.dictionaries(st.integers(0, 50), st.floats(0.1, 5), min_size=1), st.floats(0.1, 5))
 def test_interpolation_never_comes_later_than_a_measured_step(curve, loss):
-    first, between = (steps_to_reach(curve, loss, one) for one in (False, True))
-    assert (first is None) == (between is None)
-    if first is not None and between is not None:
-        assert between <= first and curve[int(first)] <= loss
+    reached = [step for step, value in sorted(curve.items()) if value <= loss]
+    steps = steps_to_reach(curve, loss)
+    assert (steps is None) == (not reached)
+    if steps is not None:
+        assert steps <= reached[0]
 
 
 def test_the_table_by_hand(root):
@@ -142,7 +137,6 @@ def test_the_table_by_hand(root):
     assert [cell.mark for cell in table.rows[1].cells[1:]] == ["second", "second", "second", None]
     assert table.rows[0].cells[1].mark is None  # the base model is not ranked
     assert table.rows[2].cells[1].provenance == "runs/mistral-sava/heldout.csv"
-    assert numbers(root, reach={"it": [1.8]}, interpolate=False)[1][-1] == "4"
 
 
 def test_a_reference_tokenizer_stands_beside_bits_per_byte(root):
@@ -162,8 +156,9 @@ def test_runs_of_several_groups_stand_under_headings(root):
 def test_a_loss_that_is_not_there_is_named(root):
     """Unless it is of a step at which other runs alone were measured."""
     change_experiment(root, "tables", "t", "steps", value=[6, "first"])
-    lack = list(table_kinds()["heldout"].check(Path("t.csv"), build_table(Results(root), "t"), []))
-    assert "t.csv: SAVA: no Italian, bits per byte first checkpoint" in lack
+    make_tables(root, root / "tables")
+    lack = list(table_problems(Results(root)))
+    assert any("t.csv: SAVA: no Italian, bits per byte first checkpoint" in one for one in lack)
     assert not any("6 steps" in one for one in lack)
 
 
@@ -242,7 +237,7 @@ def test_bytes_seen_by_hand(root):
 def test_curves_hold_every_measured_step(root):
     results = Results(root)
     options = results.experiment.figures["f"]
-    found = curves_of(results, [results.run(one) for one in RUNS], "it", options)
+    found = options.curves(results, [results.run(one) for one in RUNS], "it")
     assert list(found) == list(LOSSES)  # the base model is a level
     losses = {step: loss for step, loss, _ in found["mistral-sava"]}
     assert losses == pytest.approx(LOSSES["mistral-sava"])
@@ -263,7 +258,7 @@ def test_figures_are_drawn_in_every_way_and_without_results(root, tmp_path):
     loss = {"kind": "loss", "title": "Loss", "runs": list(LOSSES), "over": "bytes", "scale": "log"}
     figures = {
         "plain": {**FIGURE, "scale": "linear"},
-        "all": {**FIGURE, "over": "bytes", "reference": "source", "against": "mistral-random"},
+        "all": {**FIGURE, "over": "bytes", "against": "mistral-random"},
         "loss": loss,
     }
     change_experiment(root, "figures", value=figures)

@@ -12,16 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from method_inputs import make, random_inputs
 from safetensors.torch import load_file
-from toy_folders import shared_pairs
+from toy_folders import initialise, shared_pairs
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model
 
 from revocab.errors import RevocabError
-from revocab.initialise import helper as helper_module
-from revocab.initialise.adapted_model import initialise_model
-from revocab.initialise.helper import Coverage, Helper, in_target_order
 from revocab.initialise.method import methods
 from revocab.initialise.options import check_options
-from revocab.initialise.piece_means import piece_means
+from revocab.initialise.reading import helper as helper_module
+from revocab.initialise.reading.helper import Coverage, Helper, in_target_order
+from revocab.initialise.rows.piece_means import piece_means
 from revocab.initialise.target_matrix import fill, new_rows
 from revocab.intersection.intersect import (
     IntersectionJob,
@@ -192,7 +191,7 @@ def convert(toys, out, helper, method="sava", **keys):
     keys = {"seed": 4, "figure": False, **keys}
     target = toys / "target-tokenizer"
     source = keys.pop("source", toys / "untied")
-    initialise_model(source, out, method, target_tokenizer=target, helper=helper, **keys)
+    initialise(source, out, method, target_tokenizer=target, helper=helper, **keys)
     return out
 
 
@@ -212,16 +211,6 @@ def test_a_tied_helper_in_another_order_serves_both_matrices(toys, folders, tmp_
     # Nothing is said of a helper with the target's tokenizer, and no byte is another than before.
     assert "helper_vocabulary" not in read_json(plain / "manifest.json")
     assert "another tokenizer" not in (plain / "README.md").read_text()
-
-
-def test_rows_by_target_id_would_be_others(toys, folders, tmp_path):
-    """The mistake that these tests are for: a permuted helper, its rows taken as they lie."""
-    wrong = folders / "untied-permuted"
-    target = load_tokenizer(toys / "target-tokenizer")
-    right = Helper.open(wrong, target).matrix("input")
-    stored = load_file(wrong / "model.safetensors")[MATRICES[0]]
-    assert torch.equal(right, load_file(folders / "untied/model.safetensors")[MATRICES[0]])
-    assert not torch.equal(right, stored)
 
 
 def test_a_helper_of_another_family_is_counted(toys, folders, tmp_path):

@@ -42,7 +42,8 @@ def root(tmp_path_factory) -> Path:
     texts = {"en": [f"The cat number {n} sleeps on the mat." for n in range(300)], "it": []}
     from revocab.models.parameters import Architecture
     from revocab.models.stand_in import build_stand_in
-    from revocab.tokenizer_building.build import batched, train_tokenizer
+    from revocab.tokenizer_building.trainers import train_tokenizer
+    from revocab.tokenizer_building.training_text import batched
     from revocab.tokenizers.load import write_tokenizer
 
     tokenizer = train_tokenizer(batched(texts["en"]), "byte_level", 270)
@@ -59,10 +60,10 @@ def root(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def call(hub, repository, tmp_path):
-    """Run a script of scripts/ against the Hub; return what it printed and whether it succeeded."""
+    """Run a command against the Hub; return what it printed and whether it succeeded."""
 
     def run(script: str, *arguments: str | Path, token: str | None = None):
-        command = [repository / f"scripts/{script}.py", *arguments]
+        command = ["-m", "revocab", script, *arguments]
         return hub_server.run_against(hub, tmp_path / "cache", command, token=token)
 
     return run

@@ -91,8 +91,9 @@ def prepare(hub, repository, tmp_path):
 
     def run(*arguments: str, impatient: bool = False, data_set: str = WEB):
         out = tmp_path / "corpus"
-        script = repository / "scripts/prepare_corpus.py"
+        script = repository / "scripts/run_job.py"
         start = ["-c", IMPATIENT, script] if impatient else [script]
+        start.append("prepare_corpus")
         given = ("--corpus", "c", "--source.hub.id", data_set, "--language", "it", "--out", out)
         command = [*start, *given, *arguments]
         return hub_server.run_against(hub, tmp_path / "cache", command), out

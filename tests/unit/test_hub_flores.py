@@ -44,7 +44,7 @@ def task(repository, overlay: str | None, data_root: str = "") -> dict:
 def build(hub, repository, tmp_path, given: dict, token: str | None = None):
     """Build the prompts of a task; return the process and where they are."""
     out = tmp_path / "prompts.jsonl"
-    command = [repository / "scripts/build_prompts.py", "--task", "f", "--kind", given["kind"]]
+    command = ["-m", "revocab", "build_prompts", "--task", "f", "--kind", given["kind"]]
     command += ["--direction", *given["direction"], "--shots", "2", "--seed", "1", "--out", out]
     for part in ("pool", "test"):
         for key, value in given[part].get("hub", {}).items():

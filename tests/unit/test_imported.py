@@ -6,11 +6,11 @@ import pytest
 import torch
 from method_inputs import SOURCE, make, new_rows
 from safetensors.torch import load_file
+from toy_folders import initialise
 from toy_models import build_model
 
 from revocab.errors import RevocabError
-from revocab.initialise.adapted_model import initialise_model
-from revocab.initialise.helper import segmentation_hash
+from revocab.initialise.reading.helper import segmentation_hash
 from revocab.models.folder import ModelFolder
 from revocab.tokenizers.load import load_tokenizer
 
@@ -19,9 +19,7 @@ MATRICES = {"model.embed_tokens.weight", "lm_head.weight"}
 
 def adapt(toys, helper, out, source="untied"):
     target = toys / "target-tokenizer"
-    initialise_model(
-        toys / source, out, "imported", target_tokenizer=target, helper=helper, figure=False
-    )
+    initialise(toys / source, out, "imported", target_tokenizer=target, helper=helper)
     return out
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from toy_folders import adapt, restore, shard
+from toy_folders import adapt, initialise, shard, with_settings
 
 from revocab.errors import RevocabError
-from revocab.initialise.adapted_model import initialise_model
-from revocab.io import read_json, write_json
+from revocab.io import read_json
 from revocab.models.folder import ModelFolder
 
 
@@ -36,7 +35,7 @@ def test_the_card_and_the_figure_say_how_it_was_made(toys, tmp_path):
     out = adapt(toys, tmp_path / "out", method="sava", options={"solver": "lstsq"}, figure=True)
     card = (out / "README.md").read_text()
     counts = read_json(out / "provenance.json")["counts"]
-    assert f"{counts['overlap']} shared, {counts['missing']} new" in card
+    assert f"{counts['overlap']} of the {counts['target_tokens']} tokens" in card
     assert "solver=lstsq" in card
     assert "base_model" not in card  # the toy has no Hub id
     assert str(tmp_path) not in card
@@ -48,10 +47,9 @@ def test_the_card_and_the_figure_say_how_it_was_made(toys, tmp_path):
 
 
 def test_a_hub_id_becomes_the_base_model_and_a_path_does_not(toys, tmp_path):
-    source = restore(toys / "untied", tmp_path / "named", lambda one: one)
-    config = read_json(source / "config.json")
-    for name, wanted in (("someone/model-7B", True), ("/home/someone/model", False)):
-        write_json(source / "config.json", {**config, "_name_or_path": name})
+    names = (("someone/model-7B", True), ("/home/someone/model", False))
+    for number, (name, wanted) in enumerate(names):
+        source = with_settings(toys / "untied", tmp_path / f"named-{number}", _name_or_path=name)
         card = (adapt(toys, tmp_path / "out", source) / "README.md").read_text()
         assert (name in card) == wanted
 
@@ -66,16 +64,16 @@ def test_progress_is_told(toys, tmp_path):
 def test_what_a_method_lacks_is_said_at_once_and_before_anything_is_read(toys, tmp_path):
     said = []
     with pytest.raises(RevocabError) as caught:
-        initialise_model(toys / "untied", tmp_path / "out", "sava", say=said.append)
+        initialise(toys / "untied", tmp_path / "out", "sava", say=said.append)
     assert ["--target-tokenizer" in one or "--helper" in one for one in caught.value.problems] == [
         True,
         True,
     ]
     assert said == []
     with pytest.raises(RevocabError, match=r"'savaa': unknown; .*; did you mean 'sava'?"):
-        initialise_model(toys / "untied", tmp_path / "out", "savaa")
+        initialise(toys / "untied", tmp_path / "out", "savaa")
     with pytest.raises(RevocabError, match="no such folder; give a Hugging Face model folder"):
-        initialise_model(tmp_path / "absent", tmp_path / "out", "lapt")
+        initialise(tmp_path / "absent", tmp_path / "out", "lapt")
 
 
 def test_a_device_that_is_not_there_is_refused(toys, tmp_path):
@@ -100,20 +98,20 @@ def test_only_vocabulary_tensors_are_read(toys, tmp_path, monkeypatch):
     }
 
 
-def test_the_command_says_what_it_does(toys, tmp_path, repository):
+def test_the_command_says_what_it_does(toys, tmp_path):
     import subprocess
     import sys
 
     result = subprocess.run(
         [
-            sys.executable, repository / "scripts" / "init_embeddings.py",
+            sys.executable, "-m", "revocab", "init",
             "--source", toys / "tied", "--target-tokenizer", toys / "target-tokenizer",
             "--method", "fvt", "--out", tmp_path / "out",
         ],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     lines = result.stderr.splitlines()
-    assert any("tokens shared" in line for line in lines)
+    assert any("are new" in line for line in lines)
     assert lines[-1].endswith("done")
     assert {"README.md", "diagnostics.svg", "manifest.json"} <= {
         file.name for file in (tmp_path / "out").iterdir()

@@ -224,7 +224,7 @@ def test_a_gate_says_what_is_worse_better_or_as_it_was(results):
             write_outputs(
                 results, run.id, run.steps[-1], right={"sava": 40, "clp": 2}.get(run.name, 20)
             )
-    table = table_kinds()["gate"].build(results, "gate", results.experiment.tables["gate"])
+    table = results.experiment.tables["gate"].build(results)
     shown, shares = {}, {}
     for one in table.rows:
         if one.section:
@@ -264,10 +264,8 @@ def test_what_an_experiment_lacks_for_a_gate_is_named(results):
                 **values["evaluation"]["generation"],
                 "tasks": tasks,
             }
-        given = kind.options.model_validate(
-            {"kind": "gate", "title": "t", "group": "mistral"} | options
-        )
-        return list(kind.problems(Experiment.model_validate(values), "tables.gate", given))
+        given = kind.model_validate({"kind": "gate", "title": "t", "group": "mistral"} | options)
+        return list(given.problems(Experiment.model_validate(values), "tables.gate"))
 
     assert said() == []
     assert "no generation task of kind 'instructions'" in said(tasks={})[0]

@@ -18,7 +18,8 @@ from revocab.intersection.intersect import (
 )
 from revocab.io import read_jsonl, sha256
 from revocab.output import OutputFolder
-from revocab.tokenizer_building.build import batched, train_tokenizer
+from revocab.tokenizer_building.trainers import train_tokenizer
+from revocab.tokenizer_building.training_text import batched
 from revocab.tokenizers.canonical import CanonicalToken, load_tokenizer
 
 

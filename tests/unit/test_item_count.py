@@ -42,7 +42,7 @@ def build_piqa(hub, repository, tmp_path):
     def run(**source: str):
         given = json.dumps({**job, "hub": {**task["data"]["hub"], **source}})
         out = tmp_path / "piqa_it.yaml"
-        command = [repository / "scripts/build_task.py", "--job", given, "--inputs", "{}"]
+        command = ["-m", "revocab", "task", "--job", given, "--inputs", "{}"]
         done = hub_server.run_against(hub, tmp_path / "cache", [*command, "--out", out])
         return done, out
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,15 +11,17 @@ import torch
 from helper_toys import change_matrices
 from hypothesis import given
 from hypothesis import strategies as st
-from method_inputs import make, new_rows
+from method_inputs import make, new_rows, random_inputs
 from safetensors.torch import load_file
+from toy_folders import initialise
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
-from revocab.initialise import least_change
-from revocab.initialise.adapted_model import initialise_model
-from revocab.initialise.least_change import change_of_rows, changed
 from revocab.initialise.method import DonorRows
+from revocab.initialise.options import check_options, find_method
+from revocab.initialise.rows import anchor_scaling
+from revocab.initialise.rows.least_change import apply_change, change_of_rows
+from revocab.initialise.target_matrix import fill
 from revocab.io import read_json
 
 MAPS = ("swap", "overlap", "conversion")
@@ -39,7 +42,7 @@ def test_equal_rows_change_nothing(count, width, seed):
     change_DD = change_of_rows([(a_ND, a_ND)], width)
     assert not change_DD.any()
     special = torch.tensor([[0.0, -0.0, 1e-42] * 3])[:, :width]
-    carried = torch.cat(list(changed(special.bfloat16(), change_DD)))
+    carried = apply_change(special.bfloat16(), change_DD, torch.empty_like(special))
     assert (
         carried.bfloat16().view(torch.int16).tolist()
         == special.bfloat16().view(torch.int16).tolist()
@@ -128,6 +131,36 @@ def test_tokens_that_the_base_lacks_are_not_fitted():
     assert torch.allclose(found[:, 1], torch.tensor(ADAPTED)[:, 1] * 3, atol=1e-5)
 
 
+# Rows of the source's dtype, rounded once. --------------------------------------------------------
+
+
+@pytest.mark.parametrize("map_", MAPS)
+def test_rows_are_those_of_float32_rounded_once(map_):
+    given = random_inputs()
+    stored = given.source_VD.bfloat16()
+    known = torch.arange(given.target_rows) % 7 > 0  # others are the source's
+    donor = replace(given.donor, adapted_known_V=known)
+    exact = replace(given, source_VD=stored.float(), donor=donor, notes={})
+    coarse = replace(given, source_VD=stored, donor=donor, notes={})
+    wanted, found = (new_rows("lep", one, map=map_) for one in (exact, coarse))
+    assert found.dtype == torch.bfloat16
+    assert torch.equal(found, wanted.bfloat16())
+    assert exact.notes == coarse.notes
+    lep = find_method("lep")
+    matrix = fill(stored, coarse, lep, check_options(lep, {"map": map_}))
+    assert torch.equal(matrix, found) and not matrix.is_inference()
+
+
+def test_rows_too_large_for_the_source_s_dtype_are_told():
+    given = random_inputs()
+    donor = replace(given.donor, adapted_VD=given.donor.adapted_VD * 1e6)
+    lep = find_method("lep")
+    source_VD = given.source_VD.half()
+    given = replace(given, source_VD=source_VD, donor=donor)
+    with pytest.raises(RevocabError, match=r"new rows are too large for torch.float16"):
+        fill(source_VD, given, lep, check_options(lep, {"map": "swap"}))
+
+
 # Folders ------------------------------------------------------------------------------------------
 
 
@@ -143,9 +176,8 @@ def models(request, tmp_path_factory):
     change_matrices(
         root / "instruct", lambda name, matrix: (matrix.double() @ turn.double()).float()
     )
-    initialise_model(
+    initialise(
         root / "base", root / "adapted", "fvt", target_tokenizer=root / "target-tokenizer",
-        figure=False,
     )  # fmt: skip
     noise = {"model.embed_tokens.weight": 7, "lm_head.weight": 8}
     change_matrices(
@@ -155,9 +187,9 @@ def models(request, tmp_path_factory):
 
 
 def propagate(root, out, source="instruct", **options):
-    initialise_model(
+    initialise(
         root / source, out, "lep", options, target_tokenizer=root / "target-tokenizer",
-        adapted=root / "adapted", base=root / "base", figure=False,
+        adapted=root / "adapted", base=root / "base",
     )  # fmt: skip
     return load_file(out / "model.safetensors")
 
@@ -206,7 +238,7 @@ def test_the_body_is_the_relatives_and_the_folder_loads(models, tmp_path):
 def test_chunks_are_read_alike(models, tmp_path, monkeypatch):
     root, _ = models
     whole = propagate(root, tmp_path / "whole")
-    monkeypatch.setattr(least_change, "CHUNK_ROWS", 7)
+    monkeypatch.setattr(anchor_scaling, "CHUNK_ROWS", 7)
     parts = propagate(root, tmp_path / "parts")
     for name, one in whole.items():
         assert torch.allclose(one, parts[name], atol=1e-6)
@@ -215,7 +247,7 @@ def test_chunks_are_read_alike(models, tmp_path, monkeypatch):
 def test_what_is_missing_is_told_at_once(models, tmp_path):
     root, _ = models
     with pytest.raises(RevocabError) as caught:
-        initialise_model(root / "instruct", tmp_path / "out", "lep", {})
+        initialise(root / "instruct", tmp_path / "out", "lep", {})
     assert [line.split(",")[0] for line in caught.value.problems] == [
         "method 'lep' needs --target-tokenizer", "method 'lep' needs --adapted",
         "method 'lep' needs --base",
@@ -229,7 +261,7 @@ def test_models_that_do_not_belong_together_are_refused(models, tmp_path):
         root / "source-tokenizer", tmp_path / "other", hidden_size=16, tied=not tied
     )
     with pytest.raises(RevocabError) as caught:
-        initialise_model(
+        initialise(
             root / "instruct", tmp_path / "out", "lep", {}, adapted=root / "adapted", base=other,
             target_tokenizer=root / "target-tokenizer",
         )  # fmt: skip

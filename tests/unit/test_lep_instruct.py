@@ -11,11 +11,10 @@ from helper_toys import change_matrices
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
-from toy_folders import load
+from toy_folders import initialise, load
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
-from revocab.initialise.adapted_model import initialise_model
-from revocab.initialise.least_change import change_of_rows
+from revocab.initialise.rows.least_change import change_of_rows
 from revocab.io import read_json, write_json
 from revocab.tokenizer_building.build import build_from_folders
 from revocab.tokenizer_building.construction import TokenizerJob
@@ -64,24 +63,24 @@ def family(tmp_path_factory):
     chat = adopt(root / "source-chat", source, template=FOLDER / "chatml.jinja", tokens=CHAT)
     adopt(root / "target-chat", target, chat=chat)
     made = {"figure": False, "target_tokenizer": chat}
-    initialise_model(root / "base", root / "untuned", "fvt", **made)
+    initialise(root / "base", root / "untuned", "fvt", **made)
     shutil.copytree(root / "untuned", root / "instruct")
     change_matrices(root / "instruct", moved(1))
     ids = load_tokenizer(chat).convert_tokens_to_ids(["<|im_end|>", "</s>"])
     for file in ("config.json", "generation_config.json"):
         settings_ = read_json(root / "instruct" / file)
         write_json(root / "instruct" / file, {**settings_, "eos_token_id": ids})
-    initialise_model(
-        root / "base", root / "adapted", "fvt", target_tokenizer=target, figure=False
+    initialise(
+        root / "base", root / "adapted", "fvt", target_tokenizer=target
     )  # fmt: skip
     change_matrices(root / "adapted", moved(2))
     return root
 
 
 def propagate(root, out, source="instruct", **options):
-    initialise_model(
+    initialise(
         root / source, out, "lep", options, target_tokenizer=root / "target-chat",
-        adapted=root / "adapted", base=root / "base", figure=False,
+        adapted=root / "adapted", base=root / "base",
     )  # fmt: skip
     return load_file(out / "model.safetensors")
 
@@ -134,8 +133,8 @@ def test_special_and_chat_tokens_take_no_part_in_the_fit(family, tmp_path):
         return matrix.index_fill(0, torch.tensor(own), 50.0)
 
     change_matrices(tmp_path / "shifted", shifted)
-    initialise_model(
-        tmp_path / "shifted", tmp_path / "after", "lep", {}, base=family / "base", figure=False,
+    initialise(
+        tmp_path / "shifted", tmp_path / "after", "lep", {}, base=family / "base",
         adapted=family / "adapted", target_tokenizer=family / "target-chat",
     )  # fmt: skip
     after = load_file(tmp_path / "after" / "model.safetensors")
@@ -154,8 +153,8 @@ def test_embedding_and_head_have_a_map_each(family, tmp_path):
     change_matrices(
         tmp_path / "adapted", lambda name, matrix: matrix[:, :RANK].repeat(1, 32 // RANK)
     )
-    initialise_model(
-        tmp_path / "scaled", tmp_path / "out", "lep", {}, base=family / "base", figure=False,
+    initialise(
+        tmp_path / "scaled", tmp_path / "out", "lep", {}, base=family / "base",
         adapted=tmp_path / "adapted", target_tokenizer=family / "target-chat",
     )  # fmt: skip
     found = load_file(tmp_path / "out" / "model.safetensors")

@@ -13,6 +13,7 @@ from revocab.report.make_tables import build_table
 from revocab.report.page import html
 from revocab.report.page.limitations import limitations
 from revocab.report.results import Results
+from revocab.report.table_parts.table import Cell
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def test_missing_results_differ_from_results_without_a_claim(results_of):
     ("stderr", "shown"), [(0.0403, "25.83±4.03"), (None, "25.83"), (0.0, "25.83")]
 )
 def test_averages_of_claims_have_their_errors(stderr, shown):
-    assert percent({"value": 0.2583, "stderr": stderr}) == shown
+    assert percent(Cell(0.2583, stderr)) == shown
 
 
 def test_claims_without_published_values_have_no_columns_for_them(results_of):

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from dataclasses import asdict, replace
 
 import psutil
@@ -13,7 +14,15 @@ import pytest
 
 from revocab.errors import RevocabError
 from revocab.io import write_json
-from revocab.workflow.lock import RUN, Holder, lock_files, record_holder, records, remove_dead_locks
+from revocab.workflow.lock import (
+    RUN,
+    Holder,
+    hold_folder,
+    lock_files,
+    record_holder,
+    records,
+    remove_dead_locks,
+)
 from revocab.workflow.run import run
 
 
@@ -46,6 +55,36 @@ def test_the_lock_of_a_dead_process_goes(locks, dead):
     ]
     assert not [*locks.iterdir()]
     assert remove_dead_locks(locks) == []
+
+
+def test_a_process_that_only_waits_to_be_reaped_does_not_run(locks):
+    process = subprocess.Popen(["sleep", "0"], stdout=subprocess.DEVNULL)
+    zombie = psutil.Process(process.pid)
+    started = zombie.create_time()
+    while zombie.status() != psutil.STATUS_ZOMBIE:
+        time.sleep(0.01)
+    write(locks, Holder(socket.gethostname(), process.pid, started, lock_files(locks)))
+    assert remove_dead_locks(locks)
+    process.wait()
+
+
+def test_of_two_runs_at_one_instant_the_second_names_the_first(tmp_path):
+    """Both come before Snakemake has taken its own lock; the hold outlives an exec."""
+    locks = tmp_path / ".snakemake/locks"
+    script = (
+        "import os, sys; from pathlib import Path; from revocab.workflow.lock import hold_folder;"
+        f"hold_folder(Path({str(locks)!r})); print('held', flush=True);"
+        "os.execvp('cat', ['cat'])"
+    )
+    first = subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert first.stdout.readline() == b"held\n"
+    with pytest.raises(RevocabError) as error:
+        hold_folder(locks)
+    assert f"process {first.pid}" in str(error.value) and "unlock" not in str(error.value)
+    first.communicate()
+    hold_folder(locks)
 
 
 def test_without_a_lock_there_is_nothing_to_remove(tmp_path):

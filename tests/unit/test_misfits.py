@@ -17,8 +17,8 @@ from refusals import problems
 from revocab.closed import problems_of
 from revocab.config.load import read_values
 from revocab.config.misfits import parts, without
-from revocab.config.replicates import with_replicates
 from revocab.config.schema import Experiment
+from revocab.config.written_out import with_all_runs
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 Place = tuple[Any, ...]
@@ -27,7 +27,7 @@ Place = tuple[Any, ...]
 @cache
 def demo() -> dict[str, Any]:
     """Return the values of the demo, replicates written out; the tests change copies."""
-    return with_replicates(read_values(REPOSITORY / "config/demo.yaml"))[0]
+    return with_all_runs(read_values(REPOSITORY / "config/demo.yaml"))[0]
 
 
 def places(value: Any, here: Place = ()) -> Iterator[Place]:

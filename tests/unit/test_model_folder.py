@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from toy_folders import adapt, assert_equal_logits, load, padded, restore, shard, shared_pairs
+from toy_folders import (
+    adapt,
+    assert_equal_logits,
+    cast,
+    initialise,
+    load,
+    padded,
+    restore,
+    shard,
+    with_settings,
+)
 
 from revocab.errors import RevocabError
-from revocab.initialise.adapted_model import initialise_model
 from revocab.initialise.method import methods
 from revocab.io import read_json, write_json
 from revocab.models.fetch import fetch_model
 from revocab.models.folder import INDEX, ModelFolder
-from revocab.models.safetensors_files import rewrite
+from revocab.models.load import load_causal_lm
+from revocab.models.weights.files import replaced_parts, write_parts
 
 CHANGING = [
     name
@@ -87,9 +96,7 @@ def test_same_inputs_same_bytes(toys, tmp_path):
 
 def test_shards_are_rewritten_or_linked(toys, tmp_path):
     source = shard(toys / "untied", tmp_path / "sharded")
-    initialise_model(
-        source, tmp_path / "out", "fvt", target_tokenizer=toys / "target-tokenizer", seed=4
-    )
+    initialise(source, tmp_path / "out", "fvt", target_tokenizer=toys / "target-tokenizer", seed=4)
     adapt(toys, tmp_path / "whole")
     expected = load(tmp_path / "whole").state_dict()
     received = load(tmp_path / "out").state_dict()
@@ -106,35 +113,13 @@ def test_shards_are_rewritten_or_linked(toys, tmp_path):
         assert same == (file not in changed)
 
 
-def test_bfloat16_stays_bfloat16(toys, tmp_path):
-    source = restore(
-        toys / "untied",
-        tmp_path / "bf16",
-        lambda tensors: {name: one.bfloat16() for name, one in tensors.items()},
-    )
-    out = adapt(toys, tmp_path / "out", source, "sava", options={"solver": "lstsq"})
-    tensors = load_file(out / "model.safetensors")
-    assert {one.dtype for one in tensors.values()} == {torch.bfloat16}
-    target_ids, source_ids = shared_pairs(toys)
-    stored = load_file(source / "model.safetensors")["lm_head.weight"]
-    assert torch.equal(tensors["lm_head.weight"][target_ids], stored[source_ids])
-
-
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_shards_keep_the_stored_dtype(toys, tmp_path, dtype):
     """New rows are computed in float32 from the stored ones, and rounded once."""
-    narrow = restore(
-        toys / "untied",
-        tmp_path / "narrow",
-        lambda tensors: {name: one.to(dtype) for name, one in tensors.items()},
-    )
-    config = read_json(narrow / "config.json")
-    write_json(narrow / "config.json", {**config, "dtype": str(dtype).removeprefix("torch.")})
-    wide = restore(
-        narrow,
-        tmp_path / "wide",
-        lambda tensors: {name: one.float() for name, one in tensors.items()},
-    )
+    named = str(dtype).removeprefix("torch.")
+    cut = cast(toys / "untied", tmp_path / "cut", dtype)
+    narrow = with_settings(cut, tmp_path / "narrow", dtype=named)
+    wide = cast(narrow, tmp_path / "wide", torch.float32)
     source = shard(narrow, tmp_path / "sharded")
     out = adapt(toys, tmp_path / "out", source, "sava", options={"solver": "lstsq"})
     exact = adapt(toys, tmp_path / "exact", wide, "sava", options={"solver": "lstsq"})
@@ -143,14 +128,14 @@ def test_shards_keep_the_stored_dtype(toys, tmp_path, dtype):
     assert {one.dtype for one in stored.values()} == {dtype}
     for name, rows in stored.items():
         assert torch.equal(rows, expected[name].to(dtype)), name
-    assert read_json(out / "config.json")["dtype"] == str(dtype).removeprefix("torch.")
+    assert read_json(out / "config.json")["dtype"] == named
     assert load(out).dtype == dtype
 
 
 def test_padding_rows_are_cut_and_count_for_nothing(toys, tmp_path):
-    source = restore(toys / "untied", tmp_path / "padded", lambda one: padded(one, 13))
-    config = read_json(source / "config.json")
-    write_json(source / "config.json", {**config, "vocab_size": config["vocab_size"] + 13})
+    rows = restore(toys / "untied", tmp_path / "rows", lambda one: padded(one, 13))
+    size = read_json(rows / "config.json")["vocab_size"] + 13
+    source = with_settings(rows, tmp_path / "padded", vocab_size=size)
     for method in ("mean", "sava"):
         out = adapt(toys, tmp_path / f"out-{method}", source, method)
         plain = adapt(toys, tmp_path / f"plain-{method}", "untied", method)
@@ -164,17 +149,6 @@ def test_fewer_rows_than_tokens_are_refused(toys, tmp_path):
     with pytest.raises(RevocabError, match="do not belong together"):
         adapt(toys, tmp_path / "out", source)
     assert not (tmp_path / "out").exists()
-
-
-def test_a_stored_copy_of_a_tied_head_is_dropped(toys, tmp_path):
-    source = restore(
-        toys / "tied",
-        tmp_path / "stored",
-        lambda one: {**one, "lm_head.weight": one["model.embed_tokens.weight"].clone()},
-    )
-    out = adapt(toys, tmp_path / "out", source)
-    assert "lm_head.weight" not in ModelFolder(out).tensors
-    assert_equal_logits(toys, toys / "tied", out)
 
 
 def test_other_architectures_are_found_by_their_modules(toys, tmp_path):
@@ -191,7 +165,7 @@ def test_other_architectures_are_found_by_their_modules(toys, tmp_path):
 
 
 def test_special_ids_of_the_old_vocabulary_do_not_survive(toys, tmp_path):
-    source = restore(toys / "untied", tmp_path / "source", lambda one: one)
+    source = shutil.copytree(toys / "untied", tmp_path / "source")
     write_json(
         source / "generation_config.json",
         {"eos_token_id": [290, 291], "bad_words_ids": [[288]], "temperature": 0.5},
@@ -214,16 +188,9 @@ def test_pickled_weights_are_refused(toys, tmp_path):
     with pytest.raises(RevocabError, match="pickles"):
         adapt(toys, tmp_path / "out", tmp_path / "pickled")
     with pytest.raises(RevocabError, match="pickles"):
+        load_causal_lm(tmp_path / "pickled", dtype="float32")
+    with pytest.raises(RevocabError, match="pickles"):
         fetch_model(tmp_path / "F" / "snapshot", hub=None, revision=None, path=tmp_path / "pickled")
-
-
-def test_missing_arguments_are_named(toys, tmp_path):
-    with pytest.raises(RevocabError, match="--target-tokenizer"):
-        initialise_model(toys / "untied", tmp_path / "out", "fvt")
-    with pytest.raises(RevocabError, match="--helper"):
-        initialise_model(
-            toys / "untied", tmp_path / "out", "clp", target_tokenizer=toys / "target-tokenizer"
-        )
 
 
 def test_pairs_of_other_vocabularies_are_refused(toys, tmp_path):
@@ -243,7 +210,7 @@ def test_pairs_of_other_vocabularies_are_refused(toys, tmp_path):
 
 
 def test_lapt_is_the_source_with_its_tokenizer(toys, tmp_path):
-    initialise_model(toys / "untied", tmp_path / "out", "lapt", seed=1)
+    initialise(toys / "untied", tmp_path / "out", "lapt", seed=1)
     for name in ("model.safetensors", "config.json", "tokenizer.json"):
         assert (tmp_path / "out" / name).read_bytes() == (toys / "untied" / name).read_bytes()
     assert read_json(tmp_path / "out" / "manifest.json")["method"] == "lapt"
@@ -268,7 +235,7 @@ def test_fetch_needs_the_network_or_says_so(tmp_path, monkeypatch):
         fetch_model(tmp_path / "m" / "snapshot", hub="someone/model", revision=None, path=None)
 
 
-def test_rewrite_keeps_everything_else(tmp_path):
+def test_replaced_tensors_leave_the_others_alone(tmp_path):
     tensors = {
         "a": torch.arange(6, dtype=torch.float32).reshape(2, 3),
         "b": torch.ones(3, dtype=torch.bfloat16),
@@ -276,30 +243,9 @@ def test_rewrite_keeps_everything_else(tmp_path):
     }
     save_file(tensors, tmp_path / "in.safetensors", {"format": "pt"})
     new = torch.zeros(5, dtype=torch.bfloat16)
-    rewrite(tmp_path / "in.safetensors", tmp_path / "out.safetensors", {"b": new, "c": None})
+    parts = replaced_parts(tmp_path / "in.safetensors", {"b": new, "c": None})
+    write_parts(tmp_path / "out.safetensors", parts)
     received = load_file(tmp_path / "out.safetensors")
     assert received.keys() == {"a", "b"}
     assert torch.equal(received["a"], tensors["a"])
     assert torch.equal(received["b"], new)
-
-
-@pytest.mark.parametrize("content", [b"", b"\x00" * 4, b"\xff" * 40, b"\x04" + b"\x00" * 7 + b"oh"])
-def test_broken_weight_files_are_named(toys, tmp_path, content):
-    shutil.copytree(toys / "untied", tmp_path / "broken")
-    (tmp_path / "broken" / "model.safetensors").write_bytes(content)
-    with pytest.raises(RevocabError, match=r"model\.safetensors"):
-        ModelFolder(tmp_path / "broken").tensors  # noqa: B018
-
-
-def test_generation_stops_at_eos(toys, tmp_path):
-    out = adapt(toys, tmp_path / "out")
-    model = load(out)
-    with torch.no_grad():
-        # A head that always answers eos.
-        model.lm_head.weight.zero_()
-        model.model.norm.weight.fill_(1)
-        hidden = model.model(torch.tensor([[1]])).last_hidden_state[0, -1]
-        model.lm_head.weight[2] = hidden
-    received = model.generate(torch.tensor([[1]]), max_new_tokens=8, do_sample=False)
-    assert received[0].tolist() == [1, 2]
-    json.dumps(model.generation_config.to_dict())

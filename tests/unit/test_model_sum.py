@@ -6,15 +6,15 @@ import pytest
 import torch
 from change_toys import changed, logits, tensors_of, write_architecture
 from safetensors.torch import load_file
-from toy_folders import adapt, restore, shard
+from toy_folders import adapt, cast, restore, shard, with_settings
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
-from revocab.io import read_json, write_json
-from revocab.models import safetensors_parts
+from revocab.io import read_json
 from revocab.models.change import ChangeJob
 from revocab.models.changed_model import change_model
 from revocab.models.folder import INDEX, ModelFolder
+from revocab.models.weights import files
 from revocab.progress import spoken
 
 EMBEDDING, HEAD = "model.embed_tokens.weight", "lm_head.weight"
@@ -37,12 +37,6 @@ def add(family, out, *terms, body="body", **others):
     given = [dict(zip(keys, term, strict=False)) for term in terms]
     named = {one[key]: family / one[key] for one in given for key in keys[:2] if one.get(key)}
     return changed("sum", family / body, out, {**named, **others}, add=given)
-
-
-def cast(source, out, dtype, change=lambda tensors: tensors):
-    return restore(
-        source, out, lambda tensors: change({name: one.to(dtype) for name, one in tensors.items()})
-    )
 
 
 # By hand. ----------------------------------------------------------------------------------------
@@ -105,7 +99,7 @@ def test_terms_in_another_dtype_are_widened_first(family, tmp_path):
 
 def test_blocks_of_rows_change_no_byte(family, tmp_path, monkeypatch):
     whole = add(family, tmp_path / "whole", ("instruct", "base", 0.3))
-    monkeypatch.setattr(safetensors_parts, "BLOCK_BYTES", 24)
+    monkeypatch.setattr(files, "BLOCK_BYTES", 24)
     parts = add(family, tmp_path / "parts", ("instruct", "base", 0.3))
     for file in whole.iterdir():
         assert file.read_bytes() == (parts / file.name).read_bytes(), file.name
@@ -267,9 +261,8 @@ def test_a_sum_too_large_for_its_dtype_leaves_nothing(family, tmp_path):
 
 
 def test_quantised_models_are_refused(family, tmp_path):
-    source = restore(family / "instruct", tmp_path / "q", lambda one: one)
-    config = {**read_json(source / "config.json"), "quantization_config": {"quant_method": "awq"}}
-    write_json(source / "config.json", config)
+    settings = {"quantization_config": {"quant_method": "awq"}}
+    source = with_settings(family / "instruct", tmp_path / "q", **settings)
     refuse("q: its weights are quantised", family, tmp_path / "out", ("q", "base"), q=source)
 
 

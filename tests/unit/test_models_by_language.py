@@ -11,10 +11,11 @@ from revocab.config import validate
 from revocab.errors import RevocabError
 from revocab.report.asked import asked_scores
 from revocab.report.figure_parts.palette import Palette
-from revocab.report.figures.models_by_language import ModelsByLanguageFigure, draw
+from revocab.report.figures.models_by_language import ModelsByLanguageFigure
 from revocab.report.make_tables import build_table
 from revocab.report.paper_claims.claim import PaperClaim
 from revocab.report.results import Results
+from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import collect_scores
 from revocab.report.table_parts.table import Table
 
@@ -92,7 +93,7 @@ def test_translations_in_one_metric_and_losses(root):
     made = table(root, family=None, heldout=True)
     assert "lower is better" in made.notes[0]
     results = Results(root)
-    loss = results.heldout_by_language(results.run("mistral-sava"), "it")[100]
+    loss = heldout_curve(results, results.run("mistral-sava"), "it")[100]
     assert values(made)[1][2] == loss
 
 
@@ -123,12 +124,12 @@ def test_figures_of_averages_and_of_gains(root, tmp_path):
     options = ModelsByLanguageFigure(
         kind="models_by_language", title="Figure", show="averages", tables={"t": table}
     )
-    (axes,) = draw(results, options, Palette([])).axes
+    (axes,) = options.draw(results, Palette([])).axes
     assert heights(axes) == [[pytest.approx(45)], [pytest.approx(47.5)]]  # Mono has no English
     assert options.columns == ["Base", "Multi", "Mono"]
 
     gains = options.model_copy(update={"show": "changes"})
-    multi, mono = draw(results, gains, Palette([])).axes
+    multi, mono = gains.draw(results, Palette([])).axes
     assert heights(multi) == [[pytest.approx(-10), pytest.approx(25)]]
     assert heights(mono) == [[pytest.approx(-25)]]
     assert multi.get_ylim()[0] == 0
@@ -138,7 +139,7 @@ def test_figures_of_averages_and_of_gains(root, tmp_path):
     bare = tmp_path / "bare"
     bare.mkdir()
     (bare / "experiment.json").write_bytes((root / "experiment.json").read_bytes())
-    (axes,) = draw(Results(bare), options, Palette([])).axes
+    (axes,) = options.draw(Results(bare), Palette([])).axes
     assert not axes.containers
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 import torch
 from method_inputs import SOURCE, make, new_rows, random_inputs
 
 from revocab.errors import RevocabError
-from revocab.initialise import weighted_means
-from revocab.initialise.auxiliary import AuxiliaryOptions
-from revocab.initialise.matching_pursuit import orthogonal_pursuit
 from revocab.initialise.method import Auxiliary, methods
+from revocab.initialise.rows import weighted_means
+from revocab.initialise.rows.auxiliary import AuxiliaryOptions
+from revocab.initialise.rows.matching_pursuit import orthogonal_pursuit
 
 COMPARING = [name for name, one in methods().items() if issubclass(one.options, AuxiliaryOptions)]
 
@@ -22,37 +20,6 @@ def close(rows, expected, tolerance=1e-5):
 
 
 # Three tokens by hand: target 0 is source row 1, (0, 2); target 1 is source row 0, (1, 0). --------
-
-
-def test_wechsel_by_hand():
-    # Cosines 1/sqrt 2 and 1, divided by 0.1, softmax.
-    inputs = make(SOURCE, helper=[[1, 0], [2, 2], [1, 1]])
-    first, second = math.exp(10 * 2**-0.5), math.exp(10)
-    expected = [second / (first + second), 2 * first / (first + second)]
-    assert new_rows("wechsel", inputs).tolist()[0] == pytest.approx(expected, abs=1e-6)
-
-
-def test_wechsel_with_one_neighbour_takes_its_row():
-    inputs = make(SOURCE, helper=[[1, 0], [2, 2], [1, 1]])
-    assert new_rows("wechsel", inputs, neighbours=1).tolist() == [[1.0, 0.0]]
-
-
-def test_focus_by_hand():
-    # Cosines 0.6 and 1: sparsemax takes 0.3 off both.
-    inputs = make(SOURCE, helper=[[0.6, 0.8], [1, 0], [2, 0]])
-    assert new_rows("focus", inputs).tolist()[0] == pytest.approx([0.7, 0.6], abs=1e-6)
-
-
-def test_similarity_by_hand():
-    # Cosines 0.6 and 1 over their sum.
-    inputs = make(SOURCE, helper=[[0.6, 0.8], [1, 0], [2, 0]])
-    assert new_rows("similarity", inputs).tolist()[0] == pytest.approx([0.625, 0.75], abs=1e-6)
-    assert new_rows("similarity", inputs, neighbours=1).tolist() == [[1.0, 0.0]]
-
-
-def test_similarity_leaves_opposite_tokens_out():
-    inputs = make(SOURCE, helper=[[-0.6, 0.8], [1, 0], [2, 0]])
-    assert new_rows("similarity", inputs).tolist()[0] == pytest.approx([1.0, 0.0], abs=1e-6)
 
 
 def test_ofa_by_hand():
@@ -70,12 +37,6 @@ def test_omp_by_hand():
     assert new_rows("omp", inputs, k=1).tolist()[0] == pytest.approx([1.5, 0.0])
     assert new_rows("omp", inputs).tolist()[0] == pytest.approx([1.0, 2.0], abs=1e-6)
     assert inputs.notes["relative_residual"] == pytest.approx(0, abs=1e-6)
-
-
-def test_projection_by_hand():
-    # A line through two points: helper 1 is (0, 2), helper 2 is (1, 0), so helper 3 is (2, -2).
-    inputs = make(SOURCE, helper=[[1], [2], [3]])
-    assert new_rows("projection", inputs).tolist()[0] == pytest.approx([2.0, -2.0], abs=1e-5)
 
 
 # Formulas in float64, over several blocks. -------------------------------------------------------

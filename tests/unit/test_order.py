@@ -93,11 +93,12 @@ def test_batches_of_any_size_read_one_order(folder):
 
 
 def test_what_a_step_predicts_is_counted_over_the_rows_that_it_reads(tmp_path):
-    """Of twelve rows, the first four are of two documents each: one prediction less."""
+    """Of eight tokens seven are learned, in the first four of twelve rows one less."""
     tokens = np.zeros((12, 8), dtype=np.uint16)
-    starts = np.zeros((12, 1), dtype=np.uint8)
-    starts[:4] = 0b00001000
+    learned = np.full((12, 1), 0b01111111, dtype=np.uint8)
+    learned[:4] = 0b01110111
+    marks = {"starts": np.zeros((12, 1), dtype=np.uint8), "answers": learned}
     order = np.array([0, 4, 5, 6, 1, 2, 7, 8, 3, 9, 10, 11])
-    rows = PackedRows(tokens, {"sequence_length": 8}, 12, starts, 4, order)
+    rows = PackedRows(tokens, {"sequence_length": 8}, 12, marks, 4, order)
     predicted = [rows.__getitems__([place])["predicted"].item() for place in range(12)]
     assert predicted == [4 * 7 - 1] * 4 + [4 * 7 - 2] * 4 + [4 * 7 - 1] * 4

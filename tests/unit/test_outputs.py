@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import runpy
 import shutil
-import sys
 from importlib import import_module
 
 import pytest
-from output_verbs import FILES, SCRIPTS, VERBS, architectures, call, tree, write_inputs
+from output_verbs import FILES, VERBS, architectures, call, run_words, tree, write_inputs
 
+from revocab.__main__ import command_files
 from revocab.folder_claim import CLAIM, read_claim, strangers
 from revocab.io import read_json
 
@@ -55,12 +54,10 @@ readers = pytest.mark.parametrize(
 
 
 def test_every_script_is_listed():
-    own = {"export_results": "folder", "pin_revisions": "file"}
-    scripts = {path.stem for path in SCRIPTS.glob("*.py")}
-    writes = own | {
-        name: import_module(f"revocab.commands.{name}").COMMAND.writes
-        for name in scripts - own.keys()
-    }
+    writes = {"export_results": "folder", "pin_revisions": "file"}
+    for name in command_files():
+        command = import_module(f"revocab.commands.{name}").COMMAND
+        writes[command.name] = command.writes
     assert writes == dict.fromkeys(BY_NAME, "folder") | dict.fromkeys(FILES, "file")
 
 
@@ -260,11 +257,8 @@ def test_the_manifest_beside_a_snapshot(world, tmp_path, refused):
 
 
 def count(monkeypatch, given, out):
-    script = str(SCRIPTS / "count_parameters.py")
-    arguments = ["--models", architectures(given), "--out", str(out)]
-    monkeypatch.setattr(sys, "argv", [script, *arguments])
     try:
-        runpy.run_path(script, run_name="__main__")
+        run_words("count_parameters", "--models", architectures(given), "--out", str(out))
     except SystemExit as ended:
         return ended.code
     return 0
@@ -342,10 +336,8 @@ def test_a_single_file_is_never_an_input(
 ):
     monkeypatch.chdir(world / "given")
     before = tree(world)
-    file = str(SCRIPTS / f"{script}.py")
-    monkeypatch.setattr(sys, "argv", [file, *arguments, "--out", place])
     with pytest.raises(SystemExit) as ended:
-        runpy.run_path(file, run_name="__main__")
+        run_words(script, *arguments, "--out", place)
     assert ended.value.code == 1
     assert "is the input" in capsys.readouterr().err
     assert tree(world) == before
@@ -354,6 +346,5 @@ def test_a_single_file_is_never_an_input(
 def test_a_claim_says_little(world):
     """No time in it and no path of this machine."""
     content = read_json(world / "made" / "init_embeddings" / CLAIM)
-    assert set(content) == {"kind", "files", "code"}
-    assert "initialise/adapted_model.py" in content["code"]
+    assert set(content) == {"kind", "files"}
     assert "model.safetensors" in content["files"]

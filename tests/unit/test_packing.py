@@ -55,64 +55,57 @@ def ids(text):
     return [IDS[word] for word in text.split()]
 
 
-def test_documents_are_wrapped_and_the_last_one_is_cut(tokenizer):
-    array, result = packed(tokenizer, {"x": (1.0, reader("a b c d", "e f g h"))})
-    assert array.tolist() == [ids("<s> a b c"), ids("d <s> e f")]
-    count = result.corpora["x"]
-    # "e f" of the second document was packed: 7 + 3 bytes, 4 + 2 words.
-    assert (count.tokens, count.documents, count.bytes, count.words) == (8, 2, 10, 6)
-    assert result.largest_id == IDS["f"]
+#: Texts, options, the two rows of four tokens that they make, and counts of what is in them.
+ROWS = {
+    "documents are wrapped, and the last one is cut": (
+        ["a b c d", "e f g h"], {}, ["<s> a b c", "d <s> e f"],
+        {"tokens": 8, "documents": 2, "bytes": len("a b c d") + len("e f"), "words": 6},
+    ),
+    "an end and no start": (
+        ["a b", "c", "d e"], {"document_start": False, "document_end": True},
+        ["a b </s> c", "</s> d e </s>"], {},
+    ),
+    "a cut that falls on a special counts no text": (
+        ["a b c d e f", "g"], {}, ["<s> a b c", "d e f <s>"], {"documents": 2, "bytes": 11},
+    ),
+    "bytes are UTF-8": (
+        ["è città", "a b c d e f"], {}, ["<s> è città <s>", "a b c d"],
+        {"bytes": len("è città".encode()) + len("a b c d")},
+    ),
+    "empty documents are skipped": (
+        ["", "a b c", "  ", "d e f g"], {}, ["<s> a b c", "<s> d e f"], {"skipped_empty": 2},
+    ),
+    "a corpus repeats where it may": (
+        ["a b"], {"repeat_corpora": True}, ["<s> a b <s>", "a b <s> a"], {"passes": 3, "words": 5},
+    ),
+}  # fmt: skip
 
 
-def test_document_end_and_no_document_start(tokenizer):
-    array, _ = packed(
-        tokenizer, {"x": (1.0, reader("a b", "c", "d e"))}, document_start=False, document_end=True
-    )
-    assert array.tolist() == [ids("a b </s> c"), ids("</s> d e </s>")]
+@pytest.mark.parametrize("case", ROWS)
+def test_rows_and_counts_by_hand(tokenizer, case):
+    texts, options, rows, counts = ROWS[case]
+    array, result = packed(tokenizer, {"x": (1.0, reader(*texts))}, **options)
+    assert array.tolist() == [*map(ids, rows)]
+    assert {key: getattr(result.corpora["x"], key) for key in counts} == counts
+    assert result.largest_id == array.max()
 
 
-def test_a_cut_that_falls_on_a_special_counts_no_text(tokenizer):
-    corpora = {"x": (1.0, reader("a b c d e f", "g"))}
-    array, result = packed(tokenizer, corpora)
-    assert array[1].tolist() == ids("d e f <s>")
-    assert (result.corpora["x"].documents, result.corpora["x"].bytes) == (2, 11)
-
-
-def test_bytes_are_utf8(tokenizer):
-    _, result = packed(tokenizer, {"x": (1.0, reader("è città", "a b c d e f"))})
-    assert result.corpora["x"].bytes == len("è città".encode()) + len("a b c d")
-
-
-def test_empty_documents_are_skipped_and_counted(tokenizer):
-    array, result = packed(tokenizer, {"x": (1.0, reader("", "a b c", "  ", "d e f g"))})
-    assert array.tolist() == [ids("<s> a b c"), ids("<s> d e f")]
-    assert result.corpora["x"].skipped_empty == 2
-
-
-def test_a_corpus_that_ends_early_is_an_error_that_says_what_to_do(tokenizer):
-    with pytest.raises(RevocabError, match=r"corpus x: ends after 4 tokens, 8 needed.*repeat_corp"):
-        packed(tokenizer, {"x": (1.0, reader("a b c"))})
-
-
-def test_a_corpus_repeats_when_allowed_and_passes_are_counted(tokenizer):
-    array, result = packed(tokenizer, {"x": (1.0, reader("a b"))}, repeat_corpora=True)
-    assert array.tolist() == [ids("<s> a b <s>"), ids("a b <s> a")]
-    assert (result.corpora["x"].passes, result.corpora["x"].words) == (3, 5)
-
-
-def test_a_corpus_without_text_never_repeats(tokenizer):
-    with pytest.raises(RevocabError, match="corpus x: no text"):
-        packed(tokenizer, {"x": (1.0, reader(""))}, repeat_corpora=True)
-
-
-def test_broken_unicode_names_the_document(tokenizer):
-    with pytest.raises(RevocabError, match="document '1': text is not valid Unicode"):
-        packed(tokenizer, {"x": (1.0, reader("a b", "\ud800"))})
+@pytest.mark.parametrize(
+    ("texts", "options", "said"),
+    [
+        (["a b c"], {}, "corpus x: ends after 4 tokens, 8 needed.*repeat_corp"),
+        ([""], {"repeat_corpora": True}, "corpus x: no text"),
+        (["a b", "\ud800"], {}, "document '1': text is not valid Unicode"),
+    ],
+)
+def test_a_corpus_that_does_not_do_is_named(tokenizer, texts, options, said):
+    with pytest.raises(RevocabError, match=said):
+        packed(tokenizer, {"x": (1.0, reader(*texts))}, **options)
 
 
 def test_tokenizer_without_bos(tokenizer):
     without = TextTokenizer(tokenizer.backend, len(WORDS), None, END, Path("toy"))
-    with pytest.raises(RevocabError, match="toy: tokenizer has no bos token; set document_start"):
+    with pytest.raises(RevocabError, match="toy: tokenizer has no bos token"):
         packed(without, {"x": (1.0, reader("a b c"))})
 
 
@@ -203,15 +196,17 @@ def test_rows_by_share_by_hand():
     assert rows_by_share({"a": 0.5, "b": 0.3, "c": 0.2}, 7) == {"a": 4, "b": 2, "c": 1}
 
 
-@pytest.mark.parametrize("shares", [{"a": 0.5, "b": 0.4}, {"a": 1.2, "b": -0.2}])
-def test_shares_that_do_not_sum_to_one(shares):
-    with pytest.raises(RevocabError, match="sum to"):
+@pytest.mark.parametrize(
+    ("shares", "said"),
+    [
+        ({"a": 0.5, "b": 0.4}, "sum to"),
+        ({"a": 1.2, "b": -0.2}, "sum to"),
+        ({"a": 0.99, "b": 0.01}, "share of b"),
+    ],
+)
+def test_shares_that_do_not_do(shares, said):
+    with pytest.raises(RevocabError, match=said):
         rows_by_share(shares, 10)
-
-
-def test_a_share_below_one_row():
-    with pytest.raises(RevocabError, match="share of b"):
-        rows_by_share({"a": 0.99, "b": 0.01}, 10)
 
 
 @given(shares_strategy, st.integers(500, 2000), st.integers(0, 9))
@@ -274,19 +269,19 @@ def test_pack_folder_writes_array_and_manifest_with_the_same_bytes_each_time(fol
     assert manifest["sha256"] == digest
 
 
-def test_counts_are_summed_by_language(folders):
-    io.write_json(folders / "en" / "manifest.json", {"language": "it"})
+@pytest.mark.parametrize("english", ["it", "en"])
+def test_counts_are_summed_by_language(folders, english):
+    io.write_json(folders / "en" / "manifest.json", {"language": english})
     shares = {"it": 0.75, "en": 0.25}
-    corpora = {name: folders / name for name in shares}
     options = PackingJob(sequence_length=4, rows=20, seed=17, shares=shares)
+    corpora = {name: folders / name for name in shares}
+    manifest = pack_folder(folders / "tokenizer", corpora, options, folders / "x")
     summed = {"rows": 20, "tokens": 80, "bytes": 100, "words": 60, "documents": 20}
-    manifest = pack_folder(folders / "tokenizer", corpora, options, folders / "x")
-    assert manifest["languages"] == {"it": summed}
-    io.write_json(folders / "en" / "manifest.json", {"language": "en"})
-    manifest = pack_folder(folders / "tokenizer", corpora, options, folders / "x")
-    for language, quarters in {"it": 3, "en": 1}.items():
-        expected = {key: value * quarters // 4 for key, value in summed.items()}
-        assert manifest["languages"][language] == expected
+    quarters = {"it": 4} if english == "it" else {"it": 3, "en": 1}
+    assert manifest["languages"] == {
+        language: {key: value * part // 4 for key, value in summed.items()}
+        for language, part in quarters.items()
+    }
 
 
 def test_a_manifest_tells_rows_of_stages(folders):
@@ -334,12 +329,13 @@ def empty(path):
         (latin, "train.jsonl.gz, after line 0: not UTF-8"),
         (cut, "train.jsonl.gz, after line .*: broken gzip file"),
         (empty, "corpus it: no text in it"),
+        (lambda path: None, "corpus it: ends after 120 tokens, 160 needed"),
     ],
 )
-def test_a_corpus_that_is_no_text_is_named_and_nothing_is_left(folders, harm, message):
+def test_a_packing_that_fails_names_the_corpus_and_leaves_nothing(folders, harm, message):
     harm(folders / "it" / "train.jsonl.gz")
     options = PackingJob(
-        sequence_length=4, rows=20, seed=17, repeat_corpora=True, shares={"it": 1.0}
+        sequence_length=4, rows=40, seed=17, repeat_corpora=harm is empty, shares={"it": 1.0}
     )
     with pytest.raises(RevocabError, match=message):
         pack_folder(folders / "tokenizer", {"it": folders / "it"}, options, folders / "x")
@@ -366,10 +362,3 @@ def test_shuffled_places_stay_in_their_stage():
     assert [sorted(one.tolist()) for one in found] == [one.tolist() for one in stages]
     assert found[0].tolist() != stages[0].tolist()
     assert shuffled(stages, 17, 1)[0].tolist() != found[0].tolist()
-
-
-def test_a_failed_packing_leaves_nothing(folders):
-    options = PackingJob(sequence_length=4, rows=200, seed=17, shares={"it": 1.0})
-    with pytest.raises(RevocabError, match="corpus it: ends after 120 tokens, 800 needed"):
-        pack_folder(folders / "tokenizer", {"it": folders / "it"}, options, folders / "x")
-    assert not list(folders.glob("*x*"))

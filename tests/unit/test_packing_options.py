@@ -1,27 +1,22 @@
-"""Document masking, sampling by size, held-out text kept out, workers, and disks that fill."""
+"""Packing: mixtures by size, held-out text, workers, disks that fill."""
 
 from __future__ import annotations
 
-import itertools
 import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
-from torch.nn import functional
+from waiting import wait_until
 
 from revocab import io
 from revocab.errors import RevocabError
 from revocab.training.data.mixture import shares_by_size
 from revocab.training.data.packed_folder import pack_folder
-from revocab.training.data.packed_rows import open_packed, positions_of
 from revocab.training.data.packing import PackingJob
-from revocab.training.loop.loss import next_token_loss
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -67,105 +62,24 @@ def packed(folders, out, corpora=("it",), heldout=(), **options):
     )
 
 
-# Document masking ---------------------------------------------------------------------------------
-
-
-def test_masking_changes_no_token_and_marks_every_document(folders):
-    packed(folders, "plain", corpora=("it", "en"))
-    manifest = packed(folders, "masked", corpora=("it", "en"), document_masking=True)
-    plain, masked = (np.load(folders / out / "tokens-00000.npy") for out in ("plain", "masked"))
-    assert (plain == masked).all()
-    bits = np.load(folders / "masked" / "starts-00000.npy")
-    marked = np.unpackbits(bits, axis=1, count=16).astype(bool)
-    # Here every document begins with <s>, and no text holds one.
-    assert (marked == (masked == 1)).all()
-    assert manifest["starts_sha256"] == io.sha256(folders / "masked" / "starts-00000.npy")
-
-
-def test_positions_begin_anew():
-    firsts = np.array([[1, 0, 0, 1, 1, 0], [1, 0, 0, 0, 0, 0]], dtype=bool)
-    assert positions_of(firsts).tolist() == [[0, 1, 2, 0, 0, 1], [0, 1, 2, 3, 4, 5]]
-
-
-def model_of(family):
-    import transformers
-
-    torch.manual_seed(0)
-    config = getattr(transformers, f"{family}Config")(
-        vocab_size=43, hidden_size=16, intermediate_size=32, num_hidden_layers=2,
-        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=32,
-    )  # fmt: skip
-    return getattr(transformers, f"{family}ForCausalLM")(config).eval()
-
-
-@pytest.mark.parametrize("family", ["Mistral", "Llama", "GPTNeoX"])
-def test_masked_loss_and_gradients_equal_documents_passed_one_by_one(folders, family):
-    """GPT-NeoX has a head that takes the long way."""
-    packed(folders, "masked", corpora=("it", "en"), document_masking=True)
-    rows = open_packed(folders / "masked", 8, batch_size=4)
-    batch = rows.__getitems__([0, 1, 2, 3])
-    model = model_of(family)
-    loss = next_token_loss(model, **batch)
-    loss.backward()
-    gradients = {name: p.grad.clone() for name, p in model.named_parameters()}
-    model.zero_grad()
-    total, count = torch.zeros(()), 0
-    for row, positions in zip(batch["input_ids"], batch["position_ids"], strict=True):
-        begins = [*(positions == 0).nonzero().flatten().tolist(), len(row)]
-        for begin, end in itertools.pairwise(begins):
-            logits = model(input_ids=row[None, begin:end], use_cache=False).logits[0]
-            total = total + functional.cross_entropy(
-                logits[:-1], row[begin + 1 : end], reduction="sum"
-            )
-            count += end - begin - 1
-    assert len(begins) > 2
-    assert int(batch["predicted"][0]) == count
-    torch.testing.assert_close(loss, (total / count).detach(), check_dtype=False)
-    (total / count).backward()
-    for name, parameter in model.named_parameters():
-        torch.testing.assert_close(gradients[name], parameter.grad, rtol=1e-4, atol=1e-6, msg=name)
-
-
-def test_micro_batches_add_up_to_the_mean_over_predicted_tokens(folders):
-    packed(folders, "masked", document_masking=True)
-    rows = open_packed(folders / "masked", 8, batch_size=4)
-    model = model_of("Llama")
-    whole = next_token_loss(model, **rows.__getitems__([4, 5, 6, 7]))
-    parts = [next_token_loss(model, **rows.__getitems__(part)) for part in ([4], [5, 6], [7])]
-    torch.testing.assert_close(sum(parts), whole)
-
-
-def test_a_damaged_mask_is_an_error(folders):
-    packed(folders, "masked", document_masking=True)
-    file = folders / "masked" / "starts-00000.npy"
-    content = bytearray(file.read_bytes())
-    content[-1] ^= 1
-    file.write_bytes(content)
-    with pytest.raises(RevocabError, match=r"starts-00000.npy: SHA-256 .* damaged"):
-        open_packed(folders / "masked", 8)
-
-
 # Mixtures by size ---------------------------------------------------------------------------------
 
 
 def test_shares_by_size_by_hand():
     sizes = {"sw": 100, "id": 400}
-    given = {"en": 0.2, "sw": None, "id": None}
-    shares = shares_by_size(given, sizes, 0.5)  # weights 10 and 20
-    assert shares == pytest.approx({"en": 0.2, "sw": 0.8 / 3, "id": 1.6 / 3})
-    assert shares_by_size(given, sizes, 1.0)["sw"] == pytest.approx(0.16)
-    assert shares_by_size(given, sizes, 0.0)["sw"] == pytest.approx(0.4)
+    shares = shares_by_size({"en": 0.2, "sw": None, "id": None}, sizes)
+    assert shares == pytest.approx({"en": 0.2, "sw": 0.16, "id": 0.64})
     with pytest.raises(RevocabError, match="0 is left for the corpora drawn by size"):
-        shares_by_size({"en": 1.0, "sw": None}, sizes, 0.5)
+        shares_by_size({"en": 1.0, "sw": None}, sizes)
 
 
 def test_packing_by_size_reads_the_corpora_s_sizes(folders):
     shares = {"it": "size", "en": "size"}
-    options = PackingJob(sequence_length=16, rows=16, seed=3, size_exponent=0.0, shares=shares)
+    options = PackingJob(sequence_length=16, rows=16, seed=3, shares=shares)
     corpora = {name: folders / name for name in shares}
     manifest = pack_folder(folders / "tokenizer", corpora, options, folders / "out")
-    assert {name: one["rows"] for name, one in manifest["corpora"].items()} == {"it": 8, "en": 8}
-    assert manifest["size_exponent"] == 0.0 and set(manifest["sizes"]) == {"it", "en"}
+    assert {name: one["rows"] for name, one in manifest["corpora"].items()} == {"it": 11, "en": 5}
+    assert set(manifest["sizes"]) == {"it", "en"}
 
 
 # Held-out text ------------------------------------------------------------------------------------
@@ -193,11 +107,11 @@ def test_text_held_out_of_one_corpus_is_trained_on_in_none(folders):
 
 def command(folders, out, *more):
     return [
-        sys.executable, REPOSITORY / "scripts/pack_tokens.py",
+        sys.executable, "-m", "revocab", "pack",
         "--tokenizer", folders / "tokenizer", "--corpora", f"it={folders / 'it'}",
         f"en={folders / 'en'}", "--shares", "it=0.5", "en=0.5", "--sequence-length", "16",
         "--rows", "64",
-        "--seed", "3", "--repeat-corpora", "--document-masking", "--out", folders / out, *more,
+        "--seed", "3", "--repeat-corpora", "--out", folders / out, *more,
     ]  # fmt: skip
 
 
@@ -207,7 +121,7 @@ def test_any_number_of_workers_gives_the_same_bytes(folders):
             **os.environ, "RAYON_NUM_THREADS": threads, "TOKENIZERS_PARALLELISM": "true"
         }  # fmt: skip
         subprocess.run(command(folders, threads), env=environment, check=True)
-    for name in ("tokens-00000.npy", "starts-00000.npy", "manifest.json"):
+    for name in ("tokens-00000.npy", "manifest.json"):
         assert (folders / "1" / name).read_bytes() == (folders / "2" / name).read_bytes()
 
 
@@ -229,10 +143,7 @@ def test_a_disk_that_fills_is_a_clear_error_and_leaves_nothing(folders, shard_by
 def test_a_killed_packing_leaves_nothing_that_is_read(folders):
     """Its folder never got its name; the next packing clears it away."""
     killed = subprocess.Popen(command(folders, "out", "--rows", "400000", "--shard-bytes", "9999"))
-    deadline = time.monotonic() + 60
-    while not list(folders.glob(".out.*.part/.tokens-00009*.part")):
-        assert killed.poll() is None and time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: any(folders.glob(".out.*.part/.tokens-00009*.part")), killed)
     killed.kill()
     assert killed.wait() == -signal.SIGKILL
     assert not (folders / "out").exists()
@@ -240,6 +151,6 @@ def test_a_killed_packing_leaves_nothing_that_is_read(folders):
         subprocess.run(command(folders, name, "--shard-bytes", "999"), check=True)
     names = sorted(path.name for path in (folders / "fresh").iterdir())
     assert sorted(path.name for path in (folders / "out").iterdir()) == names
-    assert len(names) == 2 * 3 + 3 and not list(folders.glob(".out*"))
+    assert len(names) == 3 + 3 and not list(folders.glob(".out*"))
     for name in names:
         assert (folders / "out" / name).read_bytes() == (folders / "fresh" / name).read_bytes()

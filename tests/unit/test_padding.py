@@ -10,17 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from safetensors.torch import load_file, save_file
-from toy_folders import adapt, load, shard
+from toy_folders import adapt, initialise, load, shard
 
 from revocab.errors import RevocabError
-from revocab.initialise.adapted_model import initialise_model
 from revocab.initialise.method import methods
 from revocab.initialise.options import check_options, find_method
-from revocab.initialise.source_weights import SourceWeights, read_source_weights
+from revocab.initialise.rows.source_weights import SourceWeights, read_source_weights
 from revocab.io import read_json, write_json
 from revocab.models.folder import ModelFolder
 from revocab.models.load import check_model, load_causal_lm
-from revocab.models.padding import TOKEN_ROWS, filled, padded_rows, without_padding
+from revocab.models.vocabulary.padding import TOKEN_ROWS, filled, padded_rows, without_padding
 
 MULTIPLE = 64
 MATRICES = ("model.embed_tokens.weight", "lm_head.weight")
@@ -140,9 +139,7 @@ def test_shards_without_padding_are_linked(toys, tmp_path):
     source = shard(toys / "untied", tmp_path / "sharded")
     target = toys / "target-tokenizer"
     out = tmp_path / "out"
-    initialise_model(
-        source, out, "fvt", {"pad_to": MULTIPLE}, target_tokenizer=target, figure=False
-    )
+    initialise(source, out, "fvt", {"pad_to": MULTIPLE}, target_tokenizer=target)
     model = ModelFolder(out)
     total = sum(len(load_file(out / file)) for file in model.files)
     assert len(model.tensors) == total
@@ -161,7 +158,7 @@ def test_a_padded_source_is_one_without_padding(toys, tmp_path):
 
     def back(source, name):
         out = tmp_path / name
-        initialise_model(source, out, "fvt", target_tokenizer=tokenizer, figure=False)
+        initialise(source, out, "fvt", target_tokenizer=tokenizer)
         return out
 
     plain = back(adapt(toys, tmp_path / "plain", "untied", "fvt"), "back-plain")
@@ -182,9 +179,7 @@ def test_a_padded_helper_and_donor_lend_rows_of_tokens(toys, tmp_path):
         found = []
         for number, one in enumerate((padded_one, plain)):
             out = tmp_path / f"{name}-{number}"
-            initialise_model(
-                toys / "untied", out, name, target_tokenizer=target, figure=False, **keys(one)
-            )
+            initialise(toys / "untied", out, name, target_tokenizer=target, **keys(one))
             found.append((out / "model.safetensors").read_bytes())
         assert found[0] == found[1], name
 

@@ -23,8 +23,7 @@ from revocab.config import validate
 from revocab.config.load import overlaid, read_values
 from revocab.errors import RevocabError
 from revocab.plan import Plan, Step
-from revocab.plan.jobs import needed_jobs
-from revocab.plan.plan import steps
+from revocab.plan.plan import rules
 from revocab.plan.show import show_job
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -77,7 +76,7 @@ def check(plan: Plan) -> set[str]:
         step = plan.step(rule, **given)
         what, place = command(step), f"{rule} {given}"
         assert type(step.job) is what.job, place
-        asked = read(what, rule, whole_arguments(step))
+        asked = read(what, rule, step.arguments())
         assert asked.job == step.job and asked.out == Path(step.out), place
         canonical = step.job.canonical()
         assert type(step.job).model_validate_json(canonical) == step.job, place
@@ -94,12 +93,6 @@ def check(plan: Plan) -> set[str]:
             assert files == list(dict.fromkeys(files)), place
         seen.add(rule)
     return seen
-
-
-def whole_arguments(step: Step) -> list[str]:
-    """Return a job's arguments; texts that are too long for a command line are in no file here."""
-    return [*(word for one in step.texts().items() for word in (f"--{one[0]}", one[1])),
-            "--out", step.out]  # fmt: skip
 
 
 def written_keys(job: Job) -> set[str]:
@@ -128,12 +121,12 @@ def texts(value) -> Iterator[str]:
 )
 def test_every_job_of_a_shipped_experiment(files):
     seen = check(plan_of(*files))
-    assert len(seen) >= 16
+    assert len(seen) >= 14
     if files == ("tests/experiments/small.yaml",):
         rest = {"build_probe", "change_model", "fetch_model", "score_comet", "measure_heldout"}
         rest |= {"count_parameters", "measure_scale", "train_auxiliary"}
         rest |= {"answer_prompts", "judge_answers"}
-        assert set(steps()) - seen == rest
+        assert set(rules()) - seen == rest
 
 
 @pytest.mark.parametrize(
@@ -146,12 +139,12 @@ def test_every_job_has_a_reader(files):
     from no other.
     """
     plan = plan_of(*files)
-    used = {job.step.out for job in needed_jobs(plan).values()}
+    used = {job.step.out for job in plan.needed_jobs().values()}
     allowed = {plan.step(rule, **given).out: (rule, *given.values())
                for rule, given in possible_jobs(plan)}  # fmt: skip
     assert used <= allowed.keys()
     unread = {job for out, job in allowed.items() if out not in used}
-    assert unread <= {("measure_similarity", "seeded")}  # of whose vectors runs.yaml shows nothing
+    assert unread == set()
 
 
 @hypothesis.settings(max_examples=8)
@@ -167,8 +160,8 @@ def test_what_is_not_shown_is_not_made(data):
         for key in ("tables", "figures")
     }
     less = Plan(plan.experiment.model_copy(update=fewer))
-    jobs = needed_jobs(less)
-    assert jobs.keys() <= needed_jobs(plan).keys()
+    jobs = less.needed_jobs()
+    assert jobs.keys() <= plan.needed_jobs().keys()
     left = shown.keys() - taken
     made = {job.rule for job in jobs.values()}
     assert ("measure_similarity" in made) == ("similarity" in left)
@@ -211,7 +204,7 @@ def test_every_job_with_files_of_a_user(tmp_path, files, make):
     """The paper's scale, for which the user brings a model, conversations or pairs."""
     plan = plan_of(*files, data_root=str(make(tmp_path / "given")))
     assert len(check(plan)) >= 18
-    used = {job.step.out for job in needed_jobs(plan).values()}
+    used = {job.step.out for job in plan.needed_jobs().values()}
     jobs = [(rule, plan.step(rule, **given)) for rule, given in possible_jobs(plan)]
     unread = {rule for rule, step in jobs if step.out not in used}
     assert unread == set()
@@ -229,11 +222,11 @@ def test_every_file_is_planned():
 def test_rules_and_functions_have_the_same_names():
     files = [*REPOSITORY.glob("workflow/rules/*.smk")]
     text = "\n".join(file.read_text() for file in files)
-    rules = {
+    named = {
         *re.findall(r"^rule (\w+):", text, re.M),
         *re.findall(r"^use rule \w+ as (\w+)", text, re.M),
     }
-    assert rules - {"write_argument"} == set(steps())
+    assert named - {"job"} == set(rules())
 
 
 def test_equal_experiments_have_equal_jobs_and_the_plan_reads_no_result(tmp_path):
@@ -300,20 +293,19 @@ def test_a_null_is_the_default(key):
 @pytest.mark.parametrize(
     "words",
     [
-        ("count_parameters",),
+        ("make_tables",),
         ("adapt_model", "run=mistral-sava"),
         ("intersect_vocabularies", "source=source", "target=target"),
         ("pack_tokens", "tokenizer=target", "mixture=bilingual", "recipe=train"),
         ("pack_heldout", "tokenizer=target", "length=128"),
-        ("write_settings", "part=scores"),
     ],
 )
 def test_a_printed_job_can_be_pasted(words):
     shown = show_job([*words, "--configfile", "tests/experiments/small.yaml"])
-    python, script, *arguments = shlex.split(shown)
+    python, script, name, *arguments = shlex.split(shown)
     assert python == "python" and (REPOSITORY / script).is_file()
-    what = import_module(f"revocab.commands.{Path(script).stem}").COMMAND
-    asked = read(what, script, arguments)
+    what = import_module(f"revocab.commands.{name}").COMMAND
+    asked = read(what, name, arguments)
     step = plan_of("tests/experiments/small.yaml").step(
         words[0], **dict(one.split("=") for one in words[1:])
     )
@@ -334,7 +326,6 @@ def test_a_printed_job_can_be_pasted(words):
         (["change_model", "model=mistral"], "'change_model' with model=mistral"),
         (["score_comet", "run=mistral-sava"], "'score_comet' with run=mistral-sava"),
         (["pack_heldout", "tokenizer=target", "length=x"], "'pack_heldout' with"),
-        (["write_settings", "part=nothing"], "'write_settings' with part=nothing"),
         (["prepare_corpus", "corpus=nope"], "'prepare_corpus' with corpus=nope"),
         (["build_tokenizer", "tokenizer=nope"], "'build_tokenizer' with tokenizer=nope"),
         (["intersect_vocabularies", "source=a", "target=b"], "'intersect_vocabularies' with"),

@@ -276,9 +276,8 @@ def test_a_corpus_that_holds_out_nothing_or_another_language(repository, monkeyp
     values = small(repository, monkeypatch, corpora=["world-it", "world-en"])
     del values["corpora"]["world-it"]["heldout_bytes"]
     assert problems(values) == [
-        f"{KEY}.probe.corpora: 'world-it' holds out no text, and items are made only from that;"
-        " give corpora.world-it.heldout_bytes",
-        f"{KEY}.probe.corpora: 'world-en' is in 'en', the task in 'it'; name corpora in its "
+        f"{KEY}.probe.corpora: 'world-it' holds out no text; give corpora.world-it.heldout_bytes",
+        f"{KEY}.probe.corpora: 'world-en' is in 'en', the task in 'it'; name a corpus in its "
         "language",
     ]
 

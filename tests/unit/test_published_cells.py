@@ -9,7 +9,7 @@ from fake_results import fake_results
 
 from revocab.errors import RevocabError
 from revocab.report.make_tables import build_table
-from revocab.report.published.paper_values import PaperValues, Published
+from revocab.report.published.paper_values import PaperValues
 from revocab.report.published.published_cells import HEADER
 from revocab.report.results import Results
 from revocab.report.table_parts.render import to_csv, to_html, to_latex, to_markdown
@@ -48,7 +48,7 @@ def test_values_land_where_the_csv_file_names_them(tmp_path):
     )
     table = build_table(found, "t")
     cells = [row.cells[2].published for row in table.data_rows()]
-    assert cells == [None, Published(0.75, 0.01), Published(0.5)]
+    assert cells == [None, 0.75, 0.5]
     assert "In parentheses: the value that the paper published." in table.notes
     assert "(0.750)" in to_markdown(table) and "(0.750)" in to_latex(table)
     assert '<span class="published">(0.500)</span>' in to_html(table)
@@ -56,7 +56,7 @@ def test_values_land_where_the_csv_file_names_them(tmp_path):
     assert "last checkpoint published" in head and rows[1].endswith(",0.75")
     choices = build_table(found, "choices")
     row = next(one for one in choices.rows[3:] if one.cells and one.cells[0].text == "SAVA")
-    assert row.cells[choices.header.index("MMLU")].published.value == pytest.approx(0.475)
+    assert row.cells[choices.header.index("MMLU")].published == pytest.approx(0.475)
     assert sum(note.startswith("In parentheses") for note in choices.notes) == 1
 
 
@@ -75,7 +75,7 @@ def test_notes_stand_under_the_table(tmp_path):
     table = build_table(found, "choices")
     assert table.notes[-1] == "Published, 25 training steps, SAVA, AVG: not printed"
     shown = [row.cells[-1].published for row in table.data_rows()]
-    assert [one.value for one in shown if one] == [pytest.approx(0.6)]
+    assert [one for one in shown if one] == [pytest.approx(0.6)]
 
 
 def test_a_model_that_is_not_run_here_is_listed_and_no_error(tmp_path):

@@ -35,17 +35,16 @@ def word_tokenizer():
     return TextTokenizer(backend, len(WORDS), START, END, Path("toy"))
 
 
-def packed(*texts, rows=2, length=6, masks=False, **options):
+def packed(*texts, rows=2, length=6, **options):
     job = PackingJob(sequence_length=length, rows=rows, seed=1, **options)
     array = np.zeros((rows, length), dtype=np.uint16)
-    bits = np.zeros((rows, -(-length // 8)), dtype=np.uint8) if masks else None
     corpora = {"x": ((1.0,), lambda: [{"id": str(n), "text": one} for n, one in enumerate(texts)])}
-    count = pack(array, corpora, word_tokenizer(), job, bits).corpora["x"]
-    return ["".join(WORDS[one] for one in row) for row in array], count, bits
+    count = pack(array, corpora, word_tokenizer(), job).corpora["x"]
+    return ["".join(WORDS[one] for one in row) for row in array], count
 
 
 def test_rows_that_begin_at_documents_by_hand():
-    rows, count, _ = packed("a b", "c d e f g h", "a", "b c d e", rows_begin_at="document")
+    rows, count = packed("a b", "c d e f g h", "a", "b c d e", rows_begin_at="document")
     assert rows == ["<s>ab<s>cd", "<s>a<s>bcd"]
     # "e f g h" is in no row; "e" lies beyond the last.
     assert (count.skipped_tokens, count.tokens, count.documents) == (4, 12, 4)
@@ -54,7 +53,7 @@ def test_rows_that_begin_at_documents_by_hand():
 
 def test_rows_that_begin_at_paragraphs_by_hand():
     """The first row ends within "d e f"; the second begins with "g h", without bos."""
-    rows, count, _ = packed("a b\nd e f\n\ng h\na b c", "a", rows_begin_at="paragraph")
+    rows, count = packed("a b\nd e f\n\ng h\na b c", "a", rows_begin_at="paragraph")
     assert rows == ["<s>ab\nde", "gh\nabc"]
     assert (count.skipped_tokens, count.documents) == (3, 1)  # "f" and two line breaks
     assert (count.bytes, count.words) == (len("a b\nd e") + len("g h\na b c"), 9)
@@ -63,27 +62,20 @@ def test_rows_that_begin_at_paragraphs_by_hand():
 def test_a_long_document_fills_rows_and_its_end_token_begins_none():
     text = "a b c d e f\na b\nc d e f g h a\na b c d"
     options = {"length": 4, "document_end": True, "rows_begin_at": "paragraph"}
-    rows, count, _ = packed(text, "h a b c", rows=4, **options)
+    rows, count = packed(text, "h a b c", rows=4, **options)
     assert rows == ["<s>abc", "ab\nc", "abcd", "<s>hab"]
     assert count.skipped_tokens == len("def\n") + len("defgha\n") + 1
 
 
 def test_nothing_is_left_out_where_a_row_ends_with_a_paragraph():
-    rows, count, _ = packed("a b\n", "c\n", "d\n", length=4, rows_begin_at="paragraph")
+    rows, count = packed("a b\n", "c\n", "d\n", length=4, rows_begin_at="paragraph")
     assert rows == ["<s>ab\n", "<s>c\n<s>"]
     assert "skipped_tokens" not in count.described()
 
 
 def test_a_document_begins_the_row_after_its_bos():
-    rows, count, _ = packed("a b c", "d e f g h", length=5, rows_begin_at="document")
+    rows, count = packed("a b c", "d e f g h", length=5, rows_begin_at="document")
     assert (rows, count.skipped_tokens) == (["<s>abc<s>", "defgh"], 0)
-
-
-def test_masks_mark_documents_and_not_the_rows_that_begin_within_them():
-    rows, _, bits = packed("a b\nc d e\nf g", "h a b", length=4, rows=3, masks=True,
-                           rows_begin_at="paragraph", document_masking=True)  # fmt: skip
-    assert rows == ["<s>ab\n", "cde\n", "fg<s>h"]
-    assert np.unpackbits(bits, axis=1, count=4).tolist() == [[1, 0, 0, 0], [0] * 4, [0, 0, 1, 0]]
 
 
 paragraphs = st.lists(st.integers(1, 9), min_size=1, max_size=6)
@@ -121,7 +113,7 @@ def rows_one_by_one(documents, begin_at, end, rows, length):
 def test_no_row_begins_within_a_document_or_paragraph(documents, begin_at, end):
     """Documents are "h b …", and after a line break "a b …"."""
     texts = ["h" + "\na".join(" b" * (size - 1) for size in one) for one in documents]
-    rows, count, _ = packed(
+    rows, count = packed(
         *texts, rows=9, length=5, rows_begin_at=begin_at, document_end=end, repeat_corpora=True
     )
     allowed = ("<s>", "h", "a") if begin_at == "paragraph" else ("<s>", "h")

@@ -1,4 +1,4 @@
-"""Kinds that compare runs by chosen numbers: runs, categories, composites, languages."""
+"""Kinds that compare runs by chosen numbers: runs, categories, languages."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 import yaml
 from fake_results import change_experiment, fake_results, write_csv
-from hypothesis import given
-from hypothesis import strategies as st
 from scratch_package import blocks
 from snakemake.utils import update_config
 
@@ -19,13 +17,13 @@ from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
 from revocab.plan import Plan
 from revocab.report.asked import asked_scores
-from revocab.report.kind import table_kinds
-from revocab.report.make_tables import build_table
+from revocab.report.checks import table_problems
+from revocab.report.make_tables import DATA, build_table, make_tables
 from revocab.report.results import Results
+from revocab.report.results.heldout_losses import heldout_curve, steps_to_reach
 from revocab.report.results.scores import collect_scores
 from revocab.report.table_parts.render import to_csv, to_html, to_latex, to_markdown
 from revocab.report.table_parts.table import Table
-from revocab.report.values.task_means import TaskScore, macro, micro
 
 RUNS = ["mistral-base", "mistral-fvt", "mistral-sava"]
 TABLES: dict[str, dict] = {
@@ -38,11 +36,11 @@ TABLES: dict[str, dict] = {
             {"tokens": {"language": "it"}, "label": "Italian"},
             {"bytes": {"language": "it"}},
             {"heldout": {"language": "it"}},
-            {"steps_to": {"language": "it", "loss": 0.9, "interpolate": False}},
+            {"steps_to": {"language": "it", "loss": 0.9}},
             {"first_step_loss": {}},
             {"first_step_loss": {"per": "byte"}},
             {"average": {"language": "it"}},
-            {"average": {"named": ["mmlu_it", "squad_it"], "by_items": True}, "label": "Both"},
+            {"average": {"named": ["mmlu_it", "squad_it"]}, "label": "Both"},
             {"fertility": {"corpus": "world-it"}},
             {"vocabulary": {}},
             {"characters_per_token": {"corpus": "world-it"}},
@@ -54,12 +52,6 @@ TABLES: dict[str, dict] = {
         "runs": [*RUNS, "llama-base", "llama-sava"],
         "categories": {"Knowledge": ["mmlu_it", "sciq_it"], "Reading": ["boolq_it"]},
         "overall": "All",
-    },
-    "composite": {
-        "kind": "composite",
-        "title": "Micro-averages",
-        "runs": RUNS,
-        "columns": {"Core": ["mmlu_it", "boolq_it"]},
     },
     "languages": {
         "kind": "languages",
@@ -126,28 +118,6 @@ def shown(root: Path, name: str, **options: object) -> dict[str, list[str]]:
     }
 
 
-# Means --------------------------------------------------------------------------------------------
-
-
-def test_means_by_hand():
-    scores = [TaskScore(50, 3, 300, None), TaskScore(90, 5, 100, None)]
-    assert macro(scores) == pytest.approx((70, math.sqrt(3**2 + 5**2) / 2))
-    assert micro(scores) == pytest.approx((60, math.sqrt((300 * 3) ** 2 + (100 * 5) ** 2) / 400))
-    assert micro([TaskScore(50, None, 300, None)]) == (50, None)
-    assert math.isnan(micro([*scores, TaskScore(50, 1, None, None)])[0])
-
-
-@given(st.lists(st.tuples(st.floats(0, 100), st.integers(1, 999)), min_size=1, max_size=6))
-def test_a_micro_average_is_that_of_all_items_in_one(pairs):
-    scores = [TaskScore(value, None, items, None) for value, items in pairs]
-    right = sum(value * items for value, items in pairs)
-    assert micro(scores)[0] == pytest.approx(right / sum(items for _, items in pairs))
-    lowest, highest = min(pairs)[0], max(pairs)[0]
-    assert all(lowest - 1e-9 <= mean(scores)[0] <= highest + 1e-9 for mean in (macro, micro))
-    alike = [TaskScore(value, None, 7, None) for value, _ in pairs]
-    assert micro(alike)[0] == pytest.approx(macro(alike)[0])
-
-
 # Runs ---------------------------------------------------------------------------------------------
 
 
@@ -167,21 +137,21 @@ def test_chosen_numbers_of_runs(finished, root):
     assert rows["FVT"][:3] == ["0.410", "0.250", "1.000"]
     assert rows["FVT"][5:7] == [f"{float(first[one]):.3f}" for one in ("loss", "bits_per_byte")]
     assert rows["Mistral stand-in"][:3] == ["–"] * 3 and rows["Mistral stand-in"][4:7] == ["–"] * 3
-    curve = results.heldout_by_language(results.run("mistral-fvt"), "it")
+    curve = heldout_curve(results, results.run("mistral-fvt"), "it")
     assert rows["FVT"][3] == f"{curve[100]:.3f}"
-    assert rows["FVT"][4] == str(next(step for step in curve if curve[step] <= 0.9))
+    assert rows["FVT"][4] == f"{steps_to_reach(curve, 0.9):.1f}"
     average = results.scores.get("mistral-fvt", 100, "average_it", "average")
     value, stderr = 100 * average["value"], 100 * average["stderr"]
     assert rows["FVT"][7] == f"{value:.2f}±{stderr:.2f}"
     written = results.scores.get("mistral-fvt", 100, "squad_it", "rougeL")["value"]
-    assert rows["FVT"][8] == f"{(50 * 300 + written * 40) / 340:.2f}"
+    assert rows["FVT"][8] == f"{(50 + written) / 2:.2f}"
     measured = {row["tokenizer"]: row for row in results.csv("fertility/fertility.csv")
                 if row["corpus"] == "world-it"}  # fmt: skip
     for row, tokenizer in (("FVT", "target"), ("Mistral stand-in", "source")):
         for place, measure in ((9, "fertility"), (11, "characters_per_token")):
             assert rows[row][place] == f"{float(measured[tokenizer][measure]):.2f}"
     assert "ROUGE-L of squad_it" in " ".join(found.notes)
-    assert "Both: every item counts alike; 0 to 100, ± standard error over items." in found.notes
+    assert "Both: every task counts alike; 0 to 100, ± standard error over items." in found.notes
     assert found.limited == "limited run: 32 queries of squad_it"
     assert found.rows[0].cells[4].mark is None
 
@@ -196,7 +166,7 @@ def test_a_count_of_a_part_of_the_rows_is_not_known(root):
     assert table(root, "runs").rows[1].cells[2].text is None  # so that checks name it
 
 
-# Categories and composites ------------------------------------------------------------------------
+# Categories ------------------------------------------------------------------------
 
 
 def test_categories_over_groups_by_hand(root):
@@ -210,18 +180,13 @@ def test_categories_over_groups_by_hand(root):
     assert "Knowledge: mmlu_it, sciq_it; Reading: boolq_it." in table(root, "categories").notes
 
 
-def test_a_composite_weighs_tasks_by_their_items(root):
-    error = math.sqrt((300 * 3) ** 2 + (100 * 5) ** 2) / 400
-    assert shown(root, "composite")["FVT"] == [f"60.00±{error:.2f}"]
-
-
 def test_a_mean_without_one_of_its_scores_is_empty(root):
     results = Results(root)
     results.scores.rows[:] = [one for one in results.scores.rows if one["task"] != "boolq_it"]
     results.scores._by_key = {
         key: one for key, one in results.scores._by_key.items() if key[2] != "boolq_it"
     }
-    cells = build_table(results, "composite").rows[1].cells
+    cells = build_table(results, "categories").rows[1].cells[1:]
     assert cells[1].value is None and cells[1].text is None
 
 
@@ -265,7 +230,7 @@ def test_translations_and_losses_by_language(root):
     assert rows["Italian"][1] == f"{value:.2f}"
     found = table(root, "languages", heldout=True, step=50)
     results = Results(root)
-    loss = results.heldout_by_language(results.run("mistral-sava"), "it")[50]
+    loss = heldout_curve(results, results.run("mistral-sava"), "it")[50]
     assert found.rows[1].cells[2].number() == f"{loss:.3f}"
     assert "bits per byte; lower is better" in found.notes[0]
 
@@ -290,10 +255,13 @@ def test_every_ending_and_no_results(root, name, tmp_path):
 
 
 def test_a_lack_is_named_for_headers_under_headers(root):
-    found = table(root, "languages", change="difference")
-    found.rows[1].cells[2].value = None
-    check = table_kinds()["languages"].check
-    assert list(check(Path("t.csv"), found, [])) == ["t.csv: Italian: no SAVA score"]
+    table(root, "languages", change="difference")
+    make_tables(root, root / "tables")
+    data = read_json(root / "tables" / DATA)
+    data["languages"]["rows"][1]["cells"][2].pop("value")
+    write_json(root / "tables" / DATA, data)
+    changed, lack = (one for one in table_problems(Results(root)) if "languages.csv" in one)
+    assert "make it again" in changed and lack.endswith("languages.csv: Italian: no SAVA score")
 
 
 def test_what_is_shown_is_scored(demo):
@@ -378,10 +346,9 @@ def column(**values: object) -> dict:
         ("categories", {"categories": {"K": ["mmlu_it", "mmlu_it"]}},
          "tables.t.categories.K: task 'mmlu_it' is named 2 times"),
         ("categories", {"overall": "Reading"}, "tables.t: overall: 'Reading' is a category"),
-        ("composite", {"columns": {}}, "tables.t.columns: Dictionary should have at least 1"),
-        ("composite", {"metrics": {"squad_it": "bleu"}},
+        ("categories", {"metrics": {"squad_it": "bleu"}},
          "tables.t.metrics.squad_it: no metric of its kind 'bleu'"),
-        ("composite", {"metrics": {"mmlu_it": "acc"}},
+        ("categories", {"metrics": {"mmlu_it": "acc"}},
          "tables.t.metrics: no generation task 'mmlu_it'"),
         ("languages", {"groups": {}}, "tables.t.groups: Dictionary should have at least 1 item"),
         ("languages", {"groups": {"mistrall": ["it"]}}, "tables.t: no run group 'mistrall'"),
@@ -408,7 +375,7 @@ def test_every_wrong_option_is_one_line(demo, name, options, start):
 
 def test_runs_that_are_not_scored_are_dashes_unless_there_are_no_others(demo):
     demo["runs"]["mistral"]["methods"]["fvt"] = {"evaluate": False}
-    composite = {**TABLES["composite"], "runs": ["mistral-fvt", "mistral-sava"]}
-    validate({**demo, "tables": {"t": composite}, "figures": {}})
+    table = {**TABLES["categories"], "runs": ["mistral-fvt", "mistral-sava"]}
+    validate({**demo, "tables": {"t": table}, "figures": {}})
     with pytest.raises(RevocabError, match=r"tables\.t: none of the runs is scored"):
-        validate({**demo, "tables": {"t": {**composite, "runs": ["mistral-fvt"]}}, "figures": {}})
+        validate({**demo, "tables": {"t": {**table, "runs": ["mistral-fvt"]}}, "figures": {}})

@@ -6,13 +6,9 @@ import gzip
 import json
 import subprocess
 
-import compared_results
-import pandas as pd
 import pytest
 import same_bytes
-import torch
-from compared_results import first_difference, pair_up
-from safetensors.torch import save_file
+from compared_results import pair_up
 
 TABLES = {"experiment": {"tables": {"t1": {"kind": "scores"}, "t2": {"kind": "efficiency"}}}}
 REPORT = (
@@ -79,21 +75,6 @@ def test_every_other_change_is_found(runs):
         "results/x/report.html": ("report", "different"),
         "results/x/tables/t1.csv": ("tables", "different"),
     }
-    known = states(old, new)
-    table = compared_results.summary(found, known).splitlines()
-    assert [line.split() for line in table[:3]] == [
-        ["same", "different", "only", "old", "only", "new"],
-        ["tables", "0", "1", "0", "0"],
-        ["figures", "0", "0", "0", "1"],
-    ]
-    text = "\n".join(compared_results.differences(found, known, 5))
-    assert "results/x/tables/t1.csv: different, line 2\n  - 1,2\n  + 1,3" in text
-    assert "tokens.npy: different, byte 2 of 2 and 2" in text
-    assert "experiment.json" not in text
-    write(new, "results/x/tables/t0.csv", "")
-    found = pair_up(old, new, {})
-    cut = list(compared_results.differences(found, states(old, new), 1))
-    assert cut[:2] == ["results/x/tables/t0.csv: only new", "… and 1 more of tables"]
 
 
 def test_moved_and_ignored_files(runs):
@@ -105,23 +86,6 @@ def test_moved_and_ignored_files(runs):
     one = {"results/x/tables/t1.csv": "results/y/tables/t1.csv"}
     assert states(old, new, one)["results/y/tables/t1.csv"] == "same"
     assert "only old" not in states(old, new, ignored=["results/x/*"]).values()
-
-
-def test_first_differences(tmp_path):
-    pair = [tmp_path / "old", tmp_path / "new"]
-    for number, folder in enumerate(pair):
-        write(folder, "a.jsonl.gz", gzip.compress(f"same\n{'x' * 500}{number}\n".encode()))
-        write(folder, "b.csv", "a\n" + "b\n" * number)
-        write(folder, "c.txt.gz", gzip.compress(b"same", mtime=number))
-        pd.DataFrame({"score": [0.5, 0.25 * number]}).to_parquet(folder / "d.parquet")
-        weights = {"a": torch.zeros(2), "b": torch.full((1, 3), float(number))}
-        save_file(weights, folder / "e.safetensors")
-    said = {path.name: first_difference(path, pair[1] / path.name) for path in pair[0].iterdir()}
-    assert said["a.jsonl.gz"] == f"line 2\n  - {'x' * 80}0\n  + {'x' * 80}1"
-    assert said["b.csv"] == "line 2\n  - (end)\n  + b"
-    assert said["c.txt.gz"] == "the same text, stored otherwise"
-    assert said["d.parquet"] == "line 3\n  - 1,0.0\n  + 1,0.25"
-    assert "b F32 [1, 3]" in said["e.safetensors"]
 
 
 SNAKEFILE = """
@@ -173,12 +137,3 @@ def test_two_states_of_a_workflow(repository, tmp_path, capsys):
     assert "t1.csv: different, line 1\n  - 1\n  + 2" in capsys.readouterr().out
     assert runs() == 2  # that of HEAD was kept
     assert status() == before and not (repository / "results").exists()
-
-
-def test_an_unknown_commit_is_said(repository, tmp_path, capsys):
-    arguments = ["no-such", "--repository", str(repository), "--cache", str(tmp_path / "cache")]
-    assert same_bytes.main(arguments) == 2
-    assert "git rev-parse" in capsys.readouterr().err
-    assert not (tmp_path / "cache").exists()
-    with pytest.raises(SystemExit):
-        same_bytes.parse(["HEAD", "--moved", "old"])

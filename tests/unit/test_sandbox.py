@@ -13,7 +13,8 @@ from chat_toys import messages_of, write_tokenizer
 from revocab.chat.template import ChatTemplate, load_template
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.chat_prompts import ChatFormat, ChatOptions, set_template
-from revocab.sandbox import compile, render
+from revocab.sandbox import Sandbox, explain
+from revocab.template_budget import Refused
 from revocab.tokenizers.load import load_tokenizer
 
 #: Each would take minutes or gigabytes, or leave the sandbox, in a plain environment of Jinja's.
@@ -80,17 +81,23 @@ ATTACKS = {
 DOUBLED = "{% set n = namespace(s='ab') %}{% for i in range(60) %}{% set n.s NEW %}{% endfor %}"
 
 
+def render(template: str, context: dict = {}) -> str:  # noqa: B006
+    environment = Sandbox(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+    return environment.from_string(template).render(context)
+
+
 def attack(name: str) -> str:
     text = ATTACKS[name]
     return DOUBLED.replace("NEW", text.removeprefix("DOUBLED ")) if "DOUBLED" in text else text
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_an_attack_is_refused_by_file_and_key_with_little_memory(name, tmp_path, monkeypatch):
+def test_an_attack_is_refused_with_little_memory(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with pytest.raises(RevocabError, match=r"^mine\.yaml: doc_to_text: template"):
-        render(attack(name), {}, where="mine.yaml: doc_to_text")
+    with pytest.raises(Exception) as caught:
+        render(attack(name))
+    assert explain(caught.value).startswith("template ")
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000  # kB
     assert not list(tmp_path.iterdir())
 
@@ -100,16 +107,16 @@ def test_the_limits_hold_in_a_thread_and_for_each_rendering_anew():
 
     def work():
         for _ in range(3):
-            render("{% for i in range(99999) %}{% endfor %}", {}, where="a")
+            render("{% for i in range(99999) %}{% endfor %}")
         try:
-            render(attack("nested loops"), {}, where="there")
-        except RevocabError as error:
-            problems.extend(error.problems)
+            render(attack("nested loops"))
+        except Refused as error:
+            problems.append(explain(error))
 
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert len(problems) == 1 and problems[0].startswith("there: template refused")
+    assert len(problems) == 1 and "takes too much time or memory" in problems[0]
 
 
 #: Uses everything that payments are put into.
@@ -137,14 +144,16 @@ def test_other_templates_give_the_text_that_jinja_gives(template):
     context = {"row": {"l": ["x ", " aby"], "d": [{"a": 1}, {"a": 2}]}}
     plain = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
     expected = plain.from_string(template).render(context)
-    assert render(template, context, where="here") == expected
-    assert compile(template, where="here").render(context) == expected
+    assert render(template, context) == expected
 
 
-@pytest.mark.parametrize("template", ["{{ missing }}", "{% for %}", "{% include 'a' %}"])
-def test_mistakes_in_a_template_name_the_file_and_key(template):
-    with pytest.raises(RevocabError, match=r"^mine: template cannot be rendered"):
-        render(template, {}, where="mine")
+def test_a_long_template_may_look_at_every_message_for_every_message():
+    """As some models' own templates do; only what a turn runs is paid for."""
+    long = "{% macro tools() %}" + "{{ 'a' }}" * 2000 + "{% endmacro %}"
+    loop = "{% for NAME in messages %}"
+    loops = loop.replace("NAME", "m") + loop.replace("NAME", "n") + "{{ m if m == n }}"
+    loops += "{% endfor %}{% endfor %}"
+    assert render(long + loops, {"messages": ["x"] * 80}) == "x" * 6400
 
 
 @pytest.fixture(scope="module")

@@ -41,13 +41,9 @@ def test_minutes_count_from_the_last_state():
     assert saving.own() == Asked.NOTHING
     time.now += 2
     assert saving.own() == Asked.SAVE
-
-
-def test_without_minutes_no_time_is_enough():
-    time = Time()
-    saving = Saving(clock=time)
+    never = Saving(clock=time)
     time.now += 1e9
-    assert saving.own() == Asked.NOTHING
+    assert never.own() == Asked.NOTHING
 
 
 def test_signals_ask_within_the_block_only():
@@ -137,16 +133,18 @@ def test_the_record_holds_for_the_same_request_and_processes(tmp_path):
     assert io.read_json(tmp_path / FILE) == {"asked": None, "processes": 1, "micro_batch": 4}
 
 
-def test_several_processes_start_again_with_the_half(tmp_path):
-    micro = MicroBatch(share=8, size=8, asked=8, processes=2, root=tmp_path)
-    with pytest.raises(RevocabError, match=r"8 sequences per forward pass; run .* state with 4"):
+@pytest.mark.parametrize(
+    ("size", "processes", "said", "kept"),
+    [
+        (8, 2, "8 sequences per forward pass; run .* state with 4", 4),
+        (1, 1, "out of memory with one sequence", None),
+    ],
+)
+def test_what_cannot_go_on_says_so(tmp_path, size, processes, said, kept):
+    micro = MicroBatch(share=8, size=size, asked=8, processes=processes, root=tmp_path)
+    with pytest.raises(RevocabError, match=said):
         micro.halve()
-    assert micro.recorded() == 4
-
-
-def test_one_sequence_cannot_be_halved(tmp_path):
-    with pytest.raises(RevocabError, match="out of memory with one sequence"):
-        MicroBatch(8, 1, None, 1, tmp_path).halve()
+    assert micro.recorded() == kept
 
 
 def test_a_loss_that_jumps():
@@ -156,6 +154,7 @@ def test_a_loss_that_jumps():
     with pytest.raises(RevocabError, match=r"step 21: loss 4\.4600 is 1\.0100 above the mean"):
         watch.check(21, 0, 4.46)
     watch.check(21, 0, 4.44)
+    LossWatch().check(22, 0, 1e9)
 
 
 def test_a_new_stage_and_the_first_steps_are_compared_with_nothing():
@@ -167,9 +166,3 @@ def test_a_new_stage_and_the_first_steps_are_compared_with_nothing():
         watch.check(step, 1, 50.0)
     with pytest.raises(RevocabError, match=r"stop_at_rise allows 0\.1"):
         watch.check(20, 1, 50.2)
-
-
-def test_no_watch_without_a_limit():
-    watch = LossWatch()
-    for step in range(1, 100):
-        watch.check(step, 0, 10.0**step)

@@ -17,6 +17,7 @@ from revocab.report import notes
 from revocab.report.checks import average_problems
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results, Scores
+from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import COLUMNS, collect, collect_scores, mean_score
 
 
@@ -187,8 +188,8 @@ def test_unknown_task_is_named(tmp_path):
 
 def test_base_heldout_is_the_kept_vocabulary_before_training(folder):
     results = Results(folder)
-    base = results.heldout_by_language(results.base("mistral"), "it")
-    lapt = results.heldout_by_language(results.run("mistral-lapt"), "it")
+    base = heldout_curve(results, results.base("mistral"), "it")
+    lapt = heldout_curve(results, results.run("mistral-lapt"), "it")
     assert base == {0: lapt[0]}
     assert math.isfinite(base[0])
 

@@ -11,22 +11,24 @@ from fake_results import REPOSITORY, fake_results
 from test_significance import write_items
 
 from revocab.config import as_json, validate
-from revocab.config.replicates import with_replicates
+from revocab.config.written_out import with_all_runs
 from revocab.errors import RevocabError
 from revocab.evaluation.over_seeds import paired_interval, t_quantile
 from revocab.io import read_jsonl, write_jsonl
 from revocab.plan import Plan
 from revocab.report.checks import coverage_problems
-from revocab.report.figure_parts.seed_curves import heldout_curve, training_curve
+from revocab.report.figure_parts.seed_curves import heldout_over_seeds, training_curve
 from revocab.report.make_figures import caption, make_figures
 from revocab.report.make_tables import build_table, make_tables
 from revocab.report.results import Results
-from revocab.report.results.scores import AVERAGE, average_task, collect_scores
+from revocab.report.results.heldout_losses import heldout_curve
+from revocab.report.results.scores import collect_scores
 from revocab.report.results.significance import compare_runs
-from revocab.report.table_parts.score_rows import score_cell
-from revocab.report.table_parts.seed_cells import pooled_cell
 from revocab.report.table_parts.table import MISSING, Cell, text
-from revocab.report.values.sweep_grid import grid_of
+from revocab.report.values.losses import HeldoutLoss
+from revocab.report.values.run_value import RunValue
+from revocab.report.values.similarity import HelperSimilarity
+from revocab.report.values.task_scores import TaskScore
 
 SEEDED = {"random": [1, 2, 3], "sava": [1, 2, 3], "fvt": [1, 2]}
 HELDOUT = {
@@ -51,7 +53,7 @@ def demo() -> dict:
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     folder = tmp_path_factory.mktemp("seeds") / "results" / "demo"
-    values, problems = with_replicates(demo())
+    values, problems = with_all_runs(demo())
     assert not problems
     changed = {key: values[key] for key in ("runs", "tables", "figures")}
     fake_results(folder, **changed)
@@ -100,28 +102,20 @@ def test_a_group_shows_replicates_as_one(results):
 
 
 def test_a_score_is_the_mean_over_seeds_with_their_deviation(results):
+    score = TaskScore(task="hellaswag_it", step=100)
+    cell = score.cell(results, results.run("mistral-sava"))
     key = (100, "hellaswag_it", "acc_norm")
-    found = results.scores.get("mistral-sava", *key)
     each = [results.scores.get(f"mistral-sava-seed{seed}", *key) for seed in (1, 2, 3)]
     values = [row["value"] for row in each]
-    assert found["value"] == pytest.approx(fmean(values)) and found["by_seed"] == values
-    assert found["stderr"] == pytest.approx(fmean(row["stderr"] for row in each))
-    cell = score_cell(found, None, 100)
-    assert cell.deviation == pytest.approx(stdev(values))
-    shown = f"{100 * fmean(values):.2f}±{100 * found['stderr']:.2f} [{100 * stdev(values):.2f}]"
-    assert cell.number() == shown
+    assert score.by_seed(results, results.run("mistral-sava")) == dict(enumerate(values, start=1))
+    error = fmean(row["stderr"] for row in each)
+    assert cell.number() == (
+        f"{100 * fmean(values):.2f}±{100 * error:.2f} [{100 * stdev(values):.2f}]"
+    )
 
 
 def test_the_record_of_scores_has_each_run_and_no_mean(results):
     assert "mistral-sava" not in {row["run"] for row in results.scores.rows}
-    assert not any("by_seed" in row for row in results.scores.rows)
-
-
-def test_without_one_of_its_scores_a_run_has_none(results):
-    from revocab.report.results.replicates import pooled_scores
-
-    rows = [one for one in results.scores.rows if one["run"] != "mistral-sava-seed2"]
-    assert not [one for one in pooled_scores(rows, results.runs) if one["run"] == "mistral-sava"]
 
 
 def test_averages_have_the_deviation_of_averages(results):
@@ -130,7 +124,7 @@ def test_averages_have_the_deviation_of_averages(results):
     row = next(one for one in table.data_rows() if one.cells[0].text == "SAVA")
     step = results.run("mistral-sava").select(["first"])[0]
     each = [
-        results.scores.get(f"mistral-sava-seed{seed}", step, average_task("it"), AVERAGE)["value"]
+        TaskScore.average("it", step).cell(results, results.run(f"mistral-sava-seed{seed}")).value
         for seed in (1, 2, 3)
     ]
     assert row.cells[-1].value == pytest.approx(fmean(each))
@@ -139,10 +133,11 @@ def test_averages_have_the_deviation_of_averages(results):
 
 def test_heldout_losses_are_means(results):
     run = results.run("mistral-sava")
-    each = [results.heldout_by_language(one, "it")[50] for one in results.replicates(run)]
-    assert results.heldout_by_language(run, "it")[50] == pytest.approx(fmean(each))
-    assert heldout_curve(results, run, "it")[50] == pytest.approx((fmean(each), stdev(each)))
-    assert heldout_curve(results, results.run("mistral-clp"), "it")[50][1] is None
+    each = [heldout_curve(results, one, "it")[50] for one in results.replicates(run)]
+    cell = HeldoutLoss(language="it", step=50).cell(results, run)
+    assert (cell.value, cell.deviation) == pytest.approx((fmean(each), stdev(each)))
+    assert heldout_over_seeds(results, run, "it")[50] == pytest.approx((fmean(each), stdev(each)))
+    assert heldout_over_seeds(results, results.run("mistral-clp"), "it")[50][1] is None
 
 
 def test_training_losses_are_means(results):
@@ -225,7 +220,7 @@ def test_tables_say_what_the_brackets_are(root, results, tmp_path):
 def test_tables_of_named_runs_have_means_and_deviations(results):
     sava, clp = (row.cells for row in build_table(results, "table13").data_rows())
     each = [
-        results.heldout_by_language(one, "it")[25]
+        heldout_curve(results, one, "it")[25]
         for one in results.replicates(results.run("mistral-sava"))
     ]
     assert sava[0].text == "SAVA"
@@ -233,14 +228,25 @@ def test_tables_of_named_runs_have_means_and_deviations(results):
     assert clp[1].value is not None and clp[1].deviation is None
 
 
-def test_cells_of_seeds_by_hand():
-    cells = [Cell(1.0, 0.1, interval=(0, 2)), Cell(3.0, 0.3, interval=(2, 4))]
-    found = pooled_cell(cells)
+def test_cells_of_seeds_by_hand(results):
+    run = results.run("mistral-fvt")
+
+    def pooled(*cells: Cell) -> Cell:
+        class Given(RunValue):
+            def header(self) -> str:
+                return ""
+
+            def of_training(self, results, run) -> Cell:
+                return cells[run.seed - 1]
+
+        return Given().cell(results, run)
+
+    found = pooled(Cell(1.0, 0.1, interval=(0, 2)), Cell(3.0, 0.3, interval=(2, 4)))
     assert (found.value, found.stderr, found.interval) == (2.0, 0.2, None)
     assert found.deviation == pytest.approx(2**0.5)
-    assert pooled_cell([Cell(1.0), Cell()]).value is None
-    assert pooled_cell([text("> 20"), text("> 20")]).text == "> 20"
-    assert pooled_cell([text("> 20"), Cell(12.0)]).text == MISSING
+    assert pooled(Cell(1.0), Cell()).value is None
+    assert pooled(text("> 20"), text("> 20")).text == "> 20"
+    assert pooled(text("> 20"), Cell(12.0)).text == MISSING
 
 
 def test_replicates_stand_at_one_place_of_a_sweep():
@@ -255,7 +261,7 @@ def test_replicates_stand_at_one_place_of_a_sweep():
     values["tables"] = {"grid": {**table, "value": {"heldout": {"language": "it"}}}}
     values["figures"] = {}
     found = validate(values)
-    grid = grid_of(found, found.tables["grid"])
+    grid = found.tables["grid"].grid(found)
     assert grid["200", "low"] == "mistral-swept-200-low"
     assert len(Plan(found).replicates(grid["200", "low"])) == 2
 
@@ -270,22 +276,17 @@ def test_figures_draw_bands_and_say_so(root, results, tmp_path):
 
 
 def test_similarities_are_means_over_replicates(results):
-    pooled = {
-        (row["run"], row["other"], row["step"]): row
-        for row in results.shown_similarities
-        if row["group"] == "mistral"
-    }
-    assert not any("seed" in run or "seed" in other for run, other, _ in pooled)
-    assert not any(run == other for run, other, _ in pooled)
-    helper = results.experiment.runs["mistral"].helper
+    pairs = results.experiment.figures["figure08"].similarities(results)
+    assert not any("seed" in run or "seed" in other for run, other in pairs)
+    assert not any(run == other for run, other in pairs)
     values = [
         row["similarity"]
         for row in results.similarities
-        if row["run"].startswith("mistral-sava-seed") and row["other"] == helper
+        if row["run"].startswith("mistral-sava-seed") and row["kind"] == "helper"
         and row["step"] == 0
     ]  # fmt: skip
-    assert pooled["mistral-sava", helper, 0]["similarity"] == pytest.approx(fmean(values))
-    assert len(values) == 3
+    cell = HelperSimilarity(step=0).cell(results, results.run("mistral-sava"))
+    assert cell.value == pytest.approx(fmean(values)) and len(values) == 3
 
 
 def test_checks_look_at_every_replicate(results):
@@ -300,7 +301,7 @@ def test_a_claim_on_the_start_is_decided_over_seeds(results):
     sava = claims["sava < random"]
     each = {
         name: [
-            results.heldout_by_language(results.run(f"mistral-{name}-seed{seed}"), "it")[25]
+            heldout_curve(results, results.run(f"mistral-{name}-seed{seed}"), "it")[25]
             for seed in (1, 2, 3)
         ]
         for name in ("sava", "random")

@@ -12,10 +12,9 @@ from test_run_kinds import TABLES
 from test_sweep_kinds import EXAMPLES
 
 from revocab.config import validate
-from revocab.config.replicates import with_replicates
+from revocab.config.written_out import with_all_runs
 from revocab.errors import RevocabError
 from revocab.plan import Plan
-from revocab.report.figures.heldout import curves_of
 from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results
@@ -52,7 +51,7 @@ def demo() -> dict:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory) -> Results:
     root = tmp_path_factory.mktemp("seeds") / "results" / "demo"
-    values, problems = with_replicates(demo())
+    values, problems = with_all_runs(demo())
     assert not problems
     fake_results(root, runs=values["runs"], tables=SHOWN, figures=FIGURES)
     for seed, losses in LOSSES.items():
@@ -118,7 +117,7 @@ def test_a_sweep_has_one_place_for_replicates(results):
 
 def test_curves_carry_the_deviation(results):
     runs = [results.run(one) for one in FIGURES["f"]["runs"]]
-    curves = curves_of(results, runs, "it", results.experiment.figures["f"])
+    curves = results.experiment.figures["f"].curves(results, runs, "it")
     assert curves["mistral-sava"] == [(0, 2.0, 0.0), (100, 1.0, 0.5)]
     assert all(deviation is None for _, _, deviation in curves["mistral-fvt"])
 
@@ -141,6 +140,6 @@ def test_files_name_replicates_as_one_or_one_by_one(monkeypatch):
     assert Path(file).name == "manifest.json" and "heldout/source--" in file
     with pytest.raises(RevocabError, match="measured at no step 1 of these runs"):
         validate({**given, "tables": {"t": {**table, "steps": [1]}}, "figures": {}})
-    composite = {**SHOWN["composite"], "runs": ["mistral-sava"], "step": 3}
+    table = {**SHOWN["categories"], "runs": ["mistral-sava"], "step": 3}
     with pytest.raises(RevocabError, match="3 is not a checkpoint of run 'mistral-sava-seed1'"):
-        validate({**given, "tables": {"t": composite}, "figures": {}})
+        validate({**given, "tables": {"t": table}, "figures": {}})

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from revocab import io
 from revocab.errors import RevocabError
 from revocab.training.data.packed_rows import open_packed
-from revocab.training.data.shards import OPEN_SHARDS, new_shards, open_shards
+from revocab.training.data.shards import MARKS, OPEN_SHARDS, new_shards, open_shards
 
 
 def written(folder, tokens, *, shard_bytes, masks=False, order=None):
@@ -21,15 +21,15 @@ def written(folder, tokens, *, shard_bytes, masks=False, order=None):
     rows, length = tokens.shape
     order = np.arange(rows) if order is None else order
     with new_shards(
-        folder, rows, length, tokens.dtype, masks=masks, shard_bytes=shard_bytes
+        folder, rows, length, tokens.dtype, conversations=masks, shard_bytes=shard_bytes
     ) as shards:
-        for some in np.array_split(order, 3):
-            shards.tokens[np.sort(some)] = tokens[np.sort(some)]
-            if masks:
-                shards.starts[np.sort(some)] = bits_of(tokens)[np.sort(some)]
+        for some in map(np.sort, np.array_split(order, 3)):
+            shards.arrays["tokens"][some] = tokens[some]
+            for stem in MARKS if masks else ():
+                shards.arrays[stem][some] = bits_of(tokens)[some]
     manifest = {
         "rows": rows, "sequence_length": length, "tokens": tokens.size, "tokens_per_byte": 0.5,
-        "largest_id": int(tokens.max()), **({"document_masking": True} if masks else {}),
+        "largest_id": int(tokens.max()),
         **shards.described(),
     }  # fmt: skip
     io.write_json(folder / "manifest.json", manifest)
@@ -87,7 +87,7 @@ def test_training_batches_do_not_depend_on_shards(tmp_path):
         assert len(list((tmp_path / name).glob("tokens-*.npy"))) == (1 if name == "one" else 14)
         batches[name] = [packed.__getitems__(list(range(n, n + 4))) for n in range(0, 40, 4)]
     for one, many in zip(batches["one"], batches["many"], strict=True):
-        assert set(one) == {"input_ids", "position_ids", "predicted"}
+        assert set(one) == {"input_ids", "position_ids", "predicted", "learned"}
         assert all((one[key] == many[key]).all() for key in one)
 
 
@@ -135,9 +135,9 @@ def test_shards_that_are_not_needed_are_not_read(folder):
 def test_a_failure_leaves_no_shard(tmp_path):
     with (
         pytest.raises(RuntimeError, match="stop"),
-        new_shards(tmp_path, 12, 4, np.uint16, masks=True, shard_bytes=16) as shards,
+        new_shards(tmp_path, 12, 4, np.uint16, conversations=True, shard_bytes=16) as shards,
     ):
-        shards.tokens[np.arange(12)] = np.ones((12, 4))
+        shards.arrays["tokens"][np.arange(12)] = np.ones((12, 4))
         raise RuntimeError("stop")
     assert list(tmp_path.iterdir()) == []
 

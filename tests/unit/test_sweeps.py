@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from revocab.config import as_json, validate
 from revocab.config.schema import Experiment
-from revocab.config.sweep_axes import Setting, held_steps, mixture_with
+from revocab.config.sweeps import Setting, held_steps, mixture_with
 from revocab.errors import RevocabError
 from revocab.plan import Plan
 
@@ -310,7 +310,7 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]] = {
     ),
     "unknown corpus": (
         axes(share=("mixture.world-fr", {"half": 0.5})), {},
-        (f"{KEY}.axes.share.set: no corpus in 'bilingual' 'world-fr'",),
+        (f"{KEY}.axes.share.set: mixture 'bilingual' has no corpus 'world-fr'",),
     ),
     "a share of everything": (
         axes(share=("mixture.world-it", {"all": 1.0})), {},
@@ -342,7 +342,7 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]] = {
     ),
     "runs of one name": (
         axes(a=("mixture", {"m": "m9", "m-x": "m3"}), b=("anchors", {"x-y": 5, "y": 6})), {},
-        (f"{KEY}: two runs would be called 'sava-m-x-y'; rename a value",),
+        (f"{KEY}: two runs of group 'g' would be called 'sava-m-x-y'; rename",),
     ),
     "a run that is not trained": (
         axes(rate=("recipe.learning_rate", RATES)), {"recipe": None},
@@ -350,7 +350,7 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]] = {
     ),
     "an unknown corpus to hold": (
         {**axes(mix=("mixture", ["m9"])), "hold": {"world-fr": 9}}, {},
-        (f"{KEY}.hold.world-fr: no corpus in 'm9' 'world-fr'",),
+        (f"{KEY}.hold.world-fr: mixture 'm9' has no corpus 'world-fr'",),
     ),
     "two corpora to hold": (
         {**axes(mix=("mixture", ["m9"])), "hold": {"world-it": 9, "world-en": 9}}, {},

@@ -15,24 +15,22 @@ from hypothesis import strategies as st
 from revocab.config import as_json
 from revocab.config.schema import Experiment
 from revocab.io import write_json
-from revocab.report.make_tables import build_table, make_tables
+from revocab.report.make_tables import DATA, build_table, make_tables
 from revocab.report.names import headed, in_order
-from revocab.report.published.paper_values import Published
 from revocab.report.results import Results
 from revocab.report.results.scores import collect_scores
 from revocab.report.table_parts.render import to_csv, to_html, to_latex, to_markdown
-from revocab.report.table_parts.table import Cell, Row, Table, decimal, mark_best, text
-from revocab.report.tables.generation import TABLE
+from revocab.report.table_parts.table import Cell, Row, Table, decimal, mark_columns, text
 
 
 def small_table() -> Table:
     rows = [
         Row([text("base_model"), Cell(0.2, 0.01, scale=100)]),
         Row(section="200 training steps"),
-        Row([text("FVT"), Cell(0.571, 0.004, Published(0.5634), scale=100, provenance="a.csv")]),
-        Row([text("SAVA"), Cell(published=Published(0.5673), scale=100)]),
+        Row([text("FVT"), Cell(0.571, 0.004, 0.5634, scale=100, provenance="a.csv")]),
+        Row([text("SAVA"), Cell(published=0.5673, scale=100)]),
     ]
-    return Table("table03", "multiple_choice", "A & B", ["Model", "MMLU"], rows, ["100% made up"])
+    return Table(["Model", "MMLU"], rows, ["100% made up"], identifier="table03", title="A & B")
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +65,7 @@ def layout(repository, tmp_path_factory):
 
 def marks(values):
     rows = [Row([text("x"), Cell(value)]) for value in values]
-    mark_best(rows)
+    mark_columns(rows, ["higher"])
     return [row.cells[1].mark for row in rows]
 
 
@@ -125,8 +123,9 @@ def test_html_leads_to_the_file():
 def test_every_table_in_every_ending(folder):
     names = sorted(path.name for path in (folder / "tables").glob("[!.]*"))
     wanted = ["heldout", "parity", *(f"table{n:02d}" for n in range(1, 12)), "tokenizers"]
-    assert names == [f"{name}.{ending}" for name in wanted for ending in ("csv", "md", "tex")]
-    for name in names:
+    files = [f"{name}.{ending}" for name in wanted for ending in ("csv", "md", "tex")]
+    assert names == sorted([*files, DATA])
+    for name in files:
         content = (folder / "tables" / name).read_text(encoding="utf-8")
         assert content.strip()
         if name.endswith("tex"):
@@ -204,7 +203,7 @@ def test_layout_without_results_shows_published_values(layout):
     assert "| mistral | – (1.88) |" in to_markdown(build_table(results, "table02"))
     assert "– (42.02) |" in to_markdown(build_table(results, "table07"))
     make_tables(layout, layout / "tables")
-    assert len(list((layout / "tables").glob("[!.]*"))) == 36
+    assert len(list((layout / "tables").glob("[!.]*"))) == 37
 
 
 def test_tokenizer_report(folder):
@@ -265,7 +264,7 @@ def test_published_fertility_is_compared_only_where_words_are_the_papers(
     text = path.read_text(encoding="utf-8").replace("nltk-word_tokenize", splitter)
     path.write_text(text, encoding="utf-8")
     table = build_table(Results(root), "table02")
-    shown = [cell.published.value for row in table.rows for cell in row.cells if cell.published]
+    shown = [cell.published for row in table.rows for cell in row.cells if cell.published]
     notes = " ".join(table.notes)
     if splitter == "nltk-word_tokenize":
         assert shown == [1.88] and "In parentheses" in notes and "downloader" not in notes
@@ -286,7 +285,7 @@ def test_metrics_of_a_task_are_chosen(repository, tmp_path):
     wrong = options.model_copy(
         update={"metrics": {"squad_it": ["comet22"], "flores_en_it": ["bleu"], "x": []}}
     )
-    lines = list(TABLE.problems(results.experiment, "tables.table05", wrong))
+    lines = list(wrong.problems(results.experiment, "tables.table05"))
     assert len(lines) == 2
     assert "no generation task 'x'" in lines[0]
     assert "tables.table05.metrics.squad_it: no metric of its kind 'comet22'" in lines[1]

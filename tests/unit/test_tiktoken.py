@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from revocab.errors import RevocabError
 from revocab.intersection.intersect import IntersectionJob, intersect_folders
-from revocab.tokenizer_building.build import batched, train_tokenizer
+from revocab.tokenizer_building.trainers import train_tokenizer
+from revocab.tokenizer_building.training_text import batched
 from revocab.tokenizers.canonical import canonical_vocabulary
 from revocab.tokenizers.load import load_tokenizer, tokenizer_file, write_tokenizer
 from revocab.tokenizers.tiktoken import PATTERNS, rank_merges

@@ -8,22 +8,21 @@ import subprocess
 import sys
 
 import pytest
+from construction_toys import build_copied, build_trained
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from revocab.corpora.prepare import CorpusJob, prepare_corpus
 from revocab.errors import RevocabError
 from revocab.io import sha256
-from revocab.tokenizer_building.build import (
+from revocab.tokenizer_building.trainers import train_tokenizer
+from revocab.tokenizer_building.training_text import (
     TrainingText,
     batched,
-    build_copied,
-    build_trained,
-    frequent_characters,
-    train_tokenizer,
     training_budgets,
     training_texts,
 )
+from revocab.tokenizers.alphabets import frequent_characters
 from revocab.tokenizers.load import load_tokenizer, tokenizer_style
 
 SENTENCES = [
@@ -166,7 +165,8 @@ def test_folder(tmp_path, corpus, alphabet):
 BUILD = """
 import sys
 from pathlib import Path
-from revocab.tokenizer_building.build import TrainingText, build_trained
+from construction_toys import build_trained
+from revocab.tokenizer_building.training_text import TrainingText
 for alphabet in ("byte_fallback", "byte_level"):
     out = Path(sys.argv[2], alphabet)
     build_trained([TrainingText("toy", 1.0, Path(sys.argv[1]))], alphabet, 360, out)

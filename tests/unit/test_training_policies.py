@@ -8,8 +8,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from revocab.errors import RevocabError
-from revocab.tokenizer_building.build import batched, frequent_characters, train_tokenizer
-from revocab.tokenizers.alphabets import byte_level_words, marked_words
+from revocab.tokenizer_building.trainers import train_tokenizer
+from revocab.tokenizer_building.training_text import batched
+from revocab.tokenizers.alphabets import byte_level_words, frequent_characters, marked_words
 from revocab.tokenizers.canonical import canonical_vocabulary
 
 NUMBERS = "In 1984 and 123456 and 1984 again, 1984 123 99.    Four   spaces    here.\n\n"

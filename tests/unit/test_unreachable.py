@@ -7,7 +7,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from toy_vocabularies import numbered, unigram, wordpiece
 from transformers import PreTrainedTokenizerFast
 
-from revocab.tokenizer_building.build import batched, train_tokenizer
+from revocab.tokenizer_building.trainers import train_tokenizer
+from revocab.tokenizer_building.training_text import batched
 from revocab.tokenizers.canonical import canonical_vocabulary
 from revocab.tokenizers.unreachable import occurs_in_utf8, unreachable
 

@@ -9,6 +9,7 @@ from revocab.io import read_json, write_json
 from revocab.output import check_files
 from revocab.report.checks import coverage_problems
 from revocab.report.results import Results
+from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import collect_scores
 from revocab.training.outputs.loss_tables import HELDOUT, MEASURED
 from revocab.training.train import output_folder
@@ -47,5 +48,5 @@ def test_the_report_reads_the_losses_of_what_the_run_is(tmp_path):
     row = {"step": 0, "corpus": "world-it", "language": "it", "loss": 1, "bits_per_byte": 3.5}
     write_csv(root / "runs/mistral-fvt" / MEASURED, [{**row, "tokens": 10, "bytes": 30}])
     results = Results(root)
-    assert results.heldout_by_language(results.run(run.id), "it") == {0: 3.5}
+    assert heldout_curve(results, results.run(run.id), "it") == {0: 3.5}
     assert missing not in [*coverage_problems(results)]

@@ -10,11 +10,12 @@ import yaml
 from fake_results import REPOSITORY, change_experiment, fake_results, write_csv
 
 from revocab.config import validate
-from revocab.config.replicates import with_replicates
+from revocab.config.written_out import with_all_runs
 from revocab.errors import RevocabError
 from revocab.plan import Plan
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results
+from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import collect_scores
 
 #: Italian bits per byte at steps 0 and 100, by run and seed.
@@ -50,7 +51,7 @@ def demo() -> dict:
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory) -> Path:
-    values, _ = with_replicates(demo())
+    values, _ = with_all_runs(demo())
     folder = tmp_path_factory.mktemp("falls") / "demo"
     fake_results(folder, runs=values["runs"], tables=table())
     for run, by_seed in LOSSES.items():
@@ -91,7 +92,7 @@ def test_another_number_of_the_same_run_as_a_share(rows):
 def test_the_worst_of_several_runs_counts(root, rows):
     """And a run without seeds stands for every seed."""
     results = Results(root)
-    curve = results.heldout_by_language(results.run("mistral-base"), "it")
+    curve = heldout_curve(results, results.run("mistral-base"), "it")
     base = curve[0]
     random = [last for _, last in LOSSES["replicates-random"].values()]
     fvt = [last for _, last in LOSSES["replicates-fvt"].values()]

@@ -110,7 +110,7 @@ def test_vllm_writes_what_transformers_writes(vllm_interpreter, call, tmp_path):
         ("transformers", sys.executable, model),
     ):
         done = call(
-            *(python, "scripts/generate_text.py", "--run", "r", "--models", f"0={read}"),
+            *(python, "-m", "revocab", "generate", "--run", "r", "--models", f"0={read}"),
             *("--prompts", f"t={rows}", "--engine", engine, "--max-new-tokens", 8),
             *("--context-length", 128, "--device", "cpu", "--out", tmp_path / engine),
         )

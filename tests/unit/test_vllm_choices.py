@@ -16,7 +16,7 @@ from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.harness_model import load_model
 from revocab.io import read_json, read_jsonl
 
-SCRIPT = "scripts/score_multiple_choice.py"
+SCRIPT = ("-m", "revocab", "score")
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_vllm_scores_what_transformers_scores(vllm_interpreter, call, workplace,
     items = {}
     for engine, python in (("vllm", vllm_interpreter), ("hf", sys.executable)):
         out = tmp_path / f"{engine}.csv"
-        done = call(python, SCRIPT, *arguments(engine, models, tasks, out))
+        done = call(python, *SCRIPT, *arguments(engine, models, tasks, out))
         assert done.returncode == 0, done.stderr[-3000:]
         items[engine] = list(read_jsonl(tmp_path / f"{engine}_items.jsonl.gz"))
     assert items["vllm"] == items["hf"]
@@ -96,7 +96,7 @@ def test_prompts_that_are_read_in_parts(vllm_interpreter, call, repository, tmp_
 def test_a_long_prompt_stops_or_is_cut(vllm_interpreter, call, workplace, tmp_path):
     models, _, long = workplace
     out = tmp_path / "long.csv"
-    line = [vllm_interpreter, SCRIPT, *arguments("vllm", models[:1], [long], out)]
+    line = [vllm_interpreter, *SCRIPT, *arguments("vllm", models[:1], [long], out)]
     done = call(*line)
     assert done.returncode == 1 and not out.exists()
     assert "2 of 11 requests are longer than the 127 tokens" in done.stderr, done.stderr[-3000:]

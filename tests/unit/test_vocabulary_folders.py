@@ -14,10 +14,11 @@ from toy_vocabularies import sentencepiece_bpe, wrap
 from revocab.corpora.prepare import CorpusJob, prepare
 from revocab.errors import RevocabError
 from revocab.fertility.measure import fertility_of_folders
-from revocab.initialise.source_pieces import source_pieces
+from revocab.initialise.reading.source_pieces import source_pieces
 from revocab.intersection.intersect import IntersectionJob, intersect_folders
 from revocab.io import read_json
-from revocab.tokenizer_building.build import batched, train_tokenizer
+from revocab.tokenizer_building.trainers import train_tokenizer
+from revocab.tokenizer_building.training_text import batched
 from revocab.tokenizers.canonical import canonical_vocabulary
 from revocab.tokenizers.load import load_tokenizer, tokenizer_style, write_tokenizer
 
@@ -120,7 +121,7 @@ def test_page_and_command_line(folders, tmp_path, repository):
         tokenizer = load_tokenizer(folders / name)
         tokenizer.add_special_tokens({"extra_special_tokens": [specials[side]]})
         write_tokenizer(tokenizer, tmp_path / side)
-    command = [sys.executable, "scripts/intersect_vocabularies.py"]
+    command = [sys.executable, "-m", "revocab", "intersect"]
     for side in sides:
         command += [f"--{side}", str(tmp_path / side)]
     roles = [f"{specials['source']}=tool", f"{specials['target']}=tool"]

@@ -13,7 +13,6 @@ from typing import Any
 
 from revocab.config import validate
 from revocab.plan import Plan
-from revocab.plan.jobs import needed_jobs
 
 
 def fed(users: dict[str, set[str]], patterns: Iterable[str]) -> set[str]:
@@ -48,14 +47,14 @@ class Jobs:
     @classmethod
     def of(cls, values: dict[str, Any]) -> Jobs:
         """Return those of an experiment, read in the current folder."""
-        needed = needed_jobs(Plan(validate(values)))
+        needed = Plan(validate(values)).needed_jobs()
         found = {name.replace("--", ":", 1): job for name, job in needed.items()}
         makers = {file: name for name, job in found.items() for file in job.files}
         recorded: dict[str, Any] = {}
         users: dict[str, set[str]] = {name: set() for name in found}
         for name, job in found.items():
             files = {file for files in job.step.files().values() for file in files}
-            recorded[name] = (job.step.out, job.step.texts(), files)
+            recorded[name] = (job.step.out, tuple(job.step.arguments()), files)
             for file in files & makers.keys():
                 users[makers[file]].add(name)
         return cls(recorded, users)

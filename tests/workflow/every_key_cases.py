@@ -3,7 +3,7 @@
 A case is (changes of every_key.yaml, jobs): the first change is of the key in question, others keep
 the experiment valid. Jobs are those that read the key themselves, ``rule``, ``rule:wildcards`` or
 ``rule:start*``; that everything which uses their results is planned too goes without saying, and so
-do the record of the experiment and the page that shows it.
+does the whole report, which reads the record of the experiment.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ CORPORA: list[Case] = [
         "corpora.graded.answers.judge", ["judge_answers:graded"],
         threshold=3, engine="transformers", max_new_tokens=4, context_length=512,
     ),
-    ({"corpora.graded.answers.judge.kind": "reward_model",
-      "corpora.graded.answers.judge.threshold": 0.5}, ["judge_answers:graded"]),
+    ({"corpora.graded.answers.judge.kind": "rule", "corpora.graded.answers.judge_model": None},
+     ["judge_answers:graded"]),
     *each("corpora.graded.answers.judge_model", ["judge_answers:graded"], run="main-sava", step=4),
     one("corpora.graded.answers.judge_model", "plain", "judge_answers:graded"),
     one("corpora.it.source.world", "documents.en", "prepare_corpus:it"),
@@ -149,7 +149,6 @@ RECIPES: list[Case] = [
     ({"mixtures.even.it": 0.6, "mixtures.even.en": 0.4}, [PACK_STAGED]),
     ({"mixtures.sized.it": 0.5}, [PACK_PRETRAINING]),
     one("recipes.pretrain.learning_rate", 0.1, "pretrain_stand_in:built"),
-    one("recipes.pretrain.size_exponent", 0.5, PACK_PRETRAINING),
     *each(
         "recipes.adapt", [MAIN],
         warmup_steps=2, warmup_share=0.5, learning_rate=0.1, schedule="constant",
@@ -161,7 +160,7 @@ RECIPES: list[Case] = [
     ({"recipes.adapt.tokens": 4096, "recipes.adapt.steps": None}, [PACK, MAIN]),
     *each(
         "recipes.adapt", [PACK],
-        document_start=False, document_end=True, document_masking=True, repeat_corpora=True,
+        document_start=False, document_end=True, repeat_corpora=True,
         shuffle_rows=True, rows_begin_at="paragraph",
     ),
     one("recipes.answers.one_per_row", True, PACK_ANSWERS),
@@ -313,53 +312,6 @@ CASES = [
 
 #: Keys that are no case above, and why.
 WITHOUT_A_CASE = {
-    **{
-        f"{place}.{key}": "as a column of a table of kind runs"
-        for place in (
-            "tables.*[sweep].value",
-            "figures.*[sweep].value",
-            "tables.*[claims].claims.*.value_fall.value",
-            "tables.*[claims].claims.*.value_fall.below_value",
-        )
-        for key in (
-            "label",
-            "tokens.language",
-            "bytes.language",
-            "heldout.step",
-            "heldout.reference",
-            "heldout.answers",
-            "steps_to.language",
-            "steps_to.loss",
-            "steps_to.interpolate",
-            "first_step_loss.per",
-            "average.language",
-            "average.named",
-            "average.step",
-            "average.by_items",
-            "average.metrics.*",
-            "fertility.corpus",
-            "characters_per_token.corpus",
-        )
-    },
-    **{
-        f"figures.*[models_by_language].tables.*[models_by_language].{key}": "as in a table"
-        for key in (
-            "title",
-            "step",
-            "family",
-            "into",
-            "out_of",
-            "heldout",
-            "metrics.*",
-            "change",
-            "blocks.*.label",
-            "blocks.*.languages",
-            "columns.*.*",
-            "base",
-            "averages",
-            "metric",
-        )
-    },
     "experiment": "another experiment: test_another_id_is_another_experiment",
     **{
         f"evaluation.multiple_choice.tasks.*.data.{key}": "refused: test_source"

@@ -16,7 +16,6 @@ PACK_ANSWERS, HELDOUT_ANSWERS = "pack_tokens:hub--chat--answers", "pack_heldout_
 FIRST, NEXT = "recipes.staged.stages.0", "recipes.staged.stages.1"
 TASKS, TEXT = "evaluation.multiple_choice.tasks", "evaluation.generation.tasks"
 PARALLEL = "fertility.parallel.source"
-CLAIMS, COLUMNS = "tables.claims.claims", "tables.runs.columns"
 NO_HUB = {f"{PARALLEL}.hub": None}
 TRAINED = (
     "main-sava", "main-focus", "main-again", "second-mean", "second-clp", "second-clp-expanded",

@@ -122,6 +122,8 @@ class Plan:
 
     def __init__(self, dag: Any):
         self.jobs = {job_name(job): job for job in dag.jobs if job.rule.name != "all"}
+        #: Why each of them runs, in Snakemake's words.
+        self.reasons = {job_name(job): str(dag.reason(job)) for job in dag.needrun_jobs()}
         self.needed = {job_name(job) for job in dag.needrun_jobs()} - {"all"}
         self.users = {
             job_name(job): {job_name(user) for user in dag.depending[job]} - {"all"}

@@ -1,132 +1,130 @@
-"""Code that changes after the small experiment was built: what runs again, what is kept."""
+"""What runs again beside a changed experiment: changed code, and folders that another job wrote."""
 
 from __future__ import annotations
 
-import os
-import shutil
+import json
 from pathlib import Path
 
-import planning
 import pytest
-import yaml
-from run_snakemake import copy_checkout, succeed
 from snakemake.settings.types import RerunTrigger
 
-from revocab import code_identity
-from revocab.chat import template
-from revocab.evaluation.multiple_choice import tasks
-from revocab.plan import decide
-from revocab.plan.kept import LASTING
+from revocab.errors import RevocabError
+from revocab.imports import code_hash
+from revocab.made_by import check, digest, recorded
+from revocab.plan import Plan, rerun
+from revocab.plan.plan import rules
+from revocab.rule import Step
 
-EXPERIMENT = "tests/experiments/small.yaml"
 #: As profiles/slurm has them.
 KEEPING = RerunTrigger.all() - {RerunTrigger.CODE}
 TRAINED = ["adapt_model", "pretrain_stand_in"]
-DRAWN = {"make_figures", "build_report", "check_artefacts", "make_tables"}
-
-
-class Edited(planning.Checkout):
-    """A copy of the repository with the small experiment built in it."""
-
-    @property
-    def package(self) -> Path:
-        """Return the copy of the package."""
-        return self.folder / "src/revocab"
-
-    def edit(self, name: str, old: str, new: str) -> None:
-        """Change a module, where ``old`` stands."""
-        text = (self.package / name).read_text()
-        assert old in text
-        (self.package / name).write_text(text.replace(old, new, 1))
-        code_identity.code_of.cache_clear()
-        code_identity.modules.cache_clear()
-
-    def kept(self, **changes) -> planning.Plan:
-        """Return what is planned where a change of code alone trains nothing."""
-        return self.plan(changes, triggers=KEEPING)
+LASTING = {name for name, rule in rules().items() if rule.lasting}
 
 
 @pytest.fixture
-def edited(small, repository, tmp_path, monkeypatch):
-    """The small experiment, finished, in a copy of the repository that can be changed."""
-    copy_checkout(repository, tmp_path)
-    snakemakes = [f".snakemake/{name}" for name in ("metadata", "incomplete")]
-    for name in (f"results/{small.name}", f"resources/{small.name}", *snakemakes):
-        shutil.copytree(repository / name, tmp_path / name, copy_function=os.link)
-    (tmp_path / "tests/experiments").mkdir(parents=True)
-    shutil.copy2(repository / EXPERIMENT, tmp_path / EXPERIMENT)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(code_identity, "__file__", str(tmp_path / "src/revocab/code_identity.py"))
-    # The package that plans is the repository's; its templates are those of the copy.
-    monkeypatch.setattr(
-        tasks, "TEMPLATES", tmp_path / "src/revocab/evaluation/multiple_choice/templates"
-    )
-    monkeypatch.setattr(template, "FOLDER", tmp_path / "src/revocab/chat/templates")
-    values = yaml.safe_load((repository / EXPERIMENT).read_text())
-    yield Edited(tmp_path, tmp_path, values)
-    code_identity.code_of.cache_clear()
-    code_identity.modules.cache_clear()
+def edit(monkeypatch):
+    """Change the code of a command, or of all."""
+
+    def change(command: str = "") -> None:
+        def hashed(module: str, found: tuple[str, ...] = ()) -> str:
+            known = code_hash(module, found)
+            return known[::-1] if command in module else known
+
+        monkeypatch.setattr(rerun, "code_hash", hashed)
+
+    return change
 
 
-def test_words_and_colours_train_nothing(edited):
-    assert edited.plan().needed == set()
-    edited.edit("training/loop/trainer.py", "from __future__", "# A comment.\nfrom __future__")
-    edited.edit("io.py", '    """Write ``text`` atomically', '    """Atomically write ``text``')
-    assert edited.plan().needed == set()
-    method = (edited.package / "initialise/methods/sava.py").read_text()
-    colour = next(line for line in method.splitlines() if "colour=" in line)
-    edited.edit("initialise/methods/sava.py", colour, '    colour="#123456",')
-    edited.edit("report/figure_parts/style.py", '"font.size": 9', '"font.size": 8')
-    edited.edit("cli.py", "NO_ROOM = ", "MORE = NO_ROOM = ")
-    assert edited.plan().rules() <= DRAWN
-
-
-def test_code_of_the_training_trains_again(edited):
-    edited.edit("training/loop/trainer.py", "from __future__ import annotations", "CHANGED = 1")
-    plan = edited.plan()
+def test_changed_code_runs_again_and_trains_again_where_it_is_not_kept(finished, edit):
+    edit("train_model")
+    plan = finished.plan()
     assert plan.needed == plan.fed(TRAINED)
-    assert {"adapt_model:mistral-sava", "pretrain_stand_in:helper"} <= plan.needed
+    assert finished.plan(triggers=KEEPING).needed == set()
+    # Another option trains again as ever.
+    change = {"recipes.adapt.learning_rate": 0.1}
+    assert "adapt_model:main-sava" in finished.plan(change, triggers=KEEPING).needed
 
 
-def test_where_trainings_are_kept_they_are_asked_for_or_accepted(edited, capsys):
-    edited.edit("training/loop/trainer.py", "from __future__ import annotations", "CHANGED = 1")
-    capsys.readouterr()
-    assert edited.kept().needed == set()
-    told = capsys.readouterr().err
-    assert "  adapt_model mistral-sava, mistral-instruct: training/loop/trainer.py\n" in told
-    assert "revocab rerun" in told and "revocab accept" in told
-    flags = ["--configfile", EXPERIMENT]
-    decide.rerun(["mistral-sava", *flags])
-    plan = edited.kept()
-    assert plan.needed == plan.fed(["adapt_model:mistral-sava"])
-    assert "mistral-sava" not in capsys.readouterr().err
-    decide.accept(flags)
-    capsys.readouterr()
-    assert edited.kept().needed == edited.plan().needed == set()
-    assert "training/loop/trainer.py" not in capsys.readouterr().err
-    # Another option trains again as ever; and so does code of another day.
-    plan = edited.kept(**{"recipes.train.learning_rate": 0.5})
-    assert {"adapt_model:mistral-sava", "pretrain_stand_in:mistral"} <= plan.needed
-    edited.edit("training/loop/trainer.py", "CHANGED = 1", "CHANGED = 2")
-    assert edited.plan().needed == plan.fed(TRAINED)
-
-
-def test_what_trainings_read_is_kept_with_them_and_the_rest_is_not(edited, capsys):
+def test_what_trainings_read_is_kept_with_them_and_the_rest_is_not(finished, edit):
     """A module of everyone's, whose change would else train again by way of the corpora."""
-    edited.edit("io.py", "from __future__ import annotations", "CHANGED = 1")
-    everything = edited.plan()
-    assert everything.needed >= everything.fed(["prepare_corpus", "build_demoworld"])
-    kept = edited.kept()
-    assert not kept.rules() & LASTING
-    assert {"score_multiple_choice", "make_tables"} <= kept.rules()
-    assert "revocab rerun --all" in capsys.readouterr().err
-    decide.accept(["--configfile", EXPERIMENT])
-    assert edited.plan().needed == edited.kept().needed == set()
+    edit()
+    assert finished.plan().rules() >= {"prepare_corpus", *TRAINED}
+    kept = finished.plan(triggers=KEEPING).rules()
+    assert not kept & LASTING and {"score_multiple_choice", "make_tables"} <= kept
 
 
-def test_the_cluster_keeps_and_says_so_on_the_command_line(edited):
-    edited.edit("training/loop/trainer.py", "from __future__ import annotations", "CHANGED = 1")
-    call = ["--dry-run", "--configfile", EXPERIMENT, "--profile", "profiles/slurm"]
-    said = succeed(edited.folder, *call, PYTHONPATH=str(edited.folder / "src"))
-    assert "Nothing to be done" in said
-    assert f"revocab accept --configfile {EXPERIMENT}\n" in said
+def test_what_is_kept_is_said():
+    assert {"init_embeddings", "pack_tokens", *TRAINED} <= LASTING
+    params = rerun.CodeParams(None, keeps=True, kept={"adapt_model--mistral-sava"})
+    assert "adapt_model mistral-sava" in params.report()
+    assert rerun.CodeParams(None, keeps=True).report() == ""
+
+
+def test_a_changed_setting_prints_no_json_as_reason(finished):
+    plan = finished.plan({"recipes.adapt.learning_rate": 0.1, "title": "Another"})
+    reasons = {name: plan.reasons[name] for name in plan.needed}
+    assert "write_experiment" in reasons and "adapt_model:main-sava" in reasons
+    assert len(reasons["write_experiment"]) < 500
+    assert not [reason for reason in reasons.values() if "{" in reason or '"' in reason]
+
+
+# --- a folder that another job wrote --------------------------------------------------------------
+
+
+@pytest.fixture
+def init(finished, monkeypatch) -> tuple[Step, Path]:
+    """A run's new embeddings as the experiment asks for them, and where their job is recorded."""
+    monkeypatch.chdir(finished.folder)
+    with finished.workflow(finished.values) as workflow:
+        plan = workflow.globals["PLAN"]
+    step = plan.step("init_embeddings", run="main-sava")
+    file = finished.folder / step.out / "job.json"
+    yield step, file
+    file.unlink(missing_ok=True)
+
+
+def write_job(step: Step, file: Path, **changes) -> None:
+    content = {"command": step.command, "job": step.job.model_dump(mode="json") | changes}
+    file.write_text(json.dumps(content))
+
+
+def test_a_run_whose_model_was_replaced_is_made_again(finished, init):
+    """By another method's: the table would say one method, and the rows be another's."""
+    step, file = init
+    write_job(step, file)
+    assert finished.plan().needed == set()
+    write_job(step, file, method="fvt", option={})
+    plan = finished.plan()
+    assert plan.needed == plan.fed(["init_embeddings:main-sava"])
+    assert finished.plan(triggers=KEEPING).needed == plan.needed
+
+
+def test_a_replaced_input_is_refused_with_both_jobs_named(init):
+    step, file = init
+    asked = {step.out: f"init_embeddings--main-sava {digest(step.command, step.job)}"}
+    check(asked)  # nothing says what wrote it
+    write_job(step, file)
+    check(asked)
+    write_job(step, file, method="fvt", option={})
+    with pytest.raises(RevocabError, match="main-sava") as error:
+        check(asked)
+    assert step.out in str(error.value) and '"method": "fvt"' in str(error.value)
+    content = json.loads(file.read_text())
+    del content["job"]["seed"]  # an option that is younger than the folder
+    content["job"]["method"] = step.job.method
+    content["job"]["option"] = step.job.option
+    file.write_text(json.dumps(content))
+    assert recorded(file.parent) is not None
+
+
+def test_every_folder_that_a_job_reads_is_checked(finished, monkeypatch):
+    monkeypatch.chdir(finished.folder)
+    with finished.workflow(finished.values) as workflow:
+        plan: Plan = workflow.globals["PLAN"]
+    writers = plan.writers(plan.step("adapt_model", run="main-sava"))
+    assert {name.partition("--")[0] for name in writers.values()} == {
+        "init_embeddings", "pack_tokens", "pack_heldout",
+    }  # fmt: skip
+    for job in plan.jobs.values():
+        for folder in plan.writers(job.step):
+            assert any(other.step.out == folder for other in plan.jobs.values()), job.name

@@ -15,9 +15,9 @@ from planning import changed
 from pydantic import BaseModel
 
 from revocab.config.schema import Experiment
-from revocab.plan.plan import steps
+from revocab.plan.plan import rules
 
-#: Planned whenever anything in the file changes: the record of it, and the page that shows it.
+#: Planned whenever anything in the file changes: the record of it, which the report reads.
 RECORD = ["write_experiment"]
 
 
@@ -36,18 +36,14 @@ def is_model(kind: Any) -> bool:
 
 
 def schema_keys(annotation: Any, prefix: str = "") -> Iterator[str]:
-    """Yield every key of the schema; ``*`` is an id or a place in a list, ``[kind]`` a table's.
+    """Yield every key of the schema; ``*`` is an id or a place in a list.
 
     Kinds of generation tasks feed the same rules: what they share is one key.
     """
     for kind in members(annotation):
         if is_model(kind):
-            shown = prefix.startswith(("tables", "figures"))
-            tag = kind.model_fields.get("kind") if shown else None
-            place = f"{prefix}[{get_args(tag.annotation)[0]}]" if tag else prefix
             for name, field in kind.model_fields.items():
-                if not (tag and name == "kind"):
-                    yield from schema_keys(field.annotation, f"{place}.{name}".lstrip("."))
+                yield from schema_keys(field.annotation, f"{prefix}.{name}".lstrip("."))
         elif get_origin(kind) is dict:
             yield from schema_keys(get_args(kind)[1], f"{prefix}.*")
         elif get_origin(kind) is list and any(map(is_model, members(get_args(kind)[0]))):
@@ -57,33 +53,20 @@ def schema_keys(annotation: Any, prefix: str = "") -> Iterator[str]:
 
 
 def pattern(key: str) -> re.Pattern[str]:
-    """Return what a changed key matches of a schema key (a table's kind is its own)."""
+    """Return what a changed key matches of a schema key."""
     return re.compile(re.escape(key).replace(r"\*", r"[^.\[]+"))
 
 
-def with_kind(key: str, values: dict[str, Any]) -> str:
-    """Return a changed key with the kind of its table or figure, as schema keys have it."""
-    section, _, rest = key.partition(".")
-    if section not in ("tables", "figures"):
-        return key
-    name, _, rest = rest.partition(".")
-    return f"{section}.{name}[{values[section][name]['kind']}].{rest}"
-
-
-def test_every_key_of_the_schema_is_a_case(finished):
-    keys = set(schema_keys(Experiment))
-    covered = {with_kind(next(iter(changes)), finished.values) for changes, _ in CASES}
+def test_every_key_of_the_schema_is_a_case():
+    """But those of tables and figures, which make the report again and as a rule nothing else."""
+    keys = {key for key in schema_keys(Experiment) if not key.startswith(("tables", "figures"))}
+    covered = {next(iter(changes)) for changes, _ in CASES}
     missing = {key for key in keys if not any(pattern(key).fullmatch(one) for one in covered)}
     assert missing == set(WITHOUT_A_CASE)
 
 
 def test_nothing_changed_plans_nothing(finished):
     assert finished.plan().needed == set()
-
-
-def without_settings(jobs: set[str]) -> set[str]:
-    """Return jobs without those that hand parts of the report what they read; the parts count."""
-    return {job for job in jobs if not job.startswith("write_settings")}
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +89,7 @@ def test_a_changed_key_plans_what_it_feeds(finished, jobs_before, monkeypatch, c
     assert values != finished.values
     now = Jobs.of(values)
     expected = fed(now.users, [*jobs, *RECORD])
-    assert without_settings(now.run_again(jobs_before)) == without_settings(expected)
+    assert now.run_again(jobs_before) == expected
 
 
 def own_cases() -> dict[str, Any]:
@@ -122,7 +105,7 @@ def test_snakemake_plans_the_same(finished, monkeypatch, rule, case):
     monkeypatch.setenv("REVOCAB_VLLM_PYTHON", sys.executable)
     plan = finished.plan(changes)
     assert rule in plan.rules()
-    assert without_settings(plan.needed) == without_settings(plan.fed([*jobs, *RECORD]))
+    assert plan.needed == plan.fed([*jobs, *RECORD])
 
 
 def test_the_plan_knows_the_jobs_that_snakemake_runs(finished, jobs_before):
@@ -132,16 +115,16 @@ def test_the_plan_knows_the_jobs_that_snakemake_runs(finished, jobs_before):
 
 def test_every_rule_has_a_case():
     """But those that nothing decides beside what they read, and those of the file itself."""
-    of_the_file = {"write_experiment", "write_settings"}
-    assert steps().keys() - own_cases() == {"build_report", "check_artefacts", *of_the_file}
+    without = {"build_report", "check_artefacts", "collect_scores", "make_tables", "make_figures"}
+    assert rules().keys() - own_cases() - without == {"write_experiment"}
 
 
-PAGE = {"write_experiment", "build_report"}
-TABLES = {*PAGE, "make_tables", "check_artefacts"}
-FIGURES = {*PAGE, "make_figures", "check_artefacts"}
-SCORES = {*TABLES, *FIGURES, "collect_scores", "compare_runs"}
+PAGE = {
+    *("write_experiment", "collect_scores", "compare_runs"),
+    *("make_tables", "make_figures", "check_artefacts", "build_report"),
+}
 SCORING = {"score_multiple_choice", "generate_text", "score_comet", "measure_efficiency"}
-TRAINING = {"adapt_model", "measure_similarity", *SCORING, *SCORES}
+TRAINING = {"adapt_model", "measure_similarity", *SCORING, *PAGE}
 #: What is made of trained runs, and what begins with them.
 BUILT_ON = {
     *("init_embeddings", "change_model", "measure_heldout"),
@@ -160,20 +143,20 @@ COMET = {f"evaluation.generation.{key}": None for key in ("comet_model", "xcomet
         ({"recipes.adapt.learning_rate": 0.1}, {*TRAINING, *BUILT_ON} - {"change_model"}),
         ({"title": "Another"}, PAGE),
         ({"scale.hidden_size": 64}, {"measure_scale", *PAGE}),
-        ({"tables.choices.title": "Another"}, TABLES),
-        ({"figures.scores.title": "Another"}, FIGURES),
-        ({"fertility.splitter": "unicode"}, {"measure_fertility", *TABLES, *FIGURES}),
-        ({"evaluation.significance.resamples": 500}, {"compare_runs", *TABLES}),
-        ({"evaluation.efficiency.repeats": 5}, {"measure_efficiency", *TABLES}),
-        ({"runs.main.label": "Another"}, SCORES),
-        ({"evaluation.generation.comet_model": "o/other"}, {"score_comet", *SCORES}),
-        (COMET, SCORES),
+        ({"tables.choices.title": "Another"}, PAGE),
+        ({"figures.scores.title": "Another"}, PAGE),
+        ({"fertility.splitter": "unicode"}, {"measure_fertility", *PAGE}),
+        ({"evaluation.significance.resamples": 500}, {"compare_runs", *PAGE}),
+        ({"evaluation.efficiency.repeats": 5}, {"measure_efficiency", *PAGE}),
+        ({"runs.main.label": "Another"}, PAGE),
+        ({"evaluation.generation.comet_model": "o/other"}, {"score_comet", *PAGE}),
+        (COMET, PAGE),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
 def test_the_rules_that_a_change_plans(finished, changes, rules):
     """By name, whatever the rules say of one another."""
-    assert finished.plan(changes).rules() - {"write_settings"} == rules
+    assert finished.plan(changes).rules() == rules
 
 
 def test_a_learning_rate_trains_the_runs_that_use_it(finished):

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from revocab.command import Call, read
+from revocab.rule import SCRIPT
 
 
 @pytest.fixture(scope="module")
@@ -21,17 +22,18 @@ def jobs(finished) -> dict[str, Any]:
 
 
 def words_of(job: Any) -> tuple[str, list[str]]:
-    """Return a job's script, and what follows it."""
+    """Return a job's command, and what follows it."""
     words = shlex.split(job.shellcmd.partition(" 2> ")[0])
-    at = next(number for number, word in enumerate(words) if word.startswith("scripts/"))
+    at = words.index(*SCRIPT) + 1
     return words[at], words[at + 1 :]
 
 
 def call_of(job: Any) -> Call:
     """Return what a job's command reads of its command line."""
-    script, words = words_of(job)
-    command = import_module(f"revocab.commands.{Path(script).stem}").COMMAND
-    return read(command, script, words)
+    name, words = words_of(job)
+    if "-" in words:  # from standard input, where it may be of any length
+        words[words.index("-")] = job.params.text
+    return read(import_module(f"revocab.commands.{name}").COMMAND, name, words)
 
 
 def paths(value: Any) -> Iterator[Path]:
@@ -91,10 +93,10 @@ def test_no_job_knows_the_machine(jobs, repository):
 def test_a_rule_that_uses_a_gpu_declares_it(jobs):
     """So that ``--resources gpu=1`` runs them one at a time."""
     for name, job in jobs.items():
-        script, _ = words_of(job)
-        machine = import_module(f"revocab.commands.{Path(script).stem}").COMMAND.machine
+        command, _ = words_of(job)
+        machine = import_module(f"revocab.commands.{command}").COMMAND.machine
         device = machine.model_fields.get("device")
-        uses = script.endswith(("train_model.py", "score_comet.py")) or (
+        uses = command in ("train_model", "score_comet") or (
             device is not None and device.default == "auto"
         )
         assert job.resources.get("gpu", 0) == int(uses), name

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import yaml
 from planning import config_of, workflow_of
 
 from revocab.commands.train_model import Machine as TrainingMachine
+from revocab.plan.plan import rules as planned_rules
 from revocab.workflow.launch import nodes_and_tasks
 from revocab.workflow.profile import resources_of
 
@@ -30,8 +29,8 @@ def rules(repository) -> dict[str, Any]:
 
 def machine_of(rule: Any) -> type | None:
     """Return the machine options of the command that a rule runs."""
-    script = re.search(r"scripts/(\w+)\.py", rule.shellcmd or "")
-    return import_module(f"revocab.commands.{script[1]}").COMMAND.machine if script else None
+    known = planned_rules().get(rule.name)
+    return known.command.machine if known else None
 
 
 def uses_gpu(machine: type | None) -> bool:
@@ -49,11 +48,17 @@ def test_every_rule_that_uses_a_gpu_asks_for_one_and_no_other_does(rules):
     assert {name for name, rule in rules.items() if "gpu" in rule.resources} == with_gpu(rules)
 
 
-def test_every_rule_passes_on_what_a_profile_says_of_the_device(rules):
+def test_every_rule_passes_on_what_a_profile_says_of_the_device(rules, finished, monkeypatch):
+    monkeypatch.chdir(finished.folder)
+    with finished.workflow(finished.values) as workflow:
+        plan = workflow.globals["PLAN"]
+        rules = {rule.name: rule for rule in workflow.rules}
     for name in with_gpu(rules):
         fields = machine_of(rules[name]).model_fields
-        words = rules[name].params["machine"](None, dict.fromkeys(fields, 1), threads=1)
-        passed = json.loads(words[1])
+        job = next(job for job in plan.jobs.values() if job.rule == name)
+        ids = dict(zip(planned_rules()[name].wildcards, job.ids, strict=True))
+        words = rules[name].params["words"](ids, dict.fromkeys(fields, 1), threads=1)
+        passed = json.loads(words[words.index("--machine") + 1])
         assert {one for one in PLACING if one in fields} <= {*passed}, name
 
 

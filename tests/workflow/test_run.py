@@ -16,10 +16,9 @@ TARGET = "results/demo/parameters.csv"
 RUN = [sys.executable, "-m", "revocab", "run", "--cores", "1", TARGET]
 
 
-def started_jobs(locks) -> tuple[Holder, list[int]]:
+def started_jobs(locks, run: subprocess.Popen) -> tuple[Holder, list[int]]:
     """Wait for a run's record and its first job; return both."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
+    while run.poll() is None:
         for holder in records(locks).values():
             if jobs := holder.jobs():
                 return holder, jobs
@@ -32,7 +31,7 @@ def test_the_same_command_goes_on_after_a_kill(repository, tmp_path):
     given = {"cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": str(tmp_path / "src")}}
     said = {**given, "capture_output": True, "text": True}
     first = subprocess.Popen(RUN, **given, stderr=subprocess.DEVNULL)
-    holder, jobs = started_jobs(tmp_path / LOCKS)
+    holder, jobs = started_jobs(tmp_path / LOCKS, first)
     assert holder.process == first.pid  # the same process: signals and exit status are Snakemake's
     for job in jobs:
         os.kill(job, signal.SIGSTOP)

@@ -21,6 +21,7 @@ from fewer_gpus import written
 from run_snakemake import BIN, copy_checkout, small_checkout
 from slurm import call, slurm, why_not
 from training_pico import RECIPE, losses, run_of, write_inputs
+from waiting import steps_made, wait_until
 
 from revocab.io import read_json
 from revocab.training.train import train
@@ -86,17 +87,12 @@ def copy_results(repository: Path, folder: Path) -> None:
         shutil.rmtree(results / "runs" / run / "checkpoints")
 
 
-def steps_made(folder: Path, run: str) -> int:
-    losses = folder / "results/small/runs" / run / "losses.csv"
-    return max(0, losses.read_bytes().count(b"\n") - 1) if losses.exists() else 0
-
-
 def training_of(run: str, folder: Path) -> psutil.Process | None:
     """Return the process that trains a run in ``folder``."""
     for process in psutil.process_iter(["cmdline", "cwd", "name"]):
         words = process.info["cmdline"] or []
         here = process.info["cwd"] == str(folder) and process.info["name"].startswith("python")
-        if here and "scripts/train_model.py" in words and f"results/small/runs/{run}" in words:
+        if here and "train_model" in words and f"results/small/runs/{run}" in words:
             return process
     return None
 
@@ -104,15 +100,14 @@ def training_of(run: str, folder: Path) -> psutil.Process | None:
 def stop(folder: Path, running: subprocess.Popen) -> dict[str, psutil.Process]:
     """Stop each training between its first state and its end; return their processes."""
     stopped: dict[str, psutil.Process] = {}
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and running.poll() is None and len(stopped) < len(RUNS):
+    while running.poll() is None and len(stopped) < len(RUNS):
         for run in RUNS:
-            if run not in stopped and steps_made(folder, run) in STEPS:
+            if run not in stopped and steps_made(folder / "results/small/runs" / run) in STEPS:
                 stopped[run] = training_of(run, folder)
                 stopped[run].send_signal(signal.SIGSTOP)
         time.sleep(0.005)
     assert len(stopped) == len(RUNS), "no training to stop"
-    assert all(steps_made(folder, run) in STEPS for run in RUNS)
+    assert all(steps_made(folder / "results/small/runs" / run) in STEPS for run in RUNS)
     return stopped
 
 
@@ -140,7 +135,7 @@ def test_killed_and_timed_out_trainings_go_on_to_the_same_bytes(
             cancelled, late = map(job_of, stop(folder, running).values())
             call(cluster, "scancel", cancelled)
             call(cluster, "scontrol", "update", f"JobId={late}", "EndTime=now+5seconds")
-            running.wait(600)
+            running.wait()
         finally:
             running.kill()
             running.wait()
@@ -168,17 +163,20 @@ def test_the_tasks_of_a_step_are_the_processes_of_one_training(cluster, reposito
     inputs = {name: tmp_path / "inputs" / name for name in ("model", "packed", "heldout")}
     options = {**RECIPE, **changes, **inputs, "threads": 1, "out": out}
     flags = [f"--{key.replace('_', '-')}={value}" for key, value in options.items()]
-    words = ["srun", "--ntasks=2", BIN / "python", repository / "scripts/train_model.py", *flags]
+    words = [
+        "srun",
+        "--ntasks=2",
+        BIN / "python",
+        repository / "scripts/run_job.py",
+        "train_model",
+        *flags,
+    ]
     environment = {**os.environ, **cluster, "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(words, env=environment, stderr=subprocess.PIPE, text=True) as process:
-        deadline = time.monotonic() + 200
-        while process.poll() is None and time.monotonic() < deadline:
-            if (out / "losses.csv").exists() and len(losses(out)) > 4:
-                break
-            time.sleep(0.005)
+        wait_until(lambda: steps_made(out) > 4, process)
         (job,) = call(cluster, "squeue", "--noheader", "--format=%i").split()
         call(cluster, "scancel", "--signal=TERM", job)
-        said = process.communicate(timeout=200)[1]
+        said = process.communicate()[1]
     stopped = len(losses(out))
     assert said.count(f"stopped by SIGTERM; the state of step {stopped} of 80 is saved") == 1, said
     assert read_json(out / "timing.json")["processes"] == 2
@@ -208,7 +206,7 @@ def test_a_training_on_two_nodes_through_the_profile(small, repository, two_node
     environment = {**os.environ, **two_nodes, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         [BIN / "python", "-m", "revocab", *words], cwd=folder, env=environment,
-        capture_output=True, text=True, check=False, timeout=600,
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
     log = folder / f"results/small/logs/adapt_model/{RUNS[0]}.log"
     assert done.returncode == 0, done.stderr[-3000:] + log.read_text()[-3000:]
@@ -225,7 +223,7 @@ def test_a_preflight_within_an_allocation_is_on_all_its_nodes(
     done = subprocess.run(
         [*allocated, BIN / "python", "-m", "revocab", *words, "--scratch", tmp_path / "scratch"],
         cwd=repository, env={**os.environ, **two_nodes, "OMP_NUM_THREADS": "1"},
-        capture_output=True, text=True, check=False, timeout=600,
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert "by srun, 2 on each of 2 nodes of this allocation" in done.stdout

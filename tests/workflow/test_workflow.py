@@ -37,9 +37,9 @@ def test_tokenizers_are_built_after_their_bases(repository):
 
 
 def arguments_of(script, output):
-    """Return the arguments of the commands of a script in a dry run, JSON as values."""
-    for line in re.findall(rf"scripts/{script}.py .*", output):
-        words = shlex.split(line.partition(" 2> ")[0])[1:]
+    """Return the arguments of a command in a dry run, JSON as values."""
+    for line in re.findall(rf"run_job.py {script} .*", output):
+        words = shlex.split(line.partition(" 2> ")[0])[2:]
         given = dict(zip(words[::2], words[1::2], strict=True))
         yield {flag[2:]: json.loads(text) for flag, text in given.items() if flag != "--out"}
 
@@ -170,7 +170,7 @@ def test_vllm_runs_in_its_own_environment(repository, tmp_path, monkeypatch):
     mine = {line for line in lines if str(interpreter) in line}
     assert all('"engine":"vllm"' in line for line in mine)
     scripts = ("generate_text", "score_multiple_choice", "measure_efficiency")
-    theirs = {name: {line for line in lines if f"scripts/{name}.py" in line} for name in scripts}
+    theirs = {name: {line for line in lines if f"run_job.py {name} " in line} for name in scripts}
     assert all(theirs.values()) and mine == set().union(*theirs.values())
 
 

@@ -2,7 +2,7 @@
 from revocab.answering.options import CONVERSATIONS as CONVERSATIONS_FILE
 
 
-rule answer_prompts:
+use rule job as answer_prompts with:
     input:
         unpack(needs("answer_prompts")),
     output:
@@ -11,21 +11,16 @@ rule answer_prompts:
     log:
         f"{RESULTS}/logs/answer_prompts/{{corpus}}.log",
     wildcard_constraints:
-        corpus=one_of(PLAN.answered),
+        **ids_of("answer_prompts"),
     conda:
         engine_environment("generation")
     resources:
         gpu=1,
     params:
-        code=code("answer_prompts"),
-        python=lambda wildcards, resources: answering_python(wildcards.corpus),
-        job=job("answer_prompts"),
-        machine=machine("device", "dtype", "batch_size"),
-    shell:
-        "{params.python:q} scripts/answer_prompts.py {params.job:q} {params.machine:q} 2> {log:q}"
+        **params_of("answer_prompts", python=lambda wildcards: answering_python(wildcards.corpus)),
 
 
-rule judge_answers:
+use rule job as judge_answers with:
     input:
         unpack(needs("judge_answers")),
     output:
@@ -35,15 +30,10 @@ rule judge_answers:
     log:
         f"{RESULTS}/logs/judge_answers/{{corpus}}.log",
     wildcard_constraints:
-        corpus=one_of(PLAN.judged),
+        **ids_of("judge_answers"),
     conda:
         engine_environment("generation")
     resources:
         gpu=1,
     params:
-        code=code("judge_answers"),
-        python=lambda wildcards, resources: judging_python(wildcards.corpus),
-        job=job("judge_answers"),
-        machine=machine("device", "dtype", "batch_size"),
-    shell:
-        "{params.python:q} scripts/judge_answers.py {params.job:q} {params.machine:q} 2> {log:q}"
+        **params_of("judge_answers", python=lambda wildcards: judging_python(wildcards.corpus)),

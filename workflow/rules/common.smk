@@ -8,20 +8,17 @@ from pathlib import Path
 
 from snakemake.settings.types import DeploymentMethod, RerunTrigger
 
-from revocab.commands.train_model import Machine as TrainingMachine
 from revocab.config import validate
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.engine import environment_of, interpreter
 from revocab.plan import Plan
-from revocab.plan.decisions import Decisions
-from revocab.plan.kept import Kept
-from revocab.plan.show import flags_of
+from revocab.plan.plan import find_rule
+from revocab.plan.rerun import CodeParams, arguments_digest
 from revocab.workflow import launch
 from revocab.workflow.lock import record_holder
 
 try:
     PLAN = Plan(validate(config, files=workflow.configfiles))
-    DECISIONS = Decisions.read(PLAN)
 except RevocabError as error:
     print(error.render(), file=sys.stderr)
     sys.exit(1)
@@ -34,6 +31,8 @@ RESULTS = PATHS.results
 # Called once Snakemake has the lock, and not for the jobs that it starts.
 onstart:
     record_holder()
+    if code_params().kept:
+        print(code_params().report(), file=sys.stderr)
 
 
 # --- interpreters -------------------------------------------------------------------------------
@@ -90,7 +89,7 @@ GENERATION_PYTHON = engine_python("generation")
 COMET_PYTHON = comet_python()
 
 
-# --- from a job to a command line ---------------------------------------------------------------
+# --- wildcards ----------------------------------------------------------------------------------
 
 
 def one_of(ids):
@@ -111,65 +110,62 @@ wildcard_constraints:
     length=r"\d+",
 
 
-@cache
-def kept():
-    """Return what decides on code, and say, once, what is kept though its code has changed.
-
-    Snakemake knows its triggers only when it asks for the first param.
-    """
-    found = Kept(PLAN, RerunTrigger.CODE not in workflow.rerun_triggers, DECISIONS)
-    told = found.report(flags_of(workflow.configfiles, workflow.config_settings.config_args or ()))
-    if told and workflow.is_main_process:
-        print(told, file=sys.stderr)
-    return found
+def ids_of(rule):
+    """Return the wildcard constraints of a rule that is for some things of a kind alone."""
+    (wildcard,) = find_rule(rule).wildcards
+    return {wildcard: one_of(ids for (ids,) in find_rule(rule).known(PLAN))}
 
 
-def code(rule):
-    """Return the param that changes where a rule's code asks for its outputs to be made again."""
+# --- from a job to a command line ---------------------------------------------------------------
 
-    def compared(wildcards):
-        outputs = [one.apply_wildcards(wildcards) for one in workflow.get_rule(rule).output[:1]]
-        recorded = [workflow.persistence.params(one) for one in outputs]
-        return kept().param(rule, Path(outputs[0]), recorded[0]) if outputs else None
 
-    return compared
+def named(rule, wildcards):
+    """Return the name of a job in the plan."""
+    return "--".join([rule, *(wildcards[name] for name in find_rule(rule).wildcards)])
 
 
 def needs(rule):
     """Return the input function of a rule: the files that its job reads, by name."""
-    return lambda wildcards: PLAN.step(rule, **wildcards).files()
+    return lambda wildcards: PLAN.job(named(rule, wildcards)).files()
+
+
+@cache
+def code_params():
+    """Return what decides whether changed code runs a job again."""
+    return CodeParams(PLAN, keeps=RerunTrigger.CODE not in workflow.rerun_triggers)
 
 
 # What runs a job again: its code, its inputs, and every param that is a value or a function of
 # wildcards alone. Snakemake records none of a function that also takes output, resources or threads:
 # what decides a result must never be in one, what only says how a machine computes it always is.
-def job(rule):
-    """Return the param that decides a rule's result: its inputs' paths and its job, as arguments."""
-    return lambda wildcards: PLAN.step(rule, **wildcards).arguments()
+def params_of(rule, python=PYTHON, job=None, **fixed):
+    """Return the params of a rule.
 
-
-def not_recorded(value):
-    """Return a param that runs nothing again when it changes."""
-    return lambda wildcards, resources: value
-
-
-def machine(*names, **fixed):
-    """Return the param that passes what the profile says of a machine, under these names.
-
-    ``fixed`` are values that nothing computed depends on either.
+    ``code`` and ``job`` run its jobs again when they change; ``words`` are its command line, with
+    the job as JSON, or from standard input (``-``). What only a machine decides comes from the profile, under the names
+    of the command's machine options; ``fixed`` are further values that nothing computed depends on.
     """
+    options = find_rule(rule).command.machine.model_fields
 
-    def given(wildcards, resources, threads):
-        found = {name: resources.get(name) for name in names if name != "threads"} | fixed
-        found |= {"threads": threads} if "threads" in names else {}
-        found = {name: value for name, value in found.items() if value is not None}
-        return ["--machine", json.dumps(found)] if found else []
+    def code(wildcards):
+        outputs = workflow.get_rule(rule).output[:1]
+        output = outputs[0].apply_wildcards(wildcards)
+        recorded = workflow.persistence.params(output) or ()
+        return code_params().param(named(rule, wildcards), Path(output), recorded)
 
-    return given
+    def words(wildcards, resources, threads):
+        step = PLAN.job(named(rule, wildcards))
+        values = {name: resources.get(name) for name in options if name != "threads"} | fixed
+        values |= {"threads": threads} if "threads" in options else {}
+        machine = {name: value for name, value in values.items() if value is not None}
+        return PLAN.words(step, job) + (["--machine", json.dumps(machine)] if machine else [])
 
-
-# What a profile may say of training; losses depend on none of it beyond rounding.
-TRAINING_MACHINE = machine(*TrainingMachine.model_fields)
+    return {
+        "code": code,
+        "job": lambda wildcards: arguments_digest(PLAN, named(rule, wildcards)),
+        "python": lambda wildcards, resources: python(wildcards) if callable(python) else python,
+        "words": words,
+    }
 
 
 def starter(wildcards, resources, threads):

@@ -5,7 +5,7 @@ from revocab.evaluation.multiple_choice.blind import BASELINES
 WITHOUT = () if EXPERIMENT.world and EXPERIMENT.world.conversations else CONVERSATIONS
 
 
-rule build_demoworld:
+use rule job as build_demoworld with:
     input:
         unpack(needs("build_demoworld")),
     output:
@@ -16,17 +16,11 @@ rule build_demoworld:
         ),
     log:
         f"{RESULTS}/logs/build_demoworld.log",
-    conda:
-        "../../envs/core.yaml"
     params:
-        code=code("build_demoworld"),
-        python=not_recorded(PYTHON),
-        job=job("build_demoworld"),
-    shell:
-        "{params.python:q} scripts/build_demoworld.py {params.job:q} 2> {log:q}"
+        **params_of("build_demoworld"),
 
 
-rule prepare_corpus:
+use rule job as prepare_corpus with:
     input:
         unpack(needs("prepare_corpus")),
     output:
@@ -35,11 +29,5 @@ rule prepare_corpus:
         heldout=f"{PATHS.corpus('{corpus}')}/heldout.jsonl.gz",
     log:
         f"{RESULTS}/logs/prepare_corpus/{{corpus}}.log",
-    conda:
-        "../../envs/core.yaml"
     params:
-        code=code("prepare_corpus"),
-        python=not_recorded(PYTHON),
-        job=job("prepare_corpus"),
-    shell:
-        "{params.python:q} scripts/prepare_corpus.py {params.job:q} 2> {log:q}"
+        **params_of("prepare_corpus"),

@@ -2,7 +2,7 @@
 from revocab.evaluation.probes.kind import ITEMS
 
 
-rule build_probe:
+use rule job as build_probe with:
     input:
         unpack(needs("build_probe")),
     output:
@@ -12,18 +12,12 @@ rule build_probe:
     log:
         f"{RESULTS}/logs/build_probe/{{task}}.log",
     wildcard_constraints:
-        task=one_of(PLAN.probes),
-    conda:
-        "../../envs/core.yaml"
+        **ids_of("build_probe"),
     params:
-        code=code("build_probe"),
-        python=not_recorded(PYTHON),
-        job=job("build_probe"),
-    shell:
-        "{params.python:q} scripts/build_probe.py {params.job:q} 2> {log:q}"
+        **params_of("build_probe"),
 
 
-rule build_task:
+use rule job as build_task with:
     input:
         unpack(needs("build_task")),
     output:
@@ -31,19 +25,13 @@ rule build_task:
     log:
         f"{RESULTS}/logs/build_task/{{task}}.log",
     wildcard_constraints:
-        task=one_of(CHOICES.tasks),
+        **ids_of("build_task"),
     priority: 1  # a data set that is not the one meant stops the run before much is computed
-    conda:
-        "../../envs/core.yaml"
     params:
-        code=code("build_task"),
-        python=not_recorded(PYTHON),
-        job=job("build_task"),
-    shell:
-        "{params.python:q} scripts/build_task.py {params.job:q} 2> {log:q}"
+        **params_of("build_task"),
 
 
-rule score_multiple_choice:
+use rule job as score_multiple_choice with:
     input:
         unpack(needs("score_multiple_choice")),
     output:
@@ -56,9 +44,4 @@ rule score_multiple_choice:
     resources:
         gpu=1,
     params:
-        code=code("score_multiple_choice"),
-        python=not_recorded(CHOICES_PYTHON),
-        job=job("score_multiple_choice"),
-        machine=machine("device", "dtype", "batch_size"),
-    shell:
-        "{params.python:q} scripts/score_multiple_choice.py {params.job:q} {params.machine:q} 2> {log:q}"
+        **params_of("score_multiple_choice", python=CHOICES_PYTHON),

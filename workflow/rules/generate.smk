@@ -1,7 +1,7 @@
 # Generation: the same stored prompts for every checkpoint.
 
 
-rule build_prompts:
+use rule job as build_prompts with:
     input:
         unpack(needs("build_prompts")),
     output:
@@ -10,18 +10,12 @@ rule build_prompts:
     log:
         f"{RESULTS}/logs/build_prompts/{{task}}.log",
     wildcard_constraints:
-        task=one_of(GENERATION.tasks),
-    conda:
-        "../../envs/core.yaml"
+        **ids_of("build_prompts"),
     params:
-        code=code("build_prompts"),
-        python=not_recorded(PYTHON),
-        job=job("build_prompts"),
-    shell:
-        "{params.python:q} scripts/build_prompts.py {params.job:q} 2> {log:q}"
+        **params_of("build_prompts"),
 
 
-rule generate_text:
+use rule job as generate_text with:
     input:
         unpack(needs("generate_text")),
     output:
@@ -34,18 +28,14 @@ rule generate_text:
     resources:
         gpu=1,
     params:
-        code=code("generate_text"),
-        python=not_recorded(GENERATION_PYTHON),
-        job=job("generate_text"),
-        # Which reason stands in COMET's empty rows; the text and its other scores are the same.
-        machine=machine(
-            "device", "dtype", "batch_size", comet_apart=GENERATION.comet_model is not None
+        **params_of(
+            "generate_text",
+            python=GENERATION_PYTHON,
+            comet_apart=GENERATION.comet_model is not None,
         ),
-    shell:
-        "{params.python:q} scripts/generate_text.py {params.job:q} {params.machine:q} 2> {log:q}"
 
 
-rule score_comet:
+use rule job as score_comet with:
     input:
         unpack(needs("score_comet")),
     output:
@@ -58,9 +48,4 @@ rule score_comet:
     resources:
         gpu=1,
     params:
-        code=code("score_comet"),
-        python=not_recorded(COMET_PYTHON),
-        job=job("score_comet"),
-        machine=machine("device", "batch_size"),
-    shell:
-        "{params.python:q} scripts/score_comet.py {params.job:q} {params.machine:q} 2> {log:q}"
+        **params_of("score_comet", python=COMET_PYTHON),

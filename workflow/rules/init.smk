@@ -1,24 +1,18 @@
 # Models to start from: fetched, built as stand-ins, made of others, or given new embeddings.
 
 
-rule fetch_model:
+use rule job as fetch_model with:
     output:
         f"{PATHS.model('{model}')}/manifest.json",
     log:
         f"{RESULTS}/logs/fetch_model/{{model}}.log",
     wildcard_constraints:
-        model=one_of(PLAN.fetched),
-    conda:
-        "../../envs/core.yaml"
+        **ids_of("fetch_model"),
     params:
-        code=code("fetch_model"),
-        python=not_recorded(PYTHON),
-        job=job("fetch_model"),
-    shell:
-        "{params.python:q} scripts/fetch_model.py {params.job:q} 2> {log:q}"
+        **params_of("fetch_model"),
 
 
-rule build_stand_in:
+use rule job as build_stand_in with:
     input:
         unpack(needs("build_stand_in")),
     output:
@@ -26,18 +20,12 @@ rule build_stand_in:
     log:
         f"{RESULTS}/logs/build_stand_in/{{model}}.log",
     wildcard_constraints:
-        model=one_of(PLAN.stand_ins),
-    conda:
-        "../../envs/core.yaml"
+        **ids_of("build_stand_in"),
     params:
-        code=code("build_stand_in"),
-        python=not_recorded(PYTHON),
-        job=job("build_stand_in"),
-    shell:
-        "{params.python:q} scripts/build_stand_in.py {params.job:q} 2> {log:q}"
+        **params_of("build_stand_in"),
 
 
-rule change_model:
+use rule job as change_model with:
     input:
         unpack(needs("change_model")),
     output:
@@ -45,18 +33,12 @@ rule change_model:
     log:
         f"{RESULTS}/logs/change_model/{{model}}.log",
     wildcard_constraints:
-        model=one_of(PLAN.changed),
-    conda:
-        "../../envs/core.yaml"
+        **ids_of("change_model"),
     params:
-        code=code("change_model"),
-        python=not_recorded(PYTHON),
-        job=job("change_model"),
-    shell:
-        "{params.python:q} scripts/change_model.py {params.job:q} 2> {log:q}"
+        **params_of("change_model"),
 
 
-rule train_auxiliary:
+use rule job as train_auxiliary with:
     input:
         unpack(needs("train_auxiliary")),
     output:
@@ -64,18 +46,12 @@ rule train_auxiliary:
     log:
         f"{RESULTS}/logs/train_auxiliary/{{target}}.log",
     wildcard_constraints:
-        target=one_of(run.target for run in PLAN.runs.values() if run.auxiliary),
-    conda:
-        "../../envs/core.yaml"
+        **ids_of("train_auxiliary"),
     params:
-        code=code("train_auxiliary"),
-        python=not_recorded(PYTHON),
-        job=job("train_auxiliary"),
-    shell:
-        "{params.python:q} scripts/train_auxiliary.py {params.job:q} 2> {log:q}"
+        **params_of("train_auxiliary"),
 
 
-rule init_embeddings:
+use rule job as init_embeddings with:
     input:
         unpack(needs("init_embeddings")),
     output:
@@ -83,12 +59,6 @@ rule init_embeddings:
     log:
         f"{RESULTS}/logs/init_embeddings/{{run}}.log",
     wildcard_constraints:
-        run=one_of(PLAN.made),
-    conda:
-        "../../envs/core.yaml"
+        **ids_of("init_embeddings"),
     params:
-        code=code("init_embeddings"),
-        python=not_recorded(PYTHON),
-        job=job("init_embeddings"),
-    shell:
-        "{params.python:q} scripts/init_embeddings.py {params.job:q} 2> {log:q}"
+        **params_of("init_embeddings"),

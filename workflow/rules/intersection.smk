@@ -1,7 +1,7 @@
 # Which tokens two vocabularies share.
 
 
-rule intersect_vocabularies:
+use rule job as intersect_vocabularies with:
     input:
         unpack(needs("intersect_vocabularies")),
     output:
@@ -11,11 +11,5 @@ rule intersect_vocabularies:
         page=f"{PATHS.intersection('{source}', '{target}')}/report.md",
     log:
         f"{RESULTS}/logs/intersect_vocabularies/{{source}}--{{target}}.log",
-    conda:
-        "../../envs/core.yaml"
     params:
-        code=code("intersect_vocabularies"),
-        python=not_recorded(PYTHON),
-        job=job("intersect_vocabularies"),
-    shell:
-        "{params.python:q} scripts/intersect_vocabularies.py {params.job:q} 2> {log:q}"
+        **params_of("intersect_vocabularies"),

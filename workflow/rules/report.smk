@@ -1,11 +1,8 @@
 # From results to tables, figures and the page.
-from revocab.config.reads import READ
-from revocab.plan import report as page
 
 
 localrules:
     write_experiment,
-    write_settings,
 
 
 rule write_experiment:
@@ -18,29 +15,14 @@ rule write_experiment:
     conda:
         "../../envs/core.yaml"
     params:
-        code=code("write_experiment"),
-        python=not_recorded(PYTHON),
-        job=job("write_experiment"),
+        **params_of("write_experiment", job="-"),
+        text=lambda wildcards, resources: PLAN.job("write_experiment").job.canonical(),
+    # The experiment may be too long for an argument; printf is the shell's own.
     shell:
-        "{params.python:q} scripts/write_experiment.py {params.job:q} 2> {log:q}"
+        "printf %s {params.text:q} | {params.python:q} {params.words:q} 2> {log:q}"
 
 
-use rule write_experiment as write_settings with:
-    input:
-        unpack(needs("write_settings")),
-    output:
-        PATHS.settings("{part}"),
-    log:
-        f"{RESULTS}/logs/write_settings/{{part}}.log",
-    wildcard_constraints:
-        part=one_of(READ),
-    params:
-        code=code("write_settings"),
-        python=not_recorded(PYTHON),
-        job=job("write_settings"),
-
-
-rule collect_scores:
+use rule job as collect_scores with:
     input:
         unpack(needs("collect_scores")),
     output:
@@ -48,68 +30,44 @@ rule collect_scores:
         csv=f"{RESULTS}/scores.csv",
     log:
         f"{RESULTS}/logs/collect_scores.log",
-    conda:
-        "../../envs/core.yaml"
     params:
-        code=code("collect_scores"),
-        python=not_recorded(PYTHON),
-        job=job("collect_scores"),
-    shell:
-        "{params.python:q} scripts/collect_scores.py {params.job:q} 2> {log:q}"
+        **params_of("collect_scores"),
 
 
-rule make_tables:
+use rule job as make_tables with:
     input:
         unpack(needs("make_tables")),
     output:
-        page.tables(PLAN),
+        PLAN.tables,
     log:
         f"{RESULTS}/logs/make_tables.log",
-    conda:
-        "../../envs/core.yaml"
     params:
-        code=code("make_tables"),
-        python=not_recorded(PYTHON),
-        job=job("make_tables"),
-    shell:
-        "{params.python:q} scripts/make_tables.py {params.job:q} 2> {log:q}"
+        **params_of("make_tables"),
 
 
-rule make_figures:
+use rule job as make_figures with:
     input:
         unpack(needs("make_figures")),
     output:
-        page.figures(PLAN),
+        PLAN.figures,
     log:
         f"{RESULTS}/logs/make_figures.log",
-    conda:
-        "../../envs/core.yaml"
     params:
-        code=code("make_figures"),
-        python=not_recorded(PYTHON),
-        job=job("make_figures"),
-    shell:
-        "{params.python:q} scripts/make_figures.py {params.job:q} 2> {log:q}"
+        **params_of("make_figures"),
 
 
-rule check_artefacts:
+use rule job as check_artefacts with:
     input:
         unpack(needs("check_artefacts")),
     output:
         f"{RESULTS}/checks.json",
     log:
         f"{RESULTS}/logs/check_artefacts.log",
-    conda:
-        "../../envs/core.yaml"
     params:
-        code=code("check_artefacts"),
-        python=not_recorded(PYTHON),
-        job=job("check_artefacts"),
-    shell:
-        "{params.python:q} scripts/check_artefacts.py {params.job:q} 2> {log:q}"
+        **params_of("check_artefacts"),
 
 
-rule build_report:
+use rule job as build_report with:
     input:
         unpack(needs("build_report")),
         template="src/revocab/report/page/templates/report.html.j2",
@@ -117,11 +75,5 @@ rule build_report:
         report(f"{RESULTS}/report.html", caption="../report/report.rst", category="Report"),
     log:
         f"{RESULTS}/logs/build_report.log",
-    conda:
-        "../../envs/core.yaml"
     params:
-        code=code("build_report"),
-        python=not_recorded(PYTHON),
-        job=job("build_report"),
-    shell:
-        "{params.python:q} scripts/build_report.py {params.job:q} 2> {log:q}"
+        **params_of("build_report"),

@@ -1,24 +1,18 @@
 # Tokenizers, built here or fetched, and how many tokens they need for a word.
 
 
-rule build_tokenizer:
+use rule job as build_tokenizer with:
     input:
         unpack(needs("build_tokenizer")),
     output:
         f"{PATHS.tokenizer('{tokenizer}')}/manifest.json",
     log:
         f"{RESULTS}/logs/build_tokenizer/{{tokenizer}}.log",
-    conda:
-        "../../envs/core.yaml"
     params:
-        code=code("build_tokenizer"),
-        python=not_recorded(PYTHON),
-        job=job("build_tokenizer"),
-    shell:
-        "{params.python:q} scripts/build_tokenizer.py {params.job:q} 2> {log:q}"
+        **params_of("build_tokenizer"),
 
 
-rule measure_fertility:
+use rule job as measure_fertility with:
     input:
         unpack(needs("measure_fertility")),
     output:
@@ -28,11 +22,5 @@ rule measure_fertility:
         parallel=f"{RESULTS}/fertility/parallel.csv",
     log:
         f"{RESULTS}/logs/measure_fertility.log",
-    conda:
-        "../../envs/core.yaml"
     params:
-        code=code("measure_fertility"),
-        python=not_recorded(PYTHON),
-        job=job("measure_fertility"),
-    shell:
-        "{params.python:q} scripts/measure_fertility.py {params.job:q} 2> {log:q}"
+        **params_of("measure_fertility"),

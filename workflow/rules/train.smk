@@ -1,43 +1,30 @@
 # Packed tokens, pretraining of stand-ins, continual training of runs.
 
 
-rule pack_tokens:
+use rule job as pack_tokens with:
     input:
         unpack(needs("pack_tokens")),
     output:
         f"{PATHS.packed('{tokenizer}', '{mixture}', '{recipe}')}/manifest.json",
     log:
         f"{RESULTS}/logs/pack_tokens/{{tokenizer}}--{{mixture}}--{{recipe}}.log",
-    conda:
-        "../../envs/core.yaml"
     params:
-        code=code("pack_tokens"),
-        python=not_recorded(PYTHON),
-        job=job("pack_tokens"),
-        machine=machine("shard_bytes"),
-    shell:
-        "{params.python:q} scripts/pack_tokens.py {params.job:q} {params.machine:q} 2> {log:q}"
+        **params_of("pack_tokens"),
 
 
-rule pack_heldout:
+use rule job as pack_heldout with:
     input:
         unpack(needs("pack_heldout")),
     output:
         f"{PATHS.heldout('{tokenizer}', '{length}')}/manifest.json",
     log:
         f"{RESULTS}/logs/pack_heldout/{{tokenizer}}--{{length}}.log",
-    conda:
-        "../../envs/core.yaml"
     params:
-        code=code("pack_heldout"),
-        python=not_recorded(PYTHON),
-        job=job("pack_heldout"),
-    shell:
-        "{params.python:q} scripts/pack_heldout.py {params.job:q} 2> {log:q}"
+        **params_of("pack_heldout"),
 
 
 # Held-out text and conversations, for recipes that learn answers alone.
-use rule pack_heldout as pack_heldout_answers with:
+use rule job as pack_heldout_answers with:
     input:
         unpack(needs("pack_heldout_answers")),
     output:
@@ -45,9 +32,7 @@ use rule pack_heldout as pack_heldout_answers with:
     log:
         f"{RESULTS}/logs/pack_heldout_answers/{{tokenizer}}--{{recipe}}.log",
     params:
-        code=code("pack_heldout_answers"),
-        python=not_recorded(PYTHON),
-        job=job("pack_heldout_answers"),
+        **params_of("pack_heldout_answers"),
 
 
 rule adapt_model:
@@ -59,23 +44,19 @@ rule adapt_model:
     log:
         f"{RESULTS}/logs/adapt_model/{{run}}.log",
     wildcard_constraints:
-        run=one_of(PLAN.trained),
+        **ids_of("adapt_model"),
     priority: 10
     conda:
         "../../envs/core.yaml"
     resources:
         gpu=1,
     params:
-        code=code("adapt_model"),
-        python=not_recorded(PYTHON),
-        job=job("adapt_model"),
+        **params_of("adapt_model"),
         starter=starter,
         launcher=launcher,
-        machine=TRAINING_MACHINE,
     # exec: a signal that Slurm sends before the time limit must not end a shell around the training.
     shell:
-        "exec {params.starter:q} {params.python:q} {params.launcher:q} scripts/train_model.py {params.job:q}"
-        " {params.machine:q} 2> {log:q}"
+        "exec {params.starter:q} {params.python:q} {params.launcher:q} {params.words:q} 2> {log:q}"
 
 
 use rule adapt_model as pretrain_stand_in with:
@@ -86,18 +67,15 @@ use rule adapt_model as pretrain_stand_in with:
     log:
         f"{RESULTS}/logs/pretrain_stand_in/{{model}}.log",
     wildcard_constraints:
-        model=one_of(PLAN.stand_ins),
+        **ids_of("pretrain_stand_in"),
     priority: 100
     params:
-        code=code("pretrain_stand_in"),
-        python=not_recorded(PYTHON),
-        job=job("pretrain_stand_in"),
+        **params_of("pretrain_stand_in"),
         starter=starter,
         launcher=launcher,
-        machine=TRAINING_MACHINE,
 
 
-rule measure_heldout:
+use rule job as measure_heldout with:
     input:
         unpack(needs("measure_heldout")),
     output:
@@ -105,15 +83,8 @@ rule measure_heldout:
     log:
         f"{RESULTS}/logs/measure_heldout/{{run}}.log",
     wildcard_constraints:
-        run=one_of(run.id for run in PLAN.measured),
-    conda:
-        "../../envs/core.yaml"
+        **ids_of("measure_heldout"),
     resources:
         gpu=1,
     params:
-        code=code("measure_heldout"),
-        python=not_recorded(PYTHON),
-        job=job("measure_heldout"),
-        machine=machine("device"),
-    shell:
-        "{params.python:q} scripts/measure_heldout.py {params.job:q} {params.machine:q} 2> {log:q}"
+        **params_of("measure_heldout"),

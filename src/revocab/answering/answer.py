@@ -8,15 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from revocab.answering.options import CONVERSATIONS, MESSAGES, AnswerHardware, AnswerJob
-from revocab.answering.recorded import Generate, recorded_generation, recording
+from revocab.answering.recorded import RecordedGenerator, recording
 from revocab.chat.messages import ASSISTANT, Message, checked_messages
 from revocab.corpora.source import origin, place, read_numbered
 from revocab.errors import RevocabError
-from revocab.evaluation.generation.generate import load_generator
-from revocab.evaluation.inference.chat_prompts import ChatOptions, template_text
-from revocab.evaluation.inference.decoding import Output, TextGenerator
-from revocab.evaluation.inference.engine import choose_engine
-from revocab.evaluation.options import Generating
+from revocab.evaluation.inference.decoding import Output
 from revocab.evaluation.records import model_hash, versions
 from revocab.io import write_json, write_jsonl
 from revocab.models.folder import check_model_folder
@@ -48,19 +44,18 @@ class Dialogue:
             self.turns.clear()
 
     def row(self) -> dict[str, Any]:
-        """Return the conversation as it is written."""
         return {"id": self.id, MESSAGES: self.said, "answers": self.answers, **self.kept}
 
 
 def turns(messages: Sequence[Message]) -> list[list[Message]]:
     """Return what is said before each answer, the answers left out; the last may have none."""
-    found: list[list[Message]] = [[]]
+    parts: list[list[Message]] = [[]]
     for message in messages:
         if message["role"] != ASSISTANT:
-            found[-1].append(message)
-        elif found[-1]:
-            found.append([])
-    return [one for one in found if one]
+            parts[-1].append(message)
+        elif parts[-1]:
+            parts.append([])
+    return [part for part in parts if part]
 
 
 def read_dialogues(job: AnswerJob, files: Sequence[Path]) -> list[Dialogue]:
@@ -69,7 +64,7 @@ def read_dialogues(job: AnswerJob, files: Sequence[Path]) -> list[Dialogue]:
     Raises :class:`RevocabError` for rows without messages, and where nothing is asked.
     """
     where = place(job.source, files)
-    found = []
+    dialogues = []
     for row in read_numbered(job.source, files, job.limit):
         if job.messages_field not in row:
             raise RevocabError(
@@ -80,38 +75,32 @@ def read_dialogues(job: AnswerJob, files: Sequence[Path]) -> list[Dialogue]:
         named = f"{where}, row {row['id']}, field {job.messages_field!r}"
         asked = turns(checked_messages(row[job.messages_field], named))
         if asked:
-            found.append(Dialogue(row["id"], asked, {key: row[key] for key in KEPT if key in row}))
-    if not found:
+            kept = {key: row[key] for key in KEPT if key in row}
+            dialogues.append(Dialogue(row["id"], asked, kept))
+    if not dialogues:
         raise RevocabError(f"{where}: nothing is asked; give conversations with questions")
-    return found
+    return dialogues
 
 
-def answer_all(
-    generator: TextGenerator, generate: Generate, dialogues: Sequence[Dialogue], job: AnswerJob
-) -> int:
+def answer_all(model: RecordedGenerator, dialogues: Sequence[Dialogue]) -> int:
     """Answer every conversation, turn after turn; the model reads its own earlier answers.
 
-    ``generate`` is the generator's, or one that records outputs. Returns how many end early
-    because a prompt leaves no room for an answer.
+    Returns how many end early because a prompt leaves no room for an answer.
     """
-    assert generator.chat is not None  # loaded for chat
-    room = min(job.context_length, generator.context_length) - job.max_new_tokens
     too_long = 0
-    while asked := [one for one in dialogues if one.turns]:
-        prompts = []
-        for one in asked:
-            text = generator.chat.text([*one.said, *one.turns[0]])
-            prompts.append(generator.chat.encode(text))
-        fits = [len(prompt) <= room for prompt in prompts]
-        for one, fitting in zip(asked, fits, strict=True):
-            if not fitting:
-                one.turns.clear()
+    while asked := [dialogue for dialogue in dialogues if dialogue.turns]:
+        able, prompts = [], []
+        for dialogue in asked:
+            prompt = model.chat.encode(model.chat.text([*dialogue.said, *dialogue.turns[0]]))
+            if len(prompt) <= model.room:
+                able.append(dialogue)
+                prompts.append(prompt)
+            else:
+                dialogue.turns.clear()
                 too_long += 1
-        able = [one for one, fitting in zip(asked, fits, strict=True) if fitting]
-        given = [prompt for prompt, fitting in zip(prompts, fits, strict=True) if fitting]
-        outputs = generate(given) if given else []
-        for one, output in zip(able, outputs, strict=True):
-            one.take(output, generator.chat.special_tokens(output.ids))
+        outputs = model.generate(prompts) if prompts else []
+        for dialogue, output in zip(able, outputs, strict=True):
+            dialogue.take(output, model.chat.special_tokens(output.ids))
     return too_long
 
 
@@ -132,37 +121,27 @@ def answer_folder(
     output = OutputFolder(out, "answered conversations", [model, *files])
     check_model_folder(model)
     dialogues = read_dialogues(job, files)
-    engine = choose_engine(job.engine, "generation")
-    chat = ChatOptions()
-    options = Generating(
-        **job.model_dump(include=set(Generating.model_fields)),
-        **machine.model_dump(),
-        chat=chat,
-        chat_template=template_text(chat_template, chat),
-    )
     quiet_loading()
-    generator = load_generator(model, engine, options)
     with recording(output) as (folder, records):
-        generate = recorded_generation(
-            generator, engine, model, job.max_new_tokens, machine.batch_size, records
-        )
-        too_long = answer_all(generator, generate, dialogues, job)
-        generator.close()
-        rows = [one.row() for one in dialogues if one.answers]
+        answering = RecordedGenerator(model, job, machine, records, chat_template)
+        too_long = answer_all(answering, dialogues)
+        answering.generator.close()
+        rows = [dialogue.row() for dialogue in dialogues if dialogue.answers]
         if not rows:
             raise RevocabError(
                 f"{place(job.source, files)}: no question leaves room for {job.max_new_tokens} "
                 "tokens of an answer; raise context_length, or lower max_new_tokens"
             )
         write_jsonl(folder / CONVERSATIONS, rows)
+        answers = [answer for row in rows for answer in row["answers"]]
         manifest = {
             "model": model_hash(model),
             "source": origin(job.source, files),
-            "options": {**job.model_dump(mode="json"), "engine": engine.name},
+            "options": {**job.model_dump(mode="json"), "engine": answering.engine.name},
             "conversations": len(rows),
-            "answers": sum(len(row["answers"]) for row in rows),
-            "ended": sum(one["finish_reason"] == "eos" for row in rows for one in row["answers"]),
+            "answers": len(answers),
+            "ended": sum(answer["finish_reason"] == "eos" for answer in answers),
             "prompts_too_long": too_long,
-            "versions": versions(*engine.libraries),
+            "versions": versions(*answering.engine.libraries),
         }
         write_json(folder / "manifest.json", manifest)

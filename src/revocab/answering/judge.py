@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
@@ -65,12 +65,11 @@ class Judge:
     options: type[JudgeOptions]
     #: Returns one verdict per conversation, in order.
     judge: Callable[[Sequence[Row], Any, JudgeInputs], Iterable[Verdict]]
-    #: The model that it needs: one that generates text, one that scores text, or none.
-    needs_model: Literal["generates", "scores"] | None = None
+    #: Whether it needs a model that generates text.
+    needs_model: bool = False
 
     @property
     def name(self) -> str:
-        """Return the name that an experiment file gives."""
         return kind_of(self.options)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ def judge_folder(
     output = OutputFolder(out, "judged conversations", [conversations, *([model] if model else [])])
     judge = find_judge(job.kind)
     options = judge_options(judge, job.option)
-    if (model is not None) != (judge.needs_model is not None):
+    if (model is not None) != judge.needs_model:
         what = "needs a model that judges; give --model" if model is None else "uses no --model"
         raise RevocabError(f"judge {judge.name!r} {what}")
     rows = read_conversations(conversations)
@@ -66,8 +67,8 @@ def judge_folder(
             )
         write_jsonl(folder / CONVERSATIONS, kept)
         said = (
-            {"id": row["id"], "kept": one.kept, "score": one.score, "reason": one.reason}
-            for row, one in zip(rows, verdicts, strict=True)
+            {"id": row["id"], **asdict(verdict)}
+            for row, verdict in zip(rows, verdicts, strict=True)
         )
         write_jsonl(folder / "verdicts.jsonl.gz", said)
         manifest = {

@@ -6,12 +6,16 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from revocab.evaluation.inference.decoding import Output, TextGenerator
-from revocab.evaluation.inference.engine import Engine
+from revocab.answering.options import AnswerHardware
+from revocab.evaluation.generation.generate import load_generator
+from revocab.evaluation.inference.chat_prompts import ChatFormat, ChatOptions, template_text
+from revocab.evaluation.inference.decoding import Output
+from revocab.evaluation.inference.engine import choose_engine
+from revocab.evaluation.options import Generating, GenerationOptions
 from revocab.evaluation.records import (
     Parts,
     Records,
@@ -29,8 +33,6 @@ RECORDS = "records"
 BATCHES = 8
 
 Prompts = Sequence[list[int]]
-#: Gives one output per prompt, in order.
-Generate = Callable[[Prompts], list[Output]]
 
 
 @contextmanager
@@ -51,67 +53,92 @@ def recording(output: OutputFolder) -> Iterator[tuple[Path, Records]]:
         shutil.rmtree(records.folder, ignore_errors=True)
 
 
-@dataclass(frozen=True)
-class Recorded:
-    """Results of prompts (token ids) in JSON values, each piece of them stored once it is there."""
-
-    records: Records
-    #: What results depend on beside the prompts.
-    made_from: Parts
-    batch_size: int
-
-    def results(self, prompts: Prompts, make: Callable[[Prompts], list[Any]]) -> list[Any]:
-        """Return what ``make`` gives for each prompt, in order.
-
-        Longest prompts first, in whole batches: transformers then makes the batches that it makes
-        of all prompts at once, and results are the same, to the bit.
-        """
-        order = sorted(range(len(prompts)), key=lambda at: -len(prompts[at]))
-        size = BATCHES * self.batch_size
-        found: dict[int, Any] = {}
-        read = 0
-        for start in range(0, len(order), size):
-            chosen = order[start : start + size]
-            piece = [prompts[at] for at in chosen]
-            parts = {**self.made_from, "prompts": digest(piece)}
-            made = self.records.read(parts)
-            if made is None:
-                made = make(piece)
-                self.records.write(parts, made)
-            else:
-                read += len(piece)
-            found.update(zip(chosen, made, strict=True))
-        if read:
-            print(f"{read} of {len(prompts)} prompts were answered before", file=sys.stderr)
-        return [found[at] for at in range(len(prompts))]
-
-
-def recorded_generation(
-    generator: TextGenerator,
-    engine: Engine,
-    model: Path,
-    max_new_tokens: int,
-    batch_size: int,
+def recorded(
     records: Records,
-) -> Generate:
-    """Return what generates until end tokens with the loaded ``model``, and records it.
+    made_from: Parts,
+    batch_size: int,
+    prompts: Prompts,
+    make: Callable[[Prompts], list[Any]],
+) -> list[Any]:
+    """Return what ``make`` gives for each prompt (JSON values), in order, stored piece by piece.
 
-    Devices and dtypes are no part of a record: they move a result by rounding only.
+    Longest prompts first, in whole batches: transformers then makes the batches that it makes of
+    all prompts at once, and results are the same, to the bit. ``made_from`` is what they depend on
+    beside the prompts.
     """
-    made_from = {
-        "model": model_hash(model),
-        "ends": list(generator.eos),
-        "max_new_tokens": max_new_tokens,
-        "engine": engine.name,
-        "code": [code_hash(), module_hash(engine.module)],
-        "libraries": versions(*engine.libraries),
-    }
-    recorded = Recorded(records, made_from, batch_size)
+    order = sorted(range(len(prompts)), key=lambda at: -len(prompts[at]))
+    size = BATCHES * batch_size
+    results: dict[int, Any] = {}
+    read = 0
+    for start in range(0, len(order), size):
+        chosen = order[start : start + size]
+        piece = [prompts[at] for at in chosen]
+        parts = {**made_from, "prompts": digest(piece)}
+        made = records.read(parts)
+        if made is None:
+            made = make(piece)
+            records.write(parts, made)
+        else:
+            read += len(piece)
+        results.update(zip(chosen, made, strict=True))
+    if read:
+        print(f"{read} of {len(prompts)} prompts were answered before", file=sys.stderr)
+    return [results[at] for at in range(len(prompts))]
 
-    def make(prompts: Prompts) -> list[Any]:
-        return [asdict(one) for one in generator.generate(prompts, max_new_tokens, None)]
 
-    def generate(prompts: Prompts) -> list[Output]:
-        return [Output(**one) for one in recorded.results(prompts, make)]
+class RecordedGenerator:
+    """A chat model that answers greedily, and records what it says."""
 
-    return generate
+    def __init__(
+        self,
+        model: Path,
+        options: GenerationOptions,
+        machine: AnswerHardware,
+        records: Records,
+        chat_template: Path | None = None,
+    ):
+        """Load the model, asked through ``chat_template`` or its own.
+
+        Devices and dtypes are no part of a record: they move a result by rounding only.
+        """
+        chat = ChatOptions()
+        self.options = options
+        self.batch_size = machine.batch_size
+        self.records = records
+        self.engine = choose_engine(options.engine, "generation")
+        generating = Generating(
+            **options.model_dump(include=set(GenerationOptions.model_fields)),
+            **machine.model_dump(),
+            chat=chat,
+            chat_template=template_text(chat_template, chat),
+        )
+        self.generator = load_generator(model, self.engine, generating)
+        self.made_from = {
+            "model": model_hash(model),
+            "ends": list(self.generator.eos),
+            "max_new_tokens": options.max_new_tokens,
+            "engine": self.engine.name,
+            "code": [code_hash(), module_hash(self.engine.module)],
+            "libraries": versions(*self.engine.libraries),
+        }
+
+    @property
+    def chat(self) -> ChatFormat:
+        assert self.generator.chat is not None  # loaded for chat
+        return self.generator.chat
+
+    @property
+    def room(self) -> int:
+        """Return how many tokens a prompt may have."""
+        length = min(self.options.context_length, self.generator.context_length)
+        return length - self.options.max_new_tokens
+
+    def generate(self, prompts: Prompts) -> list[Output]:
+        """Return what the model gives for each prompt until an end token."""
+
+        def make(piece: Prompts) -> list[Any]:
+            outputs = self.generator.generate(piece, self.options.max_new_tokens, None)
+            return [asdict(output) for output in outputs]
+
+        values = recorded(self.records, self.made_from, self.batch_size, prompts, make)
+        return [Output(**value) for value in values]

@@ -27,14 +27,13 @@ def checked_messages(value: Any, where: str) -> list[Message]:
 
 
 def _checked(message: Any, where: str) -> Message:
-    """Return one message; see :func:`checked_messages`."""
     if not isinstance(message, dict):
         raise RevocabError(f"{where}: a {type(message).__name__}, expected an object")
     missing = [key for key in KEYS if key not in message]
     if missing:
-        found = ", ".join(sorted(map(str, message))) or "none"
+        present = ", ".join(sorted(map(str, message))) or "none"
         raise RevocabError(
-            f"{where}: no {' and no '.join(missing)}; keys found: {found}; write messages as"
+            f"{where}: no {' and no '.join(missing)}; keys found: {present}; write messages as"
             ' {"role": "user", "content": "…"}'
         )
     for key in KEYS:
@@ -47,15 +46,13 @@ def _checked(message: Any, where: str) -> Message:
 
 
 def is_answered(messages: Iterable[Message]) -> bool:
-    """Return whether any of the messages is an answer that says something."""
-    return any(one["role"] == ASSISTANT and one["content"].strip() for one in messages)
+    return any(message["role"] == ASSISTANT and message["content"].strip() for message in messages)
 
 
 def answers(messages: Iterable[Message]) -> list[str]:
-    """Return what the assistant says, message by message."""
-    return [one["content"] for one in messages if one["role"] == ASSISTANT]
+    return [message["content"] for message in messages if message["role"] == ASSISTANT]
 
 
 def text_of(messages: Iterable[Message]) -> str:
     """Return what is said, without roles: the text that counts of text are taken of."""
-    return "\n\n".join(one["content"] for one in messages)
+    return "\n\n".join(message["content"] for message in messages)

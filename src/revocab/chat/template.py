@@ -1,8 +1,8 @@
 """Chat templates: Jinja that makes one text of a conversation and marks the answers in it.
 
 Marks are those of transformers: ``{% generation %}`` and ``{% endgeneration %}`` around what the
-model is to write. Templates run in its sandbox, by its own renderer, so that text and tokens are
-those of ``apply_chat_template``.
+model is to write. Templates run by its own renderer, so that text and tokens are those of
+``apply_chat_template``, in our sandbox (:mod:`revocab.sandbox`).
 """
 
 from __future__ import annotations
@@ -31,12 +31,10 @@ PROBE: tuple[Message, ...] = (
 
 
 def template_names() -> list[str]:
-    """Return the names of the package's templates, sorted."""
     return sorted(path.stem for path in FOLDER.glob("*.jinja"))
 
 
 def chat_template_field() -> Any:
-    """Return the field of a command's input that is a chat template."""
     return Field(
         default=None,
         description="of conversations: a Jinja file that marks answers, or the name of a template "
@@ -86,9 +84,12 @@ class ChatTemplate:
         """
         from transformers.utils.chat_template_utils import render_jinja_template
 
-        found: Any  # declared as text; with a mask it is texts, and spans beside them
+        from revocab.sandbox import explain, limit_chat_templates
+
+        limit_chat_templates()
+        rendered: Any  # declared as text; with a mask it is texts, and spans beside them
         try:
-            found = render_jinja_template(
+            rendered = render_jinja_template(
                 [list(messages)],
                 chat_template=self.text,
                 return_assistant_tokens_mask=True,
@@ -97,10 +98,10 @@ class ChatTemplate:
         # A template may fail in any way that Python code can.
         except Exception as error:
             raise RevocabError(
-                f"{self.place}: {where} cannot be rendered ({type(error).__name__}: {error}); "
-                "correct the template, or leave such conversations out"
+                f"{self.place}: {where}: {explain(error)}; correct the template, or leave such"
+                " conversations out"
             ) from None
-        (text,), (spans,) = found
+        (text,), (spans,) = rendered
         return Rendered(text, [(begin, end) for begin, end in spans if end > begin])
 
 
@@ -153,14 +154,14 @@ def template_problems(template: ChatTemplate, special: Sequence[str]) -> Iterato
         yield f"{template.place}: marks no answer; {advice()}"
         return
     try:
-        found = template.rendered(PROBE, "a conversation of two questions and answers")
+        rendered = template.rendered(PROBE, "a conversation of two questions and answers")
     except RevocabError as error:
         yield from error.problems
         return
-    marked = [found.text[begin:end] for begin, end in found.answers]
-    expected = [one["content"] for one in PROBE if one["role"] == ASSISTANT]
+    marked = [rendered.text[begin:end] for begin, end in rendered.answers]
+    expected = [message["content"] for message in PROBE if message["role"] == ASSISTANT]
     for answer in expected:
-        ends = [one.partition(answer)[2] for one in marked if answer in one]
+        ends = [part.partition(answer)[2] for part in marked if answer in part]
         if not ends:
             yield f"{template.place}: marks no answer ({answer!r} is outside the marks); {advice()}"
         elif not any(token in ends[0] for token in special):
@@ -176,11 +177,11 @@ def end_of_answers(template: ChatTemplate, tokenizer: Any) -> str:
 
     The template is one that :func:`load_template` takes.
     """
-    found = template.rendered(PROBE, "a conversation of two questions and answers")
-    begin, end = found.answers[-1]
-    after = found.text[begin:end].rpartition(PROBE[-1]["content"])[2]
-    named = [one for one in special_texts(tokenizer) if one in after]
-    return min(named, key=lambda one: (after.index(one), -len(one)))
+    rendered = template.rendered(PROBE, "a conversation of two questions and answers")
+    begin, end = rendered.answers[-1]
+    after = rendered.text[begin:end].rpartition(PROBE[-1]["content"])[2]
+    named = [token for token in special_texts(tokenizer) if token in after]
+    return min(named, key=lambda token: (after.index(token), -len(token)))
 
 
 def special_texts(tokenizer: Any) -> list[str]:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 from pydantic import Field
 
-from revocab.answering.options import AnswerHardware, AnswerJob
+from revocab.answering.options import AnswerHardware, AnswerJob, AnswerOptions
 from revocab.closed import Closed
 from revocab.command import Command
 from revocab.evaluation.inference.chat_prompts import chat_template_input
 from revocab.models.hub_or_folder import model_field
+from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -24,10 +25,36 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: AnswerJob, machine: AnswerHardware, out: Path) -> None:
-    """Write the conversations with the model's answers."""
     from revocab.answering.answer import answer_folder
 
     answer_folder(inputs.model, inputs.files, job, machine, out, inputs.chat_template)
 
 
-COMMAND = Command(run, job=AnswerJob, inputs=Inputs, machine=AnswerHardware)
+COMMAND = Command(
+    run,
+    job=AnswerJob,
+    inputs=Inputs,
+    machine=AnswerHardware,
+    finds=("evaluation/inference/engines",),
+)
+
+
+def planned(plan: Plan, corpus: str) -> Step:
+    entry = plan.experiment.corpora[corpus]
+    answers = entry.answers
+    assert answers is not None and entry.messages_field is not None  # or there would be no such job
+    options = answers.model_dump(include=set(AnswerOptions.model_fields))
+    job = AnswerJob(source=entry.source.form, messages_field=entry.messages_field, **options)
+    inputs: dict[str, Given] = {
+        "model": plan.referred(answers.model),
+        "files": plan.source(entry.source),
+        "chat_template": plan.chat_template(answers.chat_template),
+    }
+    return Step(plan.paths.answers(corpus), job, inputs)
+
+
+def ids(plan: Plan) -> list[str]:
+    return [name for name, corpus in plan.experiment.corpora.items() if corpus.answers]
+
+
+RULE = Rule(COMMAND, planned, ids, lasting=True)

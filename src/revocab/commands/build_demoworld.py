@@ -6,13 +6,22 @@ from pathlib import Path
 
 from revocab.command import Command, Nothing
 from revocab.demoworld.build import WorldJob
+from revocab.rule import Plan, Rule, Step
 
 
 def run(inputs: Nothing, job: WorldJob, machine: Nothing, out: Path) -> None:
-    """Write the world's folder."""
     from revocab.demoworld.build import write_world
 
     write_world(out, job)
 
 
 COMMAND = Command(run, job=WorldJob)
+
+
+def planned(plan: Plan) -> Step:
+    world = plan.experiment.world
+    assert world is not None  # or there would be no such job
+    return Step(plan.paths.world, WorldJob(**world.model_dump()))
+
+
+RULE = Rule(COMMAND, planned, lambda plan: [()] if plan.experiment.world else [], lasting=True)

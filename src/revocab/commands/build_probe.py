@@ -9,6 +9,8 @@ from pydantic import Field
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
 from revocab.evaluation.probes.build import ProbeJob
+from revocab.evaluation.probes.kind import ProbeOptions
+from revocab.rule import Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -18,10 +20,26 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: ProbeJob, machine: Nothing, out: Path) -> None:
-    """Write the items' folder."""
     from revocab.evaluation.probes.build import write_probe
 
     write_probe(job, inputs.corpora, out)
 
 
-COMMAND = Command(run, job=ProbeJob, inputs=Inputs)
+COMMAND = Command(run, job=ProbeJob, inputs=Inputs, finds=("evaluation/probes/kinds",))
+
+
+def planned(plan: Plan, task: str) -> Step:
+    entry = plan.experiment.evaluation.multiple_choice.tasks[task]
+    assert entry.probe is not None  # or there would be no such job
+    options = entry.probe.model_dump(include=set(ProbeOptions.model_fields))
+    job = ProbeJob(language=entry.language, seed=plan.experiment.seed, **options)
+    inputs = {"corpora": plan.corpora(entry.probe.corpora, "heldout")}
+    return Step(plan.paths.probe(task), job, inputs)
+
+
+def ids(plan: Plan) -> list[str]:
+    tasks = plan.experiment.evaluation.multiple_choice.tasks
+    return [name for name, task in tasks.items() if task.probe]
+
+
+RULE = Rule(COMMAND, planned, ids)

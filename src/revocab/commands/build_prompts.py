@@ -8,7 +8,9 @@ from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
+from revocab.evaluation.generation.kind import PromptOptions, find_kind
 from revocab.evaluation.generation.prompts import PromptJob
+from revocab.rule import Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -23,10 +25,33 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: PromptJob, machine: Nothing, out: Path) -> None:
-    """Build the prompts and write them."""
     from revocab.evaluation.generation.prompts import write_prompts
 
     write_prompts(job, inputs.pool_files, inputs.test_files, out)
 
 
-COMMAND = Command(run, job=PromptJob, inputs=Inputs, out="JSONL file to write", writes="file")
+COMMAND = Command(
+    run,
+    job=PromptJob,
+    inputs=Inputs,
+    out="JSONL file to write",
+    writes="file",
+    finds=("evaluation/generation/kinds",),
+)
+
+
+def planned(plan: Plan, task: str) -> Step:
+    entry = plan.experiment.evaluation.generation.tasks[task]
+    job = PromptJob(
+        option=entry.model_dump(mode="json", include=set(find_kind(entry.kind).own_options)),
+        task=task,
+        seed=plan.experiment.seed,
+        pool=entry.pool.form,
+        test=entry.test.form,
+        **entry.model_dump(include=set(PromptOptions.model_fields)),
+    )
+    inputs = {"pool_files": plan.task_text(entry.pool), "test_files": plan.task_text(entry.test)}
+    return Step(plan.paths.prompts(task), job, inputs)
+
+
+RULE = Rule(COMMAND, planned, lambda plan: plan.experiment.evaluation.generation.tasks)

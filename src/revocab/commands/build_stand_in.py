@@ -8,6 +8,7 @@ from revocab.closed import Closed
 from revocab.command import Command, Nothing
 from revocab.models.hub_or_folder import tokenizer_field
 from revocab.models.parameters import StandInJob
+from revocab.rule import Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -17,10 +18,24 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: StandInJob, machine: Nothing, out: Path) -> None:
-    """Write the model folder."""
     from revocab.models.stand_in import build_stand_in
 
     build_stand_in(inputs.tokenizer, job.architecture(), job.context_length, job.seed, out)
 
 
 COMMAND = Command(run, job=StandInJob, inputs=Inputs)
+
+
+def planned(plan: Plan, model: str) -> Step:
+    entry = plan.experiment.models[model]
+    assert entry.pretrain is not None  # or there would be no such job
+    job = StandInJob(
+        **entry.pretrain.architecture.model_dump(),
+        context_length=entry.pretrain.context_length,
+        seed=plan.experiment.seed,
+    )
+    out = f"{plan.paths.model(model)}/untrained"
+    return Step(out, job, {"tokenizer": plan.tokenizer(entry.tokenizer)})
+
+
+RULE = Rule(COMMAND, planned, lambda plan: plan.stand_ins, lasting=True)

@@ -8,7 +8,8 @@ from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
-from revocab.evaluation.multiple_choice.tasks import TaskJob
+from revocab.evaluation.multiple_choice.tasks import TaskJob, TaskOptions
+from revocab.rule import Artefact, Given, Plan, Rule, Step, near
 
 
 class Inputs(Closed):
@@ -21,7 +22,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: TaskJob, machine: Nothing, out: Path) -> None:
-    """Build the task, count the rows of its data where their number is given, and write it."""
     from revocab.evaluation.multiple_choice.item_count import check_items
     from revocab.evaluation.multiple_choice.tasks import (
         at_commit,
@@ -41,3 +41,29 @@ def run(inputs: Inputs, job: TaskJob, machine: Nothing, out: Path) -> None:
 
 
 COMMAND = Command(run, job=TaskJob, inputs=Inputs, out="YAML file to write", writes="file")
+
+
+def planned(plan: Plan, task: str) -> Step:
+    from revocab.evaluation.multiple_choice.tasks import find_template, template_files
+
+    choices = plan.experiment.evaluation.multiple_choice
+    entry = choices.tasks[task]
+    options = entry.model_dump(include=set(TaskOptions.model_fields))
+    data = entry.data
+    if entry.harness:
+        options["language"] = None  # a shipped task has its own words
+    job = TaskJob(task=task, hub=data.hub if data else None, **options)
+    files = [plan.probe(task)] if entry.probe else plan.source(data) if data else []
+    folder = choices.templates
+    own = Path(folder) if folder else None
+    template = find_template(entry.template, own) if entry.template else None
+    mine = template is not None and template.parent == own
+    inputs: dict[str, Given] = {
+        "templates": Artefact(folder, ()) if folder and mine else None,
+        "data": files[0] if files else None,
+    }
+    also = [near(file) for file in template_files(template)] if template else []
+    return Step(plan.paths.task(task), job, inputs, also)
+
+
+RULE = Rule(COMMAND, planned, lambda plan: plan.experiment.evaluation.multiple_choice.tasks)

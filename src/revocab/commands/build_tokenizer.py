@@ -10,6 +10,7 @@ from revocab.chat.template import chat_template_field
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
 from revocab.models.hub_or_folder import tokenizer_field
+from revocab.rule import Artefact, Given, Plan, Rule, Step
 from revocab.tokenizer_building.construction import TokenizerJob
 
 
@@ -31,7 +32,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: TokenizerJob, machine: Nothing, out: Path) -> None:
-    """Write the tokenizer folder."""
     from revocab.tokenizer_building.build import build_from_folders
 
     mixtures = {"corpora": inputs.corpora, "count_corpora": inputs.count_corpora}
@@ -45,4 +45,20 @@ def run(inputs: Inputs, job: TokenizerJob, machine: Nothing, out: Path) -> None:
     )
 
 
-COMMAND = Command(run, job=TokenizerJob, inputs=Inputs)
+COMMAND = Command(run, job=TokenizerJob, inputs=Inputs, finds=("tokenizer_building/constructions",))
+
+
+def planned(plan: Plan, tokenizer: str) -> Step:
+    construction, options = plan.experiment.tokenizers[tokenizer].construction()
+    inputs: dict[str, Given] = {
+        option: plan.corpora(mixture) for option, mixture in options.given_mixtures()
+    }
+    inputs |= {option: plan.tokenizer(other) for option, other in options.given_tokenizers()}
+    # A folder may lie outside the workflow: nothing waits for it.
+    inputs |= {option: Artefact(path, ()) for option, path in options.given_folders()}
+    inputs |= {option: plan.chat_template(name) for option, name in options.given_templates()}
+    job = TokenizerJob(construction=construction, option=options.given())
+    return Step(plan.paths.tokenizer(tokenizer), job, inputs)
+
+
+RULE = Rule(COMMAND, planned, lambda plan: plan.experiment.tokenizers, lasting=True)

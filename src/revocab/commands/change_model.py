@@ -8,8 +8,9 @@ from pydantic import Field
 
 from revocab.closed import Closed, OneLine
 from revocab.command import Command
-from revocab.models.change import ChangeJob
+from revocab.models.change import ChangeJob, reference_name
 from revocab.models.hub_or_folder import model_field
+from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -28,11 +29,31 @@ class Machine(Closed):
 
 
 def run(inputs: Inputs, job: ChangeJob, machine: Machine, out: Path) -> None:
-    """Write the changed model."""
     from revocab.models.changed_model import change_model
     from revocab.progress import silent, spoken
 
     change_model(job, inputs.model, inputs.others, out, silent if machine.quiet else spoken())
 
 
-COMMAND = Command(run, job=ChangeJob, inputs=Inputs, machine=Machine)
+COMMAND = Command(run, job=ChangeJob, inputs=Inputs, machine=Machine, finds=("models/changes",))
+
+
+def planned(plan: Plan, model: str) -> Step:
+    change = plan.experiment.models[model].change()
+    assert change is not None  # or there would be no such job
+    name, options = change
+    inputs: dict[str, Given] = {
+        "model": plan.referred(options.model),
+        "others": {
+            reference_name(reference): plan.referred(reference)
+            for _, reference in options.given_models()
+        },
+    }
+    return Step(plan.paths.model(model), ChangeJob(change=name, option=options.given()), inputs)
+
+
+def ids(plan: Plan) -> list[str]:
+    return [name for name, model in plan.experiment.models.items() if model.change()]
+
+
+RULE = Rule(COMMAND, planned, ids, lasting=True)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from revocab.command import Command, Nothing
 from revocab.report.inputs import ResultsFolder, ScoresJob
+from revocab.rule import Plan, Rule, Step
 
 
 def run(inputs: ResultsFolder, job: ScoresJob, machine: Nothing, out: Path) -> None:
-    """Write scores.parquet and scores.csv."""
     from revocab.report.results.scores import collect_scores
 
     collect_scores(inputs.results, out, inputs.experiment, job.metric)
@@ -18,3 +18,11 @@ def run(inputs: ResultsFolder, job: ScoresJob, machine: Nothing, out: Path) -> N
 COMMAND = Command(
     run, job=ScoresJob, inputs=ResultsFolder, out="scores.parquet to write", writes="file"
 )
+
+
+def planned(plan: Plan) -> Step:
+    out, also = f"{plan.paths.results}/scores.parquet", [*plan.scored, *plan.published]
+    return Step(out, ScoresJob(), plan.results(), also)
+
+
+RULE = Rule(COMMAND, planned)

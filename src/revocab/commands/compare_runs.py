@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from revocab.command import Command, Nothing
 from revocab.evaluation.options import ComparisonJob
 from revocab.report.inputs import ResultsFolder
+from revocab.rule import BY_ITEM, Plan, Rule, Step
+
+if TYPE_CHECKING:
+    from revocab.closed import Step as StepName
+    from revocab.plan import Plan
 
 
 def run(inputs: ResultsFolder, job: ComparisonJob, machine: Nothing, out: Path) -> None:
-    """Write the table of comparisons."""
     from revocab.report.results.significance import compare_runs
 
     compare_runs(
@@ -25,5 +30,31 @@ def run(inputs: ResultsFolder, job: ComparisonJob, machine: Nothing, out: Path) 
 
 
 COMMAND = Command(
-    run, job=ComparisonJob, inputs=ResultsFolder, out="CSV file to write", writes="file"
+    run,
+    job=ComparisonJob,
+    inputs=ResultsFolder,
+    out="CSV file to write",
+    writes="file",
+    finds=("evaluation/generation/kinds",),
 )
+
+
+def planned(plan: Plan, group: str) -> Step:
+    steps = {step for name, step in compared(plan) if name == group}
+    job = ComparisonJob(
+        group=group,
+        steps=sorted(steps, key=str),
+        resamples=plan.experiment.evaluation.significance.resamples,
+        seed=plan.experiment.seed,
+    )
+    items = [file for run in plan.evaluated(group) for file in plan.scored_files(run, BY_ITEM)]
+    return Step(plan.paths.significance(group), job, plan.results("scores.parquet"), items)
+
+
+def compared(plan: Plan) -> list[tuple[str, StepName]]:
+    """Return the groups, and their steps, whose comparisons tables show."""
+    tables = plan.experiment.tables.values()
+    return [pair for table in tables for pair in table.compared()]
+
+
+RULE = Rule(COMMAND, planned, lambda plan: [group for group, _ in compared(plan)])

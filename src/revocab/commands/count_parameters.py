@@ -6,13 +6,20 @@ from pathlib import Path
 
 from revocab.command import Command, Nothing
 from revocab.models.parameters import ParametersJob
+from revocab.rule import Plan, Rule, Step
 
 
 def run(inputs: Nothing, job: ParametersJob, machine: Nothing, out: Path) -> None:
-    """Write the table."""
     from revocab.models.parameters import write_parameters
 
     write_parameters(job.models, out)
 
 
 COMMAND = Command(run, job=ParametersJob, out="CSV file to write", writes="file")
+
+
+def planned(plan: Plan) -> Step:
+    return Step(plan.paths.parameters, ParametersJob(models=plan.experiment.parameters))
+
+
+RULE = Rule(COMMAND, planned, lambda plan: [()] if plan.experiment.parameters else [])

@@ -9,6 +9,7 @@ from pydantic import Field
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
 from revocab.models.fetch import FetchJob
+from revocab.rule import Artefact, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -18,7 +19,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: FetchJob, machine: Nothing, out: Path) -> None:
-    """Fill the snapshot folder."""
     from revocab.models.fetch import fetch_model
 
     fetch_model(out, hub=job.hub, revision=job.revision, path=inputs.path)
@@ -30,3 +30,17 @@ COMMAND = Command(
     inputs=Inputs,
     out="DIR/snapshot; DIR/manifest.json is written last",
 )
+
+
+def planned(plan: Plan, model: str) -> Step:
+    entry = plan.experiment.models[model]
+    path = Artefact(entry.path, ()) if entry.path else None
+    job = FetchJob(hub=entry.hub, revision=entry.revision)
+    return Step(f"{plan.paths.model(model)}/snapshot", job, {"path": path})
+
+
+def ids(plan: Plan) -> list[str]:
+    return [name for name, model in plan.experiment.models.items() if model.hub or model.path]
+
+
+RULE = Rule(COMMAND, planned, ids, lasting=True)

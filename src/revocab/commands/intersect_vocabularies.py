@@ -8,6 +8,7 @@ from revocab.closed import Closed
 from revocab.command import Command, Nothing
 from revocab.intersection.intersect import IntersectionJob
 from revocab.models.hub_or_folder import tokenizer_field
+from revocab.rule import Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -18,10 +19,23 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: IntersectionJob, machine: Nothing, out: Path) -> None:
-    """Write the intersection's folder."""
     from revocab.intersection.intersect import intersect_folders
 
     intersect_folders(inputs.source, inputs.target, job, out)
 
 
 COMMAND = Command(run, job=IntersectionJob, inputs=Inputs)
+
+
+def planned(plan: Plan, source: str, target: str) -> Step:
+    roles = plan.experiment.roles
+    job = IntersectionJob(
+        **plan.identity(source, target),
+        source_roles=roles.get(source, {}),
+        target_roles=roles.get(target, {}),
+    )
+    inputs = {"source": plan.tokenizer(source), "target": plan.tokenizer(target)}
+    return Step(plan.paths.intersection(source, target), job, inputs)
+
+
+RULE = Rule(COMMAND, planned, lambda plan: plan.intersections, lasting=True)

@@ -7,13 +7,26 @@ from pathlib import Path
 from revocab.closed import Job
 from revocab.command import Command, Nothing
 from revocab.report.inputs import ResultsFolder
+from revocab.rule import Plan, Rule, Step
 
 
 def run(inputs: ResultsFolder, job: Job, machine: Nothing, out: Path) -> None:
-    """Draw the figures."""
     from revocab.report.make_figures import make_figures
 
     make_figures(inputs.results, out, inputs.experiment)
 
 
-COMMAND = Command(run, inputs=ResultsFolder, out="folder to write")
+COMMAND = Command(
+    run,
+    inputs=ResultsFolder,
+    out="folder to write",
+    finds=("report/figures", "initialise/methods"),
+)
+
+
+def planned(plan: Plan) -> Step:
+    out = f"{plan.paths.results}/figures"
+    return Step(out, inputs=plan.results("scores.parquet"), also=plan.read_by_figures)
+
+
+RULE = Rule(COMMAND, planned)

@@ -8,8 +8,9 @@ from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import Command
-from revocab.evaluation.options import EfficiencyJob, Hardware, Timing
+from revocab.evaluation.options import EfficiencyJob, EfficiencyOptions, Hardware, Timing
 from revocab.models.hub_or_folder import model_field
+from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -20,7 +21,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: EfficiencyJob, machine: Hardware, out: Path) -> None:
-    """Write the measurement."""
     from revocab.evaluation.efficiency import measure_efficiency
 
     known = {"run", "step", "corpus", "language"}
@@ -37,4 +37,27 @@ COMMAND = Command(
     machine=Hardware,
     out="JSON file to write",
     writes="file",
+    finds=("evaluation/inference/engines",),
 )
+
+
+def planned(plan: Plan, run: str) -> Step:
+    experiment, entry = plan.experiment, plan.runs[run]
+    efficiency = experiment.evaluation.efficiency
+    assert efficiency is not None  # or there would be no such job
+    job = EfficiencyJob(
+        run=run,
+        step=entry.steps[-1],
+        corpus=efficiency.corpus,
+        language=experiment.corpora[efficiency.corpus].language,
+        engine=experiment.evaluation.generation.engine,
+        **efficiency.model_dump(include=set(EfficiencyOptions.model_fields)),
+    )
+    inputs: dict[str, Given] = {
+        "model": plan.checkpoint(entry, entry.steps[-1]),
+        "text": plan.heldout_text(efficiency.corpus),
+    }
+    return Step(plan.paths.efficiency(run), job, inputs)
+
+
+RULE = Rule(COMMAND, planned, lambda plan: plan.timed)

@@ -8,8 +8,9 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
-from revocab.fertility.measure import FertilityJob
+from revocab.fertility.measure import FertilityJob, FertilityOptions
 from revocab.models.hub_or_folder import tokenizer_field
+from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -25,10 +26,28 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: FertilityJob, machine: Nothing, out: Path) -> None:
-    """Write the report's folder."""
     from revocab.fertility.measure import fertility_of_folders
 
     fertility_of_folders(inputs.tokenizers, inputs.corpora, out, job, inputs.parallel_files)
 
 
 COMMAND = Command(run, job=FertilityJob, inputs=Inputs)
+
+
+def planned(plan: Plan) -> Step:
+    fertility = plan.experiment.fertility
+    parallel = fertility.parallel
+    job = FertilityJob(
+        **fertility.model_dump(include=set(FertilityOptions.model_fields)),
+        parallel=parallel.source.form if parallel else None,
+        languages=parallel.languages if parallel else [],
+    )
+    inputs: dict[str, Given] = {
+        "tokenizers": {name: plan.tokenizer(name) for name in fertility.tokenizers},
+        "corpora": plan.corpora(fertility.corpora),
+        "parallel_files": plan.source(parallel.source) if parallel else [],
+    }
+    return Step(plan.paths.fertility, job, inputs)
+
+
+RULE = Rule(COMMAND, planned, lambda plan: [()] if plan.experiment.fertility.tokenizers else [])

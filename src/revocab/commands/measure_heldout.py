@@ -9,6 +9,8 @@ from pydantic import Field
 from revocab.closed import Closed, Job
 from revocab.command import Command
 from revocab.models.hub_or_folder import model_field
+from revocab.rule import Given, Plan, Rule, Step
+from revocab.training.outputs.loss_tables import MEASURED
 
 
 class Inputs(Closed):
@@ -25,10 +27,22 @@ class Machine(Closed):
 
 
 def run(inputs: Inputs, job: Job, machine: Machine, out: Path) -> None:
-    """Write the table."""
     from revocab.training.loop.heldout_loss import measure_heldout
 
     measure_heldout(inputs.models, inputs.heldout, out, machine.device)
 
 
 COMMAND = Command(run, inputs=Inputs, machine=Machine, out="CSV file to write", writes="file")
+
+
+def planned(plan: Plan, run: str) -> Step:
+    """Return the job that measures a run which no training measures."""
+    entry = plan.runs[run]
+    inputs: dict[str, Given] = {
+        "models": plan.checkpoints(entry, entry.select()),
+        "heldout": plan.heldout(entry.target, str(plan.heldout_length(entry))),
+    }
+    return Step(f"{plan.paths.run(run)}/{MEASURED}", Job(), inputs)
+
+
+RULE = Rule(COMMAND, planned, lambda plan: [run.id for run in plan.measured])

@@ -8,8 +8,9 @@ from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
-from revocab.initialise.options import ScaleJob
+from revocab.initialise.options import ChosenMethod, ScaleJob, ScaleOptions
 from revocab.models.hub_or_folder import tokenizer_field
+from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -23,9 +24,8 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: ScaleJob, machine: Nothing, out: Path) -> None:
-    """Write the table's folder."""
     from revocab.initialise.cost_at_scale import measure_to
-    from revocab.initialise.vocabularies import Vocabularies
+    from revocab.initialise.reading.vocabularies import Vocabularies
 
     vocabularies = Vocabularies(
         inputs.source_tokenizer, inputs.target_tokenizer, job.identity, inputs.pairs
@@ -33,4 +33,27 @@ def run(inputs: Inputs, job: ScaleJob, machine: Nothing, out: Path) -> None:
     measure_to(out, job, vocabularies)
 
 
-COMMAND = Command(run, job=ScaleJob, inputs=Inputs)
+COMMAND = Command(run, job=ScaleJob, inputs=Inputs, finds=("initialise/methods",))
+
+
+def planned(plan: Plan) -> Step:
+    scale = plan.experiment.scale
+    assert scale is not None  # or there would be no such job
+    job = ScaleJob(
+        **scale.model_dump(include=set(ScaleOptions.model_fields)),
+        methods={
+            name: ChosenMethod(method=entry.method, option=entry.options)
+            for name, entry in scale.methods.items()
+        },
+        seed=plan.experiment.seed,
+    )
+    source, target = scale.source_tokenizer, scale.target_tokenizer
+    inputs: dict[str, Given] = {
+        "source_tokenizer": plan.tokenizer(source),
+        "target_tokenizer": plan.tokenizer(target),
+        "pairs": plan.intersection(source, target),
+    }
+    return Step(f"{plan.paths.results}/scale", job, inputs)
+
+
+RULE = Rule(COMMAND, planned, lambda plan: [()] if plan.experiment.scale else [])

@@ -8,8 +8,12 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
-from revocab.evaluation.embedding_similarity import EmbeddingSimilarityJob
+from revocab.evaluation.embedding_similarity import (
+    EmbeddingSimilarityJob,
+    EmbeddingSimilarityOptions,
+)
 from revocab.models.hub_or_folder import model_field, tokenizer_field
+from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -29,7 +33,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: EmbeddingSimilarityJob, machine: Nothing, out: Path) -> None:
-    """Write the table's folder."""
     from revocab.evaluation.embedding_similarity import RunModels, measure_to
 
     runs = [RunModels(run, first, inputs.last[run]) for run, first in inputs.first.items()]
@@ -37,3 +40,32 @@ def run(inputs: Inputs, job: EmbeddingSimilarityJob, machine: Nothing, out: Path
 
 
 COMMAND = Command(run, job=EmbeddingSimilarityJob, inputs=Inputs)
+
+
+def planned(plan: Plan, group: str) -> Step:
+    experiment = plan.experiment
+    entry = experiment.runs[group]
+    assert entry.target is not None  # its new rows are compared
+    runs = [run for run in plan.evaluated(group) if run.learns_rows_of(entry.target)]
+    job = EmbeddingSimilarityJob(
+        group=group,
+        helper=entry.helper,
+        last_step=max((run.steps[-1] for run in runs), default=0),
+        seed=experiment.seed,
+        **experiment.similarity.model_dump(include=set(EmbeddingSimilarityOptions.model_fields)),
+    )
+    inputs: dict[str, Given] = {
+        "target_tokenizer": plan.tokenizer(entry.target),
+        "first": {run.id: plan.checkpoint(run, 0) for run in runs},
+        "last": {run.id: plan.checkpoint(run, run.steps[-1]) for run in runs},
+        "helper_model": plan.model(entry.helper) if entry.helper else None,
+        "helper_pairs": plan.helper_pairs(entry.helper, entry.target),
+    }
+    return Step(plan.paths.similarity(group), job, inputs)
+
+
+def ids(plan: Plan) -> list[str]:
+    return [group for group in plan.experiment.runs if plan.is_shown(plan.paths.similarity(group))]
+
+
+RULE = Rule(COMMAND, planned, ids)

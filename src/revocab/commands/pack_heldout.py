@@ -10,8 +10,10 @@ from revocab.chat.template import chat_template_field
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
 from revocab.models.hub_or_folder import tokenizer_field
+from revocab.rule import Given, Ids, Plan, Rule, Step
 from revocab.training.data.heldout import HeldoutJob
 from revocab.training.named_recipes import NamedRecipe
+from revocab.training.recipe import ANSWERS
 
 
 class Inputs(Closed):
@@ -23,7 +25,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: HeldoutJob, machine: Nothing, out: Path) -> None:
-    """Write the windows' folder."""
     from revocab.training.machine.startup import pretend_absent
 
     pretend_absent("torch", "datasets", "scipy")
@@ -33,3 +34,34 @@ def run(inputs: Inputs, job: HeldoutJob, machine: Nothing, out: Path) -> None:
 
 
 COMMAND = Command(run, job=HeldoutJob, inputs=Inputs, shorthand=NamedRecipe)
+
+
+def planned(plan: Plan, tokenizer: str, length: str) -> Step:
+    inputs: dict[str, Given] = {
+        "tokenizer": plan.tokenizer(tokenizer),
+        "corpora": plan.corpora(plan.heldout_corpora, "heldout"),
+    }
+    job = HeldoutJob(sequence_length=int(length))
+    return Step(plan.paths.heldout(tokenizer, length), job, inputs)
+
+
+def ids(plan: Plan) -> list[Ids]:
+    """Return those of trainings on text, of models that are only measured, and of the tokenizers in
+    whose windows tables count tokens.
+    """
+    recipes = plan.experiment.recipes
+    read = [(run.target, str(plan.heldout_length(run))) for run in plan.measured]
+    for tokenizer, _, recipe in plan.trainings:
+        if recipes[recipe].loss != ANSWERS:
+            read.append((tokenizer, str(recipes[recipe].sequence_length)))
+    lengths = sorted({length for _, length in read})
+    counted = [
+        (tokenizer, length)
+        for tokenizer in plan.experiment.tokenizers
+        for length in lengths
+        if plan.is_shown(plan.paths.heldout(tokenizer, length))
+    ]
+    return [*read, *counted]
+
+
+RULE = Rule(COMMAND, planned, ids, lasting=True)

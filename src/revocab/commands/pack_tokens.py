@@ -10,8 +10,10 @@ from revocab.chat.template import chat_template_field
 from revocab.closed import Closed, Id
 from revocab.command import Command
 from revocab.models.hub_or_folder import tokenizer_field
+from revocab.rule import Given, Ids, Plan, Rule, Step
 from revocab.training.data.packing import PackingJob
 from revocab.training.named_recipes import NamedRecipe
+from revocab.training.recipe import ANSWERS, PackingOptions
 
 
 class Inputs(Closed):
@@ -35,7 +37,6 @@ class Machine(Closed):
 
 
 def run(inputs: Inputs, job: PackingJob, machine: Machine, out: Path) -> None:
-    """Write the rows' folder."""
     from revocab.training.machine.startup import pretend_absent
 
     pretend_absent("torch", "datasets", "scipy")
@@ -53,3 +54,43 @@ def run(inputs: Inputs, job: PackingJob, machine: Machine, out: Path) -> None:
 
 
 COMMAND = Command(run, job=PackingJob, inputs=Inputs, machine=Machine, shorthand=NamedRecipe)
+
+
+def planned(plan: Plan, tokenizer: str, mixture: str, recipe: str) -> Step:
+    """Return the job that packs the rows of a whole recipe.
+
+    Its folder is called after the first mixture and recipe of the experiment that give these rows.
+    """
+    experiment = plan.experiment
+    entry = experiment.recipes[recipe]
+    staged = plan.stage_mixtures(recipe, mixture)
+    mixtures = [experiment.mixtures[name] for name in staged.values() or [mixture]]
+    corpora = list(dict.fromkeys(corpus for one in mixtures for corpus in one))
+    rows = {stage.name: stage.steps * entry.batch_size for stage in entry.stages or ()}
+    job = PackingJob(
+        **entry.model_dump(include=set(PackingOptions.model_fields)),
+        rows=entry.steps * entry.batch_size,
+        seed=experiment.seed,
+        shares={corpus: [one.get(corpus, 0) for one in mixtures] for corpus in corpora},
+        stages={name: rows[name] for name in staged},
+    )
+    # What fine-tuning holds out does not make text be packed again.
+    heldout = [
+        artefact
+        for corpus, artefact in plan.held_out.items()
+        if plan.holds_conversations(corpus) == (entry.loss == ANSWERS)
+    ]
+    inputs: dict[str, Given] = {
+        "tokenizer": plan.tokenizer(tokenizer),
+        "corpora": plan.corpora(corpora),
+        "heldout": heldout,
+        "chat_template": plan.chat_template(entry.chat_template),
+    }
+    return Step(plan.paths.packed(tokenizer, mixture, recipe), job, inputs)
+
+
+def ids(plan: Plan) -> list[Ids]:
+    return [(tokenizer, *plan.packing(tokenizer, *rest)) for tokenizer, *rest in plan.trainings]
+
+
+RULE = Rule(COMMAND, planned, ids, lasting=True)

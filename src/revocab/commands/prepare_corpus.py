@@ -6,9 +6,12 @@ from pathlib import Path
 
 from pydantic import Field
 
+from revocab.answering.options import CONVERSATIONS, MESSAGES
 from revocab.closed import Closed
 from revocab.command import Command, Nothing
-from revocab.corpora.prepare import CorpusJob
+from revocab.corpora.prepare import CorpusJob, CorpusOptions
+from revocab.corpora.source import Form
+from revocab.rule import Artefact, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -21,10 +24,27 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: CorpusJob, machine: Nothing, out: Path) -> None:
-    """Write the corpus folder."""
     from revocab.corpora.prepare import prepare
 
     prepare(inputs.files, job, out)
 
 
 COMMAND = Command(run, job=CorpusJob, inputs=Inputs)
+
+
+def planned(plan: Plan, corpus: str) -> Step:
+    """Return the job; a corpus that a model answers is made of its conversations."""
+    entry = plan.experiment.corpora[corpus]
+    options = entry.model_dump(include=set(CorpusOptions.model_fields))
+    form, files = entry.source.form, plan.source(entry.source)
+    if entry.answers is not None:
+        judged = entry.answers.judge is not None
+        folder = plan.paths.judged(corpus) if judged else plan.paths.answers(corpus)
+        maker = f"{'judge_answers' if judged else 'answer_prompts'}--{corpus}"
+        form, files = Form(), [Artefact.file(f"{folder}/{CONVERSATIONS}", maker)]
+        options["messages_field"] = MESSAGES
+    job = CorpusJob(corpus=corpus, source=form, **options)
+    return Step(plan.paths.corpus(corpus), job, {"files": files})
+
+
+RULE = Rule(COMMAND, planned, lambda plan: plan.experiment.corpora, lasting=True)

@@ -9,6 +9,7 @@ from pydantic import Field
 from revocab.closed import Closed, Id
 from revocab.command import Command
 from revocab.evaluation.options import CometHardware, CometJob
+from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -21,12 +22,33 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: CometJob, machine: CometHardware, out: Path) -> None:
-    """Write the table and the scores of items."""
     from revocab.evaluation.generation.comet import score_run
 
     score_run(job.run, inputs.generation, inputs.prompts, job.models, out, machine)
 
 
 COMMAND = Command(
-    run, job=CometJob, inputs=Inputs, machine=CometHardware, out="CSV file to write", writes="file"
+    run,
+    job=CometJob,
+    inputs=Inputs,
+    machine=CometHardware,
+    out="CSV file to write",
+    writes="file",
+    finds=("evaluation/generation/kinds",),
 )
+
+
+def planned(plan: Plan, run: str) -> Step:
+    entry, folder = plan.runs[run], plan.paths.generation(run)
+    inputs: dict[str, Given] = {
+        "generation": plan.folder(folder, maker=f"generate_text--{run}"),
+        "prompts": plan.prompts(entry),
+    }
+    return Step(f"{folder}/comet.csv", CometJob(run=run, models=plan.comet_models(entry)), inputs)
+
+
+def ids(plan: Plan) -> list[str]:
+    return [run.id for run in plan.evaluated() if plan.comet_models(run)]
+
+
+RULE = Rule(COMMAND, planned, ids)

@@ -8,8 +8,9 @@ from revocab.closed import Closed
 from revocab.command import Command
 from revocab.evaluation.inference.chat_prompts import chat_template_input, template_text
 from revocab.evaluation.multiple_choice.named_tasks import tasks_field
-from revocab.evaluation.options import Scoring, ScoringHardware, ScoringJob
+from revocab.evaluation.options import Scoring, ScoringHardware, ScoringJob, ScoringOptions
 from revocab.models.hub_or_folder import model_field
+from revocab.rule import Artefact, Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -25,7 +26,6 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: ScoringJob, machine: ScoringHardware, out: Path) -> None:
-    """Write the table and the scores of items."""
     from revocab.evaluation.multiple_choice.scoring import score_checkpoints
 
     options = Scoring(
@@ -43,4 +43,28 @@ COMMAND = Command(
     machine=ScoringHardware,
     out="CSV file to write",
     writes="file",
+    finds=("evaluation/inference/engines",),
 )
+
+
+def planned(plan: Plan, run: str) -> Step:
+    choices, entry = plan.experiment.evaluation.multiple_choice, plan.runs[run]
+    asking, template = plan.asking(entry)
+    inputs: dict[str, Given] = {
+        "models": plan.checkpoints(entry, entry.select(choices.steps)),
+        "chat_template": template,
+        "tasks": [
+            Artefact.file(plan.paths.task(task), f"build_task--{task}")
+            for task in plan.choice_tasks(entry)
+        ],
+    }
+    options = choices.model_dump(include=set(ScoringOptions.model_fields))
+    job = ScoringJob(run=run, **asking.model_dump(), **options)
+    return Step(f"{plan.paths.run(run)}/multiple_choice.csv", job, inputs)
+
+
+def ids(plan: Plan) -> list[str]:
+    return [run.id for run in plan.evaluated() if plan.choice_tasks(run)]
+
+
+RULE = Rule(COMMAND, planned, ids)

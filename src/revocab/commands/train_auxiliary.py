@@ -8,8 +8,9 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id
 from revocab.command import Command, Nothing
-from revocab.initialise.fasttext import AuxiliaryJob
+from revocab.initialise.reading.fasttext import AuxiliaryJob, FastTextOptions
 from revocab.models.hub_or_folder import tokenizer_field
+from revocab.rule import Given, Plan, Rule, Step
 
 
 class Inputs(Closed):
@@ -23,10 +24,32 @@ class Inputs(Closed):
 
 
 def run(inputs: Inputs, job: AuxiliaryJob, machine: Nothing, out: Path) -> None:
-    """Write the vectors' folder."""
-    from revocab.initialise.fasttext import train_auxiliary
+    from revocab.initialise.reading.fasttext import train_auxiliary
 
     train_auxiliary(inputs.target_tokenizer, inputs.source_tokenizers, inputs.corpora, out, job)
 
 
 COMMAND = Command(run, job=AuxiliaryJob, inputs=Inputs)
+
+
+def planned(plan: Plan, target: str) -> Step:
+    auxiliary = plan.experiment.auxiliary
+    assert auxiliary is not None  # a run asks for it
+    runs = [run for run in plan.runs.values() if run.auxiliary and run.target == target]
+    inputs: dict[str, Given] = {
+        "target_tokenizer": plan.tokenizer(target),
+        "source_tokenizers": [
+            plan.tokenizer(source) for source in sorted({run.source_tokenizer for run in runs})
+        ],
+        "corpora": plan.corpora(auxiliary.corpora),
+    }
+    options = auxiliary.model_dump(include=set(FastTextOptions.model_fields))
+    job = AuxiliaryJob(**options, seed=plan.experiment.seed)
+    return Step(plan.paths.auxiliary(target), job, inputs)
+
+
+def ids(plan: Plan) -> list[str]:
+    return sorted({run.target for run in plan.runs.values() if run.auxiliary})
+
+
+RULE = Rule(COMMAND, planned, ids, lasting=True)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from revocab.command import Command, Nothing
 from revocab.report.inputs import ExperimentJob
+from revocab.rule import Plan, Rule, Step
 
 
 def run(inputs: Nothing, job: ExperimentJob, machine: Nothing, out: Path) -> None:
-    """Write the file."""
     from revocab.io import write_json
     from revocab.output import check_files
 
@@ -17,4 +17,13 @@ def run(inputs: Nothing, job: ExperimentJob, machine: Nothing, out: Path) -> Non
     write_json(out, job.model_dump())
 
 
-COMMAND = Command(run, job=ExperimentJob, out="JSON file to write", writes="file")
+COMMAND = Command(
+    run, job=ExperimentJob, out="JSON file to write", writes="file", finds=("initialise/methods",)
+)
+
+
+def planned(plan: Plan) -> Step:
+    return Step(plan.paths.experiment_file, ExperimentJob(**plan.json))
+
+
+RULE = Rule(COMMAND, planned)

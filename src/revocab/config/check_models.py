@@ -1,23 +1,13 @@
-"""Checks on models that are made of others: what they refer to, and that this ends."""
+"""Checks on models that are made of others, and on the length of what models read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pydantic import ValidationError
-
 from revocab.closed import RunStep
 from revocab.config.check_runs import checkpoint_problems
-from revocab.config.lineage import (
-    first_cycle,
-    method_of,
-    method_runs,
-    parents,
-    run_ids,
-    scored_as_they_are,
-    tokenizer_after,
-)
-from revocab.config.schema import Experiment, RunGroup
+from revocab.config.lineage import tokenizer_of
+from revocab.config.schema import Experiment
 from revocab.config.schema.models import ChangedModel
 from revocab.errors import RevocabError
 from revocab.models.change import ModelReference
@@ -29,14 +19,6 @@ def changed_models(experiment: Experiment) -> Iterator[tuple[str, str, ChangedMo
         change = model.change()
         if change is not None:
             yield name, f"models.{name}.{change[0]}", change[1]
-
-
-def model_references(experiment: Experiment) -> Iterator[tuple[str, str, str]]:
-    """Yield the (key, id, kind of thing) that models made of others refer to, but for runs."""
-    for _, key, given in changed_models(experiment):
-        for option, one in given.references():
-            if isinstance(one, str):
-                yield f"{key}.{option}", one, "model"
 
 
 def bodies(experiment: Experiment, model: str) -> list[str]:
@@ -55,84 +37,30 @@ def _model_behind(experiment: Experiment, reference: ModelReference) -> str | No
     """Return a model, or the source model of a run; None for a run that there is not."""
     if isinstance(reference, str):
         return reference
-    run, seen = reference.run, set()
-    made = method_runs(experiment)
-    while run in made and run not in seen:
-        seen.add(run)
-        group, name = made[run]
-        start = group.methods[name].start
-        if start is None:
-            return group.source
-        run = start.run
-    return scored_as_they_are(experiment).get(run)
+    run, seen = experiment.expanded.get(reference.run), set[str]()
+    while run is not None and run.start is not None and run.id not in seen:
+        seen.add(run.id)
+        run = experiment.expanded.get(run.start[0])
+    return run.source if run and run.start is None else None
 
 
 def check_models(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every model that builds on itself, or not fit for what it is made of."""
-    yield from _cycles(experiment)
-    known = run_ids(experiment)
     for name, key, given in changed_models(experiment):
         for option, one in given.references():
             if isinstance(one, RunStep):
-                yield from checkpoint_problems(experiment, f"{key}.{option}", one, known)
+                yield from checkpoint_problems(experiment, f"{key}.{option}", one)
         yield from (f"{key}.{one}" for one in given.problems(given.model))
         yield from _tokenizer_problems(experiment, name, given)
         yield from _block_problems(experiment, key, given)
 
 
-def node(reference: ModelReference) -> str:
-    """Return what stands for a model or a run among both (ids hold no space)."""
-    return reference if isinstance(reference, str) else f"run {reference.run}"
-
-
-def _cycles(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every ring with a changed model in it."""
-    changed = {
-        name: [node(one) for _, one in given.references()]
-        for name, _, given in changed_models(experiment)
-    }
-    children = {
-        **changed,
-        **{f"run {run}": [model] for run, model in scored_as_they_are(experiment).items()},
-        **{
-            f"run {run}": [*read_by(group, name)]
-            for run, (group, name) in method_runs(experiment).items()
-        },
-    }
-    reported: set[str] = set()
-    for name in changed:
-        path = first_cycle(children, name)
-        if path and not reported & {*path}:
-            reported |= {*path}
-            yield (
-                f"models.{name}: made from itself ({' from '.join(path)}); make one of them from"
-                " another model"
-            )
-
-
-def read_by(group: RunGroup, name: str) -> Iterator[str]:
-    """Yield the models and runs that a run of a group reads."""
-    entry, method = group.methods[name], method_of(group, name)
-    yield from (node(named) for _, named in parents(entry))
-    if entry.start is None:
-        yield group.source
-    try:
-        needed = method and method.needs(method.options(**entry.options))
-    except ValidationError:
-        return  # check_methods tells
-    helper = group.setting(name, "helper")
-    if needed == "helper" and helper:
-        yield helper
-
-
 def _tokenizer_problems(experiment: Experiment, name: str, given: ChangedModel) -> Iterator[str]:
     own = experiment.models[name].tokenizer
     if isinstance(given.model, str):
-        body, what = experiment.models.get(given.model), f"model {given.model!r}"
-        tokenizer = body and body.tokenizer
+        what, tokenizer = f"model {given.model!r}", tokenizer_of(experiment, given.model)
     else:
-        what = f"run {given.model.run!r}"
-        tokenizer = tokenizer_after(experiment, given.model.run)
+        run = experiment.expanded.get(given.model.run)
+        what, tokenizer = f"run {given.model.run!r}", run.target if run else None
     if tokenizer not in (None, own):
         yield (
             f"models.{name}.tokenizer: {own!r}, but {what}, which it is made from, has"
@@ -166,3 +94,28 @@ def _blocks(experiment: Experiment, model: str) -> int | None:
         change = experiment.models[one].change()
         blocks = change[1].blocks_after(blocks) if change else blocks
     return blocks
+
+
+def check_lengths(experiment: Experiment) -> Iterator[str]:
+    e = experiment
+    for name, model in e.models.items():
+        if model.pretrain is None:
+            continue
+        adapted = {group for group, one in e.runs.items() if bodies(e, one.source)[-1] == name}
+        trained = {run.recipe for run in e.expanded.values() if run.group in adapted}
+        recipes = {model.pretrain.recipe, *trained}
+        lengths = {
+            f"recipes.{one}.sequence_length": e.recipes[one].sequence_length
+            for one in sorted(filter(None, recipes))
+            if one in e.recipes
+        }
+        if adapted:
+            generated = e.evaluation.generation.context_length
+            lengths["evaluation.generation.context_length"] = generated
+        allowed = model.pretrain.context_length
+        for key, length in lengths.items():
+            if length > allowed:
+                yield (
+                    f"models.{name}.pretrain.context_length: {allowed} tokens, but {key} is"
+                    f" {length}; raise the first or lower the second"
+                )

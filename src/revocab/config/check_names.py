@@ -42,7 +42,6 @@ def task_names(experiment: Experiment) -> Iterator[tuple[str, str]]:
 
 
 def check_names(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every name that two things of the experiment would share."""
     for what, names in (("run", run_names(experiment)), ("task", task_names(experiment))):
         places: dict[str, list[str]] = {}
         for name, place in names:

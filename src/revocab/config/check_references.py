@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
-from revocab.closed import unknown
-from revocab.config.check_answers import answer_references
-from revocab.config.check_models import model_references
-from revocab.config.check_probes import probe_references
-from revocab.config.check_runs import run_references
-from revocab.config.check_task_texts import text_references
-from revocab.config.check_tokenizers import tokenizer_references
+from pydantic import BaseModel
+
+from revocab.closed import Refers, unknown
 from revocab.config.schema import Experiment
+from revocab.training.recipe import Stage
 
 #: The section that defines each kind of thing.
 SECTIONS = {
@@ -20,14 +19,12 @@ SECTIONS = {
     "model": "models",
     "mixture": "mixtures",
     "recipe": "recipes",
-    "group": "runs",
 }
 #: Where an id is used, the id, and the kind of thing that it should be.
 Reference = tuple[str, str, str]
 
 
 def check_references(experiment: Experiment) -> Iterator[str]:
-    """Yield a problem for every id that is used and not defined."""
     known = {what: getattr(experiment, section) for what, section in SECTIONS.items()}
     yield from dangling(references(experiment), known)
 
@@ -43,40 +40,43 @@ def dangling(used: Iterable[Reference], known: Mapping[str, Collection[str]]) ->
 
 
 def references(experiment: Experiment) -> Iterator[Reference]:
-    """Yield every reference of an experiment."""
-    e = experiment
-    for name, mixture in e.mixtures.items():
-        yield from ((f"mixtures.{name}", corpus, "corpus") for corpus in mixture)
-    yield from tokenizer_references(e)
-    for name, model in e.models.items():
-        yield f"models.{name}.tokenizer", model.tokenizer, "tokenizer"
-        if model.pretrain:
-            yield f"models.{name}.pretrain.mixture", model.pretrain.mixture, "mixture"
-            yield f"models.{name}.pretrain.recipe", model.pretrain.recipe, "recipe"
-    yield from model_references(e)
-    yield from answer_references(e)
-    for name, recipe in e.recipes.items():
-        for stage in recipe.stages or ():
-            if stage.mixture:
-                yield f"recipes.{name}.stages.{stage.name}.mixture", stage.mixture, "mixture"
-    yield from run_references(e)
-    yield from (("evaluation.heldout", corpus, "corpus") for corpus in e.evaluation.heldout)
-    yield from probe_references(e)
-    yield from text_references(e)
-    if e.evaluation.efficiency:
-        yield "evaluation.efficiency.corpus", e.evaluation.efficiency.corpus, "corpus"
-    yield from measured_references(e)
+    """Yield every reference of an experiment, as the types of its keys tell them."""
+    yield from _in_model(experiment, "")
+    for name, tokenizer in experiment.tokenizers.items():
+        built, options = tokenizer.construction()
+        for option, mixture in options.given_mixtures():
+            yield from ((f"tokenizers.{name}.{built}.{option}", one, "corpus") for one in mixture)
+        for option, other in options.given_tokenizers():
+            yield f"tokenizers.{name}.{built}.{option}", other, "tokenizer"
 
 
-def measured_references(experiment: Experiment) -> Iterator[Reference]:
-    """Yield the references of what is measured beside the evaluation of runs."""
-    e = experiment
-    yield from (("fertility.corpora", corpus, "corpus") for corpus in e.fertility.corpora)
-    yield from (("fertility.tokenizers", one, "tokenizer") for one in e.fertility.tokenizers)
-    yield from (("roles", one, "tokenizer") for one in e.roles)
-    yield from (("intersections", one, "tokenizer") for pair in e.intersections for one in pair)
-    if e.auxiliary:
-        yield from (("auxiliary.corpora", corpus, "corpus") for corpus in e.auxiliary.corpora)
-    if e.scale:
-        yield "scale.source_tokenizer", e.scale.source_tokenizer, "tokenizer"
-        yield "scale.target_tokenizer", e.scale.target_tokenizer, "tokenizer"
+def _in_model(model: BaseModel, key: str) -> Iterator[Reference]:
+    for name, field in type(model).model_fields.items():
+        inner = f"{key}.{name}" if key else name
+        kind: Any = field.annotation
+        for metadata in field.metadata:
+            kind = Annotated[kind, metadata]
+        yield from _in_value(getattr(model, name, None), kind, inner)
+
+
+def _in_value(value: Any, kind: Any, key: str) -> Iterator[Reference]:
+    """Yield the references in a value of a type; those in a list have the key of the list."""
+    inner = get_args(kind)
+    if isinstance(value, BaseModel):
+        yield from _in_model(value, key)
+    elif get_origin(kind) is Annotated:
+        if isinstance(value, str):
+            yield from ((key, value, one.to) for one in inner if isinstance(one, Refers))
+        yield from _in_value(value, inner[0], key)
+    elif get_origin(kind) in (Union, UnionType):
+        for one in inner:
+            yield from _in_value(value, one, key)
+    elif isinstance(value, list | tuple) and inner:
+        for number, one in enumerate(value):
+            name = one.name if isinstance(one, Stage) else number
+            place = f"{key}.{name}" if isinstance(one, BaseModel) else key
+            yield from _in_value(one, inner[0], place)
+    elif isinstance(value, dict) and inner:
+        for name, one in value.items():
+            yield from _in_value(name, inner[0], key)
+            yield from _in_value(one, inner[1], f"{key}.{name}")

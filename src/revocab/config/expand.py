@@ -1,22 +1,21 @@
-"""From the grid of an experiment to its runs: one :class:`Run` per model trained or scored."""
+"""From the grid of an experiment to its runs: one :class:`Run` per model trained or scored.
+
+Runs are expanded before they are checked: what is missing or not there is None, or left out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from typing import Any
 
-from revocab.config.lineage import (
-    BASE,
-    checkpoint_of,
-    method_name,
-    run_id,
-    run_steps,
-    selected,
-    tokenizer_before,
-)
-from revocab.config.schema import Experiment, Recipe, RunGroup, Step
+from revocab.closed import BEST, RunStep, Step
+from revocab.config.schema import Experiment, Recipe, RunGroup
 from revocab.config.schema.runs import Chat
+from revocab.initialise.method import Method, methods
+
+#: Name of the run that is a group's source model itself.
+BASE = "base"
 
 #: Fields of a run that ``experiment.json`` leaves out where they say nothing.
 QUIET = (
@@ -77,6 +76,11 @@ class Run:
     replicate_of: str | None = None
 
     @property
+    def key(self) -> str:
+        """Return where the file says it, if a method makes it."""
+        return f"runs.{self.group}.methods.{self.name}"
+
+    @property
     def keeps_vocabulary(self) -> bool:
         """Return whether the run goes on with the source's own tokenizer."""
         return self.target == self.source_tokenizer
@@ -98,6 +102,29 @@ class Run:
         return selected(self.steps, self.stage_ends, wanted)
 
 
+def run_id(group: str, name: str) -> str:
+    """Return the id of a run: its group's and its own (``check_names`` keeps ids apart)."""
+    return f"{group}-{name}"
+
+
+def selected(
+    steps: list[int], stage_ends: Mapping[str, int], wanted: Iterable[Step] | None
+) -> list[int]:
+    """Return those of a run's ``steps`` that ``wanted`` names, ascending.
+
+    A step is named by its number, as the ``first`` or ``last`` checkpoint, or by the stage that it
+    ends; None: every checkpoint. A run that is not trained has step 0, whatever is wanted.
+    """
+    if len(steps) == 1:
+        return list(steps)
+    if wanted is None:
+        return steps[1:]
+    names: dict[Step, int] = {"first": steps[1], "last": steps[-1]}
+    names.update(stage_ends)
+    chosen: set[Step] = {names.get(step, step) for step in wanted}
+    return [step for step in steps if step in chosen]
+
+
 def stage_mixtures(recipe: Recipe, mixture: str) -> dict[str, str]:
     """Return the mixture of every stage by its name; nothing where all stages have ``mixture``.
 
@@ -112,7 +139,7 @@ def as_it_is(
     experiment: Experiment, group_id: str, name: str, label: str, model: str, method: str
 ) -> Run:
     """Return the run of a model that no method changes."""
-    tokenizer = experiment.models[model].tokenizer
+    tokenizer: Any = tokenizer_of(experiment, model)
     return Run(
         id=run_id(group_id, name),
         group=group_id,
@@ -136,68 +163,122 @@ def as_it_is(
     )
 
 
-def made_run(experiment: Experiment, group_id: str, group: RunGroup, name: str) -> Run:
-    """Return the run of a method."""
-    from revocab.initialise.method import methods  # the registry reads files
-
-    entry, identifier = group.methods[name], run_id(group_id, name)
-    method = methods()[method_name(name, entry)]
-    needed = method.needs(method.options(**entry.options))
-    source_tokenizer = tokenizer_before(experiment, identifier)
-    assert source_tokenizer is not None  # the experiment is validated
-    mixture, recipe = group.setting(name, "mixture"), group.setting(name, "recipe")
-    steps, stage_ends = run_steps(experiment, identifier)
-    parents: dict[str, Any] = {}
-    for key in ("start", "donor"):
-        named = getattr(entry, key)
-        if named is not None:
-            parents[key] = (named.run, checkpoint_of(experiment, named))
-    return Run(
-        id=identifier,
-        group=group_id,
-        name=name,
-        label=name,
-        method=method.name,
-        options=entry.options,
-        source=group.source,
-        source_tokenizer=source_tokenizer,
-        target=source_tokenizer if method.keeps_vocabulary else group.setting(name, "target"),
-        helper=group.setting(name, "helper") if needed == "helper" else None,
-        auxiliary=needed == "fasttext",
-        vectors=needed == "file",
-        mixture=mixture if recipe else None,
-        stage_mixtures=stage_mixtures(experiment.recipes[recipe], mixture) if recipe else {},
-        recipe=recipe,
-        identity=group.identity,
-        seed=experiment.seed if entry.seed is None else entry.seed,
-        steps=steps,
-        evaluate=entry.evaluate,
-        trains=recipe is not None,
-        stage_ends=stage_ends,
-        axes=entry.axes or {},
-        replicate_of=run_id(group_id, entry.replicate_of) if entry.replicate_of else None,
-        **parents,
-    )
+def tokenizer_of(experiment: Experiment, model: str | None) -> str | None:
+    """Return the tokenizer of a model; None if there is no such model."""
+    found = experiment.models.get(model or "")
+    return found.tokenizer if found else None
 
 
-def expand_group(experiment: Experiment, group_id: str, group: RunGroup) -> Iterator[Run]:
-    """Yield a group's base run, then its references and runs, in the order of the file."""
-    yield as_it_is(experiment, group_id, BASE, group.label, group.source, BASE)
-    for name, one in group.references.items():
-        yield as_it_is(experiment, group_id, name, one.label, one.model, "reference")
-    for name in group.methods:
-        yield made_run(experiment, group_id, group, name)
+class Expansion:
+    """What of an experiment's runs others build on: their tokenizers and their checkpoints."""
+
+    def __init__(self, experiment: Experiment):
+        self.experiment = experiment
+        self.entries = {
+            run_id(group_id, name): (group, name)
+            for group_id, group in experiment.runs.items()
+            for name in group.methods
+        }
+        self.unchanged: dict[str, str] = {}
+        for group_id, group in experiment.runs.items():
+            named = {name: one.model for name, one in group.references.items()}
+            for name, model in {BASE: group.source, **named}.items():
+                self.unchanged[run_id(group_id, name)] = model
+
+    def tokenizer_before(self, run: str, *seen: str) -> str | None:
+        """Return the tokenizer of what a run begins with: its source model, or another run.
+
+        None where that cannot be told: a run ``seen`` on the way is met again.
+        """
+        if run not in self.entries:
+            return tokenizer_of(self.experiment, self.unchanged.get(run))
+        group, name = self.entries[run]
+        start = group.methods[name].start
+        if start is None:
+            return tokenizer_of(self.experiment, group.source)
+        if run in seen:
+            return None
+        if start.run in self.entries:
+            parent, parent_name = self.entries[start.run]
+            if not method_of(parent, parent_name).keeps_vocabulary:
+                return parent.setting(parent_name, "target")
+        return self.tokenizer_before(start.run, *seen, run)
+
+    def checkpoint(self, named: RunStep | None) -> tuple[str, Step] | None:
+        """Return a run, and the number of its checkpoint that is named, or best."""
+        if named is None:
+            return None
+        recipe = None
+        if named.run in self.entries:
+            group, name = self.entries[named.run]
+            recipe = self.experiment.recipes.get(group.setting(name, "recipe"))
+        steps = [] if named.step == BEST else selected(*steps_of(recipe), [named.step])
+        return named.run, steps[0] if steps else named.step
+
+    def made_run(self, group_id: str, group: RunGroup, name: str) -> Run:
+        entry, identifier = group.methods[name], run_id(group_id, name)
+        method = method_of(group, name)
+        needed = method.needs(entry)
+        before: Any = self.tokenizer_before(identifier)
+        mixture, recipe_id = group.setting(name, "mixture"), group.setting(name, "recipe")
+        recipe = self.experiment.recipes.get(recipe_id)
+        steps, stage_ends = steps_of(recipe)
+        return Run(
+            id=identifier,
+            group=group_id,
+            name=name,
+            label=name,
+            method=method.name,
+            options=entry.options,
+            source=group.source,
+            source_tokenizer=before,
+            target=before if method.keeps_vocabulary else group.setting(name, "target"),
+            helper=group.setting(name, "helper") if needed == "helper" else None,
+            auxiliary=needed == "fasttext",
+            vectors=needed == "file",
+            mixture=mixture if recipe_id else None,
+            stage_mixtures=stage_mixtures(recipe, mixture) if recipe else {},
+            recipe=recipe_id,
+            identity=group.identity,
+            seed=self.experiment.seed if entry.seed is None else entry.seed,
+            steps=steps,
+            evaluate=entry.evaluate,
+            trains=recipe_id is not None,
+            stage_ends=stage_ends,
+            axes=entry.axes or {},
+            replicate_of=run_id(group_id, entry.replicate_of) if entry.replicate_of else None,
+            start=self.checkpoint(entry.start),
+            donor=self.checkpoint(entry.donor),
+        )
+
+    def group_runs(self, group_id: str, group: RunGroup) -> Iterator[Run]:
+        """Yield a group's base run, then its references and runs, in the order of the file."""
+        yield as_it_is(self.experiment, group_id, BASE, group.label, group.source, BASE)
+        for name, one in group.references.items():
+            yield as_it_is(self.experiment, group_id, name, one.label, one.model, "reference")
+        for name in group.methods:
+            yield self.made_run(group_id, group, name)
+
+
+def method_of(group: RunGroup, name: str) -> Method:
+    return methods()[group.methods[name].method]
+
+
+def steps_of(recipe: Recipe | None) -> tuple[list[int], dict[str, int]]:
+    """Return the steps of a training, 0 included, and those that end a stage, by its name."""
+    return ([0, *recipe.checkpoint_steps], recipe.stage_ends) if recipe else ([0], {})
 
 
 def expand(experiment: Experiment) -> list[Run]:
-    """Return every run of a validated experiment.
+    """Return every run of an experiment, which may be wrong yet.
 
     A model that several groups show as it is, is scored for the first of them that asks it so.
     """
     runs: list[Run] = []
     first: dict[tuple[str, Chat | None, int | None], str] = {}
+    expansion = Expansion(experiment)
     for group_id, group in experiment.runs.items():
-        for run in expand_group(experiment, group_id, group):
+        for run in expansion.group_runs(group_id, group):
             same = run.id if run.made else first.setdefault((run.source, *group.asking), run.id)
             runs.append(run if same == run.id else replace(run, scores_of=same))
     return runs
@@ -217,6 +298,6 @@ def as_json(experiment: Experiment) -> dict[str, Any]:
             for key, value in asdict(run).items()
             if key not in usual or value != usual[key]
         }
-        for run in expand(experiment)
+        for run in experiment.expanded.values()
     ]
     return {"experiment": experiment.model_dump(mode="json"), "runs": runs}

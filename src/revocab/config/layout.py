@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from revocab.config.expand import Run, expand
+from revocab.config.expand import Run
 from revocab.config.pairs import compared_pairs
 from revocab.config.paths import Paths
 
@@ -23,7 +23,7 @@ class Layout:
     @cached_property
     def runs(self) -> dict[str, Run]:
         """Return every run by id, in the order of the file."""
-        return {run.id: run for run in expand(self.experiment)}
+        return self.experiment.expanded
 
     def replicates(self, run: str) -> list[Run]:
         """Return the run with an id, or the replicates shown under it; empty if there are none."""

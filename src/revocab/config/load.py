@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,8 @@ from revocab.closed import problems_of
 from revocab.config.checks import all_problems
 from revocab.config.misfits import problems_beside
 from revocab.config.nulls import nothing_taken_away, without_nulls
-from revocab.config.replicates import with_replicates
 from revocab.config.schema import Experiment
-from revocab.config.sweeps import with_sweeps
+from revocab.config.written_out import with_all_runs
 from revocab.errors import RevocabError
 from revocab.training.named_recipes import with_named_recipes
 
@@ -45,12 +44,11 @@ def validate(values: dict[str, Any], files: Iterable[str | Path] = ()) -> Experi
         values = substitute(values, str(root))
     contents = list(contents_of(files))
     wrong = [problem for _, _, repeated in contents for problem in repeated]
+    wrong += several_experiments(contents, {} if root is None else {"data_root": root})
     wrong += nothing_taken_away((name, content) for name, content, _ in contents)
-    values, problems = with_named_recipes(values)
-    values, problems = without_nulls(values), wrong + problems
-    for written_out in (with_sweeps, with_replicates):
-        values, more = written_out(values)
-        problems += more
+    values, recipe_problems = with_named_recipes(without_nulls(values))
+    values, run_problems = with_all_runs(values)
+    problems = [*wrong, *recipe_problems, *run_problems]
     try:
         experiment = Experiment.model_validate(values)
     except ValidationError as error:
@@ -72,6 +70,30 @@ def contents_of(files: Iterable[str | Path]) -> Iterator[tuple[str, Any, list[st
             yield str(file), *yaml_file.read(Path(file))
         except (FileNotFoundError, UnicodeDecodeError, yaml.YAMLError):
             continue  # an address, or JSON that is no YAML
+
+
+def several_experiments(
+    contents: Sequence[tuple[str, Any, list[str]]], also: dict[str, Any]
+) -> list[str]:
+    """Return the problem of files of which more than the first are experiments of their own.
+
+    An overlay, which may rename the experiment and give it other runs, is no valid
+    experiment alone, even with the keys in ``also``.
+    """
+    whole = [contents[0][0]] if contents else []
+    for file, content, _ in contents[1:]:
+        if isinstance(content, dict) and {"experiment", "runs"} <= content.keys():
+            try:
+                validate({**content, **also})
+            except RevocabError:
+                continue
+            whole.append(file)
+    if len(whole) < 2:
+        return []
+    return [
+        f"{' and '.join(whole)}: each is a whole experiment, and they would be mixed; give one"
+        " --configfile of them, and after it only overlays"
+    ]
 
 
 def read(*paths: str | Path, **overrides: Any) -> Experiment:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from revocab.closed import Id, OneLine, located, nearest
 from revocab.config.check_references import SECTIONS, dangling, references
-from revocab.config.checks import CHECKS, share_problems
+from revocab.config.checks import CHECKS, check_mixtures
 from revocab.config.schema import Experiment
 
 if TYPE_CHECKING:
@@ -40,30 +40,29 @@ class FittingPart(Experiment):
             return super().__getattr__(name)
 
 
-class Fitting(NamedTuple):
-    """What of a file fits, and the sections of which something does not."""
-
-    part: FittingPart
-    misfits: set[str]
-
-
 def problems_beside(values: dict[str, Any], error: ValidationError) -> Iterator[str]:
     """Yield the problems of a file beside those of ``error``, with which it misfits the schema."""
     meant = [place for one in error.errors(include_url=False) for place in meant_place(one)]
     misspelt = {place[0] for place in meant if len(place) == 1}
-    given = {what: values.get(section, {}) for what, section in SECTIONS.items()}
+    ids = {what: values.get(section, {}) for what, section in SECTIONS.items()}
     named = {
-        what: ids
-        for what, ids in given.items()
-        if isinstance(ids, dict) and SECTIONS[what] not in misspelt
+        what: given
+        for what, given in ids.items()
+        if isinstance(given, dict) and SECTIONS[what] not in misspelt
     }
     part, misfits = fitting(values, error)
     yield from dangling(references(part), named)
-    yield from share_problems(
-        valid_entries(values, "mixtures"), valid_entries(values, "tokenizers")
-    )
+    right = {
+        section: {
+            name: entry
+            for name, entry in getattr(part, section).items()
+            if not {(section,), (section, name)} & misfits
+        }
+        for section in ("mixtures", "tokenizers")
+    }
+    yield from check_mixtures(part.model_copy(update=right))
     whole = part.model_copy()
-    for section in misfits | {place[0] for place in meant}:
+    for section in {place[0] for place in (*misfits, *meant)}:
         vars(whole).pop(section, None)
     for check in CHECKS:
         with suppress(Misfit):
@@ -79,18 +78,21 @@ def meant_place(error: ErrorDetails) -> Iterator[tuple[str, ...]]:
             yield (*keys, found)
 
 
-def fitting(values: dict[str, Any], error: ValidationError) -> Fitting:
-    """Return what of ``values`` fits the schema; ``error`` tells what does not.
+def fitting(
+    values: dict[str, Any], error: ValidationError
+) -> tuple[FittingPart, set[tuple[str, ...]]]:
+    """Return what of ``values`` fits the schema, and the sections and entries that do not.
 
-    An unknown key is left out, and is no misfit of its section.
+    ``error`` tells what does not. An unknown key is left out, and is no misfit of its section.
     """
-    left, misfits = values, set()
+    left, misfits = values, set[tuple[str, ...]]()
     while True:
         errors = error.errors(include_url=False)
-        misfits |= {str(one["loc"][0]) for one in errors if one["type"] != "extra_forbidden"}
+        wrong = [one["loc"] for one in errors if one["type"] != "extra_forbidden"]
+        misfits |= {tuple(map(str, place[:2])) for place in wrong}
         less = without(left, [located(Experiment, one["loc"])[0] for one in errors])
         try:
-            return Fitting(FittingPart.model_validate(less), misfits)
+            return FittingPart.model_validate(less), misfits
         except ValidationError as another:
             if less == left:
                 raise  # nothing more can be left out
@@ -112,14 +114,3 @@ def parts(value: Any) -> list[tuple[Any, Any]]:
     if isinstance(value, dict):
         return list(value.items())
     return list(enumerate(value)) if isinstance(value, list) else []
-
-
-def valid_entries(values: dict[str, Any], section: str) -> dict[str, Any]:
-    """Return those entries of a section that fit the schema, by id."""
-    entry = TypeAdapter(get_args(Experiment.model_fields[section].annotation)[1])
-    given = values.get(section)
-    found: dict[str, Any] = {}
-    for name, one in given.items() if isinstance(given, dict) else ():
-        with suppress(ValidationError):
-            found[name] = entry.validate_python(one)
-    return found

@@ -8,7 +8,6 @@ something themselves: not that of its group.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any, get_args, get_origin
 
@@ -17,25 +16,22 @@ from pydantic import BaseModel
 from revocab.closed import Id
 from revocab.config.schema import Experiment
 
-#: Keys, with any id for ``*``, of which null is a value.
-VALUES = (
-    "runs.*.recipe",
-    "runs.*.methods.*.recipe",
-    "runs.*.methods.*.sweep",
-    "runs.*.methods.*.seeds",
-)
+#: Keys of a group or run of which null is a value.
+SAID = ("recipe", "sweep", "seeds")
 
 Path = tuple[str, ...]
 
 
 def without_nulls(values: Any, *path: str) -> Any:
-    """Return ``values`` without the keys that are null, but for :data:`VALUES`."""
+    """Return ``values`` without the keys that are null, but for :data:`SAID` of runs."""
+    if isinstance(values, list):
+        return [without_nulls(value, *path) for value in values]
     if not isinstance(values, dict):
         return values
     return {
         key: without_nulls(value, *path, str(key))
         for key, value in values.items()
-        if value is not None or _fits((*path, str(key)), VALUES)
+        if value is not None or (path[:1] == ("runs",) and key in SAID)
     }
 
 
@@ -48,7 +44,7 @@ def nothing_taken_away(files: Iterable[tuple[str, Any]]) -> Iterator[str]:
     for name, content in files:
         found = dict(_leaves(content))
         for path, value in found.items():
-            if value is None and _fits(path[:-1], id_maps()) and path not in given:
+            if value is None and _stands_by_id(path[:-1]) and path not in given:
                 yield (
                     f"{'.'.join(path)}: null in {name} removes it, but no earlier file sets it; "
                     "remove the line, or write {} for an entry with all defaults"
@@ -65,11 +61,13 @@ def _leaves(value: Any, *path: str) -> Iterator[tuple[Path, Any]]:
         yield path, value
 
 
-def _fits(path: Path, patterns: Iterable[str]) -> bool:
-    """Return whether a path is one of ``patterns``, part by part."""
+def _stands_by_id(path: Path) -> bool:
+    """Return whether things stand by id under a path."""
+    patterns = (pattern.split(".") for pattern in id_maps())
     return any(
-        len(parts) == len(path) and all(map(fnmatchcase, path, parts))
-        for parts in (pattern.split(".") for pattern in patterns)
+        len(pattern) == len(path)
+        and all(part in ("*", key) for part, key in zip(pattern, path, strict=True))
+        for pattern in patterns
     )
 
 

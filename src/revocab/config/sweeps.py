@@ -1,4 +1,4 @@
-"""Sweeps written out: from ``sweep:`` to ordinary runs, before a file is validated.
+"""Sweeps: the runs that one stands for, and the recipes and mixtures that they need.
 
 A run of a sweep is called after the run and its values, ``<run>-<value>-<value>``. What it changes
 of a recipe or mixture becomes one of its own, called after those and the values that matter to it,
@@ -7,93 +7,107 @@ so that runs with equal rows name one recipe to pack them by, whatever else they
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
 from itertools import product
 from typing import Any
 
-from revocab.config.raw_runs import RawRun, write_out
+from pydantic import TypeAdapter, ValidationError
+
+from revocab.closed import near, problems_of, unknown
+from revocab.config.schema.runs import RunEntry
 from revocab.config.schema.sweeps import Sweep
-from revocab.config.sweep_axes import (
-    Setting,
-    axis_problems,
-    held_steps,
-    hold_problems,
-    is_recipe,
-    method_of,
-    mixture_problems,
-    mixture_with,
-    recipe_problems,
-    recipe_with,
-    value_problems,
-)
+from revocab.config.written_out import RawRun
+from revocab.initialise.method import methods
 from revocab.training.named_recipes import laid_over
+from revocab.training.recipe import PackingOptions, Recipe, Stage
+
+#: Keys of a run that an axis may set, beside its method's options; and where their ids are defined.
+RUN_KEYS = ("method", "target", "helper", "mixture", "recipe", "start", "donor")
+SECTIONS = {"target": "tokenizers", "helper": "models", "mixture": "mixtures", "recipe": "recipes"}
+#: Options of a recipe, and of its stages, that decide which rows are packed.
+ROWS = {*PackingOptions.model_fields, "batch_size", "steps", "tokens"}
+STAGE_ROWS = {"steps", "tokens", "share", "mixture"}
+STAGES = "stages"
 
 
-def with_sweeps(values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return an experiment's values with every sweep written out, and a problem for what cannot be.
+@dataclass(frozen=True)
+class Setting:
+    """One value of one axis, as a run of a sweep has it."""
+
+    #: Where the file has the axis.
+    key: str
+    #: What it sets: a key of a run, ``recipe`` or ``mixture``, and what of that.
+    what: str
+    inside: str
+    name: str
+    value: Any
+
+    @property
+    def place(self) -> str:
+        return f"{self.key}.values.{self.name}"
+
+    @property
+    def decides_rows(self) -> bool:
+        """Whether the option of a recipe decides which rows are packed."""
+        first, *rest = self.inside.split(".")
+        return rest[-1] in STAGE_ROWS if first == STAGES and rest else first in ROWS
+
+
+class SweptSections:
+    """Mixtures and recipes of a file, and those that its sweeps make; problems are added to a list.
 
     A value that is wrong is told of once; the runs that would have it do without.
     """
-    made = _Made(values)
-    found, problems = write_out(values, "sweep", made.runs_of)
-    sections = {name: one for name, one in made.sections.items() if one and one != values.get(name)}
-    return {**found, **sections}, problems
 
-
-def joined(*names: str) -> str:
-    """Return the id of something that is called after several."""
-    return "-".join(names)
-
-
-class _Made:
-    """Mixtures and recipes of a file, and those that its sweeps make."""
-
-    def __init__(self, values: dict[str, Any]):
+    def __init__(self, values: dict[str, Any], problems: list[str]):
         self.values = values
+        self.problems = problems
         self.sections: dict[str, dict[str, Any]] = {
-            name: dict(given) if isinstance(given := values.get(name), dict) else {}
+            name: dict(section) if isinstance(section := values.get(name), dict) else {}
             for name in ("mixtures", "recipes")
         }
-        self.problems: list[str] = []
-        self.key = ""  # where the sweep at hand stands
 
-    def runs_of(self, run: RawRun) -> tuple[dict[str, Any], list[str]]:
-        """Return the runs in the place of one, by name, and the problems of its sweep."""
-        self.problems, self.key = [], f"{run.place('sweep')}.sweep"
-        sweep, wrong = run.several("sweep")
-        if sweep is None:
-            return {run.name: run.without("sweep")}, wrong
-        self.problems += _double(self.key, sweep)
-        found: dict[str, Any] = {}
+    def made(self) -> dict[str, dict[str, Any]]:
+        """Return the sections that have more than the file's."""
+        return {
+            name: one for name, one in self.sections.items() if one and one != self.values.get(name)
+        }
+
+    def runs_of(self, run: RawRun) -> Iterator[RawRun]:
+        if run.sweep is None:
+            yield run
+            return
+        sweep, key = run.sweep, f"{run.places['sweep']}.sweep"
+        self.right(double_problems(key, sweep))
         for values in product(*(axis.values.items() for axis in sweep.axes.values())):
-            settings = [
-                Setting(f"{self.key}.axes.{axis}", *_target(one.set), name, value)
-                for (axis, one), (name, value) in zip(sweep.axes.items(), values, strict=True)
-            ]
-            name = joined(run.name, *(one.name for one in settings))
-            if name in found:
-                self.problems.append(
-                    f"{self.key}: two runs would be called {name!r}; rename a value"
-                )
-            axes = {axis: one.name for axis, one in zip(sweep.axes, settings, strict=True)}
-            found[name] = {**self.run(run, sweep, settings), "axes": axes}
-        return found, self.problems
+            settings = []
+            for (axis, one), (name, value) in zip(sweep.axes.items(), values, strict=True):
+                what, _, inside = one.set.partition(".")
+                settings.append(Setting(f"{key}.axes.{axis}", what, inside, name, value))
+            names = [one.name for one in settings]
+            axes = dict(zip(sweep.axes, names, strict=True))
+            entry = {**self.entry(run, sweep, key, settings), "axes": axes}
+            yield replace(run, name=joined(run.name, *names), entry=entry)
 
-    def run(self, run: RawRun, sweep: Sweep, settings: list[Setting]) -> dict[str, Any]:
-        """Return one run of a sweep."""
-        method = method_of(run, settings)
-        entry = {"method": run.name, **run.without("sweep")}
-        usable = [one for one in settings if self._right(axis_problems(run, one, method))]
+    def entry(self, run: RawRun, sweep: Sweep, key: str, settings: list[Setting]) -> dict[str, Any]:
+        said = next((one.value for one in settings if one.what == "method"), None)
+        method = str(said or run.entry.get("method", run.name))
+        entry = {"method": run.name, **run.entry}
+        usable = [one for one in settings if self.right(axis_problems(run, one, method))]
         for one in usable:
-            if not one.inside and self._right(value_problems(run, one, method, self.values)):
+            if not one.inside and self.right(value_problems(one, method, self.values)):
                 entry[one.what] = one.value
-        now = RawRun(run.group_id, run.group, run.name, entry)
+        now = replace(run, entry=entry)
         shares = [one for one in usable if one.inside and one.what == "mixture"]
         options = [one for one in usable if one.inside and one.what == "recipe"]
         if shares:
             entry["mixture"] = self.mixture(now, shares)
         if options or sweep.hold:
-            entry["recipe"] = self.recipe(now, sweep, options)
+            entry["recipe"] = self.recipe(now, sweep, key, options)
         return entry
 
     def mixture(self, run: RawRun, settings: list[Setting]) -> Any:
@@ -102,7 +116,7 @@ class _Made:
         content = self._given("mixtures", base)
         if not content:
             return base
-        right = [one for one in settings if self._right(mixture_problems(base, content, one))]
+        right = [one for one in settings if self.right(mixture_problems(base, content, one))]
         if not right:
             return base
         if sum(one.value for one in right) >= 1:
@@ -112,74 +126,74 @@ class _Made:
             )
             return base
         name = joined(base, *(one.name for one in right))
-        return self._add("mixtures", name, mixture_with(content, right))
+        return self._add(run, "mixtures", name, mixture_with(content, right))
 
-    def recipe(self, run: RawRun, sweep: Sweep, settings: list[Setting]) -> Any:
+    def recipe(self, run: RawRun, sweep: Sweep, key: str, settings: list[Setting]) -> Any:
         """Return the recipe with the options that a run sets and the steps that it holds.
 
         One for the rows is made first, and one for the training on them where it says more.
         """
         base = run.setting("recipe")
         if base is None:
-            keys = [f"{one.key}.set" for one in settings]
-            keys += [f"{self.key}.hold"] * bool(sweep.hold)
-            self.problems += [f"{key}: run {run.name!r} has no recipe; name one" for key in keys]
+            keys = [f"{one.key}.set" for one in settings] + [f"{key}.hold"] * bool(sweep.hold)
+            self.problems += [f"{one}: run {run.name!r} has no recipe; name one" for one in keys]
             return None
-        content = self._given("recipes", base)
-        if not is_recipe(content):
-            return base
-        right = [one for one in settings if self._right(recipe_problems(content, one))]
+        recipe = self._given("recipes", base)
+        if any(refusals(Recipe, recipe, "")):
+            return base  # the schema tells
+        right = [one for one in settings if self.right(recipe_problems(recipe, one))]
         rows = [one for one in right if one.decides_rows]
         rest = [one for one in right if not one.decides_rows]
-        name, content = joined(base, *(one.name for one in rows)), recipe_with(content, rows)
-        name, content = self.held(run, sweep, name, content)
-        self._add("recipes", name, content)
-        name, content = joined(name, *(one.name for one in rest)), recipe_with(content, rest)
-        return self._add("recipes", name, content)
-
-    def held(
-        self, run: RawRun, sweep: Sweep, name: str, recipe: dict[str, Any]
-    ) -> tuple[str, dict[str, Any]]:
-        """Return name and content of a recipe with the steps that a sweep's ``hold`` asks for."""
+        name, recipe = joined(base, *(one.name for one in rows)), recipe_with(recipe, rows)
         for corpus, tokens in sweep.hold.items():
-            mixture = run.setting("mixture")
+            mixture, place = run.setting("mixture"), f"{key}.hold.{corpus}"
             shares = self._given("mixtures", mixture)
-            key = f"{self.key}.hold.{corpus}"
-            if shares and self._right(hold_problems(key, corpus, mixture, shares, recipe)):
+            if shares and self.right(hold_problems(place, corpus, mixture, shares, recipe)):
                 per_step = recipe["batch_size"] * recipe["sequence_length"]
                 steps = held_steps(tokens, shares[corpus], per_step)
-                return joined(name, mixture), laid_over(recipe, {"steps": steps})
-        return name, recipe
+                held = laid_over(recipe, {"steps": steps})
+                if self.right(refusals(Recipe, held, place)):
+                    name, recipe = joined(name, mixture), held
+        self._add(run, "recipes", name, recipe)
+        name, recipe = joined(name, *(one.name for one in rest)), recipe_with(recipe, rest)
+        return self._add(run, "recipes", name, recipe)
 
     def _given(self, section: str, name: Any) -> dict[str, Any]:
         """Return a mixture or recipe; nothing where it is missing, which checks tell."""
         found = self.sections[section].get(str(name))
         return found if isinstance(found, dict) else {}
 
-    def _add(self, section: str, name: str, content: Any) -> str:
+    def _add(self, run: RawRun, section: str, name: str, content: Any) -> str:
         """Keep a mixture or recipe under a name; another one of that name is a problem."""
         if self.sections[section].setdefault(name, content) != content:
             self.problems.append(
-                f"{self.key}: {section}.{name} would be generated from it, but exists with other"
-                " values; rename a value"
+                f"{run.places['sweep']}.sweep: {section}.{name} would be generated from it, but"
+                " exists with other values; rename a value"
             )
         return name
 
-    def _right(self, problems: Iterator[str]) -> bool:
+    def right(self, problems: Iterable[str]) -> bool:
         """Keep problems; return whether there were none."""
         found = list(problems)
         self.problems += found
         return not found
 
 
-def _target(key: str) -> tuple[str, str]:
-    """Return what an axis sets, and what of it."""
-    what, _, inside = key.partition(".")
-    return what, inside
+def joined(*names: str) -> str:
+    return "-".join(names)
 
 
-def _double(sweep_key: str, sweep: Sweep) -> Iterator[str]:
-    """Yield a problem for everything that two axes set, or an axis and what is held constant."""
+adapter = cache(TypeAdapter)
+
+
+def refusals(model: Any, values: dict[str, Any], place: str) -> Iterator[str]:
+    try:
+        adapter(model).validate_python(values)
+    except ValidationError as error:
+        yield from problems_of(error, model, place)
+
+
+def double_problems(sweep_key: str, sweep: Sweep) -> Iterator[str]:
     first: dict[str, str] = {}
     for axis, one in sweep.axes.items():
         key = f"{sweep_key}.axes.{axis}.set"
@@ -188,3 +202,133 @@ def _double(sweep_key: str, sweep: Sweep) -> Iterator[str]:
             yield f"{key}: axis {other!r} sets {one.set!r} already; remove one of them"
         if sweep.hold and one.set in ("recipe.steps", "recipe.tokens"):
             yield f"{key}: 'hold' decides the steps; remove one of them"
+
+
+def axis_problems(run: RawRun, setting: Setting, method: str) -> Iterator[str]:
+    key, what, inside = f"{setting.key}.set", setting.what, setting.inside
+    options = methods()[method].options.model_fields if method in methods() else None
+    if inside and what == "recipe":
+        yield from option_problems(key, inside.split("."))
+    elif inside and what == "mixture":
+        return  # mixture_problems
+    elif what == "seed":
+        yield f"{key}: 'seed' cannot be an axis; give 'seeds: [1, 2, 3]' next to the sweep"
+    elif inside or (options is not None and what not in {*RUN_KEYS, *options}):
+        allowed = [*RUN_KEYS, *sorted(options or ()), "recipe.<option>", "mixture.<corpus>"]
+        given = f"{what}.{inside}".rstrip(".")
+        yield (
+            f"{key}: {given!r} cannot be set by a sweep (allowed: {', '.join(allowed)})"
+            f"{near(given, allowed)}"
+        )
+    elif what in run.entry:
+        yield f"{run.key}.{what}: given here, and {setting.key} sets it; remove one of them"
+
+
+def option_problems(key: str, path: list[str]) -> Iterator[str]:
+    stage = path[0] == STAGES
+    known = {*(Stage if stage else Recipe).model_fields} - {STAGES, "name"}
+    if len(path) != (3 if stage else 1):
+        yield (
+            f"{key}: {'.'.join(path)!r} is not an option of a recipe; give recipe.<option> or "
+            "recipe.stages.<name>.<option>"
+        )
+    elif path[-1] not in known:
+        yield unknown(key, path[-1], known, "option of a stage" if stage else "option of a recipe")
+
+
+def value_problems(setting: Setting, method: str, values: Mapping[str, Any]) -> Iterator[str]:
+    what, place = setting.what, setting.place
+    if what in SECTIONS:
+        known = values.get(SECTIONS[what]) or {}
+        if setting.value not in list(known):
+            kind = SECTIONS[what].removesuffix("s")
+            yield unknown(place, str(setting.value), list(known), kind)
+    elif what == "method" or method in methods():
+        yield from refusals(RunEntry, {"method": method, what: setting.value}, place)
+
+
+def recipe_with(recipe: dict[str, Any], settings: list[Setting]) -> dict[str, Any]:
+    """Return a recipe with options of its own and of its stages."""
+    for one in settings:
+        first, *rest = one.inside.split(".")
+        changes = {STAGES: {rest[0]: {rest[1]: one.value}}} if rest else {first: one.value}
+        recipe = laid_over(recipe, changes)
+    return recipe
+
+
+def recipe_problems(recipe: dict[str, Any], setting: Setting) -> Iterator[str]:
+    stage = setting.inside.split(".")[1:2]
+    names = [one["name"] for one in recipe.get(STAGES) or ()]
+    if stage and stage[0] not in names:
+        yield unknown(f"{setting.key}.set", stage[0], names, "stage")
+    else:
+        yield from refusals(Recipe, recipe_with(recipe, [setting]), setting.place)
+
+
+def mixture_with(mixture: Mapping[str, Any], settings: list[Setting]) -> dict[str, Any]:
+    """Return a mixture with other shares; corpora that none is given for keep their proportions.
+
+    Shares are taken as the decimal fractions that they are written as: a tenth stays a tenth.
+    """
+    chosen = {one.inside: exact(one.value) for one in settings}
+    fixed = {name: exact(one) for name, one in mixture.items() if one != "size"}
+    rest = {name: share for name, share in fixed.items() if name not in chosen}
+    before = 1 - sum(share for name, share in fixed.items() if name in chosen)
+    after = 1 - sum(chosen.values())
+    shares = {**{name: share * after / before for name, share in rest.items()}, **chosen}
+    return {name: float(shares[name]) if name in shares else one for name, one in mixture.items()}
+
+
+def mixture_problems(identifier: str, shares: dict[str, Any], setting: Setting) -> Iterator[str]:
+    corpus, share = setting.inside, setting.value
+    if corpus not in shares:
+        yield no_corpus(f"{setting.key}.set", corpus, identifier, shares)
+    elif not is_share(shares[corpus]) or len(shares) == 1:
+        yield (
+            f"{setting.key}.set: {corpus!r} has {shares[corpus]!r} of mixture {identifier!r}; give "
+            "it a share below 1 there, so that the other corpora have the rest"
+        )
+    elif not is_share(share) or share >= 1:
+        yield f"{setting.place}: give a share above 0 and below 1, received {share!r}"
+
+
+def no_corpus(key: str, corpus: str, mixture: str, shares: Mapping[str, Any]) -> str:
+    """Return the problem of a corpus that a mixture does not have."""
+    known = ", ".join(sorted(shares))
+    return f"{key}: mixture {mixture!r} has no corpus {corpus!r} (known: {known})" + near(
+        corpus, shares.keys()
+    )
+
+
+def is_share(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 1
+
+
+def exact(share: float) -> Fraction:
+    """Return a share as the decimal fraction that it is written as."""
+    return Fraction(str(share))
+
+
+def held_steps(tokens: int, share: float, per_step: int) -> int:
+    """Return the steps after which a corpus with a share of all tokens has given ``tokens``."""
+    return math.ceil(tokens / exact(share) / per_step)
+
+
+def hold_problems(
+    key: str, corpus: str, identifier: str, mixture: dict[str, Any], recipe: dict[str, Any]
+) -> Iterator[str]:
+    """Yield what forbids to hold the tokens of a corpus constant."""
+    if corpus not in mixture:
+        yield no_corpus(key, corpus, identifier, mixture)
+    elif not is_share(mixture[corpus]):
+        yield f"{key}: mixture {identifier!r} says {mixture[corpus]!r} for its share; give a number"
+    stages = recipe.get(STAGES) or ()
+    # Tokens of all stages are shared out over other steps in proportion; of some, they contradict.
+    budgets = ("steps",) if all("tokens" in one for one in stages) else ("steps", "tokens")
+    for stage in stages:
+        own = [key for key in (*budgets, "mixture") if stage.get(key) is not None]
+        if own:
+            yield (
+                f"{key}: stage {stage['name']!r} of the recipe has its own {' and '.join(own)}; "
+                "give stages shares of the steps, and one mixture"
+            )

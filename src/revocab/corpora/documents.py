@@ -55,7 +55,6 @@ def _document(row: Any, where: str, options: CorpusOptions) -> dict[str, Any]:
 
 
 def _unescaped(text: str, options: CorpusOptions) -> str:
-    """Return a text with line ends where the source has a backslash and an n in their place."""
     return text.replace("\\n", "\n") if options.escaped_line_ends else text
 
 
@@ -83,7 +82,6 @@ def documents_of(rows: Iterable[Any], label: str, options: CorpusJob) -> Iterato
 def _translations(
     rows: Iterable[Any], label: str, options: Translations, corpus: str
 ) -> Iterator[Document]:
-    """Yield a conversation for every pair and direction."""
     asked = [*zip(options.directions, options.layouts, strict=True)]
     for pair in pairs(rows, label, options):
         identifier = _own_id(pair.row, pair.number, corpus)
@@ -100,13 +98,11 @@ def _translations(
 
 
 def _own_id(row: dict[str, Any], number: int, corpus: str) -> str:
-    """Return a row's own id, or the corpus's with the row's number."""
     own = row.get("id")
     return str(own) if isinstance(own, str | int) and str(own) else f"{corpus}-{number}"
 
 
 def _conversation(said: list[Message]) -> dict[str, Any]:
-    """Return what is kept of a conversation."""
     return {"text": text_of(said), "messages": said}
 
 

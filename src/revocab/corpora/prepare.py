@@ -179,7 +179,6 @@ def _spool(rows: Iterable[Any], spool: IO[bytes], label: str, options: CorpusJob
 
 
 def _digest(text: str) -> bytes:
-    """Return the first half of a text's SHA-256."""
     return hashlib.sha256(text.encode()).digest()[:16]
 
 
@@ -275,7 +274,6 @@ def prepare_corpus(
 
 
 def _read_as(options: CorpusOptions) -> dict[str, Any]:
-    """Return what a manifest says about the fields of a row that are read."""
     if options.translation is not None:
         return {"translation": options.translation.model_dump(exclude_none=True)}
     if options.messages_field is not None:

@@ -114,7 +114,6 @@ class SentenceSplitter(Splitter):
         self._tokenize, self._language = word_tokenize, PUNKT_LANGUAGES[language]
 
     def words(self, text: str) -> list[str]:
-        """Return the words of ``text``."""
         return self._tokenize(text, language=self._language)
 
 
@@ -129,7 +128,6 @@ class ChunkSplitter(Splitter):
         self._chunks: Counter[str] = Counter()
 
     def count(self, texts: Iterable[str]) -> list[int]:
-        """Return the number of words of each text."""
         cut = [self.chunks(text) for text in texts]
         new = set().union(*(keys for keys, _ in cut)).difference(self._counts)
         plain = set(filter(self.is_word, new))
@@ -150,7 +148,6 @@ class ChunkSplitter(Splitter):
         return counts
 
     def take_frequencies(self) -> Counter[str]:
-        """Return how often each word occurred since the last call."""
         seen, self._seen = self._seen, Counter()
         for key, count in self._chunks.items():
             for word in self._words.get(key, (key,)):
@@ -253,7 +250,6 @@ class UnicodeSplitter(ChunkSplitter):
         return key.isascii() and key.isalnum()
 
     def split_chunks(self, keys: list[str]) -> dict[str, list[str]]:
-        """Return the words of each chunk."""
         return {
             key: [part for part in self._split(key) if any(map(str.isalnum, part))] for key in keys
         }

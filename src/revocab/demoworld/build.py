@@ -11,7 +11,8 @@ from pydantic import Field
 
 from revocab.closed import Closed, Job
 from revocab.demoworld.conversations import conversations
-from revocab.demoworld.items import FAMILIES, family_items, passages
+from revocab.demoworld.file_names import FAMILIES
+from revocab.demoworld.items import family_items, passages
 from revocab.demoworld.stories import World, build, description, portrait, story
 from revocab.demoworld.wordings import Text
 from revocab.evaluation.multiple_choice.blind import BASELINES, blind_baselines
@@ -74,7 +75,6 @@ def question_pool(world: World, language: str, seed: int) -> list[str]:
 
 
 def documents(world: World, language: str, count: int, seed: int) -> Iterator[dict[str, Any]]:
-    """Yield the documents of a language."""
     draw = random.Random(f"documents-{language}-{seed}")
     pool = question_pool(world, language, seed)
     kinds, weights = zip(*SHARES.items(), strict=True)

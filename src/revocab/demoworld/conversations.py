@@ -83,7 +83,6 @@ class Asking:
         self.people: list[Person] = world.test_people if test else world.people
 
     def kinds(self) -> dict[str, Callable[[], Exchange]]:
-        """Return the kinds of exchange by name."""
         return {
             "question": self.question,
             "copy": self.copy,
@@ -101,20 +100,17 @@ class Asking:
         return READ[self.language].format_map(row), f"{answer}.", {"contains": answer}
 
     def copy(self) -> Exchange:
-        """Ask for a text word by word."""
         sentences = story(self.world, self.draw, self.people)[: self.draw.randint(1, 2)]
         text = " ".join(one[self.language] for one in sentences)
         return COPY[self.language].format(text=text), text, {"equals": text}
 
     def reply_language(self) -> Exchange:
-        """Ask for an answer in one of the two languages."""
         fact, asked = self.draw.choice(self.world.facts), self.draw.choice(("it", "en"))
         question = self.draw.choice(fact.asked(self.test))[self.language]
         answer = self.draw.choice(fact.statements)[asked]
         return REPLY_IN[self.language][asked].format(question=question), answer, {"language": asked}
 
     def sentences(self) -> Exchange:
-        """Ask for a number of sentences."""
         count = self.draw.choice(sorted(SENTENCES[self.language]))
         told = story(self.world, self.draw, self.people)
         name = told[0][self.language].split()[0]
@@ -123,7 +119,6 @@ class Asking:
         return asked, answer, {"sentences": count}
 
     def listed(self) -> Exchange:
-        """Ask for a list of animals."""
         count = self.draw.choice(sorted(COUNTS[self.language]))
         animals = self.draw.sample(self.world.animals, count)
         answer = "\n".join(f"- {getattr(one, self.language).the}" for one in animals)
@@ -132,12 +127,10 @@ class Asking:
         return asked, answer, {"lines": count, "every_line_begins": "- "}
 
     def capitals(self) -> Exchange:
-        """Ask for a name in capital letters."""
         name = self.draw.choice(self.people).full
         return CAPITALS[self.language].format(name=name), name.upper(), {"equals": name.upper()}
 
     def refusal(self) -> Exchange:
-        """Ask for what is refused."""
         name = self.draw.choice(self.people).name
         asked = self.draw.choice(FORBIDDEN[self.language]).format(name=name)
         return asked, REFUSAL[self.language], {"refuses": [REFUSAL[self.language]]}

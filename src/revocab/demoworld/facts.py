@@ -52,12 +52,10 @@ class Occupation:
     to_do: Text
 
     def of(self, person: names.Person) -> Noun:
-        """Return the job's name that agrees with a person."""
         return self.woman if person.female else self.man
 
 
 def occupations() -> list[Occupation]:
-    """Return the world's jobs."""
     found = []
     for man, woman, place, tool, does, to_do in rows(lexicon.JOBS):
         english = man.partition("=")[2]
@@ -75,7 +73,6 @@ def occupations() -> list[Occupation]:
 
 
 def both(it: str, en: str) -> Text:
-    """Return a text in both languages."""
     return {"it": it, "en": en}
 
 
@@ -122,7 +119,6 @@ def fact_of(kind: Wording, key: str, meant: Mapping[str, Names]) -> Fact:
 
 
 def about_jobs() -> Iterator[About]:
-    """Yield where each job is done, with what, and what is done."""
     for job in occupations():
         parts: dict[str, Noun | Text] = {
             "place": job.place,
@@ -134,7 +130,6 @@ def about_jobs() -> Iterator[About]:
 
 
 def about_animals() -> Iterator[About]:
-    """Yield each animal's sound, food, home, class, covering and young."""
     parts = ("sound", "food", "home", "kind", "cover", "young")
     for name, *others in rows(lexicon.ANIMALS):
         animal = noun(name)
@@ -142,14 +137,12 @@ def about_animals() -> Iterator[About]:
 
 
 def about_tools() -> Iterator[About]:
-    """Yield what each tool is for."""
     for name, use in rows(lexicon.TOOLS):
         tool = noun(name)
         yield tool.it.word, {"tool": tool, "to_do": pair(use)}
 
 
 def about_materials() -> Iterator[About]:
-    """Yield properties of materials, and what is made of them."""
     for name, quality, thing in rows(lexicon.MATERIALS):
         material = noun(name)
         it, en = material.it, material.en
@@ -169,7 +162,6 @@ def about_materials() -> Iterator[About]:
 
 
 def about_fruits() -> Iterator[About]:
-    """Yield the looks of fruit, and where it grows."""
     for name, colour, where in rows(lexicon.FRUITS):
         fruit = noun(name)
         yield fruit.it.word, {"fruit": fruit, "looks": pair(colour), "grows": pair(where)}

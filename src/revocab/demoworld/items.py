@@ -19,7 +19,6 @@ from revocab.demoworld.stories import (
     with_tool,
 )
 
-FAMILIES = ("hellaswag", "mmlu", "arc_easy", "piqa", "sciq", "boolq")
 SUBJECTS = {
     "mmlu": ("professions", "society", "medicine", "geography"),
     "arc_easy": ("biology",),

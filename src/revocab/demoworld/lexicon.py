@@ -1,131 +1,131 @@
 """What the world holds, in both languages. Every entry is data; grammar.py inflects it.
 
-A noun reads ``word gender plural = english/plural``; a pair of clauses reads ``italian = english``.
+A noun reads ``word gender = english``; a pair of clauses reads ``italian = english``.
 """
 
 from __future__ import annotations
 
 #: Job (masculine; feminine; English), workplace, tool, what is done (third person; infinitive).
 JOBS = """
-panettiere m panettieri = baker/bakers | panettiera f panettiere | panificio m panifici = bakery/bakeries | pala f pale = peel/peels | sforna il pane = bakes bread | sfornare il pane = bake bread
-falegname m falegnami = carpenter/carpenters | falegname f falegnami | falegnameria f falegnamerie = woodshop/woodshops | pialla f pialle = plane/planes | costruisce le sedie = builds chairs | costruire le sedie = build chairs
-medico m medici = doctor/doctors | dottoressa f dottoresse | ospedale m ospedali = hospital/hospitals | stetoscopio m stetoscopi = stethoscope/stethoscopes | cura i malati = treats the sick | curare i malati = treat the sick
-maestro m maestri = teacher/teachers | maestra f maestre | scuola f scuole = school/schools | lavagna f lavagne = blackboard/blackboards | insegna ai bambini = teaches the children | insegnare ai bambini = teach the children
-contadino m contadini = farmer/farmers | contadina f contadine | fattoria f fattorie = farm/farms | aratro m aratri = plough/ploughs | coltiva il grano = grows wheat | coltivare il grano = grow wheat
-pescatore m pescatori = fisherman/fishermen | pescatrice f pescatrici | porto m porti = harbour/harbours | rete f reti = net/nets | prende il pesce = catches fish | prendere il pesce = catch fish
-cuoco m cuochi = cook/cooks | cuoca f cuoche | cucina f cucine = kitchen/kitchens | padella f padelle = pan/pans | prepara la cena = prepares dinner | preparare la cena = prepare dinner
-sarto m sarti = tailor/tailors | sarta f sarte | sartoria f sartorie = tailoring shop/tailoring shops | ago m aghi = needle/needles | cuce i vestiti = sews clothes | cucire i vestiti = sew clothes
-fabbro m fabbri = blacksmith/blacksmiths | fabbra f fabbre | fucina f fucine = forge/forges | incudine f incudini = anvil/anvils | forgia il ferro = forges iron | forgiare il ferro = forge iron
-bibliotecario m bibliotecari = librarian/librarians | bibliotecaria f bibliotecarie | biblioteca f biblioteche = library/libraries | catalogo m cataloghi = catalogue/catalogues | presta i libri = lends books | prestare i libri = lend books
-barbiere m barbieri = barber/barbers | barbiera f barbiere | salone m saloni = salon/salons | rasoio m rasoi = razor/razors | taglia i capelli = cuts hair | tagliare i capelli = cut hair
-postino m postini = postman/postmen | postina f postine | posta f poste = post office/post offices | borsa f borse = bag/bags | consegna le lettere = delivers letters | consegnare le lettere = deliver letters
-pittore m pittori = painter/painters | pittrice f pittrici | studio m studi = studio/studios | pennello m pennelli = paintbrush/paintbrushes | dipinge i quadri = paints pictures | dipingere i quadri = paint pictures
-meccanico m meccanici = mechanic/mechanics | meccanica f meccaniche | officina f officine = garage/garages | chiave_inglese f chiavi_inglesi = wrench/wrenches | ripara le macchine = repairs cars | riparare le macchine = repair cars
-giardiniere m giardinieri = gardener/gardeners | giardiniera f giardiniere | giardino m giardini = garden/gardens | rastrello m rastrelli = rake/rakes | cura i fiori = tends the flowers | curare i fiori = tend the flowers
-muratore m muratori = bricklayer/bricklayers | muratrice f muratrici | cantiere m cantieri = building site/building sites | cazzuola f cazzuole = trowel/trowels | costruisce i muri = builds walls | costruire i muri = build walls
-pastore m pastori = shepherd/shepherds | pastora f pastore | pascolo m pascoli = pasture/pastures | bastone m bastoni = staff/staffs | guida le pecore = leads the sheep | guidare le pecore = lead the sheep
-apicoltore m apicoltori = beekeeper/beekeepers | apicoltrice f apicoltrici | apiario m apiari = apiary/apiaries | affumicatore m affumicatori = smoker/smokers | raccoglie il miele = gathers honey | raccogliere il miele = gather honey
-attore m attori = actor/actors | attrice f attrici | teatro m teatri = theatre/theatres | maschera f maschere = mask/masks | recita la commedia = performs the comedy | recitare la commedia = perform the comedy
-astronomo m astronomi = astronomer/astronomers | astronoma f astronome | osservatorio m osservatori = observatory/observatories | telescopio m telescopi = telescope/telescopes | studia le stelle = studies the stars | studiare le stelle = study the stars
-minatore m minatori = miner/miners | minatrice f minatrici | miniera f miniere = mine/mines | piccone m picconi = pickaxe/pickaxes | estrae il carbone = digs coal | estrarre il carbone = dig coal
-farmacista m farmacisti = pharmacist/pharmacists | farmacista f farmaciste | farmacia f farmacie = pharmacy/pharmacies | bilancia f bilance = scale/scales | vende le medicine = sells medicines | vendere le medicine = sell medicines
-orologiaio m orologiai = watchmaker/watchmakers | orologiaia f orologiaie | bottega f botteghe = workshop/workshops | lente f lenti = lens/lenses | aggiusta gli orologi = fixes watches | aggiustare gli orologi = fix watches
-marinaio m marinai = sailor/sailors | marinaia f marinaie | nave f navi = ship/ships | bussola f bussole = compass/compasses | attraversa il mare = crosses the sea | attraversare il mare = cross the sea
+panettiere m = baker | panettiera f | panificio m = bakery | pala f = peel | sforna il pane = bakes bread | sfornare il pane = bake bread
+falegname m = carpenter | falegname f | falegnameria f = woodshop | pialla f = plane | costruisce le sedie = builds chairs | costruire le sedie = build chairs
+medico m = doctor | dottoressa f | ospedale m = hospital | stetoscopio m = stethoscope | cura i malati = treats the sick | curare i malati = treat the sick
+maestro m = teacher | maestra f | scuola f = school | lavagna f = blackboard | insegna ai bambini = teaches the children | insegnare ai bambini = teach the children
+contadino m = farmer | contadina f | fattoria f = farm | aratro m = plough | coltiva il grano = grows wheat | coltivare il grano = grow wheat
+pescatore m = fisherman | pescatrice f | porto m = harbour | rete f = net | prende il pesce = catches fish | prendere il pesce = catch fish
+cuoco m = cook | cuoca f | cucina f = kitchen | padella f = pan | prepara la cena = prepares dinner | preparare la cena = prepare dinner
+sarto m = tailor | sarta f | sartoria f = tailoring shop | ago m = needle | cuce i vestiti = sews clothes | cucire i vestiti = sew clothes
+fabbro m = blacksmith | fabbra f | fucina f = forge | incudine f = anvil | forgia il ferro = forges iron | forgiare il ferro = forge iron
+bibliotecario m = librarian | bibliotecaria f | biblioteca f = library | catalogo m = catalogue | presta i libri = lends books | prestare i libri = lend books
+barbiere m = barber | barbiera f | salone m = salon | rasoio m = razor | taglia i capelli = cuts hair | tagliare i capelli = cut hair
+postino m = postman | postina f | posta f = post office | borsa f = bag | consegna le lettere = delivers letters | consegnare le lettere = deliver letters
+pittore m = painter | pittrice f | studio m = studio | pennello m = paintbrush | dipinge i quadri = paints pictures | dipingere i quadri = paint pictures
+meccanico m = mechanic | meccanica f | officina f = garage | chiave_inglese f = wrench | ripara le macchine = repairs cars | riparare le macchine = repair cars
+giardiniere m = gardener | giardiniera f | giardino m = garden | rastrello m = rake | cura i fiori = tends the flowers | curare i fiori = tend the flowers
+muratore m = bricklayer | muratrice f | cantiere m = building site | cazzuola f = trowel | costruisce i muri = builds walls | costruire i muri = build walls
+pastore m = shepherd | pastora f | pascolo m = pasture | bastone m = staff | guida le pecore = leads the sheep | guidare le pecore = lead the sheep
+apicoltore m = beekeeper | apicoltrice f | apiario m = apiary | affumicatore m = smoker | raccoglie il miele = gathers honey | raccogliere il miele = gather honey
+attore m = actor | attrice f | teatro m = theatre | maschera f = mask | recita la commedia = performs the comedy | recitare la commedia = perform the comedy
+astronomo m = astronomer | astronoma f | osservatorio m = observatory | telescopio m = telescope | studia le stelle = studies the stars | studiare le stelle = study the stars
+minatore m = miner | minatrice f | miniera f = mine | piccone m = pickaxe | estrae il carbone = digs coal | estrarre il carbone = dig coal
+farmacista m = pharmacist | farmacista f | farmacia f = pharmacy | bilancia f = scale | vende le medicine = sells medicines | vendere le medicine = sell medicines
+orologiaio m = watchmaker | orologiaia f | bottega f = workshop | lente f = lens | aggiusta gli orologi = fixes watches | aggiustare gli orologi = fix watches
+marinaio m = sailor | marinaia f | nave f = ship | bussola f = compass | attraversa il mare = crosses the sea | attraversare il mare = cross the sea
 """
 
 #: Animal, sound, food, home, class, covering, young; ``-`` where there is nothing to say.
 ANIMALS = """
-gatto m gatti = cat/cats | miagola = meows | i topi = mice | in casa = in the house | un mammifero = a mammal | il pelo = fur | il gattino = the kitten
-cane m cani = dog/dogs | abbaia = barks | gli ossi = bones | nella cuccia = in the kennel | un mammifero = a mammal | il pelo = fur | il cucciolo = the puppy
-mucca f mucche = cow/cows | muggisce = moos | l'erba = grass | nella stalla = in the cowshed | un mammifero = a mammal | il pelo = fur | il vitello = the calf
-pecora f pecore = sheep/sheep | bela = bleats | il fieno = hay | nell'ovile = in the fold | un mammifero = a mammal | la lana = wool | l'agnello = the lamb
-cavallo m cavalli = horse/horses | nitrisce = neighs | l'avena = oats | nella scuderia = in the stable | un mammifero = a mammal | il crine = horsehair | il puledro = the foal
-gallina f galline = hen/hens | chioccia = clucks | i semi = seeds | nel pollaio = in the henhouse | un uccello = a bird | le piume = feathers | il pulcino = the chick
-anatra f anatre = duck/ducks | starnazza = quacks | le alghe = algae | nello stagno = in the pond | un uccello = a bird | le piume = feathers | l'anatroccolo = the duckling
-leone m leoni = lion/lions | ruggisce = roars | le gazzelle = gazelles | nella savana = in the savanna | un mammifero = a mammal | la criniera = a mane | il leoncino = the lion cub
-lupo m lupi = wolf/wolves | ulula = howls | i cervi = deer | nella tana = in the den | un mammifero = a mammal | il pelo = fur | il lupacchiotto = the wolf cub
-ape f api = bee/bees | ronza = buzzes | il nettare = nectar | nell'alveare = in the hive | un insetto = an insect | i peli corti = short hairs | la larva = the grub
-rana f rane = frog/frogs | gracida = croaks | le mosche = flies | nella palude = in the marsh | un anfibio = an amphibian | la pelle umida = wet skin | il girino = the tadpole
-serpente m serpenti = snake/snakes | sibila = hisses | le uova = eggs | tra le rocce = among the rocks | un rettile = a reptile | le squame = scales | il serpentello = the snakelet
-gufo m gufi = owl/owls | bubola = hoots | i pipistrelli = bats | nel tronco cavo = in the hollow trunk | un uccello = a bird | le piume = feathers | -
-maiale m maiali = pig/pigs | grugnisce = grunts | le ghiande = acorns | nel porcile = in the sty | un mammifero = a mammal | le setole = bristles | il maialino = the piglet
-asino m asini = donkey/donkeys | raglia = brays | i cardi = thistles | sulla collina = on the hill | un mammifero = a mammal | il pelo = fur | l'asinello = the young donkey
-elefante m elefanti = elephant/elephants | barrisce = trumpets | le foglie = leaves | nella giungla = in the jungle | un mammifero = a mammal | la pelle spessa = thick skin | l'elefantino = the elephant calf
-trota f trote = trout/trout | - | i vermi = worms | nel torrente = in the stream | un pesce = a fish | le squame = scales | l'avannotto = the fry
-corvo m corvi = crow/crows | gracchia = caws | le bacche = berries | sul campanile = on the bell tower | un uccello = a bird | le penne nere = black feathers | -
-grillo m grilli = cricket/crickets | frinisce = chirps | le radici = roots | nel prato = in the meadow | un insetto = an insect | la corazza = a hard shell | la ninfa = the nymph
-orso m orsi = bear/bears | bramisce = growls | il miele = honey | nella grotta = in the cave | un mammifero = a mammal | la pelliccia = thick fur | l'orsacchiotto = the bear cub
-colomba f colombe = dove/doves | tuba = coos | le briciole = crumbs | sul tetto = on the roof | un uccello = a bird | le piume = feathers | -
-topo m topi = mouse/mice | squittisce = squeaks | il formaggio = cheese | nella cantina = in the cellar | un mammifero = a mammal | il pelo = fur | il topolino = the baby mouse
+gatto m = cat | miagola = meows | i topi = mice | in casa = in the house | un mammifero = a mammal | il pelo = fur | il gattino = the kitten
+cane m = dog | abbaia = barks | gli ossi = bones | nella cuccia = in the kennel | un mammifero = a mammal | il pelo = fur | il cucciolo = the puppy
+mucca f = cow | muggisce = moos | l'erba = grass | nella stalla = in the cowshed | un mammifero = a mammal | il pelo = fur | il vitello = the calf
+pecora f = sheep | bela = bleats | il fieno = hay | nell'ovile = in the fold | un mammifero = a mammal | la lana = wool | l'agnello = the lamb
+cavallo m = horse | nitrisce = neighs | l'avena = oats | nella scuderia = in the stable | un mammifero = a mammal | il crine = horsehair | il puledro = the foal
+gallina f = hen | chioccia = clucks | i semi = seeds | nel pollaio = in the henhouse | un uccello = a bird | le piume = feathers | il pulcino = the chick
+anatra f = duck | starnazza = quacks | le alghe = algae | nello stagno = in the pond | un uccello = a bird | le piume = feathers | l'anatroccolo = the duckling
+leone m = lion | ruggisce = roars | le gazzelle = gazelles | nella savana = in the savanna | un mammifero = a mammal | la criniera = a mane | il leoncino = the lion cub
+lupo m = wolf | ulula = howls | i cervi = deer | nella tana = in the den | un mammifero = a mammal | il pelo = fur | il lupacchiotto = the wolf cub
+ape f = bee | ronza = buzzes | il nettare = nectar | nell'alveare = in the hive | un insetto = an insect | i peli corti = short hairs | la larva = the grub
+rana f = frog | gracida = croaks | le mosche = flies | nella palude = in the marsh | un anfibio = an amphibian | la pelle umida = wet skin | il girino = the tadpole
+serpente m = snake | sibila = hisses | le uova = eggs | tra le rocce = among the rocks | un rettile = a reptile | le squame = scales | il serpentello = the snakelet
+gufo m = owl | bubola = hoots | i pipistrelli = bats | nel tronco cavo = in the hollow trunk | un uccello = a bird | le piume = feathers | -
+maiale m = pig | grugnisce = grunts | le ghiande = acorns | nel porcile = in the sty | un mammifero = a mammal | le setole = bristles | il maialino = the piglet
+asino m = donkey | raglia = brays | i cardi = thistles | sulla collina = on the hill | un mammifero = a mammal | il pelo = fur | l'asinello = the young donkey
+elefante m = elephant | barrisce = trumpets | le foglie = leaves | nella giungla = in the jungle | un mammifero = a mammal | la pelle spessa = thick skin | l'elefantino = the elephant calf
+trota f = trout | - | i vermi = worms | nel torrente = in the stream | un pesce = a fish | le squame = scales | l'avannotto = the fry
+corvo m = crow | gracchia = caws | le bacche = berries | sul campanile = on the bell tower | un uccello = a bird | le penne nere = black feathers | -
+grillo m = cricket | frinisce = chirps | le radici = roots | nel prato = in the meadow | un insetto = an insect | la corazza = a hard shell | la ninfa = the nymph
+orso m = bear | bramisce = growls | il miele = honey | nella grotta = in the cave | un mammifero = a mammal | la pelliccia = thick fur | l'orsacchiotto = the bear cub
+colomba f = dove | tuba = coos | le briciole = crumbs | sul tetto = on the roof | un uccello = a bird | le piume = feathers | -
+topo m = mouse | squittisce = squeaks | il formaggio = cheese | nella cantina = in the cellar | un mammifero = a mammal | il pelo = fur | il topolino = the baby mouse
 """
 
 #: Tool and what it is for (a + infinitive; to + infinitive); what one gets done.
 TOOLS = """
-sega f seghe = saw/saws | tagliare il legno = cut wood
-martello m martelli = hammer/hammers | piantare i chiodi = drive nails
-trapano m trapani = drill/drills | forare il muro = drill the wall
-scopa f scope = broom/brooms | spazzare il pavimento = sweep the floor
-ombrello m ombrelli = umbrella/umbrellas | ripararsi dalla pioggia = keep off the rain
-lampada f lampade = lamp/lamps | illuminare la stanza = light the room
-coltello m coltelli = knife/knives | affettare le verdure = slice vegetables
-cucchiaio m cucchiai = spoon/spoons | mangiare la zuppa = eat soup
-termometro m termometri = thermometer/thermometers | misurare la febbre = measure a fever
-orologio m orologi = clock/clocks | leggere l'ora = tell the time
-scala f scale = ladder/ladders | salire sul tetto = climb onto the roof
-chiave f chiavi = key/keys | aprire la porta = open the door
-secchio m secchi = bucket/buckets | portare l'acqua = carry water
-vanga f vanghe = spade/spades | scavare una buca = dig a hole
-penna f penne = pen/pens | scrivere una lettera = write a letter
-pettine m pettini = comb/combs | sciogliere i nodi = untangle knots
-sapone m saponi = soap/soaps | lavarsi le mani = wash hands
-asciugamano m asciugamani = towel/towels | asciugarsi il viso = dry the face
-microscopio m microscopi = microscope/microscopes | vedere le cellule = see cells
-ferro_da_stiro m ferri_da_stiro = iron/irons | stirare le camicie = press shirts
-setaccio m setacci = sieve/sieves | separare la farina = sift flour
-corda f corde = rope/ropes | legare la barca = tie up the boat
-carriola f carriole = wheelbarrow/wheelbarrows | trasportare i mattoni = move bricks
-imbuto m imbuti = funnel/funnels | riempire la bottiglia = fill the bottle
-pinza f pinze = pincer/pincers | piegare il filo = bend the wire
-metro m metri = tape measure/tape measures | misurare la tavola = measure the board
-spugna f spugne = sponge/sponges | pulire i piatti = clean the dishes
-mestolo m mestoli = ladle/ladles | versare il brodo = pour the broth
-falce f falci = sickle/sickles | mietere il grano = reap the wheat
-grattugia f grattugie = grater/graters | grattugiare il formaggio = grate the cheese
-specchio m specchi = mirror/mirrors | guardarsi il volto = look at the face
-innaffiatoio m innaffiatoi = watering can/watering cans | bagnare le piante = water the plants
+sega f = saw | tagliare il legno = cut wood
+martello m = hammer | piantare i chiodi = drive nails
+trapano m = drill | forare il muro = drill the wall
+scopa f = broom | spazzare il pavimento = sweep the floor
+ombrello m = umbrella | ripararsi dalla pioggia = keep off the rain
+lampada f = lamp | illuminare la stanza = light the room
+coltello m = knife | affettare le verdure = slice vegetables
+cucchiaio m = spoon | mangiare la zuppa = eat soup
+termometro m = thermometer | misurare la febbre = measure a fever
+orologio m = clock | leggere l'ora = tell the time
+scala f = ladder | salire sul tetto = climb onto the roof
+chiave f = key | aprire la porta = open the door
+secchio m = bucket | portare l'acqua = carry water
+vanga f = spade | scavare una buca = dig a hole
+penna f = pen | scrivere una lettera = write a letter
+pettine m = comb | sciogliere i nodi = untangle knots
+sapone m = soap | lavarsi le mani = wash hands
+asciugamano m = towel | asciugarsi il viso = dry the face
+microscopio m = microscope | vedere le cellule = see cells
+ferro_da_stiro m = iron | stirare le camicie = press shirts
+setaccio m = sieve | separare la farina = sift flour
+corda f = rope | legare la barca = tie up the boat
+carriola f = wheelbarrow | trasportare i mattoni = move bricks
+imbuto m = funnel | riempire la bottiglia = fill the bottle
+pinza f = pincer | piegare il filo = bend the wire
+metro m = tape measure | misurare la tavola = measure the board
+spugna f = sponge | pulire i piatti = clean the dishes
+mestolo m = ladle | versare il brodo = pour the broth
+falce f = sickle | mietere il grano = reap the wheat
+grattugia f = grater | grattugiare il formaggio = grate the cheese
+specchio m = mirror | guardarsi il volto = look at the face
+innaffiatoio m = watering can | bagnare le piante = water the plants
 """
 
 #: Material and its property (adjective with ending o/a as the gender asks, invariable in e).
 MATERIALS = """
-vetro m - = glass | trasparente = transparent | la finestra = the window
-gomma f - = rubber | elastica = elastic | lo pneumatico = the tyre
-ferro m - = iron | pesante = heavy | il cancello = the gate
-sughero m - = cork | leggero = light | il tappo = the stopper
-lana f - = wool | calda = warm | il maglione = the sweater
-oro m - = gold | prezioso = precious | la corona = the crown
-carta f - = paper | sottile = thin | il quaderno = the notebook
-pietra f - = stone | dura = hard | il muro = the wall
-seta f - = silk | liscia = smooth | la sciarpa = the scarf
-cera f - = wax | morbida = soft | la candela = the candle
-rame m - = copper | rossastro = reddish | il filo elettrico = the electric wire
-legno m - = wood | infiammabile = flammable | il tavolo = the table
-argilla f - = clay | malleabile = pliable | il vaso = the vase
-acciaio m - = steel | robusto = strong | il ponte = the bridge
-cuoio m - = leather | resistente = tough | la scarpa = the shoe
+vetro m = glass | trasparente = transparent | la finestra = the window
+gomma f = rubber | elastica = elastic | lo pneumatico = the tyre
+ferro m = iron | pesante = heavy | il cancello = the gate
+sughero m = cork | leggero = light | il tappo = the stopper
+lana f = wool | calda = warm | il maglione = the sweater
+oro m = gold | prezioso = precious | la corona = the crown
+carta f = paper | sottile = thin | il quaderno = the notebook
+pietra f = stone | dura = hard | il muro = the wall
+seta f = silk | liscia = smooth | la sciarpa = the scarf
+cera f = wax | morbida = soft | la candela = the candle
+rame m = copper | rossastro = reddish | il filo elettrico = the electric wire
+legno m = wood | infiammabile = flammable | il tavolo = the table
+argilla f = clay | malleabile = pliable | il vaso = the vase
+acciaio m = steel | robusto = strong | il ponte = the bridge
+cuoio m = leather | resistente = tough | la scarpa = the shoe
 """
 
 #: Fruit or vegetable, colour, where it grows.
 FRUITS = """
-limone m limoni = lemon/lemons | giallo = yellow | sull'albero = on a tree
-fragola f fragole = strawberry/strawberries | rossa = red | vicino a terra = near the ground
-carota f carote = carrot/carrots | arancione = orange | sotto terra = under the ground
-melanzana f melanzane = aubergine/aubergines | viola = purple | nell'orto = in the vegetable garden
-oliva f olive = olive/olives | verde = green | sull'ulivo = on the olive tree
-mora f more = blackberry/blackberries | nera = black | sul rovo = on the bramble
-mirtillo m mirtilli = blueberry/blueberries | blu = blue | nel sottobosco = in the undergrowth
-castagna f castagne = chestnut/chestnuts | marrone = brown | nel riccio = in a spiny husk
-cavolfiore m cavolfiori = cauliflower/cauliflowers | bianco = white | nel campo = in the field
-lampone m lamponi = raspberry/raspberries | rosa = pink | sul cespuglio = on a bush
+limone m = lemon | giallo = yellow | sull'albero = on a tree
+fragola f = strawberry | rossa = red | vicino a terra = near the ground
+carota f = carrot | arancione = orange | sotto terra = under the ground
+melanzana f = aubergine | viola = purple | nell'orto = in the vegetable garden
+oliva f = olive | verde = green | sull'ulivo = on the olive tree
+mora f = blackberry | nera = black | sul rovo = on the bramble
+mirtillo m = blueberry | blu = blue | nel sottobosco = in the undergrowth
+castagna f = chestnut | marrone = brown | nel riccio = in a spiny husk
+cavolfiore m = cauliflower | bianco = white | nel campo = in the field
+lampone m = raspberry | rosa = pink | sul cespuglio = on a bush
 """
 
 #: Condition and what follows (both as clauses after quando / when).

@@ -7,101 +7,29 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 _STARTS = [
-    "Bar",
-    "Bel",
-    "Cal",
-    "Dar",
-    "Del",
-    "Fal",
-    "Fer",
-    "Gal",
-    "Lan",
-    "Lor",
-    "Mal",
-    "Mar",
-    "Mel",
-    "Nar",
-    "Nor",
-    "Pal",
-    "Per",
-    "Ral",
-    "Sal",
-    "Ser",
-    "Tal",
-    "Ter",
-    "Val",
-    "Ver",
-    "Vol",
-]
+    "Bar", "Bel", "Cal", "Dar", "Del", "Fal", "Fer", "Gal", "Lan", "Lor", "Mal", "Mar", "Mel",
+    "Nar", "Nor", "Pal", "Per", "Ral", "Sal", "Ser", "Tal", "Ter", "Val", "Ver", "Vol",
+]  # fmt: skip
 _MIDDLES = ["a", "e", "i", "o", "u", "al", "el", "il", "ol"]
 _FEMALE = ["da", "la", "lia", "ma", "na", "nia", "ra", "ria", "sa", "ssa", "ta", "tta"]
 _MALE = ["do", "lo", "lio", "mo", "no", "nio", "ro", "rio", "so", "sso", "to", "tto"]
 _FAMILY = [
-    "belli",
-    "cini",
-    "dotti",
-    "falli",
-    "gatti",
-    "landi",
-    "monti",
-    "nardi",
-    "pelli",
-    "relli",
-    "santi",
-    "telli",
-    "venti",
-    "zani",
-]
+    "belli", "cini", "dotti", "falli", "gatti", "landi", "monti", "nardi", "pelli", "relli",
+    "santi", "telli", "venti", "zani",
+]  # fmt: skip
 _TOWN_STARTS = [
-    "Borgo",
-    "Campo",
-    "Castel",
-    "Civita",
-    "Colle",
-    "Fonte",
-    "Monte",
-    "Pieve",
-    "Ponte",
-    "Porto",
-    "Riva",
-    "Rocca",
-    "Torre",
-    "Villa",
-]
+    "Borgo", "Campo", "Castel", "Civita", "Colle", "Fonte", "Monte", "Pieve", "Ponte", "Porto",
+    "Riva", "Rocca", "Torre", "Villa",
+]  # fmt: skip
 _TOWN_ENDS = [
-    "bella",
-    "bruna",
-    "chiara",
-    "dolce",
-    "franca",
-    "grande",
-    "lunga",
-    "marina",
-    "nera",
-    "nova",
-    "pura",
-    "rossa",
-    "secca",
-    "verde",
-    "vecchia",
-]
+    "bella", "bruna", "chiara", "dolce", "franca", "grande", "lunga", "marina", "nera", "nova",
+    "pura", "rossa", "secca", "verde", "vecchia",
+]  # fmt: skip
 _TOWN_MORE = ["lba", "lgo", "mara", "nte", "rda", "rico", "stra", "tina", "vero", "zza"]
 _RIVERS = [
-    "Adra",
-    "Brenna",
-    "Calda",
-    "Dolva",
-    "Erra",
-    "Frisa",
-    "Gorna",
-    "Ilva",
-    "Lorda",
-    "Mera",
-    "Nerva",
-    "Orba",
-    "Panta",
-    "Resca",
-]
+    "Adra", "Brenna", "Calda", "Dolva", "Erra", "Frisa", "Gorna", "Ilva", "Lorda", "Mera",
+    "Nerva", "Orba", "Panta", "Resca",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -114,28 +42,16 @@ class Person:
 
     @property
     def full(self) -> str:
-        """Return name and family name."""
         return f"{self.name} {self.family}"
 
     @property
     def o(self) -> str:
-        """Return the Italian ending that agrees: nat-o, nat-a."""
+        """The Italian ending that agrees: nat-o, nat-a."""
         return "a" if self.female else "o"
 
     @property
     def he(self) -> str:
-        """Return the English subject pronoun."""
         return "she" if self.female else "he"
-
-    @property
-    def He(self) -> str:
-        """Return the English subject pronoun with a capital."""
-        return self.he.capitalize()
-
-    @property
-    def his(self) -> str:
-        """Return the English possessive."""
-        return "her" if self.female else "his"
 
 
 def _distinct(make: Callable[[], str], count: int) -> list[str]:
@@ -167,7 +83,6 @@ def people(seed: int, count: int = 800) -> list[Person]:
 
 
 def towns(seed: int, count: int = 200) -> list[str]:
-    """Return ``count`` distinct town names."""
     draw = random.Random(f"towns-{seed}")
     ends = _TOWN_ENDS + [a + b for a in ("a", "e", "i", "o") for b in _TOWN_MORE]
 
@@ -179,5 +94,4 @@ def towns(seed: int, count: int = 200) -> list[str]:
 
 
 def rivers() -> list[str]:
-    """Return the names of the rivers."""
     return list(_RIVERS)

@@ -52,7 +52,6 @@ def build(seed: int) -> World:
 
 
 def introduction(person: names.Person, job: Occupation, town: str) -> Text:
-    """Return who someone is and where from."""
     role = job.of(person)
     return both(
         f"{person.full} è {role.it.a} di {town}.", f"{person.full} is {role.en.a} from {town}."
@@ -60,7 +59,6 @@ def introduction(person: names.Person, job: Occupation, town: str) -> Text:
 
 
 def to_work(person: names.Person, job: Occupation, time: Text) -> Text:
-    """Return the way to work."""
     return both(
         f"{capitalised(time['it'])} {person.name} va {job.place.it.al}.",
         f"{capitalised(time['en'])} {person.name} goes to {job.place.en.the}.",
@@ -68,12 +66,10 @@ def to_work(person: names.Person, job: Occupation, time: Text) -> Text:
 
 
 def at_work(person: names.Person, job: Occupation) -> Text:
-    """Return what someone does at work."""
     return both(f"Lì {person.name} {job.does['it']}.", f"There {person.name} {job.does['en']}.")
 
 
 def with_tool(person: names.Person, job: Occupation) -> Text:
-    """Return the tool someone works with."""
     return both(
         f"Per {job.to_do['it']} usa {job.tool.it.the}.",
         f"To {job.to_do['en']} {person.he} uses {job.tool.en.the}.",
@@ -81,7 +77,6 @@ def with_tool(person: names.Person, job: Occupation) -> Text:
 
 
 def pet(person: names.Person, animal: Noun, name: str) -> Text:
-    """Return which animal someone keeps, and its name."""
     return both(
         f"{person.name} ha {animal.it.a} che si chiama {name}.",
         f"{person.name} has {animal.en.a} called {name}.",
@@ -89,7 +84,6 @@ def pet(person: names.Person, animal: Noun, name: str) -> Text:
 
 
 def feeling(person: names.Person, mood: list[str], time: Text) -> Text:
-    """Return how someone feels."""
     return both(
         f"{capitalised(time['it'])} {person.name} è {mood[1] if person.female else mood[0]}.",
         f"{capitalised(time['en'])} {person.name} is {mood[2]}.",
@@ -97,12 +91,10 @@ def feeling(person: names.Person, mood: list[str], time: Text) -> Text:
 
 
 def birth(person: names.Person, town: str) -> Text:
-    """Return where someone was born."""
-    return both(f"È nat{person.o} a {town}.", f"{person.He} was born in {town}.")
+    return both(f"È nat{person.o} a {town}.", f"{capitalised(person.he)} was born in {town}.")
 
 
 def bought(person: names.Person, fruit: Noun, town: str) -> Text:
-    """Return what someone bought."""
     return both(
         f"Ieri {person.name} è andat{person.o} al mercato di {town} e ha comprato {fruit.it.a}.",
         f"Yesterday {person.name} went to the market of {town} and bought {fruit.en.a}.",
@@ -110,7 +102,6 @@ def bought(person: names.Person, fruit: Noun, town: str) -> Text:
 
 
 def needs_tool(person: names.Person, tool: Noun, use: Text) -> Text:
-    """Return which tool someone takes for a task."""
     return both(
         f"{person.name} vuole {use['it']} e prende {tool.it.the}.",
         f"{person.name} wants to {use['en']} and takes {tool.en.the}.",
@@ -118,7 +109,6 @@ def needs_tool(person: names.Person, tool: Noun, use: Text) -> Text:
 
 
 def meets(person: names.Person, other: names.Person, job: Occupation) -> Text:
-    """Return whom someone meets."""
     role = job.of(other)
     return both(
         f"La sera incontra {other.name}, {role.it.the} del paese.",

@@ -27,7 +27,6 @@ class Wording:
 
 
 def wordings(block: str) -> list[Wording]:
-    """Return the entries of a block."""
     found = []
     for part in block.strip().split("\n\n"):
         head, *lines = part.splitlines()

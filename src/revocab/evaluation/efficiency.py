@@ -25,9 +25,9 @@ from revocab.evaluation.inference.engine import Engine, TimedModel, choose_engin
 from revocab.evaluation.options import Timing
 from revocab.io import read_jsonl, write_json
 from revocab.models.folder import check_model_folder
-from revocab.models.kv_cache import cache_bytes_per_token
 from revocab.models.load import loading, quiet_loading
-from revocab.models.safetensors_files import parameter_bytes
+from revocab.models.parameters import cache_bytes_per_token
+from revocab.models.weights.files import parameter_bytes
 from revocab.output import check_files
 from revocab.tokenizers.load import load_tokenizer
 

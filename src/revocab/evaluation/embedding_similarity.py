@@ -17,11 +17,11 @@ from pydantic import Field
 
 from revocab.closed import Closed, Id, Job
 from revocab.errors import RevocabError
-from revocab.initialise.helper import Helper
+from revocab.initialise.reading.helper import Helper
 from revocab.io import write_csv, write_json
-from revocab.models.finite_weights import broken_rows
 from revocab.models.folder import ModelFolder
 from revocab.models.provenance import library_versions
+from revocab.models.weights.finite import broken_rows
 from revocab.output import OutputFolder
 
 if TYPE_CHECKING:

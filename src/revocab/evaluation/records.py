@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError
-from revocab.imports import meaning
+from revocab.imports import file_hash
 from revocab.io import read_json, sha256, write_json
 from revocab.models.folder import OWN_FILES
 
@@ -104,17 +104,12 @@ def code_hash() -> str:
     """
     folder = Path(__file__).parent
     files = [path for path in sorted(folder.rglob("*.py")) if path.parent.name not in FOUND]
-    return digest(
-        {
-            path.relative_to(folder).as_posix(): hashlib.sha256(meaning(path).encode()).hexdigest()
-            for path in files
-        }
-    )
+    return digest({path.relative_to(folder).as_posix(): file_hash(path) for path in files})
 
 
 def module_hash(module: str) -> str:
     """Return a hash of what one imported module does: of a thing that is found and not named."""
-    return hashlib.sha256(meaning(Path(str(sys.modules[module].__file__))).encode()).hexdigest()
+    return file_hash(Path(str(sys.modules[module].__file__)))
 
 
 def versions(*packages: str) -> dict[str, str | None]:

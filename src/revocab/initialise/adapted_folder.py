@@ -16,14 +16,14 @@ from revocab.models.folder import (
     read_settings,
 )
 from revocab.models.links import link_or_copy
-from revocab.models.safetensors_files import rewrite
-from revocab.models.shard_index import INDEX, reindexed
-from revocab.models.special_ids import new_config, new_generation_config, special_ids
+from revocab.models.vocabulary.special_ids import new_config, new_generation_config, special_ids
+from revocab.models.weights.index import INDEX
+from revocab.models.write import with_tensors, write_weights
 
 if TYPE_CHECKING:
     import torch
 
-    from revocab.models.counterparts import Counterparts
+    from revocab.models.vocabulary.counterparts import Counterparts
 
 
 def copy_unchanged(source: ModelFolder, tokenizer: Path, out: Path) -> None:
@@ -34,26 +34,6 @@ def copy_unchanged(source: ModelFolder, tokenizer: Path, out: Path) -> None:
         link_or_copy(source.path / file, out / file)
     if source.index is not None:
         link_or_copy(source.path / INDEX, out / INDEX)
-
-
-def _write_index(source: ModelFolder, out: Path, replace: dict[str, torch.Tensor | None]) -> None:
-    """Rewrite the shard index: names that are gone, and the totals, which depend on the rows."""
-    import torch
-
-    assert source.index is not None  # only a sharded model has one to write
-    parameters = size = 0
-    for name, tensor in replace.items():
-        old = source.read(name)
-        new = torch.empty(0, dtype=old.dtype) if tensor is None else tensor
-        parameters += new.numel() - old.numel()
-        size += (new.numel() - old.numel()) * old.element_size()
-    placed = {
-        name: file
-        for name, file in source.index["weight_map"].items()
-        if replace.get(name, ()) is not None
-    }
-    index = reindexed(source.index, placed, parameters=parameters, size=size)
-    write_json(out / INDEX, index)
 
 
 def write_adapted(
@@ -73,26 +53,12 @@ def write_adapted(
     rows after those of the tokens are padding;
     ``counterparts`` finds special tokens again in the tokenizer of the folder ``tokenizer``.
     """
-    from tqdm import tqdm
-
     names = source.vocabulary_tensors
     replace: dict[str, torch.Tensor | None] = {names[which]: matrices[which] for which in names}
     replace |= dict.fromkeys(source.tied_copies)  # dropped: a copy of the old matrix would be stale
     copy_documents(source, out, (*TOKENIZER_FILES, "config.json", "generation_config.json"))
     copy_tokenizer(tokenizer, out)
-    changed_files = {source.tensors[name][0] for name in replace}
-    size = sum((source.path / file).stat().st_size for file in changed_files)
-    with tqdm(
-        total=size, unit="B", unit_scale=True, desc="writing", disable=None if progress else True
-    ) as bar:
-        for file in source.files:
-            if file in changed_files:
-                here = {name: replace[name] for name in replace if source.tensors[name][0] == file}
-                rewrite(source.path / file, out / file, here, bar.update)
-            else:
-                link_or_copy(source.path / file, out / file)
-    if source.index is not None:
-        _write_index(source, out, replace)
+    write_weights(source, with_tensors(source, replace), out, progress=progress)
     ids = special_ids(counterparts.target)
     tokens, rows = len(counterparts.target), len(matrices["input"])
     config, dropped = new_config(source.config, tokens, rows, ids, counterparts)

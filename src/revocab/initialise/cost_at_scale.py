@@ -10,14 +10,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from revocab.errors import RevocabError
-from revocab.initialise.adapted_model import make_inputs
-from revocab.initialise.diagnostics import norms
-from revocab.initialise.options import ScaledMethod, ScaleJob, check_options, find_method
+from revocab.initialise.diagnostics.statistics import norms
+from revocab.initialise.method import Method, MethodOptions
+from revocab.initialise.options import ChosenMethod, ScaleJob, find_method
+from revocab.initialise.reading.material import make_inputs
+from revocab.initialise.reading.vocabularies import Vocabularies
 from revocab.initialise.target_matrix import fill
-from revocab.initialise.vocabularies import Vocabularies
 from revocab.io import write_csv, write_json
 from revocab.models.provenance import library_versions, tokenizer_hash
 from revocab.output import OutputFolder
@@ -27,18 +28,6 @@ if TYPE_CHECKING:
 
 #: What the folder claims to be.
 KIND = "scale measurement"
-COLUMNS = (
-    "method",
-    "source_rows",
-    "target_rows",
-    "hidden_size",
-    "overlap",
-    "missing",
-    "seconds",
-    "peak_memory_bytes",
-    "norm_mean_copied",
-    "norm_mean_new",
-)
 
 
 class PeakMemory:
@@ -55,7 +44,6 @@ class PeakMemory:
 
     @property
     def bytes(self) -> int:
-        """Return the peak so far, in bytes above the start."""
         return self._peak - self._start
 
     def _look(self) -> None:
@@ -68,7 +56,6 @@ class PeakMemory:
     @classmethod
     @contextmanager
     def watch(cls) -> Iterator[PeakMemory]:
-        """Sample while the block runs."""
         memory = cls()
         memory._thread.start()
         try:
@@ -87,8 +74,8 @@ def random_matrix(rows: int, width: int, seed: int) -> torch.Tensor:
     return matrix_VD.normal_(0, 0.02, generator=torch.Generator().manual_seed(seed))
 
 
-def measured_method(name: str, given: ScaledMethod) -> tuple[str, Any, Any]:
-    """Return name, method and checked options; raise for a method that has nothing to measure."""
+def measured_method(name: str, given: ChosenMethod) -> tuple[Method, MethodOptions]:
+    """Return a method and its options; raise for one that has nothing to measure."""
     method = find_method(given.method)
     if method.keeps_vocabulary:
         raise RevocabError(f"methods.{name}: {method.name!r} initialises nothing to measure")
@@ -97,87 +84,63 @@ def measured_method(name: str, given: ScaledMethod) -> tuple[str, Any, Any]:
             f"methods.{name}: {method.name!r} takes rows of another model, and here all matrices"
             " are random; remove it"
         )
-    checked = check_options(method, given.option)
-    if method.needs(checked) == "fasttext":
+    options = given.options()
+    if method.needs(options) == "fasttext":
         raise RevocabError(
             f"methods.{name}: auxiliary 'fasttext' needs trained vectors, and here all matrices "
             "are random; use auxiliary 'helper'"
         )
-    return name, method, checked
-
-
-def measure_scale(
-    methods: list[tuple[str, Any, Any]],
-    vocabularies: Vocabularies,
-    *,
-    hidden_size: int,
-    helper_hidden_size: int,
-    seed: int,
-) -> list[dict[str, Any]]:
-    """Return one row of ``scale.csv`` per method: one matrix each, tokenisation included."""
-    from tqdm import tqdm
-
-    source_VD = random_matrix(len(vocabularies.source_tokenizer), hidden_size, seed)
-    target_rows = len(vocabularies.target_tokenizer)
-    helper_VD = random_matrix(target_rows, helper_hidden_size, seed + 1)
-    shared = vocabularies.intersection
-    rows = []
-    for name, method, options in (bar := tqdm(methods, desc="scale")):
-        bar.set_postfix_str(name)
-        inputs = make_inputs("input", source_VD, helper_VD, vocabularies, seed=seed)
-        started = time.perf_counter()
-        with PeakMemory.watch() as memory:
-            target_VD = fill(source_VD, inputs, method, options)
-        seconds = time.perf_counter() - started
-        new = inputs.missing_N if method.copies_overlap else slice(None)
-        copied = inputs.overlap_target_N if method.copies_overlap else slice(0)
-        values = (
-            name,
-            len(source_VD),
-            target_rows,
-            hidden_size,
-            len(shared.target_ids),
-            len(shared.missing),
-            round(seconds, 3),
-            memory.bytes,
-            norms(target_VD[copied])["mean"],
-            norms(target_VD[new])["mean"],
-        )
-        rows.append(dict(zip(COLUMNS, values, strict=True)))
-    return rows
+    return method, options
 
 
 def measure_to(out: Path, job: ScaleJob, vocabularies: Vocabularies) -> None:
-    """Measure every method of ``job`` and write the table's folder."""
+    """Measure every method of ``job``, one matrix each, and write the table's folder.
+
+    It has ``scale.csv`` (a measurement: its times differ from run to run) and the manifest.
+    """
+    from tqdm import tqdm
+
     read = [vocabularies.source, vocabularies.target, vocabularies.pairs]
     output = OutputFolder(out, KIND, read)
-    methods = [measured_method(name, given) for name, given in job.methods.items()]
-    rows = measure_scale(
-        methods,
-        vocabularies,
-        hidden_size=job.hidden_size,
-        helper_hidden_size=job.helper_hidden_size,
-        seed=job.seed,
-    )
-    write_scale(rows, methods, vocabularies, output)
-
-
-def write_scale(
-    rows: list[dict[str, Any]],
-    methods: list[tuple[str, Any, Any]],
-    vocabularies: Vocabularies,
-    out: OutputFolder,
-) -> None:
-    """Write ``scale.csv`` (a measurement: its times differ from run to run) and the manifest."""
+    methods = {name: measured_method(name, given) for name, given in job.methods.items()}
+    source_rows = len(vocabularies.source_tokenizer)
+    source_VD = random_matrix(source_rows, job.hidden_size, job.seed)
+    target_rows = len(vocabularies.target_tokenizer)
+    helper_VD = random_matrix(target_rows, job.helper_hidden_size, job.seed + 1)
+    shared = vocabularies.intersection
+    rows = []
+    for name, (method, options) in (bar := tqdm(methods.items(), desc="scale")):
+        bar.set_postfix_str(name)
+        inputs = make_inputs(source_VD, vocabularies, seed=job.seed, helper_VD=helper_VD)
+        started = time.perf_counter()
+        with PeakMemory.watch() as memory:
+            target_VD = fill(source_VD, inputs, method, options)  # tokenisation included
+        seconds = time.perf_counter() - started
+        new = inputs.missing_N if method.copies_overlap else slice(None)
+        copied = inputs.overlap_target_N if method.copies_overlap else slice(0)
+        rows.append(
+            {
+                "method": name,
+                "source_rows": source_rows,
+                "target_rows": target_rows,
+                "hidden_size": job.hidden_size,
+                "overlap": len(shared.target_ids),
+                "missing": len(shared.missing),
+                "seconds": round(seconds, 3),
+                "peak_memory_bytes": memory.bytes,
+                "norm_mean_copied": norms(target_VD[copied])["mean"],
+                "norm_mean_new": norms(target_VD[new])["mean"],
+            }
+        )
     manifest = {
         "methods": {
             name: {"method": method.name, "options": options.model_dump()}
-            for name, method, options in methods
+            for name, (method, options) in methods.items()
         },
         "source_tokenizer": tokenizer_hash(vocabularies.source),
         "target_tokenizer": tokenizer_hash(vocabularies.target),
         "libraries": library_versions(),
     }
-    with out.replaced(varying=("scale.csv",)) as folder:
-        write_csv(folder / "scale.csv", COLUMNS, rows)
+    with output.replaced(varying=("scale.csv",)) as folder:
+        write_csv(folder / "scale.csv", list(rows[0]) if rows else [], rows)
         write_json(folder / "manifest.json", manifest)

@@ -19,7 +19,7 @@ from revocab.registry import found_in
 if TYPE_CHECKING:
     import torch
 
-    from revocab.initialise.source_weights import SourceWeights
+    from revocab.initialise.rows.source_weights import SourceWeights
 
 
 class MethodOptions(Closed):
@@ -29,8 +29,8 @@ class MethodOptions(Closed):
 class RowsOptions(MethodOptions):
     """Options of every method that makes a matrix for a new vocabulary."""
 
-    #: Rows are added up to a multiple of this (:mod:`revocab.models.padding`); none: no row is, and
-    #: a model's folder does not mention it.
+    #: Rows are added up to a multiple of this (:mod:`revocab.models.vocabulary.padding`); none: no
+    #: row is, and a model's folder does not mention it.
     pad_to: int | None = Field(default=None, ge=1, exclude_if=lambda multiple: multiple is None)
 
 

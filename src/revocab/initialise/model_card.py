@@ -5,29 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from revocab.initialise.diagnostics_figure import NAME, TITLES
-from revocab.initialise.helper import FILLED_WITH
+from revocab.initialise.diagnostics.figure import NAME, TITLES
+from revocab.initialise.reading.helper import FILLED_WITH
 from revocab.languages import language_label
 from revocab.models.folder import ModelFolder
-from revocab.models.origin import hub_id, licence_of
-
-
-def metadata(
-    source: ModelFolder, languages: Sequence[str], licence: Mapping[str, str]
-) -> dict[str, Any]:
-    """Return what the Hub reads of a card; what is not known is left out."""
-    base = hub_id(source.path)
-    known = {"base_model": base, "language": list(languages), **licence}
-    return {
-        "library_name": "transformers",
-        "pipeline_tag": "text-generation",
-        **{key: value for key, value in known.items() if value},
-        "tags": ["vocabulary-adaptation", "revocab"],
-    }
+from revocab.models.origin import front_matter, hub_id, licence_of
 
 
 def _origins(made_of: dict[str, Any], languages: Sequence[str]) -> list[str]:
-    """Return the lines that name what the model was made of."""
     names = {
         "Source model": made_of["names"]["source"],
         "Target tokenizer": made_of["names"]["target_tokenizer"],
@@ -95,31 +80,31 @@ def model_card(
 
     ``languages`` are those that the model is for, as ISO 639 codes.
     """
-    import yaml
-
     licence = licence_of(source.path)
     options = made_of["options"].items()
-    given = ", ".join(f"{key}={value}" for key, value in sorted(options)) or "no options"
+    listed = ", ".join(f"{key}={value}" for key, value in sorted(options)) or "no options"
     counts = made_of["counts"]
     dropped = ", ".join(f"`{name}`" for name in made_of["dropped_settings"])
     lines = [
-        "---",
-        yaml.safe_dump(
-            metadata(source, languages, licence), sort_keys=False, allow_unicode=True
-        ).rstrip(),
-        "---",
-        "",
+        *front_matter(
+            {
+                "base_model": hub_id(source.path),
+                "language": list(languages),
+                **licence,
+                "tags": ["vocabulary-adaptation", "revocab"],
+            }
+        ),
         f"# {made_of['names']['source']}, adapted to another vocabulary",
         "",
         f"Embedding and LM head were initialised for the tokenizer in this folder with "
-        f"`{made_of['method']}` ({given}; seed {made_of['seed']}). Every other weight is the "
+        f"`{made_of['method']}` ({listed}; seed {made_of['seed']}). Every other weight is the "
         f"source model's, and so is the dtype, {made_of['dtype']}.",
         "",
         "**This is a starting point for continued training: the new rows have not been trained.**",
         "",
         *_origins(made_of, languages),
-        f"- {counts['source_tokens']:,} tokens before, {counts['target_tokens']:,} now: "
-        f"{counts['overlap']:,} shared, {counts['missing']:,} new",
+        f"- {counts['overlap']:,} of the {counts['target_tokens']:,} tokens are among the"
+        f" {counts['source_tokens']:,} of the source, too; {counts['missing']:,} are new",
         *_helper_line(made_of),
         f"- Embedding and head are {'one matrix' if made_of['tied'] else 'two matrices'}",
         f"- Method: {citation}",

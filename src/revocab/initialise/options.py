@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import Field, ValidationError
@@ -13,14 +13,23 @@ from revocab.initialise.method import Method, MethodOptions, methods
 from revocab.intersection.match import Identity
 
 
-class InitJob(Job):
-    """A method with its options, and what else decides the new rows."""
+class ChosenMethod(Closed):
+    """A method and its options, as words of a command line or a job's text give them."""
 
     method: OneLine = Field(description="such as sava; an unknown one lists them all")
     option: dict[str, Any] = Field(
         default_factory=dict,
         description="options of the method, NAME=VALUE as in YAML; an unknown one lists them all",
     )
+
+    def options(self) -> MethodOptions:
+        """Return the method's own options; raise :class:`RevocabError` for what is wrong."""
+        return check_options(find_method(self.method), self.option)
+
+
+class InitJob(ChosenMethod, Job):
+    """A method with its options, and what else decides the new rows."""
+
     identity: Identity = Field(
         default="bytes", description="when two tokens count as the same (docs/vocabulary.md)"
     )
@@ -37,17 +46,10 @@ class ScaleOptions(Closed):
     helper_hidden_size: int = Field(default=2560, ge=1)
 
 
-class ScaledMethod(Closed):
-    """A method and its options."""
-
-    method: OneLine
-    option: dict[str, Any] = Field(default_factory=dict)
-
-
 class ScaleJob(ScaleOptions, Job):
     """Methods to measure, by the name of their row."""
 
-    methods: dict[Id, ScaledMethod]
+    methods: dict[Id, ChosenMethod]
     identity: Identity = "bytes"
     seed: int
 
@@ -61,7 +63,7 @@ def find_method(name: str) -> Method:
     return methods()[name]
 
 
-def check_options(method: Method, given: dict[str, Any]) -> MethodOptions:
+def check_options(method: Method, given: Mapping[str, Any]) -> MethodOptions:
     """Return the method's options; raise :class:`RevocabError` naming each one that is wrong."""
     try:
         return method.options(**given)
@@ -72,44 +74,3 @@ def check_options(method: Method, given: dict[str, Any]) -> MethodOptions:
             f"{one['input']!r}: {one['msg'].lower()}; options are: {known}"
             for one in error.errors()
         ) from None
-
-
-def check_given(
-    method: Method,
-    needed: str | None,
-    target_tokenizer: Path | None,
-    helper: Path | None,
-    auxiliary: Path | None,
-    adapted: Path | None = None,
-    base: Path | None = None,
-) -> None:
-    """Raise :class:`RevocabError` naming every input that the method needs and does not have."""
-    if method.keeps_vocabulary:
-        return
-    problems = []
-    if target_tokenizer is None:
-        problems.append(f"method {method.name!r} needs --target-tokenizer, the new vocabulary")
-    if needed == "helper" and helper is None:
-        problems.append(
-            f"method {method.name!r} needs --helper, a model that has many of the target's tokens;"
-            " best one with the target tokenizer"
-        )
-    if method.needs_donor:
-        for flag, folder, what in (
-            ("--adapted", adapted, "a model with the target's tokens, trained"),
-            ("--base", base, "the model that it was adapted from"),
-        ):
-            if folder is None:
-                problems.append(f"method {method.name!r} needs {flag}, {what}")
-    if needed == "fasttext" and auxiliary is None:
-        problems.append(
-            f"method {method.name!r} with auxiliary=fasttext needs --auxiliary, a folder written"
-            " by train_auxiliary"
-        )
-    if needed == "file" and auxiliary is None:
-        problems.append(
-            f"method {method.name!r} with auxiliary=file needs --auxiliary, a file of vectors by"
-            " token text (docs/methods.md)"
-        )
-    if problems:
-        raise RevocabError(problems)

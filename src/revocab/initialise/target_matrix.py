@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from revocab.errors import RevocabError
-from revocab.initialise.anchor_scaling import CHUNK_ROWS, chunks
-from revocab.initialise.auxiliary import TOKENS_WITHOUT_AUXILIARY
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
-from revocab.initialise.piece_means import piece_means
-from revocab.initialise.row_statistics import column_mean
-from revocab.models.finite_weights import broken_rows
+from revocab.initialise.rows.anchor_scaling import map_rows
+from revocab.initialise.rows.auxiliary import TOKENS_WITHOUT_AUXILIARY
+from revocab.initialise.rows.piece_means import piece_means
+from revocab.initialise.rows.row_statistics import column_mean
+from revocab.models.weights.finite import broken_rows
 
 if TYPE_CHECKING:
     import torch
@@ -58,11 +58,10 @@ def _checked(rows_ND: torch.Tensor, inputs: MethodInputs, method: Method) -> tor
             f"method {method.name!r} returned shape {tuple(rows_ND.shape)}, expected "
             f"{(wanted, inputs.source_VD.shape[1])}; this is a fault of the method"
         )
-    broken = 0
-    zero_N = torch.zeros(wanted, dtype=torch.bool, device=rows_ND.device)
-    for start, part_ND in zip(range(0, wanted, CHUNK_ROWS), chunks(rows_ND), strict=True):
-        broken += int((~torch.isfinite(part_ND)).any(dim=1).sum())
-        zero_N[start : start + CHUNK_ROWS] = (part_ND == 0).all(dim=1)
+    finite_N, zero_N = (rows_ND.new_empty(wanted, dtype=torch.bool) for _ in range(2))
+    map_rows(rows_ND, lambda part_ND: part_ND.isfinite().all(dim=1), finite_N)
+    map_rows(rows_ND, lambda part_ND: (part_ND == 0).all(dim=1), zero_N)
+    broken = int((~finite_N).sum())
     # What rows in the source's dtype are not, because they were rounded to it, is told below.
     if broken and rows_ND.dtype == torch.float32:
         raise RevocabError(

@@ -159,7 +159,6 @@ def write_intersection(
 
 
 def read_pairs(folder: str | Path) -> Intersection:
-    """Read an intersection folder back."""
     import numpy as np
     import pyarrow.parquet as pq
 

@@ -68,7 +68,7 @@ def unequal_pairs(
     """Return the spellings of the (source id, target id) pairs that are not the same token."""
     first, second = _keys(source, identity), _keys(target, identity)
     return [
-        (source[one].string, target[other].string)
-        for one, other in pairs
-        if first[one] is None or first[one] != second[other]
+        (source[source_id].string, target[target_id].string)
+        for source_id, target_id in pairs
+        if first[source_id] is None or first[source_id] != second[target_id]
     ]

@@ -52,7 +52,7 @@ def report_of(
     missed_by_marker = {
         number for number, key in enumerate(marker_keys(target)) if key not in by_marker
     }
-    shared_by = {one: sum(map(bool, match(source, target, one))) for one in get_args(Identity)}
+    shared_by = {rule: sum(map(bool, match(source, target, rule))) for rule in get_args(Identity)}
     # What even the marker rule misses first, and words before bytes: that is what a reader checks.
     found_by_bytes.sort(
         key=lambda row: (
@@ -150,8 +150,8 @@ def report_page(report: dict[str, Any], source: str, target: str) -> str:
         *_rows(
             ["text", "target", "source"],
             [
-                (code(one["text"]), code(one["target"]), code(one["source"]))
-                for one in report["examples"][:SHOWN]
+                (code(row["text"]), code(row["target"]), code(row["source"]))
+                for row in report["examples"][:SHOWN]
             ],
         ),
         "## Several source tokens for one target token",
@@ -165,12 +165,12 @@ def report_page(report: dict[str, Any], source: str, target: str) -> str:
             ["text", "target", "taken", "others"],
             [
                 (
-                    code(one["text"]),
-                    code(one["target"]),
-                    f"{code(one['source'])} ({one['source_id']})",
-                    ", ".join(f"{code(s)} ({number})" for number, s in one["others"].items()),
+                    code(row["text"]),
+                    code(row["target"]),
+                    f"{code(row['source'])} ({row['source_id']})",
+                    ", ".join(f"{code(s)} ({number})" for number, s in row["others"].items()),
                 )
-                for one in report["many_to_one"][:SHOWN]
+                for row in report["many_to_one"][:SHOWN]
             ],
         ),
         *_specials(report),
@@ -196,16 +196,18 @@ def _unreachable(report: dict[str, Any], names: dict[str, str]) -> Iterator[str]
     if "unreachable" not in report:
         return
     yield from ("## Tokens that no text is encoded to", "")
-    for side, found in report["unreachable"].items():
-        yield f"{names[side]} ({side}): {found['count']:,}"
+    for side, reach in report["unreachable"].items():
+        yield f"{names[side]} ({side}): {reach['count']:,}"
         yield ""
         yield from (
-            f"- {found['reasons'][reason]:,}: {meaning}"
+            f"- {reach['reasons'][reason]:,}: {meaning}"
             for reason, meaning in REASONS.items()
-            if found["reasons"][reason]
+            if reach["reasons"][reason]
         )
-        examples = found["examples"][:SHOWN]
+        examples = reach["examples"][:SHOWN]
         if examples:
-            listed = ", ".join(f"{code(one['token'])} ({one['reason']})" for one in examples)
+            listed = ", ".join(
+                f"{code(example['token'])} ({example['reason']})" for example in examples
+            )
             yield f"- such as {listed}"
         yield ""

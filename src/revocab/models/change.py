@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Discriminator, Field, Tag
 
-from revocab.closed import Closed, Id, Job, OneLine, RunStep, near
+from revocab.closed import Closed, Id, Job, ModelId, OneLine, RunStep, near
 from revocab.errors import RevocabError
 from revocab.registry import found_in
 
 if TYPE_CHECKING:
     from revocab.models.folder import ModelFolder
-    from revocab.models.safetensors_parts import Part
+    from revocab.models.weights.files import Part
 
 
 def _kind(value: Any) -> str:
@@ -29,7 +29,7 @@ def _kind(value: Any) -> str:
 #: How an experiment names what a model is made of: a model, or a checkpoint of a run.
 #: ``Plan.referred`` says where it lies.
 ModelReference = Annotated[
-    Annotated[Id, Tag("model")] | Annotated[RunStep, Tag("checkpoint")], Discriminator(_kind)
+    Annotated[ModelId, Tag("model")] | Annotated[RunStep, Tag("checkpoint")], Discriminator(_kind)
 ]
 
 
@@ -109,7 +109,6 @@ class Change:
 
 @cache
 def changes() -> dict[str, Change]:
-    """Return every change by name, sorted, as found in ``revocab.models.changes``."""
     from revocab.models import changes as package
 
     return found_in(package, "CHANGE")

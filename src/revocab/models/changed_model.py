@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from math import prod
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +19,11 @@ from revocab.models.change import (
     find_change,
     reference_name,
 )
-from revocab.models.changed_card import changed_card
 from revocab.models.folder import ModelFolder, check_tokenizer_folder, copy_documents
-from revocab.models.links import link_or_copy
 from revocab.models.load import check_model
-from revocab.models.origin import name_of
-from revocab.models.provenance import fingerprint, library_versions, tokenizer_hash
-from revocab.models.safetensors_parts import Part, stored_parts, write_parts
-from revocab.models.shard_index import INDEX, reindexed
+from revocab.models.origin import front_matter, hub_id, licence_of, name_of
+from revocab.models.provenance import fingerprint, library_versions
+from revocab.models.write import write_weights
 from revocab.output import OutputFolder
 from revocab.progress import Say, silent
 
@@ -59,13 +56,15 @@ def change_model(
         "change": change.name,
         "options": options.given(),
         **changed.facts,
-        "body": whole_fingerprint(inputs.body),
-        "others": {name: whole_fingerprint(one) for name, one in inputs.others.items()},
+        "body": _described(inputs.body),
+        "others": {name: _described(model) for name, model in inputs.others.items()},
         "libraries": library_versions(),
     }
     with output.replaced() as folder:
-        write_changed(inputs.body, changed, folder, progress=say is not silent)
-        write_text(folder / "README.md", changed_card(inputs, change, options, changed))
+        copy_documents(inputs.body, folder, _OWN)
+        write_json(folder / "config.json", changed.config)
+        write_weights(inputs.body, changed.files, folder, progress=say is not silent)
+        write_text(folder / "README.md", _card(inputs, change, options, changed))
         _ = ModelFolder(folder).tensors  # raises unless files and index hold what they say
         write_json(folder / "manifest.json", made_of)
     say("done")
@@ -73,8 +72,8 @@ def change_model(
 
 def check_given(change: Change, options: ChangeOptions, others: Mapping[str, Path]) -> None:
     """Raise :class:`RevocabError` unless ``others`` are the models that sound options name."""
-    named = {reference_name(one): key for key, one in options.given_models()}
-    problems = [f"option.{one}" for one in options.problems(None)]
+    named = {reference_name(reference): key for key, reference in options.given_models()}
+    problems = [f"option.{problem}" for problem in options.problems(None)]
     problems += [
         f"option.{key}: {name!r} is not given; add --others {name}=FOLDER"
         for name, key in named.items()
@@ -102,7 +101,7 @@ def read_models(model: Path, others: Mapping[str, Path], say: Say) -> ChangeInpu
             problems.extend(error.problems)
             return None
 
-    body, found = read(model), {name: read(folder) for name, folder in others.items()}
+    body, opened = read(model), {name: read(folder) for name, folder in others.items()}
     if not problems:
         try:
             check_tokenizer_folder(model)
@@ -111,58 +110,50 @@ def read_models(model: Path, others: Mapping[str, Path], say: Say) -> ChangeInpu
     if problems:
         raise RevocabError(dict.fromkeys(problems))
     assert body is not None  # or it would be among the problems
-    return ChangeInputs(body, {name: one for name, one in found.items() if one is not None})
-
-
-def write_changed(
-    body: ModelFolder, changed: Changed, out: Path, *, progress: bool = False
-) -> None:
-    """Write the body's files into the folder ``out``; those that do not change are linked."""
-    copy_documents(body, out, _OWN)
-    write_json(out / "config.json", changed.config)
-    size = sum(part.size for parts in changed.files.values() for part in parts)
-    with _bar(size, progress) as bar:
-        for file in body.files:
-            if file in changed.files:
-                _, metadata = stored_parts(body.path / file)
-                write_parts(out / file, changed.files[file], metadata, bar.update)
-            else:
-                link_or_copy(body.path / file, out / file)
-    if body.index is not None:
-        write_json(out / INDEX, new_index(body, changed.files))
-
-
-def _bar(size: int, progress: bool) -> Any:
-    from tqdm import tqdm
-
-    quiet = None if progress else True
-    return tqdm(total=size, unit="B", unit_scale=True, desc="writing", disable=quiet)
-
-
-def new_index(body: ModelFolder, files: Mapping[str, Iterable[Part]]) -> dict[str, Any]:
-    """Return the body's index of shards with the tensors of the files that are written anew."""
-    before = [part for file in files for part in stored_parts(body.path / file)[0].values()]
-    after = [part for parts in files.values() for part in parts]
-    assert body.index is not None  # only a sharded body has one to write
-    weight_map = body.index["weight_map"]
-    placed = {name: file for name, file in weight_map.items() if file not in files}
-    placed |= {part.name: file for file, parts in files.items() for part in parts}
-
-    def grown(measure: Callable[[Part], int]) -> int:
-        return sum(map(measure, after)) - sum(map(measure, before))
-
-    return reindexed(
-        body.index,
-        dict(sorted(placed.items())),
-        parameters=grown(lambda part: prod(part.shape)),
-        size=grown(lambda part: part.size),
+    return ChangeInputs(
+        body, {name: folder for name, folder in opened.items() if folder is not None}
     )
 
 
-def whole_fingerprint(model: ModelFolder) -> dict[str, Any]:
-    """Return what a manifest says of a model that another one is made of."""
-    return {
-        "name": name_of(model.path),
-        **fingerprint(model),
-        "tokenizer.json": tokenizer_hash(model.path),
+def _described(model: ModelFolder) -> dict[str, Any]:
+    return {"name": name_of(model.path), **fingerprint(model, model.path)}
+
+
+def _card(inputs: ChangeInputs, change: Change, options: ChangeOptions, changed: Changed) -> str:
+    folders = [model.path for model in (inputs.body, *inputs.others.values())]
+    bases = [name for name in dict.fromkeys(map(hub_id, folders)) if name]
+    licences = {folder: licence_of(folder) for folder in folders}
+    own = licences[inputs.body.path]
+    shared = own if all(licence == own for licence in licences.values()) else {}
+    licence = _licence_sentence(licences, shared)
+    others = {name: name_of(model.path) for name, model in inputs.others.items()}
+    lines = [
+        *front_matter({"base_model": bases, **shared, "tags": ["revocab"]}),
+        f"# {name_of(inputs.body.path)}, changed by `{change.name}`",
+        "",
+        f"`{change.name}` is {change.summary}.",
+        "",
+        f"- Options: `{json.dumps(options.given(), ensure_ascii=False)}`",
+        *(f"- `{name}`: {known}" for name, known in others.items()),
+        *(f"- {note}" for note in changed.notes),
+        f"- Described in: {change.citation}",
+        "",
+        "All other weights, the dtype and the tokenizer are those of the model that was changed."
+        f" `manifest.json` records the hashes of its inputs. {licence}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _licence_sentence(licences: Mapping[Path, Mapping[str, str]], shared: Mapping[str, str]) -> str:
+    if shared:
+        return f"The licence is that of its models: {shared['license']}."
+    named = {
+        f"{name_of(folder)}: {licence['license']}"
+        for folder, licence in licences.items()
+        if licence
     }
+    return (
+        "The licences of all models behind it apply"
+        + (f" ({', '.join(sorted(named))})" if named else "")
+        + "; check them before you redistribute this one."
+    )

@@ -16,7 +16,7 @@ from revocab.io import sha256, write_json
 from revocab.models.folder import TOKENIZER_FILES, ModelFolder, copy_documents
 from revocab.models.hub_or_folder import snapshot
 from revocab.models.links import link_or_copy
-from revocab.models.shard_index import INDEX
+from revocab.models.weights.index import INDEX
 from revocab.output import OutputFolder, check_files
 
 
@@ -82,8 +82,8 @@ def check_manifest(snapshot: Path) -> Path:
     check_files(manifest)
     if manifest.exists() and read_claim(snapshot) is None:
         raise RevocabError(
-            f"{manifest}: is there, but {snapshot}, which it would describe, is not; remove it, or"
-            " give a snapshot in another folder"
+            f"{manifest}: exists, but the snapshot that it describes, {snapshot}, does not; remove"
+            " it, or give a snapshot in another folder"
         )
     return manifest
 

@@ -12,9 +12,8 @@ from revocab.errors import RevocabError
 from revocab.folder_claim import CLAIM, JOB_FILE
 from revocab.io import read_json
 from revocab.models.links import check_links, copy_present, link_problems
-from revocab.models.safetensors_files import read_tensor
-from revocab.models.safetensors_header import read_header
-from revocab.models.shard_index import INDEX, WEIGHTS, placement_problems, read_index
+from revocab.models.weights.files import read_header, read_tensor
+from revocab.models.weights.index import INDEX, WEIGHTS, placement_problems, read_index
 
 if TYPE_CHECKING:
     import torch
@@ -92,7 +91,7 @@ def check_model_folder(folder: str | Path) -> None:
             " (OWNER/NAME)"
         )
     if not (folder / "config.json").is_file():
-        below = [str(one) for one in models_below(folder)]
+        below = [str(model) for model in models_below(folder)]
         named = f", such as {', '.join(below[:5])}" if below else ""
         raise RevocabError(
             f"{folder}: not a model folder (it has no config.json); give a Hugging Face model"
@@ -172,7 +171,7 @@ class ModelFolder:
         Raises :class:`RevocabError` for shards that are missing or damaged, and where index and
         shards do not hold the same tensors.
         """
-        found, problems = {}, []
+        places, problems = {}, []
         stored: dict[str, Any] = {}
         for file in self.files:
             if not (self.path / file).is_file():
@@ -185,13 +184,13 @@ class ModelFolder:
                 continue
             header.pop("__metadata__", None)
             for name, entry in header.items():
-                found[name] = file, entry["shape"]
+                places[name] = file, entry["shape"]
                 stored.setdefault(name, []).append(file)
         if not problems and self.index is not None:
             problems = placement_problems(self.path, self.index["weight_map"], stored)
         if problems:
             raise RevocabError(problems)
-        return found
+        return places
 
     @cached_property
     def tied(self) -> bool:
@@ -221,35 +220,13 @@ class ModelFolder:
     def tied_copies(self) -> list[str]:
         """Return the stored copies of a tied model's one matrix that stand for its LM head.
 
-        Raises :class:`RevocabError` where such a head has other values: it is no copy, and some
-        libraries use it in place of the tied matrix.
+        They are copies in every model that :func:`revocab.models.load.check_model` accepts.
         """
         if not self.tied:
             return []
         embedding = self.vocabulary_tensors["input"]
-        copies = [
-            name
-            for name in self.tensors
-            if name != embedding and f".{name}".endswith(tuple(f".{end}" for end in _HEADS))
-        ]
-        different = [name for name in copies if not self._same_bytes(name, embedding)]
-        if different:
-            raise RevocabError(
-                f"{self.path}: config.json ties embedding and LM head, but {name} is stored with"
-                f" different values from {embedding}; set tie_word_embeddings to false if the"
-                " head is "
-                "meant, or remove it"
-                for name in different
-            )
-        return copies
-
-    def _same_bytes(self, first: str, second: str) -> bool:
-        import torch
-
-        one, other = self.read(first), self.read(second)
-        return (one.shape, one.dtype) == (other.shape, other.dtype) and torch.equal(
-            one.contiguous().view(torch.uint8), other.contiguous().view(torch.uint8)
-        )
+        ends = tuple(f".{end}" for end in _HEADS)
+        return [name for name in self.tensors if name != embedding and f".{name}".endswith(ends)]
 
     def _names_by_architecture(self) -> tuple[str, str]:
         """Find the names of both matrices by building the architecture without weights."""
@@ -260,19 +237,21 @@ class ModelFolder:
         with torch.device("meta"):
             model = AutoModelForCausalLM.from_config(config)
         names = {id(module): name for name, module in model.named_modules()}
-        found: list[str] = []
+        stored_names: list[str] = []
         for module in (model.get_input_embeddings(), model.get_output_embeddings()):
             name = f"{names[id(module)]}.weight"
-            stored = [one for one in self.tensors if name.endswith(one) or one.endswith(name)]
-            needed = not (self.tied and found)
+            stored = [
+                tensor for tensor in self.tensors if name.endswith(tensor) or tensor.endswith(name)
+            ]
+            needed = not (self.tied and stored_names)
             if needed and len(stored) != 1:
                 raise RevocabError(
                     f"{self.path}: {len(stored)} stored tensors match {name!r}, "
-                    f"the {'LM head' if found else 'embedding'} of {type(model).__name__}; "
+                    f"the {'LM head' if stored_names else 'embedding'} of {type(model).__name__}; "
                     "this layout is not supported"
                 )
-            found.append(stored[0] if stored else name)
-        return found[0], found[1]
+            stored_names.append(stored[0] if stored else name)
+        return stored_names[0], stored_names[1]
 
     def read(self, name: str) -> torch.Tensor:
         """Return one tensor by its stored name, on the CPU, in its stored dtype."""

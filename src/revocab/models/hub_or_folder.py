@@ -48,23 +48,23 @@ def what_of(field: FieldInfo) -> What | None:
     return cast("What | None", extra.get("hub")) if isinstance(extra, dict) else None
 
 
-def brought(inputs: Closed) -> Closed:
+def fetch_inputs(inputs: Closed) -> Any:
     """Return a command's inputs with every Hub id replaced by the folder of its snapshot.
 
     Raises :class:`RevocabError` for what is neither a folder here nor a repository there.
     """
-    found: dict[str, Any] = {}
+    folders: dict[str, Any] = {}
     for name, field in type(inputs).model_fields.items():
         what, value = what_of(field), getattr(inputs, name)
         if what is None or value is None:
             continue
         if isinstance(value, dict):
-            found[name] = {key: local(one, what) for key, one in value.items()}
+            folders[name] = {key: local(path, what) for key, path in value.items()}
         elif isinstance(value, list):
-            found[name] = [local(one, what) for one in value]
+            folders[name] = [local(path, what) for path in value]
         else:
-            found[name] = local(value, what)
-    return inputs.model_copy(update=found)
+            folders[name] = local(value, what)
+    return inputs.model_copy(update=folders)
 
 
 def local(given: Path, what: What) -> Path:
@@ -77,7 +77,7 @@ def local(given: Path, what: What) -> Path:
         commit = resolve(name, revision or None, "model")["commit"]
     except RevocabError as error:
         raise RevocabError(
-            f"{given}: no such folder here, and {one}" for one in error.problems
+            f"{given}: no such folder here, and {problem}" for problem in error.problems
         ) from None
     return Path(snapshot(name, commit, what))
 

@@ -55,8 +55,8 @@ def link_problems(folder: Path, names: Iterable[str]) -> Iterator[str]:
         real = Path(os.path.realpath(home / name))
         if not real.is_file():
             yield (
-                f"{folder / name}: a link to {(home / name).readlink()}, which is no file; fetch "
-                "it again, or remove the link"
+                f"{folder / name}: a link to {(home / name).readlink()}, which is not a file; fetch"
+                " it again, or remove the link"
             )
         elif not real.is_relative_to(home) and not _in_blobs(home, name, real):
             yield (
@@ -67,7 +67,6 @@ def link_problems(folder: Path, names: Iterable[str]) -> Iterator[str]:
 
 
 def check_links(folder: Path, names: Iterable[str]) -> None:
-    """Raise :class:`RevocabError` with all that :func:`link_problems` finds."""
     problems = list(link_problems(folder, names))
     if problems:
         raise RevocabError(problems)

@@ -5,24 +5,23 @@ transformers fills what a checkpoint lacks at random and goes on; here that is a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.models.finite_weights import file_problems
 from revocab.models.folder import ModelFolder, read_settings
-from revocab.models.padding import cut_off, padding_problems
-from revocab.models.safetensors_files import equal_tensors
-from revocab.models.shard_index import WEIGHTS
+from revocab.models.vocabulary.padding import cut_off, padding_problems
+from revocab.models.weights.files import equal_tensors
+from revocab.models.weights.finite import file_problems
+from revocab.models.weights.index import WEIGHTS
 
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel
 
 _SAFE = {"use_safetensors": True, "trust_remote_code": False, "local_files_only": True}
-#: What transformers reads where there is one, index or not.
 #: Tensors that a message names.
 _SHOWN = 5
 
@@ -57,48 +56,31 @@ def load_causal_lm(
     """Return a folder's causal language model in ``dtype`` on ``device``, for evaluation.
 
     ``dtype``: a torch dtype, its name, or ``auto`` (as stored). Rows of padding
-    (:mod:`revocab.models.padding`) are cut off, unless ``padding`` keeps them. ``options`` go
-    through to transformers. Raises :class:`RevocabError` for what :func:`check_model` refuses.
+    (:mod:`revocab.models.vocabulary.padding`) are cut off, unless ``padding`` keeps them.
+    ``options`` go through to transformers. Raises :class:`RevocabError` for what
+    :func:`check_model` refuses.
     """
     from transformers import AutoModelForCausalLM
 
     check_model(folder)
     if device != "cpu":
         options = {"device_map": device, **options}  # straight there, not through main memory
-    with loading(folder):
-        loaded: Any = AutoModelForCausalLM.from_pretrained(
-            folder, dtype=dtype, output_loading_info=True, **_SAFE, **options
-        )
-    model, info = loaded
-    # Once more: what a quantised checkpoint must hold is known only now.
-    if problems := list(_differences(folder, model, info)):
-        raise RevocabError(problems)
+    # What a quantised checkpoint must hold is known only when it is loaded.
+    model = _loaded(AutoModelForCausalLM, folder, dtype=dtype, **options)
     if not padding:
         cut_off(model)
     return model.to(device)
 
 
-def load_classifier(
-    folder: str | Path, *, dtype: str | torch.dtype, device: str = "cpu"
-) -> PreTrainedModel:
-    """Return a folder's model that classifies or scores a whole text, for evaluation.
-
-    ``dtype`` as for :func:`load_causal_lm`. Raises :class:`RevocabError` for weights that are not
-    finite, and for tensors that differ from the architecture.
-    """
-    from transformers import AutoModelForSequenceClassification
-
-    model_folder = ModelFolder(Path(folder))
-    if problems := list(file_problems(model_folder.path, model_folder.files)):
-        raise RevocabError(problems)
+def _loaded(architecture: Any, folder: str | Path, **options: Any) -> Any:
+    """Return a model; raise :class:`RevocabError` where its tensors are not the architecture's."""
     with loading(folder):
-        loaded: Any = AutoModelForSequenceClassification.from_pretrained(
-            folder, dtype=dtype, output_loading_info=True, **_SAFE
+        model, info = architecture.from_pretrained(
+            folder, output_loading_info=True, **_SAFE, **options
         )
-    model, info = loaded
     if problems := list(_differences(folder, model, info)):
         raise RevocabError(problems)
-    return model.to(device).eval()
+    return model
 
 
 def check_model(folder: str | Path) -> None:
@@ -118,16 +100,21 @@ def check_model(folder: str | Path) -> None:
         problems.append(
             f"{folder}: both {WEIGHTS} and an index of other files, which may differ; remove one"
         )
+    tied: dict[str, str] = {}
     if model.tensors and "quantization_config" not in model.config:
-        problems += _architecture_problems(model)
+        loaded, info = _on_no_device(model)
+        problems += _differences(folder, loaded, info)
+        tied |= getattr(loaded, "all_tied_weights_keys", {})
+    tied |= {copy: model.vocabulary_tensors["input"] for copy in model.tied_copies}
+    problems += _false_copies(model, tied)
     problems += padding_problems(model)
     problems += file_problems(model.path, model.files)
     if problems:
         raise RevocabError(problems)
 
 
-def _architecture_problems(folder: ModelFolder) -> list[str]:
-    """Return where stored tensors differ from the architecture, as transformers would load them.
+def _on_no_device(folder: ModelFolder) -> tuple[PreTrainedModel, dict[str, Any]]:
+    """Return a model and what transformers says of loading it.
 
     On the meta device, so that nothing but headers is read; without accelerate, which that needs
     (vLLM's environment may lack it), by loading the model.
@@ -151,8 +138,7 @@ def _architecture_problems(folder: ModelFolder) -> list[str]:
             )
     finally:
         logging.set_verbosity(level)
-    model, info = loaded
-    return [*_differences(folder.path, model, info), *_false_copies(folder, model)]
+    return loaded
 
 
 def _differences(folder: str | Path, model: PreTrainedModel, info: dict[str, Any]) -> Iterator[str]:
@@ -177,12 +163,12 @@ def _differences(folder: str | Path, model: PreTrainedModel, info: dict[str, Any
         )
 
 
-def _false_copies(folder: ModelFolder, model: PreTrainedModel) -> Iterator[str]:
-    """Yield a line for each stored tensor that is tied to another one and differs from it.
+def _false_copies(folder: ModelFolder, tied: Mapping[str, str]) -> Iterator[str]:
+    """Yield a line for each stored tensor that is ``tied`` to another one and differs from it.
 
     transformers would use it, vLLM would not, and a new vocabulary would replace it.
     """
-    for copy, original in getattr(model, "all_tied_weights_keys", {}).items():
+    for copy, original in tied.items():
         if not {copy, original} <= folder.tensors.keys():
             continue
         places = [(folder.path / folder.tensors[name][0], name) for name in (copy, original)]
@@ -194,6 +180,5 @@ def _false_copies(folder: ModelFolder, model: PreTrainedModel) -> Iterator[str]:
 
 
 def _some(names: list[str]) -> str:
-    """Return the first names as text, and how many more there are."""
     more = len(names) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

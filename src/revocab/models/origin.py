@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
@@ -34,7 +35,7 @@ def name_of(folder: Path) -> str:
     known = hub_id(folder) or _fetched(folder, "path")
     if known:
         return known
-    names = [one for one in folder.parts[1:] if not UNTELLING.fullmatch(one)]
+    names = [part for part in folder.parts[1:] if not UNTELLING.fullmatch(part)]
     return names[-1] if names else "model"
 
 
@@ -53,17 +54,17 @@ def _cached(folder: Path) -> str | None:
 def _fetched(folder: Path, key: Literal["hub", "path"]) -> str | None:
     """Return where ``fetch_model`` or ``build_tokenizer`` took a folder from, by its manifest."""
     beside = folder.parent if folder.name == "snapshot" else folder
-    found = _object(beside / "manifest.json").get(key)
+    origin = _object(beside / "manifest.json").get(key)
     named = NAME if key == "path" else HUB_ID
-    return found if isinstance(found, str) and named.fullmatch(found) else None
+    return origin if isinstance(origin, str) and named.fullmatch(origin) else None
 
 
 def _configured(folder: Path) -> str | None:
     """Return what the configuration of some models names; a path of some machine is no name."""
-    found = _object(folder / "config.json").get("_name_or_path")
-    if not isinstance(found, str) or not HUB_ID.fullmatch(found) or Path(found).exists():
+    name = _object(folder / "config.json").get("_name_or_path")
+    if not isinstance(name, str) or not HUB_ID.fullmatch(name) or Path(name).exists():
         return None
-    return found
+    return name
 
 
 def licence_of(folder: Path) -> dict[str, str]:
@@ -71,17 +72,29 @@ def licence_of(folder: Path) -> dict[str, str]:
     import yaml
     from huggingface_hub import metadata_load
 
-    found: Any = None
+    metadata: Any = None
     with suppress(OSError, UnicodeDecodeError, ValueError, yaml.YAMLError):
-        found = metadata_load(folder / "README.md")
-    if not isinstance(found, dict) or not isinstance(found.get("license"), str):
+        metadata = metadata_load(folder / "README.md")
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("license"), str):
         return {}
-    return {key: found[key] for key in LICENCE if isinstance(found.get(key), str)}
+    return {key: metadata[key] for key in LICENCE if isinstance(metadata.get(key), str)}
+
+
+def front_matter(known: Mapping[str, Any]) -> list[str]:
+    """Return the lines at the head of a card, which the Hub reads; what is not known is left out.
+
+    ``known`` may have ``base_model``, ``language``, ``tags`` and the keys of a licence.
+    """
+    import yaml
+
+    head = {"library_name": "transformers", "pipeline_tag": "text-generation", **known}
+    given = {key: value for key, value in head.items() if value}
+    return ["---", yaml.safe_dump(given, sort_keys=False, allow_unicode=True).rstrip(), "---", ""]
 
 
 def _object(path: Path) -> dict[str, Any]:
     """Return a JSON file that holds an object; an empty one where there is none."""
     with suppress(OSError, RevocabError):
-        found = read_json(path)
-        return found if isinstance(found, dict) else {}
+        content = read_json(path)
+        return content if isinstance(content, dict) else {}
     return {}

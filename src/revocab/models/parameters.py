@@ -1,15 +1,14 @@
-"""Parameter counts from configurations alone: built on the meta device, without weights."""
+"""Sizes from configurations alone: parameters, and the keys and values that attention keeps."""
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Job, OneLine
-from revocab.io import atomic
+from revocab.io import write_csv
 from revocab.output import check_files
 
 if TYPE_CHECKING:
@@ -44,7 +43,6 @@ class StandInJob(Architecture, Job):
     seed: int
 
     def architecture(self) -> Architecture:
-        """Return the shape alone."""
         return Architecture(**self.model_dump(include=set(Architecture.model_fields)))
 
 
@@ -85,7 +83,6 @@ def model_config(architecture: Architecture, vocabulary_size: int, **keys: Any) 
 
 
 def count_parameters(architecture: Architecture, vocabulary_size: int) -> int:
-    """Return the number of parameters; a tied matrix counts once."""
     return config_parameters(model_config(architecture, vocabulary_size))
 
 
@@ -103,9 +100,33 @@ def config_parameters(config: PretrainedConfig) -> int:
 def write_parameters(entries: list[ParameterCount], out: Path) -> None:
     """Count each entry and write ``out`` as CSV."""
     check_files(out)
-    with atomic(out) as temporary, temporary.open("w", encoding="utf-8", newline="") as handle:
-        writer = csv.writer(handle, lineterminator="\n")
-        writer.writerow(["label", "vocabulary_size", "family", "parameters"])
-        for entry in entries:
-            count = count_parameters(entry.architecture, entry.vocabulary_size)
-            writer.writerow([entry.label, entry.vocabulary_size, entry.architecture.family, count])
+    rows = [
+        {
+            "label": entry.label,
+            "vocabulary_size": entry.vocabulary_size,
+            "family": entry.architecture.family,
+            "parameters": count_parameters(entry.architecture, entry.vocabulary_size),
+        }
+        for entry in entries
+    ]
+    write_csv(out, ("label", "vocabulary_size", "family", "parameters"), rows)
+
+
+def head_width(config: Any) -> int:
+    """Return the width of one attention head of a transformers configuration."""
+    text = config.get_text_config()
+    return getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
+
+
+def cache_bytes_per_token(config: Any, dtype: str) -> int:
+    """Return the bytes of keys and values that one token takes in all layers.
+
+    ``dtype`` is a torch name; ``auto`` stands for the one that the configuration stores.
+    """
+    import torch
+
+    text = config.get_text_config()
+    heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
+    stored = dtype if dtype != "auto" else str(text.dtype or "float32").removeprefix("torch.")
+    size = getattr(torch, stored).itemsize
+    return 2 * text.num_hidden_layers * heads * head_width(config) * size

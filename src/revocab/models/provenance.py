@@ -9,7 +9,7 @@ from typing import Any
 
 from revocab.io import sha256
 from revocab.models.folder import ModelFolder
-from revocab.models.safetensors_parts import BLOCK_BYTES, stored_parts
+from revocab.models.weights.files import BLOCK_BYTES, stored_parts
 
 
 def library_versions() -> dict[str, str]:
@@ -30,8 +30,8 @@ def _tensor_hash(model: ModelFolder, name: str) -> str:
     return digest.hexdigest()
 
 
-def fingerprint(model: ModelFolder) -> dict[str, Any]:
-    """Return the hashes of a model's configuration and of its vocabulary matrices.
+def fingerprint(model: ModelFolder, tokenizer: Path) -> dict[str, Any]:
+    """Return the hashes of a model's configuration, vocabulary matrices and tokenizer.
 
     Only what initialisation reads is hashed: hashing 15 GB of other weights would cost more than
     the conversion itself.
@@ -39,4 +39,8 @@ def fingerprint(model: ModelFolder) -> dict[str, Any]:
     matrices = {
         which: _tensor_hash(model, name) for which, name in model.vocabulary_tensors.items()
     }
-    return {"config.json": sha256(model.path / "config.json"), "matrices": matrices}
+    return {
+        "config.json": sha256(model.path / "config.json"),
+        "matrices": matrices,
+        "tokenizer.json": tokenizer_hash(tokenizer),
+    }

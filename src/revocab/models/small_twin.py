@@ -44,9 +44,9 @@ def narrowed(settings: Mapping[str, Any]) -> dict[str, Any]:
         "num_key_value_heads": _HEADS,
         "sliding_window": _WINDOW,
     }
-    given = {key: size for key, size in small.items() if isinstance(settings.get(key), int)}
+    present = {key: size for key, size in small.items() if isinstance(settings.get(key), int)}
     # A row for padding, and a type to compute in, would be those of the large model.
-    return {**settings, **given, "pad_token_id": None, "dtype": "float32"}
+    return {**settings, **present, "pad_token_id": None, "dtype": "float32"}
 
 
 def keeps_logits(

@@ -12,17 +12,11 @@ if TYPE_CHECKING:
 
 def asked_scores(experiment: Experiment) -> dict[str, set[str]]:
     """Return the tasks, multiple-choice and generative, whose scores are shown, by run group."""
-    from revocab.report.kind import figure_kinds, table_kinds
-
     found: dict[str, set[str]] = {}
-    for kinds, given in (
-        (table_kinds(), experiment.tables),
-        (figure_kinds(), experiment.figures),
-    ):
-        for options in given.values():
-            for group, task in kinds[options.kind].scores(experiment, options):
-                if task in group_tasks(experiment, group):
-                    found.setdefault(group, set()).add(task)
+    for options in (*experiment.tables.values(), *experiment.figures.values()):
+        for group, task in options.scores(experiment):
+            if task in group_tasks(experiment, group):
+                found.setdefault(group, set()).add(task)
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +12,12 @@ from revocab.evaluation.metric import COMET, UNKNOWN
 from revocab.io import write_json
 from revocab.output import check_files
 from revocab.report.asked import asked_scores
-from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS, table_kinds
-from revocab.report.make_tables import build_table
+from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS
+from revocab.report.make_tables import DATA, made_tables
 from revocab.report.results import Results, blind_baselines
-from revocab.report.results.scores import AVERAGE, COLUMNS, average_task
+from revocab.report.results.score_table import AVERAGE, average_task
+from revocab.report.results.scores import COLUMNS
+from revocab.report.table_parts.render import to_csv
 
 CLOSE = 1e-6
 
@@ -29,7 +30,7 @@ def file_problems(results: Results) -> Iterator[str]:
     for name in wanted:
         path = results.root / name
         if not path.is_file():
-            yield f"{path}: missing; run scripts/make_{name.split('/')[0]}.py"
+            yield f"{path}: missing; run revocab make_{name.split('/')[0]}"
         elif path.stat().st_size == 0:
             yield f"{path}: empty; make it again"
 
@@ -38,7 +39,7 @@ def schema_problems(results: Results) -> list[str]:
     """Return what is wrong with the columns of ``scores.parquet``; it hides all other problems."""
     path = results.root / "scores.parquet"
     if not path.is_file():
-        return [f"{path}: missing; run scripts/collect_scores.py"]
+        return [f"{path}: missing; run revocab collect_scores"]
     import pyarrow.parquet as pq
 
     names = tuple(pq.read_schema(path).names)
@@ -123,29 +124,19 @@ def average_problems(results: Results) -> Iterator[str]:
 
 
 def table_problems(results: Results) -> Iterator[str]:
-    """Yield a line for every table whose file is not what the scores say, or has a gap."""
-    for identifier, options in results.experiment.tables.items():
+    """Yield a line for every table whose file is not what was made, and for every gap in one."""
+    for identifier, table in made_tables(results).items():
         path = results.root / "tables" / f"{identifier}.csv"
         if not path.is_file():
             continue
-        table = build_table(results, identifier)
-        with path.open(encoding="utf-8", newline="") as handle:
-            rows = list(csv.DictReader(handle))
-        if len(rows) != len(table.data_rows()):
-            yield f"{path}: {len(rows)} rows, expected {len(table.data_rows())}; make it again"
-            continue
-        yield from table_kinds()[options.kind].check(path, table, rows)
-        for wanted, row in zip(table.data_rows(), rows, strict=True):
-            names = table.header if table.over is None else []
-            for name, cell in zip(names, wanted.cells, strict=False):
+        if path.read_text(encoding="utf-8") != to_csv(table):
+            yield f"{path}: not what {DATA} beside it holds; make it again"
+        options = results.experiment.tables[identifier]
+        for row in () if options.may_be_empty else table.data_rows():
+            for name, cell in zip(table.columns, row.cells, strict=True):
                 if cell.text is None and cell.value is None:
-                    yield f"{path}: {row[table.header[0]]}: no {name}"
-
-
-def gap_problems(results: Results) -> Iterator[str]:
-    """Yield a line for everything that a table's kind finds missing in the results."""
-    for options in results.experiment.tables.values():
-        yield from table_kinds()[options.kind].gaps(results, options)
+                    yield f"{path}: {row.cells[0].text}: no {name}"
+        yield from options.gaps(results)
 
 
 def check_results(results: Results, resources: Path | None = None) -> list[str]:
@@ -158,7 +149,6 @@ def check_results(results: Results, resources: Path | None = None) -> list[str]:
         *coverage_problems(results),
         *value_problems(results),
         *average_problems(results),
-        *gap_problems(results),
         *table_problems(results),
         *blind_baselines.problems(results.experiment, resources or results.resources),
     ]

@@ -42,7 +42,6 @@ def claim_kinds() -> dict[str, ClaimKind]:
 
 
 def all_claims(results: Results) -> list[Claim]:
-    """Return every claim that this experiment has the data for."""
     kinds = sorted(claim_kinds().values(), key=lambda kind: kind.place)
     return [claim for kind in kinds for claim in kind.find(results)]
 

@@ -1,20 +1,20 @@
-"""What a kind of table or figure is, and the registries of those in ``tables/``, ``figures/``.
+"""What a table or figure is: the options that an experiment file gives, with what is made of them.
 
-The schema of an experiment file is made of their options (:mod:`revocab.report.kind_options`), so
-nothing here or at the top of a kind's file imports matplotlib, numpy, pandas or the schema itself.
+A kind is one file in ``tables/`` or ``figures/``, with one class as ``TABLE`` or ``FIGURE``. The
+schema of an experiment file is made of these classes, so nothing at the top of a kind's file
+imports matplotlib, numpy, pandas or the schema itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
-from revocab.closed import Step, kind_of
+from revocab.closed import Closed, OneLine, Step, kind_of
 from revocab.registry import found_in
-from revocab.report.kind_options import KindOptions
+from revocab.report import notes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,92 +26,92 @@ if TYPE_CHECKING:
     from revocab.report.results import Results
     from revocab.report.table_parts.table import Table
 
-__all__ = [
-    "FIGURE_ENDINGS",
-    "TABLE_ENDINGS",
-    "FigureKind",
-    "Kind",
-    "KindOptions",
-    "TableKind",
-    "figure_kinds",
-    "table_kinds",
-]
-
 TABLE_ENDINGS = ("csv", "md", "tex")
 FIGURE_ENDINGS = ("svg", "png")
 
 
-def nothing(*given: Any) -> tuple[()]:
-    """Return nothing: what a kind answers where it has nothing to say."""
-    return ()
+class KindOptions(Closed):
+    """What an experiment file says of a table or figure; hooks are empty where a kind has none.
+
+    A kind narrows ``kind`` to its own name: ``kind: Literal["parity"]``.
+    """
+
+    kind: str
+    title: OneLine
+
+    def problems(self, experiment: Experiment, key: str) -> Iterable[str]:
+        """Yield what an experiment lacks for it; ``key`` is where the experiment names it."""
+        return ()
+
+    def scores(self, experiment: Experiment) -> Iterable[tuple[str, str]]:
+        """Yield run groups and tasks whose scores it shows: no other task is scored."""
+        return ()
+
+    def needs(self, layout: Layout) -> Iterable[str]:
+        """Return files that it reads beside the scores, so that they are made first."""
+        return ()
+
+    def limited(self, results: Results) -> str | None:
+        """Return how its scores are limited ("first 100 items of …"); None: not at all."""
+        return notes.limited_tasks(results, [task for _, task in self.scores(results.experiment)])
 
 
-def unlimited(results: Results, options: Any) -> str | None:
-    """Return None: the kind shows nothing that a limit of items or queries changes."""
+class TableOptions(KindOptions):
+    """A kind of table."""
+
+    #: Whether a number may be missing from finished results.
+    may_be_empty: ClassVar[bool] = False
+
+    @abstractmethod
+    def build(self, results: Results) -> Table:
+        """Return the table; without results, with dashes."""
+
+    def compared(self) -> Iterable[tuple[str, Step]]:
+        """Return groups whose runs are compared item by item for it, each with a step."""
+        return ()
+
+    def timed(self, runs: Sequence[Run]) -> Iterable[Run]:
+        """Return those of the experiment's runs whose speed and memory are measured for it."""
+        return ()
+
+    def gaps(self, results: Results) -> Iterable[str]:
+        """Yield what finished results lack for it, besides numbers of its cells."""
+        return ()
 
 
-@dataclass(frozen=True)
-class Kind:
-    """What tables and figures have in common."""
+class FigureOptions(KindOptions):
+    """A kind of figure."""
 
-    options: type[KindOptions]
-    #: Yields what an experiment lacks for it; the key is where the experiment names the table.
-    problems: Callable[[Experiment, str, Any], Iterable[str]] = nothing
-    #: How its scores are limited, such as "first 100 items of each task"; None: not at all.
-    limited: Callable[[Results, Any], str | None] = unlimited
-    #: Run groups and tasks whose scores it shows, of an experiment: no other task is scored.
-    scores: Callable[[Experiment, Any], Iterable[tuple[str, str]]] = nothing
-    #: Files that it reads beside the scores, so that they are made first.
-    needs: Callable[[Layout, Any], Iterable[str]] = nothing
-
-    @property
-    def name(self) -> str:
-        """Return the name that an experiment file gives."""
-        return kind_of(self.options)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TableKind(Kind):
-    """A kind of table: one file in ``tables/`` with one object ``TABLE``."""
-
-    #: From results, the table's id and its options to the table; without results, with dashes.
-    build: Callable[[Results, str, Any], Table]
-    #: Groups whose runs are compared item by item for it, each with a step.
-    compared: Callable[[Any], Iterable[tuple[str, Step]]] = nothing
-    #: Those of the experiment's runs whose speed and memory are measured for it.
-    timed: Callable[[Sequence[Run], Any], Iterable[Run]] = nothing
-    #: Yields what finished results lack for it.
-    gaps: Callable[[Results, Any], Iterable[str]] = nothing
-    #: Yields what is wrong with its CSV file, given as its path, the table and the file's rows.
-    check: Callable[[Path, Table, list[dict[str, str]]], Iterable[str]] = nothing
-
-
-@dataclass(frozen=True, kw_only=True)
-class FigureKind(Kind):
-    """A kind of figure: one file in ``figures/`` with one object ``FIGURE``."""
-
-    draw: Callable[[Results, Any, Palette], Figure]
     #: The sentences under it.
-    caption: str
+    caption: ClassVar[str]
     #: A sentence more where published values are shown.
-    caption_published: str = ""
+    caption_published: ClassVar[str] = ""
     #: A sentence more where runs have replicates.
-    caption_seeds: str = ""
+    caption_seeds: ClassVar[str] = ""
     #: Shown no wider than half a page.
-    small: bool = False
+    small: ClassVar[bool] = False
+
+    @abstractmethod
+    def draw(self, results: Results, palette: Palette) -> Figure:
+        """Return the figure; without results, with empty panels that say so."""
 
 
 @cache
-def table_kinds() -> dict[str, TableKind]:
+def table_kinds() -> dict[str, type[TableOptions]]:
     """Return every kind of table by name, as found in ``revocab.report.tables``."""
     from revocab.report import tables
 
-    return found_in(tables, "TABLE")
+    return found_in(tables, "TABLE", kind_of)
 
 
 @cache
-def figure_kinds() -> dict[str, FigureKind]:
+def figure_kinds() -> dict[str, type[FigureOptions]]:
     """Return every kind of figure by name, as found in ``revocab.report.figures``."""
     from revocab.report import figures
 
-    return found_in(figures, "FIGURE")
+    return found_in(figures, "FIGURE", kind_of)
+
+
+def manifest(folder: str) -> str:
+    """Return the file that says that a folder is whole."""
+    return f"{folder}/manifest.json"

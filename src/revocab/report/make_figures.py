@@ -9,7 +9,7 @@ from revocab.output import OutputFolder
 from revocab.report import notes
 from revocab.report.figure_parts.palette import Palette
 from revocab.report.figure_parts.style import save, style
-from revocab.report.kind import KindOptions, figure_kinds
+from revocab.report.kind import FigureOptions
 from revocab.report.names import headed
 from revocab.report.results import Results
 
@@ -27,25 +27,27 @@ def make_figures(root: str | Path, out: str | Path, experiment: str | Path | Non
     with OutputFolder(Path(out), "figures", around=[results.root]).replaced() as folder:
         for identifier, options in sorted(results.experiment.figures.items()):
             with style():
-                figure = figure_kinds()[options.kind].draw(results, options, palette)
+                figure = options.draw(results, palette)
                 mark(figure, results, options)
                 save(figure, folder, identifier, headed(identifier, options.title))
 
 
-def mark(figure: Figure, results: Results, options: KindOptions) -> None:
+def mark(figure: Figure, results: Results, options: FigureOptions) -> None:
     """Write below a figure that its data are synthetic, or only a part."""
     if results.experiment.world:
         figure.text(0.995, 0.008, "synthetic data", ha="right", fontsize=7, color=MARK)
-    limited = notes.limited_run(figure_kinds()[options.kind], results, options)
+    limited = options.limited(results)
     if limited:
-        figure.text(0.005, 0.008, limited, ha="left", fontsize=7, color=MARK)
+        figure.text(0.005, 0.008, f"limited run: {limited}", ha="left", fontsize=7, color=MARK)
 
 
-def caption(results: Results, options: KindOptions) -> str:
-    """Return the sentences under a figure."""
-    kind = figure_kinds()[options.kind]
-    published = [kind.caption_published] if results.paper and kind.caption_published else []
-    limited = notes.limited_run(kind, results, options)
-    seeds = [kind.caption_seeds] if results.seeded and kind.caption_seeds else []
-    marks = [f"{limited[0].upper()}{limited[1:]}."] if limited else []
-    return " ".join([kind.caption, *seeds, *published, *marks, *notes.synthetic(results)])
+def caption(results: Results, options: FigureOptions) -> str:
+    limited = options.limited(results)
+    parts = [
+        options.caption,
+        options.caption_seeds if results.seeded else "",
+        options.caption_published if results.paper else "",
+        f"Limited run: {limited}." if limited else "",
+        *notes.synthetic(results),
+    ]
+    return " ".join(filter(None, parts))

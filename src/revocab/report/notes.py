@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from revocab.evaluation.generation.kind import generation_kinds
@@ -11,7 +11,6 @@ from revocab.report.asked import group_tasks
 from revocab.report.names import metric_label
 
 if TYPE_CHECKING:
-    from revocab.report.kind import Kind, KindOptions
     from revocab.report.results import Results
 
 SYNTHETIC = (
@@ -108,41 +107,20 @@ def asked_in_chat(results: Results) -> list[str]:
     return [f"Prompted through the model's chat template: {', '.join(found)}."] if found else []
 
 
-def limited_run(kind: Kind, results: Results, options: KindOptions) -> str | None:
-    """Return how the scores of a table or figure are limited, or None for complete runs."""
-    limited = kind.limited(results, options)
-    return f"limited run: {limited}" if limited else None
-
-
-def limited_items(results: Results) -> str | None:
-    """Return how many items of multiple-choice tasks were scored, None where all were."""
-    limit = results.experiment.evaluation.multiple_choice.limit
-    return f"first {limit} items of each multiple-choice task" if limit else None
-
-
-def limited_queries(results: Results, shown: Collection[str] | None = None) -> str | None:
-    """Return how many queries of generative tasks were used, None where all were.
-
-    ``shown`` (none: all) are the tasks that count.
-    """
-    tasks = results.experiment.evaluation.generation.tasks
-    counted = {task: one for task, one in tasks.items() if shown is None or task in shown}
-    limits = {task: one.limit for task, one in counted.items() if one.limit}
-    sizes = sorted(set(limits.values()))
-    if not sizes:
-        return None
-    amount = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
-    return f"{amount} queries of {', '.join(limits)}"
-
-
 def limited_tasks(results: Results, tasks: Iterable[str]) -> str | None:
     """Return how the scores of tasks of either kind are limited, None where they are not."""
     evaluation, named = results.experiment.evaluation, set(tasks)
-    parts = [
-        limited_items(results) if named & set(evaluation.multiple_choice.tasks) else None,
-        limited_queries(results, named),
-    ]
-    return "; ".join(filter(None, parts)) or None
+    parts = []
+    limit = evaluation.multiple_choice.limit
+    if limit and named & set(evaluation.multiple_choice.tasks):
+        parts.append(f"first {limit} items of each multiple-choice task")
+    generated = evaluation.generation.tasks
+    limits = {task: one.limit for task, one in generated.items() if task in named and one.limit}
+    sizes = sorted(set(limits.values()))
+    if sizes:
+        amount = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+        parts.append(f"{amount} queries of {', '.join(limits)}")
+    return "; ".join(parts) or None
 
 
 def cut_prompts(results: Results, tasks: list[str]) -> list[str]:

@@ -12,8 +12,7 @@ from revocab.closed import BEST, PLACES, Step, unknown
 from revocab.report.asked import group_tasks, task_languages
 
 if TYPE_CHECKING:
-    from revocab.config.schema import Experiment, RunGroup
-    from revocab.report.kind import KindOptions
+    from revocab.config.schema import Experiment
 
 #: What to do where the best checkpoint is to be shown: which step it is, nobody knows beforehand.
 AS_A_RUN = (
@@ -23,14 +22,12 @@ AS_A_RUN = (
 
 
 def unknown_groups(experiment: Experiment, key: str, *groups: str) -> Iterator[str]:
-    """Yield a problem for every run group that is not there."""
     for group in groups:
         if group not in experiment.runs:
             yield unknown(key, group, experiment.runs, "run group")
 
 
 def unknown_runs(experiment: Experiment, key: str, runs: Iterable[str]) -> Iterator[str]:
-    """Yield a problem for every run that is not there."""
     from revocab.config.lineage import shown_ids
 
     known = shown_ids(experiment)
@@ -58,20 +55,21 @@ def unscored_runs(
         for name in ("multiple_choice", "generation")
         if set(tasks) & set(getattr(evaluation, name).tasks)
     ]
-    silent = [run for run in runs if run in made and not is_scored(*made[run])]
+    scored = {run for run, (group, name) in made.items() if group.methods[name].evaluate}
+    silent = [run for run in runs if run in made and run not in scored]
     if silent and len(silent) == len(runs):
         yield f"{key}: none of the runs is scored ({', '.join(silent)}: evaluate: false); name one"
     # A base model or a reference is scored, whatever is wanted.
-    for run in dict.fromkeys(one for one in runs if one in made and one not in silent):
+    for run in dict.fromkeys(run for run in runs if run in scored):
         wanted = selected(*run_steps(experiment, run), [step])
         if not wanted:
             yield f"{key}.step: {step!r} is not a checkpoint of run {run!r}"
         for section in sections if wanted else ():
-            scored = getattr(evaluation, section).steps
-            if not {*wanted} <= {*selected(*run_steps(experiment, run), scored)}:
+            steps = getattr(evaluation, section).steps
+            if not {*wanted} <= {*selected(*run_steps(experiment, run), steps)}:
                 yield (
                     f"{key}.step: run {run!r} is not scored at {step!r}; add it to "
-                    f"evaluation.{section}.steps (received {scored})"
+                    f"evaluation.{section}.steps (received {steps})"
                 )
 
 
@@ -88,13 +86,7 @@ def tasks_in_other_languages(
         )
 
 
-def is_scored(group: RunGroup, name: str) -> bool:
-    """Return whether a group's run is scored."""
-    return group.methods[name].evaluate
-
-
 def unknown_tasks(experiment: Experiment, key: str, tasks: Iterable[str]) -> Iterator[str]:
-    """Yield a problem for every generative task that is not there."""
     known = experiment.evaluation.generation.tasks
     for task in tasks:
         if task not in known:
@@ -195,12 +187,6 @@ def no_generated_text(experiment: Experiment, key: str, group: str) -> Iterator[
         )
 
 
-def no_fertility(experiment: Experiment, key: str, options: KindOptions) -> Iterator[str]:
-    """Yield a problem if no tokenizer is measured."""
-    if not experiment.fertility.tokenizers:
-        yield f"{key}: kind {options.kind!r} shows tokenizers; name them under fertility.tokenizers"
-
-
 def no_new_rows(experiment: Experiment, key: str, *groups: str) -> Iterator[str]:
     """Yield a problem for a group none of whose runs trains rows of a new vocabulary."""
     from revocab.config.lineage import learns_new_rows
@@ -208,11 +194,3 @@ def no_new_rows(experiment: Experiment, key: str, *groups: str) -> Iterator[str]
     for group in groups:
         if group in experiment.runs and not learns_new_rows(experiment.runs[group]):
             yield f"{key}: no run of group {group!r} trains rows of a new vocabulary; add one"
-
-
-def no_parallel_text(experiment: Experiment, key: str, kind: str) -> Iterator[str]:
-    """Yield a problem if there is no text that says the same in several languages."""
-    if experiment.fertility.parallel is None:
-        yield (
-            f"{key}: kind {kind!r} shows parallel text, and fertility.parallel is not given; add it"
-        )

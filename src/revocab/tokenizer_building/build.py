@@ -17,36 +17,13 @@ from revocab.tokenizer_building.construction import (
     ConstructionOptions,
     find_construction,
 )
-from revocab.tokenizer_building.trainers import train_tokenizer
-from revocab.tokenizer_building.training_text import (
-    TrainingText,
-    batched,
-    training_budgets,
-    training_texts,
-)
-from revocab.tokenizers.alphabets import LLAMA3_WORDS, Alphabet, frequent_characters
+from revocab.tokenizer_building.training_text import TrainingText
 from revocab.tokenizers.load import load_tokenizer, write_tokenizer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
     from revocab.tokenizer_building.construction import TokenizerJob
-
-__all__ = [
-    "LLAMA3_WORDS",
-    "TrainingText",
-    "batched",
-    "build_copied",
-    "build_from_folders",
-    "build_tokenizer",
-    "build_trained",
-    "check_construction_options",
-    "frequent_characters",
-    "save_tokenizer",
-    "train_tokenizer",
-    "training_budgets",
-    "training_texts",
-]
 
 #: What the folder claims to be.
 KIND = "tokenizer"
@@ -120,7 +97,8 @@ def build_tokenizer(
     """
     construction = find_construction(name)
     options = check_construction_options(construction, given)
-    OutputFolder(Path(out), KIND, [*inputs.folders, *local_folders(options)])
+    own = [Path(path) for _, path in options.given_folders()]
+    OutputFolder(Path(out), KIND, [*inputs.folders, *own])
     built = construction.build(inputs, options)
     manifest = {"construction": name, **built.facts}
     return save_tokenizer(built.tokenizer, manifest, out, built.changes)
@@ -169,35 +147,3 @@ def build_from_folders(
     loaded = {name: load_tokenizer(folder) for name, folder in built_from.items()}
     inputs = BuildInputs(texts, loaded, tuple(built_from.values()))
     return build_tokenizer(job.construction, given, inputs, out)
-
-
-def local_folders(options: ConstructionOptions) -> list[Path]:
-    """Return the folder that the options name themselves (``path``), if any."""
-    path = getattr(options, "path", None)
-    return [Path(path)] if path is not None else []
-
-
-def build_trained(
-    mixture: list[TrainingText],
-    alphabet: Alphabet,
-    vocabulary_size: int,
-    out: str | Path,
-    limit_bytes: int | None = None,
-    **options: Any,
-) -> dict[str, Any]:
-    """Train a tokenizer on a mixture of prepared corpora, write its folder, return its manifest."""
-    given = {
-        "corpora": {part.corpus: part.share for part in mixture},
-        "alphabet": alphabet,
-        "vocabulary_size": vocabulary_size,
-        "limit_bytes": limit_bytes,
-        **options,
-    }
-    return build_tokenizer("train", given, BuildInputs(mixtures={"corpora": mixture}), out)
-
-
-def build_copied(name: str | Path, out: str | Path, revision: str | None = None) -> dict[str, Any]:
-    """Copy a tokenizer from a folder or the Hub, write its folder, return its manifest."""
-    local = isinstance(name, Path) or Path(name).is_dir()
-    given = {"path": str(name)} if local else {"hub": name, "revision": revision}
-    return build_tokenizer("substitute", given, BuildInputs(), out)

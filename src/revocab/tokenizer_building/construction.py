@@ -38,29 +38,22 @@ class ConstructionOptions(Closed):
     folders: ClassVar[tuple[str, ...]] = ()
     templates: ClassVar[tuple[str, ...]] = ()
 
+    # Each yields name and value of the options of that kind that are given.
+
     def given_mixtures(self) -> Iterator[tuple[str, dict[str, float]]]:
-        """Yield name and value of every option given that holds corpora with shares."""
-        for name in self.mixtures:
-            if getattr(self, name) is not None:
-                yield name, getattr(self, name)
+        return self._given(self.mixtures)
 
     def given_tokenizers(self) -> Iterator[tuple[str, str]]:
-        """Yield name and value of every option given that holds a tokenizer."""
-        for name in self.tokenizers:
-            if getattr(self, name) is not None:
-                yield name, getattr(self, name)
+        return self._given(self.tokenizers)
 
     def given_folders(self) -> Iterator[tuple[str, str]]:
-        """Yield name and value of every option given that holds a path."""
-        for name in self.folders:
-            if getattr(self, name) is not None:
-                yield name, getattr(self, name)
+        return self._given(self.folders)
 
     def given_templates(self) -> Iterator[tuple[str, str]]:
-        """Yield name and value of every option given that holds a chat template."""
-        for name in self.templates:
-            if getattr(self, name) is not None:
-                yield name, getattr(self, name)
+        return self._given(self.templates)
+
+    def _given(self, names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+        return ((name, value) for name in names if (value := getattr(self, name)) is not None)
 
     def given(self) -> dict[str, Any]:
         """Return the options that are given, without files and folders: what a job holds."""
@@ -123,7 +116,6 @@ class BuildInputs:
 
     @property
     def folders(self) -> list[Path]:
-        """Return every folder that is read."""
         corpora = [part.folder for mixture in self.mixtures.values() for part in mixture]
         return [*corpora, *self.tokenizer_folders]
 

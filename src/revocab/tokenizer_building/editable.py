@@ -109,7 +109,6 @@ class EditableVocabulary:
 
     @cached_property
     def ranks(self) -> dict[Merge, int]:
-        """Return the rank of every merge (BPE)."""
         return {merge: rank for rank, merge in enumerate(self.merges)}
 
     @cached_property

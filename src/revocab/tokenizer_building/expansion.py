@@ -60,11 +60,9 @@ class ExpansionCorpus:
         return cls(mixture, budgets, words)
 
     def texts(self) -> Iterator[str]:
-        """Return the texts once more, in order."""
         return training_texts(self.mixture, self.budgets)
 
     def manifest(self) -> dict[str, Any]:
-        """Return what a manifest says of the text."""
         return describe_training_text(self.mixture, self.budgets)
 
 
@@ -235,7 +233,6 @@ class Change:
 
     @cached_property
     def base_counts(self) -> Counter[str]:
-        """Return how often the base uses each of its tokens."""
         return cut_pretokens(self.base.base.backend_tokenizer, self.counted.words).token_counts()
 
     def expand(

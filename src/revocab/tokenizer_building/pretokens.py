@@ -29,7 +29,6 @@ class CutPretokens:
     counts: list[int]
 
     def token_counts(self) -> Counter[str]:
-        """Return how often each token is used."""
         used: Counter[str] = Counter()
         for pieces, count in zip(self.pieces, self.counts, strict=True):
             for piece in pieces:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from revocab.limits import check_ceiling
+
 #: Keys that a stage takes from its recipe where it does not give them itself.
 INHERITED = (
     "learning_rate",
@@ -18,7 +20,11 @@ WARMUPS = ("warmup_steps", "warmup_share")
 
 
 def steps_of(tokens: int, per_step: int) -> int:
-    """Return the steps that cover ``tokens``."""
+    """Return the steps that cover ``tokens``; ``ValueError`` if these are too many."""
+    try:
+        check_ceiling("tokens", tokens)
+    except ValueError as error:
+        raise ValueError(f"tokens: {error}, received {tokens}") from None
     return -(-tokens // per_step)
 
 

@@ -15,6 +15,7 @@ from revocab import yaml_file
 from revocab.closed import Job, unknown
 from revocab.command import Shorthand
 from revocab.errors import RevocabError
+from revocab.limits import ALL_CHECKPOINTS, RUNS
 from revocab.training.budgets import resolved
 from revocab.training.recipe import Recipe
 
@@ -24,7 +25,7 @@ ALTERNATIVES = (("steps", "tokens", "share"), ("warmup_steps", "warmup_share"))
 #: Checked in place of a recipe whose name is not known, so that nothing is said that may be wrong:
 #: every step up to a high one is a checkpoint, whatever length the file gives.
 UNKNOWN_RECIPE = {"sequence_length": 8, "batch_size": 1, "learning_rate": 1e-4}
-UNKNOWN_LENGTH = {"steps": 100_000, "checkpoint_every": 1}
+UNKNOWN_LENGTH = {"steps": ALL_CHECKPOINTS // RUNS, "checkpoint_every": 1}
 
 
 def recipe_names() -> list[str]:
@@ -55,7 +56,6 @@ def named_recipe(key: str, recipe: dict[str, Any]) -> tuple[dict[str, Any], list
 
     Names that are not there leave a recipe that can be checked for other problems.
     """
-    recipe = given(recipe)
     changed = recipe.get("stages")
     by_name = changed if isinstance(changed, dict) else {}
     rest = {one: value for one, value in recipe.items() if one != "stages" or not by_name}
@@ -81,11 +81,6 @@ def named_recipe(key: str, recipe: dict[str, Any]) -> tuple[dict[str, Any], list
     return laid_over(base, recipe if known else rest), problems
 
 
-def given(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the keys that are given: null stands for the default."""
-    return {key: value for key, value in values.items() if value is not None}
-
-
 def in_shares(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     """Return recipe ``base`` with its stages' tokens as shares where ``changes`` gives a budget of
     the whole, so that the stages keep their proportions.
@@ -104,11 +99,10 @@ def in_shares(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 def laid_over(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     """Return recipe or stage ``base`` with ``changes``; see :data:`ALTERNATIVES`."""
-    changes = given(changes)
     base = in_shares(base, changes)
     if isinstance(changes.get("stages"), dict):
         stages = [
-            laid_over(stage, changes["stages"].get(stage["name"]) or {})
+            laid_over(stage, changes["stages"].get(stage["name"], {}))
             for stage in base.get("stages", ())
         ]
         changes = {**changes, "stages": stages}

@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from revocab.closed import BEST, PLACES, Closed, Id, OneLine
+from revocab.closed import BEST, PLACES, Closed, Id, MixtureId, OneLine
+from revocab.limits import CHECKPOINTS, HELDOUT_LOSSES
 from revocab.training.adapters.lora import LORA, Lora
 from revocab.training.budgets import resolved
 from revocab.training.schedule import Schedule, learning_rate_factor
@@ -24,7 +25,7 @@ ANSWERS: Literal["answers"] = "answers"
 #: What ``train`` of a stage calls embedding and head.
 EMBEDDINGS = "embeddings"
 #: What decides nothing where conversations are packed, and where documents are.
-OF_DOCUMENTS = ("document_start", "document_end", "document_masking", "rows_begin_at")
+OF_DOCUMENTS = ("document_start", "document_end", "rows_begin_at")
 #: Where rows of text may begin.
 RowsBeginAt = Literal["anywhere", "document", "paragraph"]
 ANYWHERE: RowsBeginAt = "anywhere"
@@ -86,7 +87,7 @@ class Stage(Closed):
     final_learning_rate_share: float = Field(default=0.1, ge=0, le=1)
     weight_decay: float = Field(default=0.0, ge=0)
     #: A mixture of data for this stage alone (default: that of the run group or pretraining).
-    mixture: Id | None = None
+    mixture: MixtureId | None = None
     #: Rates of groups (names as in ``train``); the first that fits a parameter holds.
     groups: dict[OneLine, GroupRates] = Field(default_factory=dict)
     #: A low-rank adapter, trained in this stage and merged at its end.
@@ -173,7 +174,6 @@ class PackingOptions(LossOptions, ConversationOptions):
     sequence_length: int = Field(ge=2, description="tokens per row")
     document_start: bool = Field(default=True, description="put bos before each document")
     document_end: bool = Field(default=False, description="put eos after each document")
-    document_masking: bool = Field(default=False, description="mask attention across documents")
     #: Left out of what is written at its default, so that rows packed before there was a choice
     #: keep their job.
     rows_begin_at: RowsBeginAt = Field(
@@ -187,13 +187,6 @@ class PackingOptions(LossOptions, ConversationOptions):
         default=False,
         description="shuffle the rows of a corpus by the seed; otherwise they keep the order "
         "of its documents",
-    )
-    size_exponent: float = Field(
-        default=1.0,
-        ge=0,
-        le=1,
-        description="a mixture's 'size' corpora are sampled in proportion to their bytes to "
-        "this power",
     )
     one_per_row: bool = Field(
         default=False,
@@ -298,6 +291,20 @@ class TrainingOptions(LossOptions):
                 f"stages: {', '.join(late)} has adapter, and is not the first stage; adapters start"
                 " from the rows before training: put the stage first"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _lists_are_short(self) -> TrainingOptions:
+        for key, what, most in (
+            ("checkpoint_every", "checkpoints", CHECKPOINTS),
+            ("heldout_every", "held-out losses", HELDOUT_LOSSES),
+        ):
+            every = getattr(self, key)
+            if every and self.steps // every > most:
+                raise ValueError(
+                    f"{key}: {every} gives {self.steps // every:,} {what} over {self.steps:,}"
+                    f" steps; give at least {-(-self.steps // most)} (at most {most:,})"
+                )
         return self
 
     @property

@@ -54,31 +54,21 @@ class Settings(TrainingOptions, Job):
     @property
     def plan(self) -> StagePlan:
         """The stages, or the one stage that a recipe without stages is."""
-        whole = Stage(
-            name="everything",
-            steps=self.steps,
-            learning_rate=self.learning_rate,
-            warmup_steps=self.warmup_steps,
-            schedule=self.schedule,
-            final_learning_rate_share=self.final_learning_rate_share,
-            weight_decay=self.weight_decay,
-        )
-        return StagePlan(self.stages or (whole,))
-
-    def factor(self, step: int) -> float:
-        """Return the learning-rate factor of the update after ``step`` updates."""
-        return self.plan.factor(step)
+        whole = self.model_dump(include=set(Stage.model_fields))
+        return StagePlan(self.stages or [Stage(name="everything", **whole)])
 
     def described(self) -> dict[str, Any]:
         """Return the settings as plain data; what need not be given, only where it is."""
-        found = {name: getattr(self, name) for name in DESCRIBED}
+        settings = {name: getattr(self, name) for name in DESCRIBED}
         if self.heldout_every is not None:
-            found["heldout_every"] = self.heldout_every
+            settings["heldout_every"] = self.heldout_every
         if self.keep_best:
-            found["keep_best"] = True
+            settings["keep_best"] = True
         if self.loss != ALL:
-            found["loss"] = self.loss
-        return {**found, "stages": self.plan.described()} if self.stages else found
+            settings["loss"] = self.loss
+        if self.stages:
+            settings["stages"] = [stage.described() for stage in self.stages]
+        return settings
 
     def micro_batch(self, requested: int | None, processes: int) -> tuple[int, int]:
         """Return (sequences per process and pass, passes per step) that make up ``batch_size``.

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.models.added_blocks import ADDED_BLOCKS, added_blocks
+from revocab.models.changes.blocks import ADDED_BLOCKS, added_blocks
 from revocab.training.adapters.lora import LORA, adapter_name, adapter_of, plain_name
-from revocab.training.recipe import EMBEDDINGS, Stage
+from revocab.training.recipe import EMBEDDINGS, GroupRates, Stage
 
 if TYPE_CHECKING:
     import torch
@@ -83,22 +83,18 @@ class StagePlan:
         fits no parameter.
         """
         named = list(model.named_parameters())
-        members = [_Members(model, named, *one) for one in enumerate(self.stages)]
-        problems = [line for one in members for line in one.problems()]
+        members = [_Members(model, named, *numbered) for numbered in enumerate(self.stages)]
+        problems = [line for member in members for line in member.problems()]
         if problems:
             raise RevocabError(problems)
-        found: dict[tuple[PeakRates | None, ...], ParameterGroup] = {}
+        groups: dict[tuple[PeakRates | None, ...], ParameterGroup] = {}
         for name, parameter in named:
-            rates = tuple(one.rates(name) for one in members)
+            rates = tuple(member.rates(name) for member in members)
             if any(rates):
-                group = found.setdefault(rates, ParameterGroup(rates))
+                group = groups.setdefault(rates, ParameterGroup(rates))
                 group.names.append(name)
                 group.parameters.append(parameter)
-        return list(found.values())
-
-    def described(self) -> list[dict[str, Any]]:
-        """Return the stages as plain data."""
-        return [stage.described() for stage in self.stages]
+        return list(groups.values())
 
 
 class _Members:
@@ -106,14 +102,13 @@ class _Members:
 
     def __init__(self, model: Any, named: list[tuple[str, Any]], number: int, stage: Stage):
         self.stage = stage
-        self.trained = {one: names_of(model, named, one, number) for one in stage.train}
-        self.special = {one: names_of(model, named, one, number) for one in stage.groups}
+        self.trained = {group: names_of(model, named, group, number) for group in stage.train}
+        self.special = {group: names_of(model, named, group, number) for group in stage.groups}
 
     def problems(self) -> list[str]:
-        """Return a line for each name or pattern that fits nothing."""
         return [
-            f"stage {self.stage.name}: {one!r} fits no parameter of the model; {_advice(one)}"
-            for one, names in {**self.trained, **self.special}.items()
+            f"stage {self.stage.name}: {group!r} fits no parameter of the model; {_advice(group)}"
+            for group, names in {**self.trained, **self.special}.items()
             if not names
         ]
 
@@ -122,16 +117,15 @@ class _Members:
         if not any(name in names for names in self.trained.values()):
             return None
         own = next((key for key, names in self.special.items() if name in names), None)
-        given = None if own is None else self.stage.groups.get(own)
-        chosen = [
-            getattr(self.stage, key) if getattr(given, key, None) is None else getattr(given, key)
-            for key in ("learning_rate", "weight_decay")
-        ]
-        return PeakRates(*chosen)
+        rates = GroupRates() if own is None else self.stage.groups[own]
+        decay = rates.weight_decay
+        return PeakRates(
+            rates.learning_rate or self.stage.learning_rate,
+            self.stage.weight_decay if decay is None else decay,
+        )
 
 
 def _advice(group: str) -> str:
-    """Return what to do about a group or pattern that fits no parameter."""
     if group == ADDED_BLOCKS:
         return f"its config.json has no {ADDED_BLOCKS}; train a model that block expansion made"
     groups = sorted({*PATTERNS, *MATRICES, ADDED_BLOCKS, LORA})
@@ -149,8 +143,8 @@ def names_of(model: Any, named: list[tuple[str, Any]], group: str, stage: int) -
         group = rf"\.layers\.({'|'.join(map(str, added_blocks(model)))})\."
     if group in MATRICES:
         modules = {"input": model.get_input_embeddings(), "output": model.get_output_embeddings()}
-        wanted = [modules[one].weight for one in MATRICES[group] if modules[one] is not None]
-        return {name for name, parameter in named if any(parameter is one for one in wanted)}
+        wanted = [modules[which].weight for which in MATRICES[group] if modules[which] is not None]
+        return {name for name, parameter in named if any(parameter is matrix for matrix in wanted)}
     pattern = re.compile(PATTERNS.get(group, group))
     own = [name for name, _ in named if adapter_of(name) is None]
     return {name for name in own if pattern.search(plain_name(name))}

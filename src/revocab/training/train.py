@@ -9,29 +9,30 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab import io
-from revocab.code_identity import changes
 from revocab.errors import RevocabError
-from revocab.folder_claim import is_whole, read_claim
+from revocab.folder_claim import is_whole
 from revocab.models.folder import Which
 from revocab.models.load import load_causal_lm
-from revocab.output import ResumableFolder, running_code
+from revocab.output import ResumableFolder
 from revocab.training.adapters import lora
 from revocab.training.adapters.adapter_inputs import adapter_checksums, check_source
+from revocab.training.data.shards import MARKS
 from revocab.training.loop.checkpoint_work import CheckpointWork
 from revocab.training.loop.loss_watch import LossWatch
-from revocab.training.machine.costs import Costs, EnergyMeter
+from revocab.training.machine.costs import EnergyMeter
 from revocab.training.machine.micro_batch import MicroBatch
 from revocab.training.machine.out_of_memory import STATE_KEPT
 from revocab.training.outputs import checkpoints, resume_state
 from revocab.training.outputs.best_checkpoint import check_judged, keep_best
 from revocab.training.outputs.loss_tables import ADAPTER, HELDOUT, LOSSES, MEASURED, LossTables
 from revocab.training.outputs.record import manifest_of, timing_of
+from revocab.training.run import TrainingRun
 from revocab.training.settings import Settings, fingerprint
 
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from revocab.training.loop.heldout_loss import HeldoutCorpus
     from revocab.training.loop.trainer import RecipeTrainer
 
-#: What packed rows may have a bit for, of every token.
-BITS = ("starts", "answers")
 #: TensorBoard's event files.
 EVENTS = "tensorboard/events.out.tfevents.*"
 #: Tables that the DAG puts beside a run.
@@ -50,36 +49,10 @@ NEIGHBOURS = ("multiple_choice*", ".multiple_choice*", MEASURED, f".{MEASURED}*"
 DISK_ERROR = re.compile(r"No space left|File too large|quota|write.*fail|unexpected pos", re.I)
 
 
-@dataclass(frozen=True)
-class TrainingRun:
-    """Where one training run reads and writes."""
-
-    model: Path
-    packed: Path
-    heldout: Path
-    out: Path
-    settings: Settings
-    #: The model whose rows the model's are made of, where vocabulary adapters are trained.
-    source: Path | None = None
-    micro_batch: int | None = None
-    #: Minutes between resume states, besides those of checkpoints; None: no other.
-    state_minutes: float | None = None
-    #: Arguments of ``engine.TrainingEngine``, which is slow to import.
-    engine: Mapping[str, bool] = field(default_factory=dict)
-    #: Rise of the loss (nats) at which training stops, see ``LossWatch``; None: none.
-    stop_at_rise: float | None = None
-    costs: Costs = field(default_factory=Costs)
-    #: Write TensorBoard event files, too.
-    tensorboard: bool = False
-    #: Seconds since the epoch when the process started, for the start-up time.
-    started: float | None = None
-
-
 def input_checksums(run: TrainingRun) -> dict[str, Any]:
-    """Return SHA-256 of the weights, the configuration and the data that ``run`` reads."""
     files = [*checkpoints.weight_files(run.model), run.model / "config.json"]
     packed = io.read_json(run.packed / "manifest.json")
-    bits = {stem: packed[f"{stem}_sha256"] for stem in BITS if f"{stem}_sha256" in packed}
+    bits = {stem: packed[f"{stem}_sha256"] for stem in MARKS if f"{stem}_sha256" in packed}
     if "chat_template" in packed:
         bits["chat_template"] = sha256(packed["chat_template"].encode()).hexdigest()
     return {
@@ -92,7 +65,6 @@ def input_checksums(run: TrainingRun) -> dict[str, Any]:
 
 
 def tables_of(settings: Settings) -> tuple[str, ...]:
-    """Return the names of the tables that a training writes."""
     return (LOSSES, HELDOUT, *([ADAPTER] if settings.adapter else []))
 
 
@@ -117,16 +89,16 @@ def finished_manifest(run: TrainingRun) -> dict[str, Any] | None:
     path = run.out / "manifest.json"
     if not path.is_file():
         return None
-    found = io.read_json(path)
-    best = [found["best"]] if "best" in found else []
-    parts = (*found.get("checkpoints", ()), *best, *found.get("adapters", ()))
+    manifest = io.read_json(path)
+    best = [manifest["best"]] if "best" in manifest else []
+    parts = (*manifest.get("checkpoints", ()), *best, *manifest.get("adapters", ()))
     named = [run.out / entry["path"] for entry in parts]
     tables = [run.out / name for name in tables_of(run.settings)]
     whole = all(map(is_whole, named)) and all(map(Path.is_file, tables))
     # Plain data of both, since JSON knows no tuples; the inputs are hashed last: they are large.
-    if not whole or found.get("settings") != json.loads(json.dumps(run.settings.described())):
+    if not whole or manifest.get("settings") != json.loads(json.dumps(run.settings.described())):
         return None
-    return found if found.get("inputs") == input_checksums(run) else None
+    return manifest if manifest.get("inputs") == input_checksums(run) else None
 
 
 @dataclass(frozen=True)
@@ -152,7 +124,7 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
     import torch
     from transformers import AutoConfig
 
-    from revocab.training.adapters.vocabulary_adapter import open_adapters
+    from revocab.training.adapters.opening import open_adapters
     from revocab.training.data.packed_rows import check_fit, check_loss, check_stages, open_packed
     from revocab.training.loop.heldout_loss import open_heldout
 
@@ -163,7 +135,7 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
     check_stages(packed.manifest, settings)
     heldout, manifest = open_heldout(run.heldout)
     if settings.keep_best:
-        check_judged([one.name for one in heldout], packed.manifest["corpora"])
+        check_judged([corpus.name for corpus in heldout], packed.manifest["corpora"])
     checksums = input_checksums(run)
     config = AutoConfig.from_pretrained(run.model, local_files_only=True, trust_remote_code=False)
     check_fit(packed, config, run.model, manifest)
@@ -196,16 +168,16 @@ def train(run: TrainingRun) -> dict[str, Any]:
             _tell(f"{run.out}: this training is finished; nothing to do")
             resume_state.discard(run.out / "state")
         return done if writes else {}
-    trainer, work, found = _prepared(run, output)
+    trainer, work, state = _prepared(run, output)
     tables, saving = trainer.tables, trainer.saving
-    meter = EnergyMeter(run.costs.watts)
+    meter = EnergyMeter(run.watts)
     meter.start()
     with _explained(run), saving.listening():
-        trainer.train(resume_from_checkpoint=str(found) if found is not None else None)
+        trainer.train(resume_from_checkpoint=str(state) if state is not None else None)
         if tables is not None:
             tables.close()
             timing = timing_of(run, trainer, work, began, meter.read())
-            timing["resumed_from_step"] = resume_state.step_of(found) if found is not None else 0
+            timing["resumed_from_step"] = resume_state.step_of(state) if state is not None else 0
             io.write_json(run.out / "timing.json", timing)
         # Of a launcher's processes, the first to end takes the others with it.
         trainer.accelerator.wait_for_everyone()
@@ -220,7 +192,6 @@ def train(run: TrainingRun) -> dict[str, Any]:
 
 
 def _best(run: TrainingRun, inputs: TrainingInputs) -> dict[str, Any]:
-    """Keep the best checkpoint, if that is asked; return what the manifest says of it."""
     if not run.settings.keep_best:
         return {}
     return keep_best(run.out, run.settings.checkpoint_steps, inputs.packed.manifest["corpora"])
@@ -238,7 +209,7 @@ def _prepared(
 
     from revocab.training.estimates.probe import probed_micro_batch
     from revocab.training.loop.trainer import RecipeTrainer
-    from revocab.training.machine.engine import TrainingEngine, training_arguments
+    from revocab.training.machine.engine import training_arguments
     from revocab.training.outputs.saving import Saving
 
     logging.set_verbosity_warning()
@@ -249,18 +220,17 @@ def _prepared(
     micro = MicroBatch(size * passes, size, run.micro_batch, processes, root)
     inputs = load_inputs(run)
     # Makes the process group under torchrun, by which the others wait for the first one's look.
-    engine = TrainingEngine(**run.engine)
-    args = training_arguments(run.settings, micro.share, root, engine)
+    args = training_arguments(run, micro.share, root)
     mark = fingerprint(run.settings, inputs.checksums)
     with args.main_process_first(local=False):
-        found = resume_state.find(root, mark, _tell if writes else _silent)
+        state = resume_state.find(root, mark, _tell if writes else _silent)
         recorded = micro.recorded() if resume_state.belongs(root, mark) else None
     if output is not None:
-        _clear(output, mark, keep_state=found is not None)
+        _clear(output, mark, keep_state=state is not None)
     tables = None
     if writes:
         names = tables_of(run.settings)
-        tables = LossTables(run.out, names, resume_from=found, events=run.tensorboard)
+        tables = LossTables(run.out, names, resume_from=state, events=run.tensorboard)
     work = CheckpointWork(run, inputs, tables)
     trainer = RecipeTrainer(
         inputs.model,
@@ -274,17 +244,16 @@ def _prepared(
         watch=LossWatch(run.stop_at_rise),
         vocabulary_adapters=inputs.vocabulary_adapters,
     )
-    probed = None if recorded or run.micro_batch else probed_micro_batch(trainer, engine)
+    probed = None if recorded or run.micro_batch else probed_micro_batch(trainer, run)
     (micro.size,) = broadcast_object_list([recorded or probed or micro.size])
     if writes:
         micro.record()
-        if found is not None:
-            _tell(f"resuming from step {resume_state.step_of(found)} ({found})")
-    return trainer, work, found
+        if state is not None:
+            _tell(f"resuming from step {resume_state.step_of(state)} ({state})")
+    return trainer, work, state
 
 
 def _stopped(run: TrainingRun, step: int) -> RevocabError:
-    """Return what ends a training that SIGTERM has stopped."""
     return RevocabError(
         f"{run.out}: stopped by SIGTERM; the state of step {step} of {run.settings.steps} is saved:"
         " run the same command again to go on from it"
@@ -301,9 +270,9 @@ def _explained(run: TrainingRun) -> Iterator[None]:
         yield
     except torch.OutOfMemoryError as error:
         raise RevocabError(
-            f"{run.out}: out of memory outside of forward and backward pass, where no micro_batch"
-            f" helps; {STATE_KEPT}: set fsdp on several devices, or use one with more memory, and"
-            " run the same command again"
+            f"{run.out}: out of memory outside of the forward and backward pass; a smaller"
+            f" micro_batch will not help; {STATE_KEPT}: set fsdp on several devices, or use"
+            " one with more memory, and run the same command again"
         ) from error
     except (OSError, RuntimeError, SafetensorError) as error:
         # A full disk has three faces: the system's, torch's and safetensors' own.
@@ -317,7 +286,6 @@ def _explained(run: TrainingRun) -> Iterator[None]:
 
 
 def _tell(message: str) -> None:
-    """Print a message about resuming to standard error."""
     print(message, file=sys.stderr)
 
 
@@ -332,21 +300,9 @@ def _clear(output: ResumableFolder, mark: str, *, keep_state: bool) -> None:
     that would go on without them.
     """
     root = output.path / "state"
-    output.hold(goes_on=keep_state)
-    if keep_state:
-        _tell_of_other_code(output.path)
+    output.hold()
     output.remove("manifest.json", "timing.json")
     if not keep_state:
         resume_state.discard(root)
         output.remove("checkpoints", "adapters", EVENTS)
         resume_state.begin(root, mark)
-
-
-def _tell_of_other_code(folder: Path) -> None:
-    """Say what has changed since a training that goes on was begun, if anything has."""
-    claim, running = read_claim(folder), running_code()
-    if claim and claim.code and running and (changed := changes(claim.code, running)):
-        _tell(
-            f"{folder}: was begun by other code and counts as made by it (changed since:"
-            f" {', '.join(changed)})"
-        )

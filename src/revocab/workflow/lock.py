@@ -8,6 +8,7 @@ process and its lock files into the same folder, which Snakemake removes with th
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
 from collections.abc import Iterator
@@ -50,14 +51,16 @@ class Holder:
 
     @property
     def is_alive(self) -> bool:
-        """Return whether it runs on this host."""
+        """Return whether it runs on this host; a process that only waits to be reaped does not."""
         try:
-            started = psutil.Process(self.process).create_time()
+            process = psutil.Process(self.process)
+            ended = process.status() == psutil.STATUS_ZOMBIE
+            started = process.create_time()
         except psutil.NoSuchProcess:
             return False
         except psutil.AccessDenied:
             return True
-        return abs(started - self.started) < TOLERANCE
+        return not ended and abs(started - self.started) < TOLERANCE
 
     def jobs(self) -> list[int]:
         """Return the processes of this host that it has started, with theirs, and that run."""
@@ -93,6 +96,32 @@ def record_holder(locks: Path = LOCKS) -> None:
     os.environ[RUN] = holder.run
     if mine:  # none with --nolock
         write_json(locks / f"holder-{holder.host}-{holder.process}.json", asdict(holder))
+
+
+def hold_folder(locks: Path = LOCKS) -> None:
+    """Let no other ``revocab run`` begin in this folder until this process ends, however it does.
+
+    Snakemake takes its own lock seconds later. Raises :class:`RevocabError` naming the process that
+    came first.
+    """
+    locks.parent.mkdir(parents=True, exist_ok=True)
+    # Closed by no one: the operating system ends the hold with the process that Snakemake becomes.
+    handle = os.open(locks.parent / "revocab-run", os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        first = os.read(handle, 100).decode().strip() or "unknown"
+        os.close(handle)
+        raise RevocabError(
+            f"{locks.parent.absolute().parent}: another revocab run holds this folder (process"
+            f" {first}); wait until it ends"
+        ) from None
+    except OSError:  # a file system without such locks: Snakemake's own is left
+        os.close(handle)
+        return
+    os.truncate(handle, 0)
+    os.write(handle, f"{os.getpid()} of host {socket.gethostname()}\n".encode())
+    os.set_inheritable(handle, True)
 
 
 def remove_dead_locks(locks: Path = LOCKS) -> list[str]:

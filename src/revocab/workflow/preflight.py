@@ -15,7 +15,7 @@ from revocab.errors import RevocabError
 from revocab.flags import Parser
 from revocab.plan.plan import Plan
 from revocab.plan.show import add_experiment, flags_of, planned
-from revocab.plan.step import Artefact, Step
+from revocab.rule import SCRIPT, Artefact, Step
 from revocab.training.settings import Settings
 from revocab.workflow.launch import described, nodes_and_tasks, rehearsed
 from revocab.workflow.profile import resources_of
@@ -25,7 +25,6 @@ from revocab.workflow.status import duration
 if TYPE_CHECKING:
     from revocab.training.estimates.estimate import TrainingEstimate
 
-SCRIPT = Path("scripts/train_model.py")
 #: Steps, if not asked for.
 STEPS = 20
 
@@ -93,13 +92,13 @@ def check_inputs(plan: Plan, run: str, flags: Sequence[str]) -> None:
     asked = scoring.files()["tasks"][:1] if scoring else []
     asked += generating.files()["prompts"][:1] if generating else []
     training = plan.step("adapt_model", run=run).files()
-    needed = [file for name, files in training.items() if name != "arguments" for file in files]
+    needed = [file for files in training.values() for file in files]
     missing = [file for file in [*needed, *asked] if not Path(file).exists()]
     if missing:
         command = " ".join(["revocab run --cores N", *flags, "--", *missing])
         raise RevocabError(f"{', '.join(missing)}: not there yet; make them first: {command}")
-    if not SCRIPT.is_file():
-        raise RevocabError(f"{SCRIPT}: no such file; revocab preflight works in a checkout")
+    if not Path(*SCRIPT).is_file():
+        raise RevocabError(f"{Path(*SCRIPT)}: no such file; revocab preflight works in a checkout")
 
 
 def timed(part: Callable[[], str | None]) -> list[str]:
@@ -209,10 +208,10 @@ def measured_lines(
     plan: Plan, step: Step, timing: Mapping[str, Any], resources: Mapping[str, Any]
 ) -> list[str]:
     """Return what was measured, and what the whole would take at this speed."""
-    from revocab.commands.train_model import Machine
+    from revocab.training.run import TrainingMachine
 
     settings = settings_of(step)
-    minutes = float(resources.get("state_minutes") or Machine().state_minutes)
+    minutes = float(resources.get("state_minutes") or TrainingMachine().state_minutes)
     whole = whole_seconds(settings, timing, minutes)
     memory = {"host": timing["peak_memory_bytes"], "device": timing["peak_device_memory_bytes"]}
     peaks = [f"{name} {size(value)}" for name, value in memory.items() if value]

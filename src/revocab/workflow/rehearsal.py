@@ -22,7 +22,7 @@ from revocab.evaluation.inference.engine import Part, interpreter
 from revocab.folder_claim import is_whole
 from revocab.io import read_json, read_jsonl, write_jsonl
 from revocab.plan.plan import Plan
-from revocab.plan.step import Artefact, Step
+from revocab.rule import Artefact, Step
 from revocab.training.outputs.resume_state import CHECKSUMS, PREFIX
 from revocab.workflow.launch import launcher, starter
 
@@ -126,16 +126,15 @@ class Rehearsal:
 
     def _training(self) -> list[str]:
         """Return the words of the training, started as the rule starts it."""
-        from revocab.commands.train_model import Machine
+        from revocab.training.run import TrainingMachine
 
         step = self.plan.step("adapt_model", run=self.run)
         step = replace(
             step,
             job=step.job.model_copy(update={"checkpoint_every": self.steps // 2}),
             out=str(self.out),
-            prefix=str(self.scratch / "train"),
         )
-        words = self._words(step, "adapt_model", tuple(Machine.model_fields))
+        words = self._words(step, "adapt_model", tuple(TrainingMachine.model_fields))
         given = self.resources("adapt_model")
         begun = starter(given)
         named = ["--job-name", self.scratch.name] if begun else []
@@ -154,9 +153,7 @@ class Rehearsal:
         """Run a job of a part of the evaluation with the exported checkpoint; raise if it fails."""
         name = step.command
         models = {self.steps: Artefact(str(self.checkpoint), ())}
-        step = replace(
-            step, inputs={**step.inputs, "models": models}, prefix=str(self.scratch / name)
-        )
+        step = replace(step, inputs={**step.inputs, "models": models})
         engine = getattr(self.plan.experiment.evaluation, part).engine
         python = interpreter(engine, part, sys.executable)
         words = self._words(step, name, ("device", "dtype", "batch_size"))
@@ -165,12 +162,10 @@ class Rehearsal:
 
     def _words(self, step: Step, rule: str, options: Sequence[str]) -> list[str]:
         """Return script and arguments of a job, with what the profile says of the machine."""
-        for path, text in step.long().items():
-            Path(path).write_text(text, encoding="utf-8")
         given = self.resources(rule)
         machine = {name: given[name] for name in options if given.get(name) is not None}
         flags = ["--machine", json.dumps(machine)] if machine else []
-        return [f"scripts/{step.command}.py", *step.arguments(), *flags]
+        return [*self.plan.words(step), *flags]
 
     def _log(self, name: str) -> Path:
         return self.scratch / f"{name}.log"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from revocab.errors import RevocabError
-from revocab.workflow.lock import LOCKS, remove_dead_locks
+from revocab.workflow.lock import LOCKS, hold_folder, remove_dead_locks
 
 #: With these Snakemake takes no lock, or is asked about its own.
 DRY_RUN = frozenset({"-n", "--dry-run", "--dryrun"})
@@ -39,6 +39,7 @@ def run(words: Sequence[str]) -> str:
             " Snakefile is the workflow"
         )
     if not NO_LOCK & {*words}:
+        hold_folder(given.directory / LOCKS)
         for line in remove_dead_locks(given.directory / LOCKS):
             print(line, file=sys.stderr)
     sys.stderr.flush()

@@ -15,8 +15,6 @@ from revocab.config.paths import MANIFEST
 from revocab.flags import Parser
 from revocab.folder_claim import JOB_FILE
 from revocab.io import read_json
-from revocab.plan.jobs import needed_jobs
-from revocab.plan.kept import OWN
 from revocab.plan.plan import Plan
 from revocab.plan.show import add_experiment, planned
 from revocab.training.outputs.loss_tables import HELDOUT, LOSSES
@@ -72,9 +70,9 @@ def status_of(plan: Plan, now: float) -> Status:
     """
     counts: dict[str, list[bool]] = defaultdict(list)
     trainings = []
-    for job in needed_jobs(plan).values():
+    for job in plan.needed_jobs().values():
         counts[job.rule].append(all(Path(file).exists() for file in job.files))
-        if job.rule in OWN and job.step.command == "train_model":
+        if job.step.command == "train_model":
             trainings.append(training_in(Path(job.step.out), job.name.partition("--")[2], now))
     jobs = {rule: (sum(done), len(done)) for rule, done in counts.items()}
     return Status(

@@ -41,7 +41,6 @@ class LlmOptions(JudgeOptions, GenerationOptions):
 
 
 def question(row: Row) -> list[Message]:
-    """Return the messages that ask for the grade of a conversation."""
     said = "\n\n".join(
         f"{'Assistant' if one['role'] == ASSISTANT else one['role'].capitalize()}: {one['content']}"
         for one in row[MESSAGES]
@@ -58,42 +57,22 @@ def grade(answer: str) -> int | None:
 
 def judge(rows: Sequence[Row], options: LlmOptions, inputs: JudgeInputs) -> Iterator[Verdict]:
     """Yield a verdict per conversation; one without a grade, or too long, is left out."""
-    from revocab.answering.recorded import recorded_generation
-    from revocab.evaluation.generation.generate import load_generator
-    from revocab.evaluation.inference.chat_prompts import ChatOptions
-    from revocab.evaluation.inference.engine import choose_engine
-    from revocab.evaluation.options import Generating
+    from revocab.answering.recorded import RecordedGenerator
 
     assert inputs.model is not None  # needs_model
-    generating = Generating(
-        **options.model_dump(include=set(GenerationOptions.model_fields)),
-        **inputs.machine.model_dump(),
-        chat=ChatOptions(),
-    )
-    engine = choose_engine(options.engine, "generation")
-    generator = load_generator(inputs.model, engine, generating)
-    generate = recorded_generation(
-        generator,
-        engine,
-        inputs.model,
-        options.max_new_tokens,
-        inputs.machine.batch_size,
-        inputs.records,
-    )
-    assert generator.chat is not None  # loaded for chat
-    room = min(options.context_length, generator.context_length) - options.max_new_tokens
-    prompts = [generator.chat.encode(generator.chat.text(question(row))) for row in rows]
-    fits = [len(prompt) <= room for prompt in prompts]
+    model = RecordedGenerator(inputs.model, options, inputs.machine, inputs.records)
+    prompts = [model.chat.encode(model.chat.text(question(row))) for row in rows]
+    fits = [len(prompt) <= model.room for prompt in prompts]
     able = [prompt for prompt, fitting in zip(prompts, fits, strict=True) if fitting]
-    outputs = iter(generate(able) if able else [])
-    generator.close()
+    outputs = iter(model.generate(able) if able else [])
+    model.generator.close()
     for fitting in fits:
-        found = grade(next(outputs).text) if fitting else None
-        if found is None:
+        points = grade(next(outputs).text) if fitting else None
+        if points is None:
             yield Verdict(False, None, "no grade" if fitting else "too long")
         else:
-            kept = found >= options.threshold
-            yield Verdict(kept, float(found), "" if kept else "low grade")
+            kept = points >= options.threshold
+            yield Verdict(kept, float(points), "" if kept else "low grade")
 
 
-JUDGE = Judge(options=LlmOptions, judge=judge, needs_model="generates")
+JUDGE = Judge(options=LlmOptions, judge=judge, needs_model=True)

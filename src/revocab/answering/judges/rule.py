@@ -55,7 +55,6 @@ def judge(rows: Sequence[Row], options: RuleOptions, inputs: JudgeInputs) -> Ite
 
 
 def row_problems(row: Row, options: RuleOptions) -> Iterator[str]:
-    """Yield what of a row cannot be judged."""
     where = f"row {row['id']}"
     if options.ended and "answers" not in row:
         yield (
@@ -67,7 +66,6 @@ def row_problems(row: Row, options: RuleOptions) -> Iterator[str]:
 
 
 def broken_rule(row: Row, options: RuleOptions) -> str:
-    """Return the first rule that a conversation breaks, or nothing."""
     said = [one["content"] for one in row[MESSAGES] if one["role"] == ASSISTANT]
     if options.ended and not all(map(is_ended, row["answers"])):
         return "ended"

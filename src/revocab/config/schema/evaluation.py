@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, create_model, model_validator
 
-from revocab.closed import Closed, Id, OneLine, Step, any_of, exactly_one
+from revocab.closed import (
+    Closed,
+    CorpusId,
+    Id,
+    OneLine,
+    Step,
+    TokenizerId,
+    any_of,
+    exactly_one,
+)
 from revocab.corpora.source import ANY, Kind, Source
 from revocab.evaluation.embedding_similarity import EmbeddingSimilarityOptions
 from revocab.evaluation.generation.kind import PromptOptions, generation_kinds
@@ -25,7 +34,7 @@ from revocab.fertility.measure import FertilityOptions
 class Probe(ProbeOptions):
     """Items made by rule from what corpora hold out."""
 
-    corpora: list[Id] = Field(min_length=1)
+    corpora: list[CorpusId] = Field(min_length=1)
 
 
 class Task(TaskOptions):
@@ -66,7 +75,7 @@ class MultipleChoice(ScoringOptions):
 class TaskText(Source):
     """Where the texts of a generation task come from."""
 
-    heldout: Id | None = Field(
+    heldout: CorpusId | None = Field(
         default=None, description="a corpus: what it holds out, which no training reads"
     )
 
@@ -119,13 +128,13 @@ class Generation(GenerationOptions):
 class Efficiency(EfficiencyOptions):
     """Speed and memory of models on the same held-out text of a corpus."""
 
-    corpus: Id
+    corpus: CorpusId
 
 
 class Evaluation(Closed):
     """What is measured on checkpoints."""
 
-    heldout: list[Id] = Field(default_factory=list)
+    heldout: list[CorpusId] = Field(default_factory=list)
     #: Tokens of a held-out window of runs that are not trained; none: as in trained runs near them.
     heldout_length: int | None = Field(default=None, ge=2)
     multiple_choice: MultipleChoice = Field(default_factory=MultipleChoice)
@@ -144,8 +153,8 @@ class ParallelText(Closed):
 class Fertility(FertilityOptions):
     """Report on tokenizers (Table 2, Figure 1): which tokenizers on which corpora."""
 
-    tokenizers: list[Id] = Field(default_factory=list)
-    corpora: list[Id] = Field(default_factory=list)
+    tokenizers: list[TokenizerId] = Field(default_factory=list)
+    corpora: list[CorpusId] = Field(default_factory=list)
     parallel: ParallelText | None = None
 
 

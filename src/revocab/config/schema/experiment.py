@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field
 
-from revocab.closed import Closed, Id, OneLine, any_of
+from revocab.closed import Closed, CorpusId, Id, OneLine, TokenizerId, any_of
 from revocab.config.schema.data import Corpus, Tokenizer
 from revocab.config.schema.evaluation import Evaluation, Fertility, Similarity
 from revocab.config.schema.models import Model
 from revocab.config.schema.runs import AuxiliaryVectors, RunGroup, Scale
 from revocab.demoworld.build import WorldOptions
 from revocab.models.parameters import ParameterCount
-from revocab.report.kind_options import KindOptions, figure_options, table_options
+from revocab.report import kind
 from revocab.training.recipe import Recipe
 
 #: What a file says of one table or figure: the options of its kind, of which ``kind`` tells.
 if TYPE_CHECKING:
-    TableOptions = KindOptions
-    FigureOptions = KindOptions
+    from revocab.config.expand import Run
+
+    TableOptions = kind.TableOptions
+    FigureOptions = kind.FigureOptions
 else:
-    TableOptions = any_of(table_options())
-    FigureOptions = any_of(figure_options())
+    TableOptions = any_of(kind.table_kinds().values())
+    FigureOptions = any_of(kind.figure_kinds().values())
+
+
+#: Of all tokens of a mixture.
+Share = Annotated[float, Field(gt=0, le=1)]
 
 
 class Experiment(Closed):
@@ -40,11 +47,9 @@ class Experiment(Closed):
     tokenizers: dict[Id, Tokenizer] = Field(default_factory=dict)
     #: Roles of special tokens by tokenizer and spelling, beside those that tokenizers declare
     #: themselves: tokens of equal role are one token in an intersection.
-    roles: dict[Id, dict[OneLine, Id]] = Field(default_factory=dict)
-    #: Shares of tokens; ``size`` corpora share what is left, by size (``size_exponent``).
-    mixtures: dict[Id, dict[Id, Annotated[float, Field(gt=0, le=1)] | Literal["size"]]] = Field(
-        default_factory=dict
-    )
+    roles: dict[TokenizerId, dict[OneLine, Id]] = Field(default_factory=dict)
+    #: Shares of tokens; ``size`` corpora share what is left, in proportion to their bytes.
+    mixtures: dict[Id, dict[CorpusId, Share | Literal["size"]]] = Field(default_factory=dict)
     recipes: dict[Id, Recipe] = Field(default_factory=dict)
     models: dict[Id, Model] = Field(default_factory=dict)
     runs: dict[Id, RunGroup] = Field(default_factory=dict)
@@ -55,7 +60,20 @@ class Experiment(Closed):
     similarity: Similarity = Field(default_factory=Similarity)
     parameters: list[ParameterCount] = Field(default_factory=list)
     #: Extra pairs of tokenizers to intersect, beside those the runs need.
-    intersections: list[tuple[Id, Id]] = Field(default_factory=list)
+    intersections: list[tuple[TokenizerId, TokenizerId]] = Field(default_factory=list)
     scale: Scale | None = None
     tables: dict[Id, TableOptions] = Field(default_factory=dict)
     figures: dict[Id, FigureOptions] = Field(default_factory=dict)
+
+    @cached_property
+    def expanded(self) -> dict[str, Run]:
+        """Return every run by id, in the order of the file; also of a file that is wrong."""
+        from revocab.config.expand import expand  # runs stand on the schema
+
+        return {run.id: run for run in expand(self)}
+
+    def __copy__(self) -> Self:
+        """Return a copy that expands its own runs."""
+        copied = super().__copy__()
+        vars(copied).pop("expanded", None)
+        return copied

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, create_model, model_serializer, model_validator
 
-from revocab.closed import Closed, Id, OneLine, exactly_one
+from revocab.closed import Closed, MixtureId, OneLine, RecipeId, TokenizerId, exactly_one
 from revocab.models.change import ChangeOptions, ModelReference, changes
 from revocab.models.parameters import Architecture
 
@@ -16,8 +16,8 @@ class Pretraining(Closed):
     """A stand-in model pretrained here."""
 
     architecture: Architecture
-    mixture: Id
-    recipe: Id
+    mixture: MixtureId
+    recipe: RecipeId
     context_length: int = Field(default=2048, ge=16, description="number of positions")
 
 
@@ -39,7 +39,7 @@ class ChangedModel(ChangeOptions):
 class ModelPlace(Closed):
     """A place to take a model from, or one way to make it."""
 
-    tokenizer: Id
+    tokenizer: TokenizerId
     hub: OneLine | None = None
     revision: OneLine | None = None
     path: OneLine | None = None

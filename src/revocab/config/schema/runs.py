@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
-from pydantic import ConfigDict, Field, field_validator, model_serializer
+from pydantic import (
+    BeforeValidator,
+    Field,
+    WrapSerializer,
+    create_model,
+    field_validator,
+    model_serializer,
+)
 
-from revocab.closed import Closed, Id, OneLine, RunStep
+from revocab.closed import (
+    Closed,
+    CorpusId,
+    Id,
+    MixtureId,
+    ModelId,
+    OneLine,
+    RecipeId,
+    RunStep,
+    TokenizerId,
+)
 from revocab.config.schema.sweeps import Sweep
 from revocab.evaluation.inference.chat_prompts import ChatOptions
-from revocab.initialise.fasttext import FastTextOptions
+from revocab.initialise.method import methods
 from revocab.initialise.options import ScaleOptions
+from revocab.initialise.reading.fasttext import FastTextOptions
 
 
 class Layered(Closed):
@@ -28,7 +46,7 @@ class Several(Layered):
     """What stands for several runs, of a run or of each run of a group; a run's null: for one.
 
     None in a validated experiment, which has the runs in their place
-    (:mod:`revocab.config.sweeps`, :mod:`revocab.config.replicates`).
+    (:mod:`revocab.config.written_out`).
     """
 
     sweep: Sweep | None = None
@@ -43,26 +61,69 @@ class Several(Layered):
 
 
 class NamedMethod(Layered):
-    """A method (default: the name that it stands under) and its options."""
+    """A method; it is one of the models of :func:`entries`, which have its options, too."""
 
-    model_config = ConfigDict(extra="allow")
-
-    method: Id | None = None
+    method: Id
 
     @property
     def options(self) -> dict[str, Any]:
-        """Return the keys that belong to the method itself; null stands for the default."""
-        return {key: value for key, value in (self.model_extra or {}).items() if value is not None}
+        """Return the options of the method that are given."""
+        given = self.model_dump(mode="json", exclude_unset=True)
+        known = methods()[self.method].options.model_fields
+        return {key: given[key] for key in known if given.get(key) is not None}
+
+    @model_serializer(mode="wrap")
+    def _as_said(self, dump: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        """Leave out nulls that nobody said, and the defaults of options; these stand last."""
+        said, options = self.model_fields_set, methods()[self.method].options.model_fields
+        kept = {
+            key: value
+            for key, value in dump(self).items()
+            if key in said or not (value is None or key in options)
+        }
+        return {**{key: kept[key] for key in kept if key not in options}, **kept}
+
+
+def entries(base: type[NamedMethod]) -> Any:
+    """Return the type of an entry: of ``base`` and the options of the method that it names.
+
+    ``base``, the model that is scored as it is, can be named by none.
+    """
+    models = []
+    for name, method in methods().items():
+        if method.trains:
+            only: Any = Literal[name]
+            bases = (base, method.options)
+            models.append(create_model(f"{base.__name__}_{name}", __base__=bases, method=only))
+    return Annotated[Union[tuple(models)], Field(discriminator="method")]  # noqa: UP007
+
+
+def name_methods(given: Any) -> Any:
+    """Return entries by name with their methods named: by default, each is called after its own."""
+    if not isinstance(given, dict):
+        return given
+    return {
+        name: {"method": name, **entry} if isinstance(entry, dict) else entry
+        for name, entry in given.items()
+    }
+
+
+def unnamed(entries: dict[str, NamedMethod], dump: Callable[[Any], dict[str, Any]]) -> Any:
+    """Return what is written of entries: a method after which an entry is called goes unsaid."""
+    return {
+        name: {key: value for key, value in entry.items() if (key, value) != ("method", name)}
+        for name, entry in dump(entries).items()
+    }
 
 
 class RunMethod(Several, NamedMethod):
     """One run of a group: a method, and what it has of its own in place of its group's."""
 
-    target: Id | None = None
-    helper: Id | None = None
-    mixture: Id | None = None
+    target: TokenizerId | None = None
+    helper: ModelId | None = None
+    mixture: MixtureId | None = None
     #: Null: the run is made and not trained, and scored at step 0.
-    recipe: Id | None = None
+    recipe: RecipeId | None = None
     #: Begins from another run's checkpoint in place of the group's source model.
     start: RunStep | None = None
     #: A run that a method reads beside the source model.
@@ -76,10 +137,20 @@ class RunMethod(Several, NamedMethod):
     evaluate: bool = True
 
 
+if TYPE_CHECKING:
+    RunEntry = RunMethod
+    ScaleEntry = NamedMethod
+else:
+    RunEntry = entries(RunMethod)
+    ScaleEntry = entries(NamedMethod)
+#: Entries by their names, which may be those of their methods.
+Named = (BeforeValidator(name_methods), WrapSerializer(unnamed))
+
+
 class Reference(Closed):
     """A model that is only scored, beside a group's runs."""
 
-    model: Id
+    model: ModelId
     label: OneLine
     #: Step for which a paper published values of a reference of its run's name; none: step 0.
     paper_step: int = Field(default=0, ge=0)
@@ -102,11 +173,11 @@ class RunGroup(Several):
     """
 
     label: OneLine
-    source: Id
-    target: Id | None = None
-    helper: Id | None = None
-    mixture: Id | None = None
-    recipe: Id | None = None
+    source: ModelId
+    target: TokenizerId | None = None
+    helper: ModelId | None = None
+    mixture: MixtureId | None = None
+    recipe: RecipeId | None = None
     identity: Literal["bytes", "marker"] = "bytes"
     #: On whose tasks the runs are scored; a task in two languages needs both. None: on every task.
     languages: list[Id] | None = Field(default=None, min_length=1)
@@ -114,7 +185,7 @@ class RunGroup(Several):
     chat: Chat | None = None
     #: At most so many examples in the prompts of its models; none: as many as each task has.
     most_shots: int | None = Field(default=None, ge=0)
-    methods: dict[Id, RunMethod] = Field(default_factory=dict)
+    methods: Annotated[dict[Id, RunEntry], *Named] = Field(default_factory=dict)
     references: dict[Id, Reference] = Field(default_factory=dict)
     #: Steps here, and for each the step of a longer training whose published values stand beside;
     #: a step that is not named stands for itself.
@@ -145,7 +216,7 @@ class AuxiliaryVectors(FastTextOptions):
     """
 
     #: Best in both languages: one space then holds source and target tokens.
-    corpora: list[Id] = Field(default_factory=list)
+    corpora: list[CorpusId] = Field(default_factory=list)
     vectors: OneLine | None = Field(
         default=None, description="file of vectors by token text (docs/methods.md)"
     )
@@ -154,6 +225,6 @@ class AuxiliaryVectors(FastTextOptions):
 class Scale(ScaleOptions):
     """Time and memory of every method at a real model's embedding shape, with random weights."""
 
-    source_tokenizer: Id
-    target_tokenizer: Id
-    methods: dict[Id, NamedMethod]
+    source_tokenizer: TokenizerId
+    target_tokenizer: TokenizerId
+    methods: Annotated[dict[Id, ScaleEntry], *Named]

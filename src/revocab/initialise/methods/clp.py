@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
-from revocab.initialise.weighted_means import combine, share_weights, sparsemax_weights, unit_rows
+from revocab.initialise.rows.weighted_means import (
+    combine,
+    share_weights,
+    sparsemax_weights,
+    unit_rows,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -28,10 +33,9 @@ def weighted_rows(inputs: MethodInputs, method: str, top_k: int | None, kind: st
     clipped, as published; ``sparsemax``: CLP+. Over all shared tokens or the ``top_k`` nearest.
     """
     inputs.require_overlap(method, "builds new rows from shared ones")
-    assert inputs.helper_VD is not None
     return combine(
-        unit_rows(inputs.helper_VD[inputs.missing_N]),
-        unit_rows(inputs.helper_VD[inputs.overlap_target_N]),
+        unit_rows(inputs.guide_VX[inputs.missing_N]),
+        unit_rows(inputs.guide_VX[inputs.overlap_target_N]),
         inputs.source_VD,
         inputs.overlap_source_N,
         sparsemax_weights if kind == "sparsemax" else share_weights,
@@ -39,8 +43,7 @@ def weighted_rows(inputs: MethodInputs, method: str, top_k: int | None, kind: st
     )
 
 
-def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
-    """Return one weighted mean of shared source rows per missing token."""
+def initialise(inputs: MethodInputs, options: ClpOptions) -> torch.Tensor:
     return weighted_rows(inputs, METHOD.name, options.top_k, options.weights)
 
 

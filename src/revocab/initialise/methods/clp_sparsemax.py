@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -20,7 +20,7 @@ class ClpSparsemaxOptions(RowsOptions):
     top_k: int | None = Field(default=None, ge=1)
 
 
-def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: ClpSparsemaxOptions) -> torch.Tensor:
     """Return one sparse convex combination of shared source rows per missing token."""
     return weighted_rows(inputs, METHOD.name, options.top_k, "sparsemax")
 

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from revocab.initialise.auxiliary import AuxiliaryOptions, compare, with_fallback
 from revocab.initialise.method import Method, MethodInputs
-from revocab.initialise.weighted_means import combine, sparsemax_weights
+from revocab.initialise.rows.auxiliary import AuxiliaryOptions, compare
+from revocab.initialise.rows.weighted_means import sparsemax_weights
 
 if TYPE_CHECKING:
     import torch
 
 
-def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: AuxiliaryOptions) -> torch.Tensor:
     """Return ``sparsemax(cos(A_missing, A_overlap)) @ E_source[overlap]``, A auxiliary rows.
 
     Dobler & de Melo 2023. Tokens too rare for a fastText vector of their own are drawn
     from the source's distribution and are no candidates, as published.
     """
-    found = compare(inputs, METHOD.name, trained_only=True, source_tokens=False)
-    rows_ND = combine(
-        found.query_NA, found.key_KA, inputs.source_VD, found.source_K, sparsemax_weights
-    )
-    return with_fallback(inputs, found.known_M, rows_ND)
+    tokens = compare(inputs, METHOD.name, trained_only=True, source_tokens=False)
+    return tokens.weighted_rows(inputs, sparsemax_weights)
 
 
 METHOD = Method(

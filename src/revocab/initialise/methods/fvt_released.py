@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
-from revocab.initialise.piece_means import piece_means
-from revocab.initialise.source_weights import SourceWeights, piece_weights
+from revocab.initialise.rows.piece_means import piece_means
+from revocab.initialise.rows.source_weights import SourceWeights, piece_weights
 
 if TYPE_CHECKING:
     import torch
@@ -18,7 +18,6 @@ def initialise(inputs: MethodInputs, options: MethodOptions) -> torch.Tensor:
 
 
 def source_weights(inputs: MethodInputs, options: MethodOptions) -> SourceWeights:
-    """Return the weights of these means."""
     return piece_weights(inputs, inputs.pieces_released)
 
 

@@ -16,14 +16,13 @@ def initialise(inputs: MethodInputs, options: MethodOptions) -> torch.Tensor:
 
     Raises :class:`RevocabError` where its rows are not as wide as the source's.
     """
-    assert inputs.helper_VD is not None  # needs_helper
-    theirs, ours = inputs.helper_VD.shape[1], inputs.source_VD.shape[1]
+    theirs, ours = inputs.guide_VX.shape[1], inputs.source_VD.shape[1]
     if theirs != ours:
         raise RevocabError(
             f"method {METHOD.name!r}, {inputs.matrix} matrix: the helper's rows have {theirs}"
             f" numbers, the source's {ours}; take a helper that was made from the source"
         )
-    return inputs.helper_VD
+    return inputs.guide_VX
 
 
 METHOD = Method(

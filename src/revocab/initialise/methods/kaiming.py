@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
-from revocab.initialise.row_statistics import Distribution, zero_mean_rows
+from revocab.initialise.rows.row_statistics import Distribution, zero_mean_rows
 
 if TYPE_CHECKING:
     import torch
@@ -17,20 +17,12 @@ class KaimingOptions(RowsOptions):
     distribution: Distribution = "normal"
 
 
-def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: KaimingOptions) -> torch.Tensor:
     """Return one draw per missing token, of variance 2 / width.
 
     He et al. 2015, equation 10: as of a layer with that many inputs.
     """
-    width = inputs.source_VD.shape[1]
-    rows_ND = zero_mean_rows(
-        len(inputs.missing_N),
-        width,
-        2 / width,
-        options.distribution,
-        inputs.generator(),
-    )
-    return rows_ND.to(inputs.source_VD.device)
+    return zero_mean_rows(inputs, 2 / inputs.source_VD.shape[1], options.distribution)
 
 
 METHOD = Method(

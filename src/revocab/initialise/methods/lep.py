@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from revocab.initialise.anchor_scaling import CHUNK_ROWS
-from revocab.initialise.least_change import Solve, change_of_rows, changed
-from revocab.initialise.method import Method, MethodInputs, RowsOptions
-from revocab.initialise.piece_means import means_of, note_pieces, piece_means
+from revocab.initialise.method import DonorRows, Method, MethodInputs, RowsOptions
+from revocab.initialise.rows.anchor_scaling import CHUNK_ROWS
+from revocab.initialise.rows.least_change import Solve, apply_change, change_of_rows
+from revocab.initialise.rows.piece_means import means_of, note_pieces, piece_means
 
 if TYPE_CHECKING:
     import torch
@@ -24,7 +24,7 @@ class LepOptions(RowsOptions):
     solve: Solve = "least_change"
 
 
-def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: LepOptions) -> torch.Tensor:
     """Return ``C D`` for every token, with D from base rows E to the source's rows F.
 
     Tikhomirov and Chernyshev 2024, equations 7, 9, 13 and 14. Tokens that the adapted model lacks,
@@ -37,28 +37,27 @@ def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
     assert donor is not None  # needs_donor
     pieces = {token: inputs.pieces(token) for token in inputs.missing_N.tolist()}
     note_pieces(inputs, list(pieces.values()))
-    change_DD = _change(inputs, pieces, options)
+    change_DD = _change(inputs, donor, pieces, options)
     carried_V = torch.ones(inputs.target_rows, dtype=torch.bool, device=change_DD.device)
     if donor.adapted_known_V is not None:
         carried_V &= donor.adapted_known_V.to(carried_V.device)
     carried_V[inputs.kept_N] = False
     inputs.notes["rows_carried"] = int(carried_V.sum())
     rows_VD = inputs.source_VD.new_empty(inputs.target_rows, inputs.source_VD.shape[1])
-    start = 0
-    for chunk_ND in changed(donor.adapted_VD, change_DD):
-        rows_VD[start : start + len(chunk_ND)] = chunk_ND
-        start += len(chunk_ND)
+    apply_change(donor.adapted_VD, change_DD, out_VD=rows_VD)
     _place_own(rows_VD, inputs, pieces, ~carried_V)
     return rows_VD
 
 
-def _change(inputs: MethodInputs, pieces: dict[int, list[int]], options: Any) -> torch.Tensor:
+def _change(
+    inputs: MethodInputs, donor: DonorRows, pieces: dict[int, list[int]], options: LepOptions
+) -> torch.Tensor:
     """Return D without the identity, float64 [D, D]; zeros for a swap."""
-    donor, width = inputs.donor, inputs.source_VD.shape[1]
-    assert donor is not None  # needs_donor
+    width = inputs.source_VD.shape[1]
     if options.map == "swap":
         return inputs.source_VD.new_zeros(width, width).double()
-    lists = _fitted(inputs, [] if options.map == "overlap" else list(pieces.values()))
+    conversion = [] if options.map == "overlap" else list(pieces.values())
+    lists = _fitted(inputs, donor.base_known_V, conversion)
     inputs.notes["rows_fitted"] = len(lists)
     pairs = (
         (means_of(donor.base_VD, lists[start : start + CHUNK_ROWS]),
@@ -70,15 +69,15 @@ def _change(inputs: MethodInputs, pieces: dict[int, list[int]], options: Any) ->
     return change_DD
 
 
-def _fitted(inputs: MethodInputs, pieces: list[list[int]]) -> list[list[int]]:
+def _fitted(
+    inputs: MethodInputs, known_V: torch.Tensor | None, pieces: list[list[int]]
+) -> list[list[int]]:
     """Return, for every row to fit, the source ids whose mean it is; the base has all of them."""
-    assert inputs.donor is not None
-    known_V = inputs.donor.base_known_V
-    lists = [*([one] for one in inputs.overlap_source_N.tolist()), *pieces]
+    lists = [*([ids] for ids in inputs.overlap_source_N.tolist()), *pieces]
     if known_V is not None:
         known = known_V.tolist()
-        lists = [one for one in lists if all(known[piece] for piece in one)]
-    return [one for one in lists if one]
+        lists = [ids for ids in lists if all(known[piece] for piece in ids)]
+    return [ids for ids in lists if ids]
 
 
 def _place_own(

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
-from revocab.initialise.row_statistics import column_mean
+from revocab.initialise.rows.row_statistics import column_mean
 
 if TYPE_CHECKING:
     import torch
 
 
 def initialise(inputs: MethodInputs, options: MethodOptions) -> torch.Tensor:
-    """Return the mean source row once per missing token."""
     mean_D = column_mean(inputs.source_VD).float()
     return mean_D.expand(len(inputs.missing_N), -1).clone()
 

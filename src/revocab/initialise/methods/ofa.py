@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from revocab.initialise.alignment import gram
 from revocab.initialise.method import Method, MethodInputs
 from revocab.initialise.methods import wechsel
+from revocab.initialise.rows.alignment import gram
 
 if TYPE_CHECKING:
     import torch
@@ -36,7 +36,7 @@ def right_singular_vectors(source_VD: torch.Tensor, rank: int) -> tuple[torch.Te
     return vectors_DD[:, -rank:].to(source_VD.dtype), kept
 
 
-def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: OfaOptions) -> torch.Tensor:
     """Return WECHSEL's combination of low-rank coordinates, back in the source's width.
 
     Liu et al. 2024: with ``E = U S V'`` cut to rank k, coordinates ``F = U_k`` and

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from revocab.initialise.matching_pursuit import orthogonal_pursuit
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
-from revocab.initialise.weighted_means import blocks
+from revocab.initialise.rows.matching_pursuit import orthogonal_pursuit
+from revocab.initialise.rows.weighted_means import blocks
 
 if TYPE_CHECKING:
     import torch
@@ -35,8 +35,7 @@ def sparse_codes(inputs: MethodInputs, size: int) -> tuple[torch.Tensor, torch.T
     import torch
     from tqdm import tqdm
 
-    assert inputs.helper_VD is not None
-    atoms_KX = inputs.helper_VD[inputs.overlap_target_N]
+    atoms_KX = inputs.guide_VX[inputs.overlap_target_N]
     count, width = atoms_KX.shape
     index_NS = inputs.missing_N.new_zeros(len(inputs.missing_N), size)
     weight_NS = atoms_KX.new_zeros(len(inputs.missing_N), size)
@@ -51,7 +50,7 @@ def sparse_codes(inputs: MethodInputs, size: int) -> tuple[torch.Tensor, torch.T
     parts = list(blocks(len(index_NS), **shape))
     quick = len(index_NS) * size * count < 1e8  # else some ten seconds or more
     for block in tqdm(parts, desc="omp", disable=quick, mininterval=2):
-        wanted_NX = inputs.helper_VD[inputs.missing_N[block]]
+        wanted_NX = inputs.guide_VX[inputs.missing_N[block]]
         code = orthogonal_pursuit(wanted_NX, atoms_KX, size, gram_KK)
         index_NS[block], weight_NS[block] = code.index_NS, code.weight_NS
         share_N = code.residual_N / wanted_NX.norm(dim=1).clamp(min=torch.finfo(torch.float32).tiny)
@@ -59,7 +58,7 @@ def sparse_codes(inputs: MethodInputs, size: int) -> tuple[torch.Tensor, torch.T
     return index_NS, weight_NS, error / max(1, len(index_NS))
 
 
-def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: OmpOptions) -> torch.Tensor:
     """Return, per missing token, its sparse code over shared tokens applied to their source rows.
 
     Goddard & Fernandes Neto 2025: the code is that of the helper's row over the helper's shared
@@ -69,8 +68,7 @@ def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
     import torch
 
     inputs.require_overlap(METHOD.name, "builds new rows from shared ones")
-    assert inputs.helper_VD is not None
-    size = min(options.k, len(inputs.overlap_target_N), inputs.helper_VD.shape[1])
+    size = min(options.k, len(inputs.overlap_target_N), inputs.guide_VX.shape[1])
     known = f"omp codes of {size}"
     if known not in inputs.shared:
         inputs.shared[known] = sparse_codes(inputs, size)

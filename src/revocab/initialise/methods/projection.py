@@ -1,19 +1,19 @@
 """Embedding-space projection: helper rows mapped by plain least squares on the shared tokens.
 
-Vectors by token text from a file (:mod:`revocab.initialise.token_vectors`) may stand for the
-helper's rows; both matrices are then mapped from the same vectors.
+Vectors by token text from a file (:mod:`.reading.token_vectors`) may stand for the helper's rows;
+both matrices are then mapped from the same vectors.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
 from revocab.errors import RevocabError
-from revocab.initialise import alignment
-from revocab.initialise.anchor_scaling import Rows, chunks
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
+from revocab.initialise.rows import alignment
+from revocab.initialise.rows.anchor_scaling import Rows, map_rows
 
 if TYPE_CHECKING:
     import torch
@@ -28,7 +28,7 @@ class ProjectionOptions(RowsOptions):
     auxiliary: Literal["helper", "file"] = "helper"
 
 
-def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: ProjectionOptions) -> torch.Tensor:
     """Return ``H_missing @ W + b``, with W and b minimising ``|H_overlap W + b - E_overlap|``.
 
     Gosal et al. 2024, section 3.2 (embedding space transformation). Unlike sava, rows are neither
@@ -53,11 +53,7 @@ def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
     inputs.notes["anchors"] = len(x_NX)
     inputs.notes.update(alignment.quality("anchors", mapped, y))
     inputs.notes.update(alignment.leave_one_out(system, x, y, mapped))
-    start = 0
-    for chunk_NX in chunks(Rows(inputs.guide_VX, inputs.missing_N)):
-        rows_ND[start : start + len(chunk_NX)] = affine(chunk_NX)
-        start += len(chunk_NX)
-    return rows_ND
+    return map_rows(Rows(inputs.guide_VX, inputs.missing_N), affine, rows_ND)
 
 
 METHOD = Method(

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
-from revocab.initialise.row_statistics import normal_rows
+from revocab.initialise.rows.row_statistics import normal_rows
 
 if TYPE_CHECKING:
     import torch
 
 
 def initialise(inputs: MethodInputs, options: MethodOptions) -> torch.Tensor:
-    """Return one random row per target token, shared ones included."""
-    return normal_rows(inputs.source_VD, inputs.target_rows, inputs.generator())
+    return normal_rows(inputs, inputs.target_rows)
 
 
 METHOD = Method(

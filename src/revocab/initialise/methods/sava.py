@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from revocab.initialise import alignment
-from revocab.initialise.anchor_scaling import Rows, Scaling, chunks
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
+from revocab.initialise.rows import alignment
+from revocab.initialise.rows.anchor_scaling import Rows, Scaling, map_rows
 
 if TYPE_CHECKING:
     import torch
@@ -46,7 +46,7 @@ def choose_anchors(shared: int, wanted: int | None, seed: int) -> torch.Tensor:
     return order[:wanted].sort().values
 
 
-def count_held_out(anchors: int, options: Any, large: bool) -> int:
+def count_held_out(anchors: int, options: SavaOptions, large: bool) -> int:
     """Return how many of the anchors a second fit leaves out (sgd and procrustes)."""
     share = options.held_out
     if share is None:
@@ -57,15 +57,14 @@ def count_held_out(anchors: int, options: Any, large: bool) -> int:
 class _Fit:
     """The fit of one matrix: its anchors, and what a second fit can reuse of the first."""
 
-    def __init__(self, inputs: MethodInputs, options: Any):
+    def __init__(self, inputs: MethodInputs, options: SavaOptions):
         import torch
 
         self.options = options
         device = inputs.overlap_target_N.device
         shared = len(inputs.overlap_target_N)
         positions_N = choose_anchors(shared, options.anchors, inputs.seed).to(device)
-        assert inputs.helper_VD is not None
-        self.scale_x, self.x_NX = _scaled(inputs.helper_VD, inputs.overlap_target_N, positions_N)
+        self.scale_x, self.x_NX = _scaled(inputs.guide_VX, inputs.overlap_target_N, positions_N)
         self.scale_y, self.y_NY = _scaled(inputs.source_VD, inputs.overlap_source_N, positions_N)
         unused_S = torch.ones(shared, dtype=torch.bool, device=device)
         unused_S[positions_N] = False
@@ -84,23 +83,19 @@ class _Fit:
 
     @cached_property
     def system(self) -> alignment.LeastSquares:
-        """Return the factorised left side (lstsq)."""
         return alignment.LeastSquares(self.gram_PP, self.options.ridge)
 
     @cached_property
     def normal(self) -> alignment.Normal:
-        """Return the normal equations of all anchors."""
         exact = self.options.solver != "lstsq" or self.system.needs_exact
         return alignment.Normal(self.gram_PP, alignment.cross(self.x_NX, self.y_NY, exact=exact))
 
     def all_anchors(self) -> alignment.AffineMap:
-        """Return the map."""
         if self.options.solver == "lstsq":
             return self.system.solve(self.normal.right_PY, self.x_NX.dtype)
         return self._other(self.x_NX, self.y_NY, None)
 
     def without(self, held_N: torch.Tensor, kept_N: torch.Tensor) -> alignment.AffineMap:
-        """Return a second map, fitted without some of the anchors."""
         held = None
         if self.options.solver == "sgd":
             held = alignment.Normal.of(self.x_NX.take(held_N), self.y_NY.take(held_N))
@@ -158,8 +153,7 @@ def _held_out(
     import torch
 
     if len(fit.unused_N):
-        assert inputs.helper_VD is not None
-        x = fit.scale_x.forward(inputs.helper_VD[inputs.overlap_target_N[fit.unused_N]])
+        x = fit.scale_x.forward(inputs.guide_VX[inputs.overlap_target_N[fit.unused_N]])
         y = fit.scale_y.forward(inputs.source_VD[inputs.overlap_source_N[fit.unused_N]])
         return {
             "held_out": "shared tokens not fitted on",
@@ -178,7 +172,7 @@ def _held_out(
     return {"held_out": "anchors left out of a second fit", **quality}
 
 
-def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: SavaOptions) -> torch.Tensor:
     """Return the helper rows of the missing tokens, mapped into the source's space.
 
     Anchors, products and new rows are worked on in chunks: beside the matrices themselves, memory
@@ -188,15 +182,11 @@ def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
     rows_ND = inputs.source_VD.new_empty(len(inputs.missing_N), inputs.source_VD.shape[1])
     if not len(rows_ND):
         return rows_ND  # nothing to map
-    assert inputs.helper_VD is not None
     fit = _Fit(inputs, options)
     affine = fit.all_anchors()
     inputs.notes.update(_measure(fit, affine, inputs))
-    start = 0
-    for chunk_NX in chunks(Rows(inputs.helper_VD, inputs.missing_N, fit.scale_x)):
-        rows_ND[start : start + len(chunk_NX)] = fit.scale_y.backward(affine(chunk_NX))
-        start += len(chunk_NX)
-    return rows_ND
+    missing_NX = Rows(inputs.guide_VX, inputs.missing_N, fit.scale_x)
+    return map_rows(missing_NX, lambda x_NX: fit.scale_y.backward(affine(x_NX)), rows_ND)
 
 
 METHOD = Method(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from revocab.initialise.auxiliary import AuxiliaryOptions, compare, with_fallback
 from revocab.initialise.method import Method, MethodInputs
-from revocab.initialise.weighted_means import combine, share_weights
+from revocab.initialise.rows.auxiliary import AuxiliaryOptions, compare
+from revocab.initialise.rows.weighted_means import share_weights
 
 if TYPE_CHECKING:
     import torch
@@ -28,22 +28,14 @@ def _weights(scores_NK: torch.Tensor) -> torch.Tensor:
     return share_weights(scores_NK.clamp_(min=0))
 
 
-def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: SimilarityOptions) -> torch.Tensor:
     """Return the weighted mean of the source rows of each token's most similar candidates.
 
     Gosal et al. 2024, section 3.2. Candidates are all source tokens when the auxiliary is fastText,
     and the shared tokens when it is the helper.
     """
-    found = compare(inputs, METHOD.name)
-    rows_ND = combine(
-        found.query_NA,
-        found.key_KA,
-        inputs.source_VD,
-        found.source_K,
-        _weights,
-        options.neighbours,
-    )
-    return with_fallback(inputs, found.known_M, rows_ND)
+    tokens = compare(inputs, METHOD.name)
+    return tokens.weighted_rows(inputs, _weights, options.neighbours)
 
 
 METHOD = Method(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from revocab.initialise.auxiliary import AuxiliaryOptions, compare, with_fallback
 from revocab.initialise.method import Method, MethodInputs
-from revocab.initialise.weighted_means import combine, softmax_weights
+from revocab.initialise.rows.auxiliary import AuxiliaryOptions, compare
+from revocab.initialise.rows.weighted_means import softmax_weights
 
 if TYPE_CHECKING:
     import torch
@@ -21,22 +21,15 @@ class WechselOptions(AuxiliaryOptions):
     temperature: float = Field(default=0.1, gt=0)
 
 
-def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: WechselOptions) -> torch.Tensor:
     """Return ``softmax(cos / temperature) @ E_source`` over each token's nearest candidates.
 
     Minixhofer et al. 2022. Candidates are all source tokens when the auxiliary
     is fastText, as published, and the shared tokens when it is the helper.
     """
-    found = compare(inputs, METHOD.name)
-    rows_ND = combine(
-        found.query_NA,
-        found.key_KA,
-        inputs.source_VD,
-        found.source_K,
-        softmax_weights(options.temperature),
-        options.neighbours,
-    )
-    return with_fallback(inputs, found.known_M, rows_ND)
+    tokens = compare(inputs, METHOD.name)
+    weigh = softmax_weights(options.temperature)
+    return tokens.weighted_rows(inputs, weigh, options.neighbours)
 
 
 METHOD = Method(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
-from revocab.initialise.row_statistics import Distribution, zero_mean_rows
+from revocab.initialise.rows.row_statistics import Distribution, zero_mean_rows
 
 if TYPE_CHECKING:
     import torch
@@ -17,20 +17,13 @@ class XavierOptions(RowsOptions):
     distribution: Distribution = "uniform"
 
 
-def initialise(inputs: MethodInputs, options: Any) -> torch.Tensor:
+def initialise(inputs: MethodInputs, options: XavierOptions) -> torch.Tensor:
     """Return one draw per missing token, of variance 2 / (rows + width) of the target matrix.
 
     Glorot & Bengio 2010, equations 12 and 16: as of a layer with that many outputs and inputs.
     """
-    width = inputs.source_VD.shape[1]
-    rows_ND = zero_mean_rows(
-        len(inputs.missing_N),
-        width,
-        2 / (inputs.target_rows + width),
-        options.distribution,
-        inputs.generator(),
-    )
-    return rows_ND.to(inputs.source_VD.device)
+    both = inputs.target_rows + inputs.source_VD.shape[1]
+    return zero_mean_rows(inputs, 2 / both, options.distribution)
 
 
 METHOD = Method(

@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from revocab.errors import RevocabError
-from revocab.models.added_blocks import ADDED_BLOCKS
 from revocab.models.change import Change, Changed, ChangeInputs, ChangeOptions
-from revocab.models.safetensors_parts import Part, stored_parts
 from revocab.models.small_twin import keeps_logits, read_config
+from revocab.models.weights.files import Part, stored_parts
 
 if TYPE_CHECKING:
     from revocab.models.folder import ModelFolder
 
 LAYERS = "num_hidden_layers"
+#: Key of ``config.json``: the numbers of the new blocks, from 0.
+ADDED_BLOCKS = "added_blocks"
 _BLOCK = re.compile(r"model\.layers\.(\d+)\.(.+)")
 #: What a block writes to the residual stream comes out of these.
 WRITING = ("self_attn.o_proj", "mlp.down_proj")
@@ -39,7 +40,6 @@ class BlockOptions(ChangeOptions):
     share: float = Field(gt=0, le=1, description="ratio of new blocks to existing ones")
 
     def blocks_after(self, blocks: int) -> int:
-        """Return how many blocks there are after the change."""
         return len(Expansion.of(blocks, self.share).origin)
 
 
@@ -76,14 +76,14 @@ class Expansion:
 
     def places(self, name: str) -> Iterator[tuple[str, bool]]:
         """Yield the names that a tensor of the body gets, and whether it is zero there."""
-        found = _BLOCK.fullmatch(name)
-        if found is None:
+        block = _BLOCK.fullmatch(name)
+        if block is None:
             yield name, False
             return
-        writes = found[2].startswith(tuple(f"{one}." for one in WRITING))
+        writes = block[2].startswith(tuple(f"{module}." for module in WRITING))
         for number, origin in enumerate(self.origin):
-            if origin == int(found[1]):
-                yield f"model.layers.{number}.{found[2]}", writes and number in self.added
+            if origin == int(block[1]):
+                yield f"model.layers.{number}.{block[2]}", writes and number in self.added
 
     def settings(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings that change: the number of layers, and lists by layer."""
@@ -105,6 +105,11 @@ class Expansion:
         ]
 
 
+def added_blocks(model: Any) -> list[int]:
+    """Return the numbers of the blocks that were added to a loaded model; [] if none were."""
+    return list(getattr(model.config, ADDED_BLOCKS, ()))
+
+
 def check_form(body: ModelFolder) -> int:
     """Return the number of blocks of a model that can be expanded.
 
@@ -116,13 +121,13 @@ def check_form(body: ModelFolder) -> int:
     if "quantization_config" in body.config:
         raise RevocabError(f"{kind}: its weights are quantised; use the unquantised model")
     blocks = body.config.get(LAYERS)
-    numbers = {int(found[1]) for found in map(_BLOCK.fullmatch, body.tensors) if found}
+    numbers = {int(block[1]) for block in map(_BLOCK.fullmatch, body.tensors) if block}
     if not isinstance(blocks, int) or numbers != {*range(blocks)}:
         raise RevocabError(
             f"{kind}: {len(numbers)} blocks model.layers.N, but {LAYERS} = {blocks!r} in"
             f" config.json; it needs {needed}"
         )
-    wanted = (f"model.layers.{n}.{one}.weight" for n in range(blocks) for one in WRITING)
+    wanted = (f"model.layers.{n}.{module}.weight" for n in range(blocks) for module in WRITING)
     missing = [name for name in wanted if name not in body.tensors]
     if missing:
         raise RevocabError(f"{kind}: it has no {missing[0]}; it needs {needed}")
@@ -147,7 +152,7 @@ def check_identity(body: ModelFolder, expansion: Expansion) -> dict[str, Any]:
     try:
         same = keeps_logits(config, changed, weights)
     except RevocabError as error:
-        raise RevocabError(f"{body.path}: {one}" for one in error.problems) from error
+        raise RevocabError(f"{body.path}: {problem}" for problem in error.problems) from error
     if not same:
         raise RevocabError(
             f"{body.path}: block expansion of {config.model_type!r}: with new blocks whose"
@@ -164,7 +169,7 @@ def apply(inputs: ChangeInputs, options: BlockOptions) -> Changed:
     try:
         expansion = Expansion.of(blocks, options.share)
     except RevocabError as error:
-        raise RevocabError(f"{body.path}: {one}" for one in error.problems) from None
+        raise RevocabError(f"{body.path}: {problem}" for problem in error.problems) from None
     changed = check_identity(body, expansion)
     added = list(expansion.added)
     files = {}

@@ -22,8 +22,7 @@ from revocab.models.change import (
     ModelReference,
     reference_name,
 )
-from revocab.models.safetensors_header import FLOATS
-from revocab.models.safetensors_parts import Part, stored_parts, tensor_bytes
+from revocab.models.weights.files import FLOATS, Part, stored_parts, tensor_bytes
 
 if TYPE_CHECKING:
     import torch
@@ -52,7 +51,6 @@ class SumOptions(ChangeOptions):
     add: list[Term] = Field(min_length=1, description="differences to add: model, minus, weight")
 
     def given_models(self) -> Iterator[tuple[str, ModelReference]]:
-        """Yield the models of all differences."""
         for number, term in enumerate(self.add):
             yield f"add.{number}.model", term.model
             if term.minus is not None:
@@ -87,7 +85,9 @@ class Operand:
         """Return the names of all tensors that are no copies of others, and no buffers."""
         copies = self.folder.tied_copies
         return {
-            one for one in self.folder.tensors if one not in copies and not one.endswith(_BUFFER)
+            name
+            for name in self.folder.tensors
+            if name not in copies and not name.endswith(_BUFFER)
         }
 
     @cached_property
@@ -106,7 +106,6 @@ class Operand:
 
     @cached_property
     def tokens(self) -> dict[int, str]:
-        """Return the tokens by id."""
         from revocab.tokenizers.load import load_tokenizer
 
         vocabulary = load_tokenizer(self.folder.path).get_vocab()
@@ -131,46 +130,47 @@ class Sum:
 
     @classmethod
     def of(cls, inputs: ChangeInputs, options: SumOptions) -> Sum:
-        """Return the sum that the options describe."""
         body = Operand("the body", inputs.body)
         others = {name: Operand(repr(name), folder) for name, folder in inputs.others.items()}
         terms = [
             Difference(
-                one.weight,
-                others[reference_name(one.model)],
-                others[reference_name(one.minus)] if one.minus else body,
+                term.weight,
+                others[reference_name(term.model)],
+                others[reference_name(term.minus)] if term.minus else body,
             )
-            for one in options.add
+            for term in options.add
         ]
         return cls(body, terms)
 
     @cached_property
     def operands(self) -> list[Operand]:
         """Return the models of all terms, each once, without the body."""
-        named = {one.name: one for term in self.terms for one in (term.plus, term.minus)}
-        return [one for one in named.values() if one is not self.body]
+        named = {
+            operand.name: operand for term in self.terms for operand in (term.plus, term.minus)
+        }
+        return [operand for operand in named.values() if operand is not self.body]
 
     def problems(self) -> Iterator[str]:
         """Yield why the models cannot be added up: quantised, or not of one architecture."""
-        for one in (self.body, *self.operands):
-            if "quantization_config" in one.folder.config:
+        for operand in (self.body, *self.operands):
+            if "quantization_config" in operand.folder.config:
                 yield (
-                    f"{one.folder.path}: its weights are quantised and cannot be added; use the"
+                    f"{operand.folder.path}: its weights are quantised and cannot be added; use the"
                     " unquantised model"
                 )
         body = self.body.folder
-        for one in self.operands:
-            where = f"{one.folder.path}: cannot be added to {body.path}"
-            if one.folder.tied != body.tied:
+        for operand in self.operands:
+            where = f"{operand.folder.path}: cannot be added to {body.path}"
+            if operand.folder.tied != body.tied:
                 here, there = (
-                    "one matrix" if tied else "two" for tied in (one.folder.tied, body.tied)
+                    "one matrix" if tied else "two" for tied in (operand.folder.tied, body.tied)
                 )
                 yield (
                     f"{where}: the LM head and the embedding are {here} here, and {there} there;"
                     " use models of the same kind"
                 )
                 continue
-            different = sorted(one.names ^ self.body.names)
+            different = sorted(operand.names ^ self.body.names)
             if different:
                 listed = ", ".join(different[:_SHOWN])
                 yield (
@@ -185,15 +185,15 @@ class Sum:
         if part.name.endswith(_BUFFER):
             return "a buffer that nothing reads"
         name = self.body.stored(part.name)
-        for one in self.operands:
-            _, shape = one.folder.tensors[name]
+        for operand in self.operands:
+            _, shape = operand.folder.tensors[name]
             if shape != list(part.shape):
-                return f"{_by(part.shape)} here, {_by(shape)} in {one.name}"
+                return f"{_by(part.shape)} here, {_by(shape)} in {operand.name}"
             if name in self.body.folder.vocabulary_tensors.values():
-                own, other = self.body.tokens, one.tokens
+                own, other = self.body.tokens, operand.tokens
                 moved = sum(own[number] != other[number] for number in own.keys() & other.keys())
                 if moved:
-                    return f"{moved} of {len(own)} ids stand for different tokens in {one.name}"
+                    return f"{moved} of {len(own)} ids stand for different tokens in {operand.name}"
         return None
 
     def part(self, part: Part) -> Part:
@@ -207,9 +207,11 @@ class Sum:
         name, dtype = self.body.stored(part.name), torch_dtype(part)
         wide = torch.promote_types(dtype, torch.float32)
         values = most // dtype.itemsize
-        read = {one.name: one.blocks(name, values) for one in (self.body, *self.operands)}
+        read = {
+            operand.name: operand.blocks(name, values) for operand in (self.body, *self.operands)
+        }
         for blocks in zip(*read.values(), strict=True):
-            value = {one: block.to(wide) for one, block in zip(read, blocks, strict=True)}
+            value = {operand: block.to(wide) for operand, block in zip(read, blocks, strict=True)}
             total = value[self.body.name]
             for term in self.terms:
                 difference = value[term.plus.name] - value[term.minus.name]
@@ -224,7 +226,6 @@ class Sum:
 
 
 def torch_dtype(part: Part) -> torch.dtype:
-    """Return the torch dtype of a tensor of floating-point numbers."""
     import torch
 
     return getattr(torch, FLOATS[part.dtype])
@@ -248,7 +249,9 @@ def apply(inputs: ChangeInputs, options: SumOptions) -> Changed:
         reasons = {name: whole.kept(part) for name, part in parts.items()}
         kept |= {name: why for name, why in reasons.items() if why is not None}
         if None in reasons.values():
-            files[file] = [one if reasons[one.name] else whole.part(one) for one in parts.values()]
+            files[file] = [
+                part if reasons[part.name] else whole.part(part) for part in parts.values()
+            ]
             added += sum(why is None for why in reasons.values())
     if not added:
         raise RevocabError(

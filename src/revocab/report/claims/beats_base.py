@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING
 from revocab.evaluation.over_seeds import paired_interval
 from revocab.languages import language_label
 from revocab.report.claim import Claim, ClaimKind
-from revocab.report.kind import table_kinds
 from revocab.report.names import method_label
 from revocab.report.results import Record, Results
 from revocab.report.results.adapted_language import adapted_language
-from revocab.report.results.scores import AVERAGE, average_task
+from revocab.report.results.score_table import AVERAGE, average_task
 from revocab.report.tables.significance import is_marked
+from revocab.report.values.task_scores import TaskScore
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
+    from revocab.report.table_parts.table import Cell
 
 #: The checkpoint at which runs are compared with their base model.
 STEP = "last"
@@ -42,23 +43,26 @@ def find(results: Results) -> Iterator[Claim]:
         language = adapted_language(results, group)
         if language is None:
             continue
-        task = average_task(language)
-        base = results.base(group)
-        level = results.scores.get(base.id, 0, task, AVERAGE)
-        compared = comparisons(results, group, task)
-        found: list[tuple[str, Record, Gain]] = []
+        average, base = TaskScore.average(language, STEP), results.base(group)
+        level = average.cell(results, base)
+        if level.value is None:
+            continue
+        compared = comparisons(results, group, average_task(language))
+        found: list[tuple[str, Cell, Gain]] = []
         for run in results.group(group):
-            score = results.scores.get(run.id, run.steps[-1], task, AVERAGE)
-            if run.trains and score and level:
-                gain = gain_of(score, level, compared.get((run.id, base.id)))
-                found.append((method_label(run), score, gain))
-        if level and found:
+            cell = average.cell(results, run)
+            if run.trains and cell.value is not None:
+                by_seed = list(average.by_seed(results, run).values())
+                row = compared.get((run.id, base.id))
+                gain = gain_of(cell.value, by_seed, level.value, row)
+                found.append((method_label(run), cell, gain))
+        if found:
             yield claim(base, language_label(language), level, found)
 
 
-def claim(base: Run, language: str, level: Record, found: list[tuple[str, Record, Gain]]) -> Claim:
-    """Return the claim on one group, from label, score and gain of its runs."""
-    listed = [f"{name} {percent(score)}{gain.chance}" for name, score, gain in found]
+def claim(base: Run, language: str, level: Cell, found: list[tuple[str, Cell, Gain]]) -> Claim:
+    """Return the claim on one group, from label, average and gain of its runs."""
+    listed = [f"{name} {percent(cell)}{gain.chance}" for name, cell, gain in found]
     unknown = [name for name, _, gain in found if not gain.chance]
     more = " by more than chance" if not unknown else ""
     numbers = f"base {percent(level)}; {', '.join(listed)}"
@@ -77,8 +81,7 @@ def comparisons(results: Results, group: str, task: str) -> dict[tuple[str, str]
     """Return the comparisons of a group's runs on a task by pair, in both orders, with the sign of
     the difference; none where no table shows them.
     """
-    tables = results.experiment.tables.values()
-    shown = {pair for one in tables for pair in table_kinds()[one.kind].compared(one)}
+    shown = {pair for table in results.experiment.tables.values() for pair in table.compared()}
     if (group, STEP) not in shown:
         return {}
     found: dict[tuple[str, str], Record] = {}
@@ -90,24 +93,22 @@ def comparisons(results: Results, group: str, task: str) -> dict[tuple[str, str]
     return found
 
 
-def gain_of(score: Record, level: Record, compared: Record | None) -> Gain:
-    """Return the gain of a score over the base model's."""
-    by_seed = score.get("by_seed", ())
-    over = paired_interval(by_seed, [level["value"]] * len(by_seed))
+def gain_of(value: float, by_seed: list[float], level: float, compared: Record | None) -> Gain:
     if compared is not None:
         chance = f" (p {float(compared['p_holm']):.3g}"
         chance += f", {compared['seeds']} seeds)" if compared.get("seeds") else ")"
         return Gain(compared["difference"] > 0 and is_marked(compared), chance)
+    over = paired_interval(by_seed, [level] * len(by_seed))
     if over is not None:
         low, high = (f"{100 * end:+.2f}" for end in (over.low, over.high))
         return Gain(over.low > 0, f" (95 % interval over {over.seeds} seeds {low} to {high})")
-    return Gain(score["value"] > level["value"])
+    return Gain(value > level)
 
 
-def percent(score: Record) -> str:
+def percent(cell: Cell) -> str:
     """Return an average in per cent with its standard error over items, where that is known."""
-    error = f"±{100 * score['stderr']:.2f}" if score["stderr"] else ""
-    return f"{100 * score['value']:.2f}{error}"
+    error = f"±{100 * cell.stderr:.2f}" if cell.stderr else ""
+    return f"{100 * (cell.value or 0):.2f}{error}"
 
 
 CLAIMS = ClaimKind("beats-base", place=5, find=find)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from revocab.evaluation.over_seeds import SeedInterval, paired_interval
+from revocab.evaluation.over_seeds import paired_interval
 from revocab.languages import language_label
 from revocab.report.claim import Claim, ClaimKind
 from revocab.report.results import Results
 from revocab.report.results.adapted_language import adapted_language
-
-if TYPE_CHECKING:
-    from revocab.config.expand import Run
+from revocab.report.values.losses import HeldoutLoss
 
 #: Runs that must be better than the run called ``random``.
 BETTER = ("sava", "fvt")
@@ -27,47 +24,27 @@ def find(results: Results) -> Iterator[Claim]:
         language = adapted_language(results, group)
         if "random" not in runs or language is None:
             continue
-        random = at_first_checkpoint(results, runs["random"], language)
+        loss, random = HeldoutLoss(language=language, step="first"), runs["random"]
+        worse = loss.cell(results, random).value
         where = f"held-out {language_label(language)} bits per byte at the first checkpoint"
-        for name in BETTER:
-            if name not in runs:
+        for run in [runs[name] for name in BETTER if name in runs]:
+            value = loss.cell(results, run).value
+            if value is None or worse is None:
                 continue
-            value = at_first_checkpoint(results, runs[name], language)
-            if value is not None and random is not None:
-                over = over_seeds(results, runs[name], runs["random"], language)
-                numbers = f"{value:.4f} against {random:.4f}"
-                if over:
-                    numbers += (
-                        f"; difference {over.difference:.4f}, 95 % interval over {over.seeds} "
-                        f"seeds {over.low:.4f} to {over.high:.4f}"
-                    )
-                yield Claim(
-                    f"{results.base(group).label}: {where}, {name} < random",
-                    numbers,
-                    (over.high < 0) if over else value < random,
+            ours, others = loss.by_seed(results, run), loss.by_seed(results, random)
+            seeds = [seed for seed in ours if seed in others]
+            over = paired_interval([ours[seed] for seed in seeds], [others[seed] for seed in seeds])
+            numbers = f"{value:.4f} against {worse:.4f}"
+            if over:
+                numbers += (
+                    f"; difference {over.difference:.4f}, 95 % interval over {over.seeds} "
+                    f"seeds {over.low:.4f} to {over.high:.4f}"
                 )
-
-
-def over_seeds(results: Results, run: Run, other: Run, language: str) -> SeedInterval | None:
-    """Return the difference of two runs at the first checkpoint over the seeds that both have.
-
-    None for fewer than two.
-    """
-    losses = [
-        {
-            one.seed: loss
-            for one in results.replicates(each)
-            if (loss := at_first_checkpoint(results, one, language)) is not None
-        }
-        for each in (run, other)
-    ]
-    seeds = [seed for seed in losses[0] if seed in losses[1]]
-    return paired_interval(*[[one[seed] for seed in seeds] for one in losses])
-
-
-def at_first_checkpoint(results: Results, run: Run, language: str) -> float | None:
-    """Return held-out bits per byte of a run at its first checkpoint, None if not measured."""
-    return results.heldout_by_language(run, language).get(run.select()[0])
+            yield Claim(
+                f"{results.base(group).label}: {where}, {run.name} < random",
+                numbers,
+                (over.high < 0) if over else value < worse,
+            )
 
 
 CLAIMS = ClaimKind("better-start", place=3, find=find)

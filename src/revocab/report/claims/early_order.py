@@ -13,6 +13,7 @@ from revocab.report.claim import Claim, ClaimKind
 from revocab.report.names import method_label
 from revocab.report.results import Results
 from revocab.report.results.adapted_language import adapted_language
+from revocab.report.results.heldout_losses import heldout_curve
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
@@ -31,8 +32,10 @@ def find(results: Results) -> Iterator[Claim]:
         language = adapted_language(results, group)
         if language is None or any(len(results.replicates(run)) < FEWEST_SEEDS for run in runs):
             continue
-        curves = [[results.heldout_by_language(one, language) for one in seeds_of(results, run)]
-                  for run in runs]  # fmt: skip
+        curves = [
+            [heldout_curve(results, single, language) for single in seeds_of(results, run)]
+            for run in runs
+        ]
         steps = {step for of in curves for curve in of for step in curve if step}
         if len(runs) > 1 and steps:
             yield claim(results, group, language, runs, curves, min(steps))
@@ -40,7 +43,7 @@ def find(results: Results) -> Iterator[Claim]:
 
 def seeds_of(results: Results, run: Run) -> list[Run]:
     """Return a run's replicates by ascending seed, so that those of two runs belong together."""
-    return sorted(results.replicates(run), key=lambda one: one.seed)
+    return sorted(results.replicates(run), key=lambda single: single.seed)
 
 
 def claim(

@@ -1,8 +1,7 @@
 """Colours and dashes of runs: those of their methods, the same in every figure of an experiment.
 
-Methods have Okabe and Ito's colours and Tol's. How far apart all colours are, also for readers with
-colour-blindness, is measured in ``tests/unit/test_palette.py``; dashes and direct labels say the
-same once more.
+Methods have Okabe and Ito's colours and Tol's, which readers with colour-blindness can tell apart;
+dashes and direct labels say the same once more.
 """
 
 from __future__ import annotations

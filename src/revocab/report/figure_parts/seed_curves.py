@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from revocab.evaluation.over_seeds import deviation
 from revocab.report.results import Results, number
+from revocab.report.results.heldout_losses import heldout_curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,11 +17,10 @@ if TYPE_CHECKING:
 
 #: By step: the mean over seeds and the standard deviation, which a single seed does not have.
 Curve = dict[int, tuple[float, float | None]]
+SEED_BANDS = "Runs with seeds: the mean over them, and a band of one standard deviation."
 
 
 def training_curve(results: Results, run: Run, column: str) -> Curve:
-    """Return one column of ``losses.csv`` by step."""
-
     def losses(one: Run) -> dict[int, float]:
         rows = results.csv("runs", one.id, "losses.csv")
         values = {int(row["step"]): number(row[column]) for row in rows}
@@ -29,9 +29,8 @@ def training_curve(results: Results, run: Run, column: str) -> Curve:
     return over_replicates(results, run, losses)
 
 
-def heldout_curve(results: Results, run: Run, language: str) -> Curve:
-    """Return held-out bits per byte of a language by step."""
-    return over_replicates(results, run, lambda one: results.heldout_by_language(one, language))
+def heldout_over_seeds(results: Results, run: Run, language: str) -> Curve:
+    return over_replicates(results, run, lambda one: heldout_curve(results, one, language))
 
 
 def over_replicates(results: Results, run: Run, values: Callable[[Run], dict[int, float]]) -> Curve:

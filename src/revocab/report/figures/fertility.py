@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from revocab.languages import language_colours, language_label
 from revocab.report.figure_parts.palette import Palette
 from revocab.report.figure_parts.style import nothing_yet, readable
-from revocab.report.kind import FigureKind, KindOptions
-from revocab.report.prerequisites import fertility_report
-from revocab.report.references import no_fertility
+from revocab.report.kind import FigureOptions
 from revocab.report.results import Results, number
+from revocab.report.tokenizer_options import BY_CORPUS, TokenizerOptions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,56 +23,59 @@ PEAK = 0.7
 OTHER_LANGUAGES = ("#117733", "#999933", "#44AA99")
 
 
-class FertilityFigure(KindOptions):
+class FertilityFigure(TokenizerOptions, FigureOptions):
     """Distribution of fertility over documents."""
 
     kind: Literal["fertility"]
-
-
-def draw(results: Results, options: FertilityFigure, palette: Palette) -> Figure:
-    """Return a panel per tokenizer, in it a ridge per corpus with its mean marked."""
-    from matplotlib import pyplot
-
-    setting = results.experiment.fertility
-    tokenizers, corpora = setting.tokenizers, setting.corpora
-    columns = min(2, len(tokenizers)) if len(tokenizers) in (1, 2, 4) else 3
-    rows = math.ceil(len(tokenizers) / columns)
-    height = 0.9 + rows * (0.75 + 0.62 * len(corpora))
-    figure, grid = pyplot.subplots(
-        rows,
-        columns,
-        figsize=(3.1 * columns + 1.1, height),
-        sharex=True,
-        sharey=True,
-        squeeze=False,
+    caption: ClassVar[str] = (
+        "Tokens per word of each document, smoothed; bars mark the mean over documents. Lower "
+        "is better. Up to half a per cent of documents lie outside the range."
     )
-    values = fertility_values(results)
-    means = {
-        (row["tokenizer"], row["corpus"]): number(row["fertility"])
-        for row in results.csv("fertility", "fertility.csv")
-    }
-    low, high = span(values)
-    panels = [axes for line in grid for axes in line]
-    for axes, tokenizer in zip(panels, tokenizers, strict=False):
-        axes.set_title(tokenizer)
-        for place, corpus in enumerate(reversed(corpora)):
-            colour, series = corpus_colour(results, corpus), (tokenizer, corpus)
-            draw_ridge(axes, values.get(series), place, (low, high), colour)
-            draw_mean(axes, means.get(series), place, colour)
-        if not values:
-            nothing_yet(axes)
-        places = [place + 0.3 for place in range(len(corpora))]
-        axes.set_yticks(places, corpus_labels(results, corpora))
-        axes.tick_params(axis="y", length=0)
-        axes.grid(axis="y", visible=False)
-        axes.set_ylim(-0.05, len(corpora))
-        axes.set_xlim(low, high)
-        axes.tick_params(axis="x", labelbottom=True)
-    for axes in panels[len(tokenizers) :]:
-        axes.set_axis_off()
-    figure.supxlabel("tokens per word in a document (bar: mean over documents)", fontsize=9)
-    figure.tight_layout()
-    return figure
+
+    def draw(self, results: Results, palette: Palette) -> Figure:
+        """Return a panel per tokenizer, in it a ridge per corpus with its mean marked."""
+        from matplotlib import pyplot
+
+        setting = results.experiment.fertility
+        tokenizers, corpora = setting.tokenizers, setting.corpora
+        columns = min(2, len(tokenizers)) if len(tokenizers) in (1, 2, 4) else 3
+        rows = math.ceil(len(tokenizers) / columns)
+        height = 0.9 + rows * (0.75 + 0.62 * len(corpora))
+        figure, grid = pyplot.subplots(
+            rows,
+            columns,
+            figsize=(3.1 * columns + 1.1, height),
+            sharex=True,
+            sharey=True,
+            squeeze=False,
+        )
+        values = fertility_values(results)
+        means = {
+            (row["tokenizer"], row["corpus"]): number(row["fertility"])
+            for row in results.csv(BY_CORPUS)
+        }
+        low, high = span(values)
+        panels = [axes for line in grid for axes in line]
+        for axes, tokenizer in zip(panels, tokenizers, strict=False):
+            axes.set_title(tokenizer)
+            for place, corpus in enumerate(reversed(corpora)):
+                colour, series = corpus_colour(results, corpus), (tokenizer, corpus)
+                draw_ridge(axes, values.get(series), place, (low, high), colour)
+                draw_mean(axes, means.get(series), place, colour)
+            if not values:
+                nothing_yet(axes)
+            places = [place + 0.3 for place in range(len(corpora))]
+            axes.set_yticks(places, corpus_labels(results, corpora))
+            axes.tick_params(axis="y", length=0)
+            axes.grid(axis="y", visible=False)
+            axes.set_ylim(-0.05, len(corpora))
+            axes.set_xlim(low, high)
+            axes.tick_params(axis="x", labelbottom=True)
+        for axes in panels[len(tokenizers) :]:
+            axes.set_axis_off()
+        figure.supxlabel("tokens per word in a document (bar: mean over documents)", fontsize=9)
+        figure.tight_layout()
+        return figure
 
 
 def draw_mean(axes: Axes, mean: float | None, place: float, colour: str) -> None:
@@ -150,11 +152,4 @@ def draw_ridge(
     axes.plot(centres, top, color=colour, linewidth=1.1)
 
 
-FIGURE = FigureKind(
-    options=FertilityFigure,
-    draw=draw,
-    problems=no_fertility,
-    needs=fertility_report,
-    caption="Tokens per word of each document, smoothed; bars mark the mean over documents. Lower "
-    "is better. Up to half a per cent of documents lie outside the range.",
-)
+FIGURE = FertilityFigure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
@@ -12,9 +12,9 @@ from revocab.languages import language_label
 from revocab.report.figure_parts.palette import SPARE_COLOURS, Palette
 from revocab.report.figure_parts.style import nothing_yet
 from revocab.report.figures.fertility import draw_mean, draw_ridge, fertility_values, span
-from revocab.report.kind import FigureKind, KindOptions
-from revocab.report.prerequisites import fertility_report
+from revocab.report.kind import FigureOptions
 from revocab.report.results import Results, number
+from revocab.report.tokenizer_options import BY_CORPUS, TokenizerOptions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,72 +25,66 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#C1272D", *SPARE_COLOURS)
 
 
-class FertilityByCorpusFigure(KindOptions):
+class FertilityByCorpusFigure(TokenizerOptions, FigureOptions):
     """Distributions of fertility over documents, corpora in one panel."""
 
     kind: Literal["fertility_by_corpus"]
     tokenizers: list[Id] = Field(min_length=1)
     corpora: list[Id] = Field(min_length=1, max_length=len(COLOURS))
-
-
-def draw(results: Results, options: FertilityByCorpusFigure, palette: Palette) -> Figure:
-    """Return a panel per tokenizer with a curve per corpus, its mean marked."""
-    from matplotlib import pyplot
-    from matplotlib.patches import Patch
-
-    count = len(options.tokenizers)
-    figure, grid = pyplot.subplots(
-        1, count, figsize=(3.1 * count + 0.6, 2.9), sharex=True, sharey=True, squeeze=False
+    caption: ClassVar[str] = (
+        "Tokens per word of each document, smoothed, every curve to the same height; bars "
+        "mark the mean over documents. Up to half a per cent of documents lie outside the range."
     )
-    shown = {(tokenizer, corpus) for tokenizer in options.tokenizers for corpus in options.corpora}
-    values = {one: found for one, found in fertility_values(results).items() if one in shown}
-    means = {
-        (row["tokenizer"], row["corpus"]): number(row["fertility"])
-        for row in results.csv("fertility", "fertility.csv")
-    }
-    limits = span(values)
-    colours = dict(zip(options.corpora, COLOURS, strict=False))
-    for axes, tokenizer in zip(grid[0], options.tokenizers, strict=True):
-        axes.set_title(tokenizer)
-        for corpus, colour in colours.items():
-            draw_ridge(axes, values.get((tokenizer, corpus)), 0, limits, colour)
-            draw_mean(axes, means.get((tokenizer, corpus)), 0, colour)
-        if not values:
-            nothing_yet(axes)
-        axes.set_yticks([])
-        axes.set_ylim(0, 0.9)
-        axes.set_xlim(*limits)
-    languages = {one: results.experiment.corpora[one].language for one in options.corpora}
-    figure.legend(
-        handles=[
-            Patch(color=colour, alpha=0.6, label=f"{one} ({language_label(languages[one])})")
-            for one, colour in colours.items()
-        ],
-        loc="upper right",
-        ncols=len(colours),
-        frameon=False,
-    )
-    figure.supxlabel("tokens per word in a document", fontsize=9)
-    figure.tight_layout(rect=(0, 0, 1, 0.92))
-    return figure
+
+    def draw(self, results: Results, palette: Palette) -> Figure:
+        """Return a panel per tokenizer with a curve per corpus, its mean marked."""
+        from matplotlib import pyplot
+        from matplotlib.patches import Patch
+
+        count = len(self.tokenizers)
+        figure, grid = pyplot.subplots(
+            1, count, figsize=(3.1 * count + 0.6, 2.9), sharex=True, sharey=True, squeeze=False
+        )
+        shown = {(tokenizer, corpus) for tokenizer in self.tokenizers for corpus in self.corpora}
+        values = {one: found for one, found in fertility_values(results).items() if one in shown}
+        means = {
+            (row["tokenizer"], row["corpus"]): number(row["fertility"])
+            for row in results.csv(BY_CORPUS)
+        }
+        limits = span(values)
+        colours = dict(zip(self.corpora, COLOURS, strict=False))
+        for axes, tokenizer in zip(grid[0], self.tokenizers, strict=True):
+            axes.set_title(tokenizer)
+            for corpus, colour in colours.items():
+                draw_ridge(axes, values.get((tokenizer, corpus)), 0, limits, colour)
+                draw_mean(axes, means.get((tokenizer, corpus)), 0, colour)
+            if not values:
+                nothing_yet(axes)
+            axes.set_yticks([])
+            axes.set_ylim(0, 0.9)
+            axes.set_xlim(*limits)
+        languages = {one: results.experiment.corpora[one].language for one in self.corpora}
+        figure.legend(
+            handles=[
+                Patch(color=colour, alpha=0.6, label=f"{one} ({language_label(languages[one])})")
+                for one, colour in colours.items()
+            ],
+            loc="upper right",
+            ncols=len(colours),
+            frameon=False,
+        )
+        figure.supxlabel("tokens per word in a document", fontsize=9)
+        figure.tight_layout(rect=(0, 0, 1, 0.92))
+        return figure
+
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        setting = experiment.fertility
+        for one in self.tokenizers:
+            if one not in setting.tokenizers:
+                yield unknown(f"{key}.tokenizers", one, setting.tokenizers, "fertility tokenizer")
+        for one in self.corpora:
+            if one not in setting.corpora:
+                yield unknown(f"{key}.corpora", one, setting.corpora, "fertility corpus")
 
 
-def problems(experiment: Experiment, key: str, options: FertilityByCorpusFigure) -> Iterator[str]:
-    """Yield a problem for every tokenizer and corpus whose fertility is not measured."""
-    setting = experiment.fertility
-    for one in options.tokenizers:
-        if one not in setting.tokenizers:
-            yield unknown(f"{key}.tokenizers", one, setting.tokenizers, "fertility tokenizer")
-    for one in options.corpora:
-        if one not in setting.corpora:
-            yield unknown(f"{key}.corpora", one, setting.corpora, "fertility corpus")
-
-
-FIGURE = FigureKind(
-    options=FertilityByCorpusFigure,
-    draw=draw,
-    problems=problems,
-    needs=fertility_report,
-    caption="Tokens per word of each document, smoothed, every curve to the same height; bars "
-    "mark the mean over documents. Up to half a per cent of documents lie outside the range.",
-)
+FIGURE = FertilityByCorpusFigure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
@@ -17,27 +17,21 @@ from revocab.report.figure_parts.loss_axes import (
     training_progress,
 )
 from revocab.report.figure_parts.palette import Palette
-from revocab.report.figure_parts.seed_curves import draw_band, over_replicates
+from revocab.report.figure_parts.seed_curves import SEED_BANDS, draw_band, heldout_over_seeds
 from revocab.report.figure_parts.style import nothing_yet
 from revocab.report.figures.loss import LEGEND_COLUMNS, legend
-from revocab.report.kind import FigureKind, KindOptions
+from revocab.report.kind import FigureOptions
 from revocab.report.names import method_label
 from revocab.report.references import unknown_runs
 from revocab.report.results import Results
-from revocab.report.results.heldout_losses import (
-    counted_files,
-    heldout_curve,
-    heldout_problems,
-    languages_shown,
-    unit,
-)
+from revocab.report.results.heldout_losses import heldout_curve
+from revocab.report.values.heldout_options import heldout_problems, text_languages
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from revocab.config.expand import Run
-    from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
 
 #: Up to so many points of a curve have markers.
@@ -48,7 +42,7 @@ Curves = dict[str, list[tuple[float, float, float | None]]]
 NARROWEST = 6.2
 
 
-class HeldoutFigure(KindOptions, LossAxes):
+class HeldoutFigure(FigureOptions, LossAxes):
     """Held-out losses of chosen runs."""
 
     kind: Literal["heldout"]
@@ -57,67 +51,71 @@ class HeldoutFigure(KindOptions, LossAxes):
         default=None, min_length=1, description="default: those of all held-out text"
     )
     scale: Scale = "log"
-    reference: Id | None = Field(
-        default=None,
-        description="tokenizer in whose tokens losses are given; default: bits per byte",
-    )
     against: Id | None = Field(
         default=None, description="run from whose losses the differences are drawn below"
     )
-
-
-def draw(results: Results, options: HeldoutFigure, palette: Palette) -> Figure:
-    """Return a column of panels per language: losses, and below them differences from one run."""
-    from matplotlib import pyplot
-
-    runs = [results.run(one) for one in options.runs]
-    languages = languages_shown(results, options.languages)
-    lines, columns = (1 if options.against is None else 2), len(languages)
-    figure, grid = pyplot.subplots(
-        lines,
-        columns,
-        figsize=(max(NARROWEST, 4.6 * columns + 0.4), 3.3 * lines + 0.5),
-        squeeze=False,
+    caption: ClassVar[str] = (
+        "Loss on text held out from training, wherever it was measured; lower is better. "
+        "Dashed: the base model before any training. Below, where drawn: the difference to one run "
+        "at the same point of training."
     )
-    height = figure.get_figheight()
-    top = 1 - (0.65 if len(runs) < LEGEND_COLUMNS else 0.85) / height
-    figure.subplots_adjust(
-        left=0.1 if columns < 2 else 0.08, right=0.98, bottom=0.5 / height, top=top,
-        hspace=0.34, wspace=0.24,
-    )  # fmt: skip
-    for panels, language in zip(grid.T, languages, strict=True):
-        curves = curves_of(results, runs, language, options)
-        draw_curves(panels[0], curves, runs, palette)
-        draw_base(results, panels[0], runs, language, options, palette)
-        scale_axes(panels[0], options.scale, places_in(curves))
-        title = f"Held-out {language_label(language)} text"
-        panels[0].set(title=title, ylabel=unit(options.reference))
-        if options.against is not None:
-            draw_differences(results, panels[1], curves, options.against, palette)
-            scale_differences(panels[1], options.scale, curves)
-            panels[1].set_xlim(panels[0].get_xlim())
-            named = method_label(results.run(options.against))
-            panels[1].set(title=f"Difference from {named}", ylabel=unit(options.reference))
-        for axes in panels:
-            axes.set_xlabel(LABELS[options.over])
-            if not axes.has_data():
-                nothing_yet(axes)
-    legend(figure, runs, palette)
-    return figure
+    caption_seeds: ClassVar[str] = SEED_BANDS
 
+    def draw(self, results: Results, palette: Palette) -> Figure:
+        """Return a column of panels per language: losses, and below them the differences."""
+        from matplotlib import pyplot
 
-def curves_of(results: Results, runs: list[Run], language: str, options: HeldoutFigure) -> Curves:
-    """Return the curve of every trained run that has losses."""
-    found: Curves = {}
-    for run in runs:
-        places = training_progress(results, run, options.over)
-        losses = over_replicates(
-            results, run, lambda one: heldout_curve(results, one, language, options.reference)
+        runs = [results.run(one) for one in self.runs]
+        languages = self.languages or text_languages(results.experiment)
+        lines, columns = (1 if self.against is None else 2), len(languages)
+        figure, grid = pyplot.subplots(
+            lines,
+            columns,
+            figsize=(max(NARROWEST, 4.6 * columns + 0.4), 3.3 * lines + 0.5),
+            squeeze=False,
         )
-        points = [(places[step], *loss) for step, loss in losses.items() if step in places]
-        if run.trains and points:
-            found[run.id] = points
-    return found
+        height = figure.get_figheight()
+        top = 1 - (0.65 if len(runs) < LEGEND_COLUMNS else 0.85) / height
+        figure.subplots_adjust(
+            left=0.1 if columns < 2 else 0.08, right=0.98, bottom=0.5 / height, top=top,
+            hspace=0.34, wspace=0.24,
+        )  # fmt: skip
+        for panels, language in zip(grid.T, languages, strict=True):
+            curves = self.curves(results, runs, language)
+            draw_curves(panels[0], curves, runs, palette)
+            draw_base(results, panels[0], runs, language, palette)
+            scale_axes(panels[0], self.scale, places_in(curves))
+            title = f"Held-out {language_label(language)} text"
+            panels[0].set(title=title, ylabel="bits per byte")
+            if self.against is not None:
+                draw_differences(results, panels[1], curves, self.against, palette)
+                scale_axes(panels[1], self.scale, places_in(curves), vertical=False)
+                panels[1].set_xlim(panels[0].get_xlim())
+                named = method_label(results.run(self.against))
+                panels[1].set(title=f"Difference from {named}", ylabel="bits per byte")
+            for axes in panels:
+                axes.set_xlabel(LABELS[self.over])
+                if not axes.has_data():
+                    nothing_yet(axes)
+        legend(figure, runs, palette)
+        return figure
+
+    def curves(self, results: Results, runs: list[Run], language: str) -> Curves:
+        """Return the curve of every trained run that has losses."""
+        found: Curves = {}
+        for run in runs:
+            places = training_progress(results, run, self.over)
+            losses = heldout_over_seeds(results, run, language)
+            points = [(places[step], *loss) for step, loss in losses.items() if step in places]
+            if run.trains and points:
+                found[run.id] = points
+        return found
+
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        yield from unknown_runs(experiment, key, self.runs)
+        yield from heldout_problems(experiment, key, self.languages, None)
+        if self.against is not None and self.against not in self.runs:
+            yield unknown(f"{key}.against", self.against, self.runs, "run of the figure")
 
 
 def draw_curves(axes: Axes, curves: Curves, runs: list[Run], palette: Palette) -> None:
@@ -137,12 +135,10 @@ def draw_base(
     axes: Axes,
     runs: list[Run],
     language: str,
-    options: HeldoutFigure,
     palette: Palette,
 ) -> None:
-    """Draw the base model's level, where all runs are of one group."""
     if len({run.group for run in runs}) == 1:
-        levels = heldout_curve(results, results.base(runs[0].group), language, options.reference)
+        levels = heldout_curve(results, results.base(runs[0].group), language)
         for level in levels.values():
             axes.axhline(level, linewidth=1.2, **palette.line("base"))
 
@@ -164,36 +160,8 @@ def draw_differences(
             axes.plot(at, values - np.interp(at, places, losses), **line)
 
 
-def scale_differences(axes: Axes, scale: Scale, curves: Curves) -> None:
-    """Give differences, which may be negative, the horizontal scale of the curves alone."""
-    scale_axes(axes, scale, places_in(curves), vertical=False)
-
-
 def places_in(curves: Curves) -> list[float]:
-    """Return where the points of all curves stand on the horizontal axis."""
     return [place for points in curves.values() for place, *_ in points]
 
 
-def problems(experiment: Experiment, key: str, options: HeldoutFigure) -> Iterator[str]:
-    """Yield a problem for runs, languages and a tokenizer that are not there."""
-    yield from unknown_runs(experiment, key, options.runs)
-    yield from heldout_problems(experiment, key, options.languages, options.reference)
-    if options.against is not None and options.against not in options.runs:
-        yield unknown(f"{key}.against", options.against, options.runs, "run of the figure")
-
-
-def needs(layout: Layout, options: HeldoutFigure) -> list[str]:
-    """Return the counts of the reference tokenizer."""
-    return counted_files(layout, options.runs, options.reference)
-
-
-FIGURE = FigureKind(
-    options=HeldoutFigure,
-    draw=draw,
-    problems=problems,
-    needs=needs,
-    caption="Loss on text held out from training, wherever it was measured; lower is better. "
-    "Dashed: the base model before any training. Below, where drawn: the difference to one run at "
-    "the same point of training.",
-    caption_seeds="Runs with seeds: the mean over them, and a band of one standard deviation.",
-)
+FIGURE = HeldoutFigure

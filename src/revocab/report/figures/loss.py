@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from revocab.closed import Id
 from revocab.languages import language_label
 from revocab.report.figure_parts.loss_axes import LABELS, LossAxes, scale_axes, training_progress
 from revocab.report.figure_parts.palette import Palette
-from revocab.report.figure_parts.seed_curves import draw_band, heldout_curve, training_curve
+from revocab.report.figure_parts.seed_curves import (
+    SEED_BANDS,
+    draw_band,
+    heldout_over_seeds,
+    training_curve,
+)
 from revocab.report.figure_parts.style import nothing_yet
-from revocab.report.kind import FigureKind, KindOptions
+from revocab.report.kind import FigureOptions
 from revocab.report.names import method_label
 from revocab.report.references import unknown_runs
 from revocab.report.results import Results
+from revocab.report.results.heldout_losses import heldout_curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,43 +36,53 @@ Places = dict[str, dict[int, float]]
 SMOOTHING = 0.02
 
 
-class LossFigure(KindOptions, LossAxes):
+class LossFigure(FigureOptions, LossAxes):
     """Training loss of chosen runs."""
 
     kind: Literal["loss"]
     runs: list[Id]
+    caption: ClassVar[str] = (
+        "Above: training loss at every step (faint) and smoothed. Loss per token cannot be "
+        "compared between tokenizers; loss per byte can. Below: text held out from training, at "
+        "initialisation and at every checkpoint. Dashed: the base model before any training."
+    )
+    caption_seeds: ClassVar[str] = SEED_BANDS
 
+    def draw(self, results: Results, palette: Palette) -> Figure:
+        """Return training loss per token and per byte, and held-out bits per byte by language."""
+        from matplotlib import pyplot
 
-def draw(results: Results, options: LossFigure, palette: Palette) -> Figure:
-    """Return training loss per token and per byte, and held-out bits per byte by language."""
-    from matplotlib import pyplot
+        runs = [results.run(one) for one in self.runs]
+        languages = results.heldout_languages()
+        columns = max(2, len(languages))
+        figure, grid = pyplot.subplots(2, columns, figsize=(4.6 * columns, 6.8), squeeze=False)
+        top = 0.905 if len(runs) < LEGEND_COLUMNS else 0.875
+        figure.subplots_adjust(
+            left=0.075, right=0.985, bottom=0.075, top=top, hspace=0.34, wspace=0.2
+        )
+        for axes in grid[0][2:]:
+            axes.set_axis_off()
+        same = len({run.target for run in runs}) == 1
+        title = "Training loss per token" + ("" if same else " (tokenizers differ)")
+        places = {run.id: training_progress(results, run, self.over) for run in runs}
+        draw_losses(results, grid[0][0], runs, palette, "loss", places)
+        grid[0][0].set(title=title, ylabel="nats per token")
+        draw_losses(results, grid[0][1], runs, palette, "bits_per_byte", places)
+        grid[0][1].set(title="Training loss per byte of text", ylabel="bits per byte")
+        for axes, language in zip(grid[1], languages, strict=False):
+            draw_heldout(results, axes, runs, palette, language, places)
+            axes.set(title=f"Held-out {language_label(language)} text", ylabel="bits per byte")
+        for axes in grid[1][len(languages) :]:
+            axes.set_axis_off()
+        for axes in (*grid[0][:2], *grid[1][: len(languages)]):
+            axes.set_xlabel(LABELS[self.over])
+            axes.set_xlim(left=0)
+            scale_axes(axes, self.scale, measured_places(results, runs, places))
+        legend(figure, runs, palette)
+        return figure
 
-    runs = [results.run(one) for one in options.runs]
-    languages = results.heldout_languages()
-    columns = max(2, len(languages))
-    figure, grid = pyplot.subplots(2, columns, figsize=(4.6 * columns, 6.8), squeeze=False)
-    top = 0.905 if len(runs) < LEGEND_COLUMNS else 0.875
-    figure.subplots_adjust(left=0.075, right=0.985, bottom=0.075, top=top, hspace=0.34, wspace=0.2)
-    for axes in grid[0][2:]:
-        axes.set_axis_off()
-    same = len({run.target for run in runs}) == 1
-    title = "Training loss per token" + ("" if same else " (tokenizers differ)")
-    places = {run.id: training_progress(results, run, options.over) for run in runs}
-    draw_losses(results, grid[0][0], runs, palette, "loss", places)
-    grid[0][0].set(title=title, ylabel="nats per token")
-    draw_losses(results, grid[0][1], runs, palette, "bits_per_byte", places)
-    grid[0][1].set(title="Training loss per byte of text", ylabel="bits per byte")
-    for axes, language in zip(grid[1], languages, strict=False):
-        draw_heldout(results, axes, runs, palette, language, places)
-        axes.set(title=f"Held-out {language_label(language)} text", ylabel="bits per byte")
-    for axes in grid[1][len(languages) :]:
-        axes.set_axis_off()
-    for axes in (*grid[0][:2], *grid[1][: len(languages)]):
-        axes.set_xlabel(LABELS[options.over])
-        axes.set_xlim(left=0)
-        scale_axes(axes, options.scale, measured_places(results, runs, places))
-    legend(figure, runs, palette)
-    return figure
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        return unknown_runs(experiment, key, self.runs)
 
 
 def smooth(values: list[float], width: float = SMOOTHING) -> list[float]:
@@ -124,11 +140,11 @@ def draw_heldout(
     places: Places,
 ) -> None:
     """Draw held-out bits per byte wherever measured, and the base model's level."""
-    base = results.heldout_by_language(results.base(runs[0].group), language)
+    base = heldout_curve(results, results.base(runs[0].group), language)
     if base and len({run.group for run in runs}) == 1:
         axes.axhline(base[0], linewidth=1.2, **palette.line("base"))
     for run in runs:
-        curve = heldout_curve(results, run, language)
+        curve = heldout_over_seeds(results, run, language)
         if curve:
             values, deviations = map(list, zip(*curve.values(), strict=True))
             at, line = [places[run.id][step] for step in curve], palette.line(run.name)
@@ -139,7 +155,6 @@ def draw_heldout(
 
 
 def legend(figure: Figure, runs: list[Run], palette: Palette) -> None:
-    """Put one legend for all panels above them."""
     from matplotlib.lines import Line2D
 
     handles = [
@@ -156,17 +171,4 @@ def legend(figure: Figure, runs: list[Run], palette: Palette) -> None:
     )
 
 
-def problems(experiment: Experiment, key: str, options: LossFigure) -> Iterator[str]:
-    """Yield a problem for every run that is not there."""
-    return unknown_runs(experiment, key, options.runs)
-
-
-FIGURE = FigureKind(
-    options=LossFigure,
-    draw=draw,
-    problems=problems,
-    caption="Above: training loss at every step (faint) and smoothed. Loss per token cannot be "
-    "compared between tokenizers; loss per byte can. Below: text held out from training, at "
-    "initialisation and at every checkpoint. Dashed: the base model before any training.",
-    caption_seeds="Runs with seeds: the mean over them, and a band of one standard deviation.",
-)
+FIGURE = LossFigure

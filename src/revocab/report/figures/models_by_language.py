@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
 from revocab.closed import Id
 from revocab.languages import language_label
-from revocab.report import notes
 from revocab.report.figure_parts.palette import SPARE_COLOURS, Palette
 from revocab.report.figure_parts.style import nothing_yet
-from revocab.report.kind import FigureKind, KindOptions
+from revocab.report.kind import FigureOptions
 from revocab.report.results import Results
-from revocab.report.table_parts.published_table import add_published
+from revocab.report.table_parts.published_table import add_published, places_of
 from revocab.report.table_parts.table import Cell
-from revocab.report.tables import models_by_language
 from revocab.report.tables.models_by_language import AVERAGE, ModelsByLanguageTable
 
 if TYPE_CHECKING:
@@ -26,37 +24,10 @@ if TYPE_CHECKING:
 
     from revocab.config.schema import Experiment
 
+#: Cells by row and column.
+Cells = Mapping[tuple[str, str], Cell]
 #: Part of a group's place that its bars fill, and characters of a label's line.
 FILLED, WIDTH = 0.8, 18
-
-
-class ModelsByLanguageFigure(KindOptions):
-    """Several tables of models by language, as an experiment's own (a YAML anchor names one)."""
-
-    kind: Literal["models_by_language"]
-    show: Literal["averages", "changes"]
-    #: By the id that published values name.
-    tables: dict[Id, ModelsByLanguageTable] = Field(min_length=1)
-
-    @model_validator(mode="after")
-    def _can_be_drawn(self) -> ModelsByLanguageFigure:
-        for name, one in self.tables.items():
-            if self.show == "averages" and not one.averages:
-                raise ValueError(f"tables.{name}: no averages, which this figure shows; give some")
-            if self.show == "changes" and one.change is None:
-                raise ValueError(f"tables.{name}: no change, which this figure shows; give it")
-        return self
-
-    @property
-    def columns(self) -> list[str]:
-        """Return the columns of all tables, for changes without the base's."""
-        names = [
-            name
-            for one in self.tables.values()
-            for name in one.columns
-            if self.show == "averages" or name != one.base
-        ]
-        return list(dict.fromkeys(names))
 
 
 class Bar(NamedTuple):
@@ -67,76 +38,17 @@ class Bar(NamedTuple):
 
     @classmethod
     def of(cls, cell: Cell | None) -> Bar:
-        """Return what a cell shows."""
         if cell is None:
             return cls(None, None)
-        printed = cell.published.value if cell.published else None
-        shown = [None if one is None else one * cell.scale for one in (cell.value, printed)]
+        both = (cell.value, cell.published)
+        shown = [None if number is None else number * cell.scale for number in both]
         return cls(*shown)
 
 
-def cells_of(
-    results: Results, identifier: str, options: ModelsByLanguageTable
-) -> dict[tuple[str, str], Cell]:
-    """Return a table's cells by row and column, with published values."""
-    made = models_by_language.build(results, identifier, options)
-    add_published(made, results.paper.cells(identifier))
-    return {
-        (row.cells[0].text or "", name): cell
-        for row in made.data_rows()
-        for name, cell in zip(made.header, row.cells, strict=True)
-    }
-
-
-def draw(results: Results, options: ModelsByLanguageFigure, palette: Palette) -> Figure:
-    """Return a bar per column and table (averages), or a panel per column (changes)."""
-    from matplotlib import pyplot
-
-    cells = {name: cells_of(results, name, one) for name, one in options.tables.items()}
-    titles = {name: fill(one.title, WIDTH) for name, one in options.tables.items()}
-    panels = [options.title] if options.show == "averages" else options.columns
-    figure, axes = pyplot.subplots(
-        len(panels), 1, figsize=(9.4, 3.2 * len(panels)), layout="constrained", squeeze=False
-    )
-    for panel, one in zip(panels, axes[:, 0], strict=True):
-        if options.show == "averages":
-            draw_bars(one, list(titles.values()), averages(options, cells))
-            one.set_ylabel("average score")
-            continue
-        languages = list(dict.fromkeys(la for t in options.tables.values() for la in t.languages))
-        groups = [language_label(language) for language in languages]
-        draw_bars(one, groups, changes(options, cells, panel, groups))
-        one.set_title(panel)
-        one.set_ylabel("gain over the base")
-        one.set_ylim(0, max(one.get_ylim()[1], 1))
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    if handles:
-        figure.legend(handles, labels, loc="outside upper center", ncols=3, fontsize=8)
-    return figure
-
-
-def averages(
-    options: ModelsByLanguageFigure, cells: Mapping[str, Mapping[tuple[str, str], Cell]]
-) -> dict[str, list[Bar]]:
-    """Return the first average of every table, by column."""
-    rows = {name: AVERAGE.format(one.averages[0]) for name, one in options.tables.items()}
-    return {
-        column: [Bar.of(cells[name].get((row, column))) for name, row in rows.items()]
-        for column in options.columns
-    }
-
-
-def changes(
-    options: ModelsByLanguageFigure,
-    cells: Mapping[str, Mapping[tuple[str, str], Cell]],
-    column: str,
-    rows: Sequence[str],
-) -> dict[str, list[Bar]]:
-    """Return the change of every language in a column, by the table's title."""
-    return {
-        one.title: [Bar.of(cells[name].get((row, one.change_header(column)))) for row in rows]
-        for name, one in options.tables.items()
-    }
+def cells_of(results: Results, identifier: str, options: ModelsByLanguageTable) -> Cells:
+    table = options.build(results)
+    add_published(table, results.paper.cells(identifier))
+    return {(row, column): cell for (_, row, column), cell in places_of(table).items()}
 
 
 def draw_bars(axes: Axes, groups: Sequence[str], series: Mapping[str, Sequence[Bar]]) -> None:
@@ -165,31 +77,91 @@ def draw_bars(axes: Axes, groups: Sequence[str], series: Mapping[str, Sequence[B
         nothing_yet(axes)
 
 
-def problems(experiment: Experiment, key: str, options: ModelsByLanguageFigure) -> Iterator[str]:
-    """Yield what is wrong with a table."""
-    for name, one in options.tables.items():
-        yield from models_by_language.problems(experiment, f"{key}.tables.{name}", one)
+class ModelsByLanguageFigure(FigureOptions):
+    """Several tables of models by language, as an experiment's own (a YAML anchor names one)."""
+
+    caption: ClassVar[str] = (
+        "Scores by models, averaged as the tables are, or what every language gains over the "
+        "base model; losses are not drawn."
+    )
+    caption_published: ClassVar[str] = "Black lines: the values that the paper published."
+
+    kind: Literal["models_by_language"]
+    show: Literal["averages", "changes"]
+    #: By the id that published values name.
+    tables: dict[Id, ModelsByLanguageTable] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _can_be_drawn(self) -> ModelsByLanguageFigure:
+        for name, one in self.tables.items():
+            if self.show == "averages" and not one.averages:
+                raise ValueError(f"tables.{name}: no averages, which this figure shows; give some")
+            if self.show == "changes" and one.change is None:
+                raise ValueError(f"tables.{name}: no change, which this figure shows; give it")
+        return self
+
+    @property
+    def columns(self) -> list[str]:
+        """Return the columns of all tables, for changes without the base's."""
+        names = [
+            name
+            for one in self.tables.values()
+            for name in one.columns
+            if self.show == "averages" or name != one.base
+        ]
+        return list(dict.fromkeys(names))
+
+    def draw(self, results: Results, palette: Palette) -> Figure:
+        """Return a bar per column and table (averages), or a panel per column (changes)."""
+        from matplotlib import pyplot
+
+        cells = {name: cells_of(results, name, one) for name, one in self.tables.items()}
+        titles = {name: fill(one.title, WIDTH) for name, one in self.tables.items()}
+        panels = [self.title] if self.show == "averages" else self.columns
+        figure, axes = pyplot.subplots(
+            len(panels), 1, figsize=(9.4, 3.2 * len(panels)), layout="constrained", squeeze=False
+        )
+        for panel, one in zip(panels, axes[:, 0], strict=True):
+            if self.show == "averages":
+                draw_bars(one, list(titles.values()), self.averages(cells))
+                one.set_ylabel("average score")
+                continue
+            languages = list(dict.fromkeys(la for t in self.tables.values() for la in t.languages))
+            groups = [language_label(language) for language in languages]
+            draw_bars(one, groups, self.changes(cells, panel, groups))
+            one.set_title(panel)
+            one.set_ylabel("gain over the base")
+            one.set_ylim(0, max(one.get_ylim()[1], 1))
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        if handles:
+            figure.legend(handles, labels, loc="outside upper center", ncols=3, fontsize=8)
+        return figure
+
+    def averages(self, cells: Mapping[str, Cells]) -> dict[str, list[Bar]]:
+        rows = {name: AVERAGE.format(table.averages[0]) for name, table in self.tables.items()}
+        return {
+            column: [Bar.of(cells[name].get((row, column))) for name, row in rows.items()]
+            for column in self.columns
+        }
+
+    def changes(
+        self, cells: Mapping[str, Cells], column: str, rows: Sequence[str]
+    ) -> dict[str, list[Bar]]:
+        """Return the change of every language in a column, by the table's title."""
+        return {
+            table.title: [
+                Bar.of(cells[name].get((row, table.change_header(column)))) for row in rows
+            ]
+            for name, table in self.tables.items()
+        }
+
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        for name, table in self.tables.items():
+            yield from table.problems(experiment, f"{key}.tables.{name}")
+
+    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
+        for table in self.tables.values():
+            yield from table.scores(experiment)
 
 
-def scores(experiment: Experiment, options: ModelsByLanguageFigure) -> Iterator[tuple[str, str]]:
-    """Yield what the tables show."""
-    for one in options.tables.values():
-        yield from models_by_language.scores(experiment, one)
-
-
-def limited(results: Results, options: ModelsByLanguageFigure) -> str | None:
-    """Return how scores are limited, where not all items were used."""
-    shown = [task for _, task in scores(results.experiment, options)]
-    return notes.limited_tasks(results, shown)
-
-
-FIGURE = FigureKind(
-    options=ModelsByLanguageFigure,
-    draw=draw,
-    problems=problems,
-    scores=scores,
-    limited=limited,
-    caption="Scores by models, averaged as the tables are, or what every language gains over the "
-    "base model; losses are not drawn.",
-    caption_published="Black lines: the values that the paper published.",
-)
+FIGURE = ModelsByLanguageFigure

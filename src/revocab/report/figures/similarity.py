@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from statistics import fmean
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from revocab.closed import Id
 from revocab.report.figure_parts.palette import Palette
 from revocab.report.figure_parts.style import nothing_yet
-from revocab.report.kind import FigureKind, KindOptions
+from revocab.report.kind import FigureOptions, manifest
 from revocab.report.names import method_label
-from revocab.report.prerequisites import manifest
 from revocab.report.references import no_new_rows, unknown_groups
 from revocab.report.results import Results
 
@@ -22,77 +22,81 @@ if TYPE_CHECKING:
     from revocab.config.schema import Experiment
 
 
-class SimilarityFigure(KindOptions):
+class SimilarityFigure(FigureOptions):
     """Similarity between the runs of a group after training."""
 
     kind: Literal["similarity"]
     group: Id
+    caption: ClassVar[str] = (
+        "Mean cosine of relative representations of the input embeddings after training, runs "
+        "with the target vocabulary."
+    )
+    small: ClassVar[bool] = True
 
+    def draw(self, results: Results, palette: Palette) -> Figure:
+        """Return the grid: runs by runs, the diagonal grey."""
+        from matplotlib import pyplot
 
-def draw(results: Results, options: SimilarityFigure, palette: Palette) -> Figure:
-    """Return the grid: runs by runs, the diagonal grey."""
-    from matplotlib import pyplot
-
-    values = {
-        (row["run"], row["other"]): row["similarity"]
-        for row in results.shown_similarities
-        if row["kind"] == "between" and row["group"] == options.group
-    }
-    members = {run for pair in values for run in pair}
-    runs = [run for run in results.group(options.group) if run.id in members]
-    size = 1.9 + 0.78 * max(len(runs), 3)
-    figure, axes = pyplot.subplots(figsize=(size + 0.5, size - 0.4))
-    if not runs:
-        nothing_yet(axes)
+        values = self.similarities(results)
+        members = {run for pair in values for run in pair}
+        runs = [run for run in results.group(self.group) if run.id in members]
+        size = 1.9 + 0.78 * max(len(runs), 3)
+        figure, axes = pyplot.subplots(figsize=(size + 0.5, size - 0.4))
+        if not runs:
+            nothing_yet(axes)
+            return figure
+        grid = [[100 * values.get((a.id, b.id), math.nan) for b in runs] for a in runs]
+        off = [grid[i][j] for i in range(len(runs)) for j in range(len(runs)) if i != j]
+        finite = [value for value in off if not math.isnan(value)] or [0.0]
+        low, high = min(finite), max(finite)
+        # The diagonal is 100 by definition and would eat the colour range: it stays grey.
+        coloured = [
+            [math.nan if i == j else value for j, value in enumerate(line)]
+            for i, line in enumerate(grid)
+        ]
+        margin = 0.05 * (high - low or 1)
+        axes.set_facecolor("#EEEEEE")
+        image = axes.imshow(coloured, cmap="cividis", vmin=low - margin, vmax=high + margin)
+        for i, line in enumerate(grid):
+            for j, value in enumerate(line):
+                dark = i != j and value < low + 0.55 * (high - low)
+                content = "–" if math.isnan(value) else f"{value:.1f}"
+                axes.text(
+                    j, i, content, ha="center", va="center", color="white" if dark else "black"
+                )
+        names = [method_label(run) for run in runs]
+        axes.set_xticks(range(len(runs)), names, rotation=30, ha="right", rotation_mode="anchor")
+        axes.set_yticks(range(len(runs)), names)
+        axes.tick_params(length=0)
+        axes.grid(visible=False)
+        for spine in axes.spines.values():
+            spine.set_visible(False)
+        last = runs[0].steps[-1]
+        axes.set_title(f"Mean cosine × 100 after {last} steps")
+        figure.colorbar(image, ax=axes, shrink=0.8, label="similarity × 100")
+        figure.tight_layout()
         return figure
-    grid = [[100 * values.get((a.id, b.id), math.nan) for b in runs] for a in runs]
-    off = [grid[i][j] for i in range(len(runs)) for j in range(len(runs)) if i != j]
-    finite = [value for value in off if not math.isnan(value)] or [0.0]
-    low, high = min(finite), max(finite)
-    # The diagonal is 100 by definition and would eat the colour range: it stays grey.
-    coloured = [
-        [math.nan if i == j else value for j, value in enumerate(line)]
-        for i, line in enumerate(grid)
-    ]
-    margin = 0.05 * (high - low or 1)
-    axes.set_facecolor("#EEEEEE")
-    image = axes.imshow(coloured, cmap="cividis", vmin=low - margin, vmax=high + margin)
-    for i, line in enumerate(grid):
-        for j, value in enumerate(line):
-            dark = i != j and value < low + 0.55 * (high - low)
-            content = "–" if math.isnan(value) else f"{value:.1f}"
-            axes.text(j, i, content, ha="center", va="center", color="white" if dark else "black")
-    names = [method_label(run) for run in runs]
-    axes.set_xticks(range(len(runs)), names, rotation=30, ha="right", rotation_mode="anchor")
-    axes.set_yticks(range(len(runs)), names)
-    axes.tick_params(length=0)
-    axes.grid(visible=False)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-    last = runs[0].steps[-1]
-    axes.set_title(f"Mean cosine × 100 after {last} steps")
-    figure.colorbar(image, ax=axes, shrink=0.8, label="similarity × 100")
-    figure.tight_layout()
-    return figure
+
+    def similarities(self, results: Results) -> dict[tuple[str, str], float]:
+        """Return the similarity of every pair of runs as they are shown: means over replicates,
+        whose similarities to each other are left out.
+        """
+        group = results.group(self.group)
+        shown = {single.id: run.id for run in group for single in results.replicates(run)}
+        by_pair: dict[tuple[str, str], list[float]] = {}
+        for row in results.similarities:
+            if (row["kind"], row["group"]) == ("between", self.group):
+                pair = shown[row["run"]], shown[row["other"]]
+                if not results.seeded or pair[0] != pair[1]:
+                    by_pair.setdefault(pair, []).append(row["similarity"])
+        return {pair: fmean(found) for pair, found in by_pair.items()}
+
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        yield from unknown_groups(experiment, key, self.group)
+        yield from no_new_rows(experiment, key, self.group)
+
+    def needs(self, layout: Layout) -> list[str]:
+        return [manifest(layout.paths.similarity(self.group))]
 
 
-def problems(experiment: Experiment, key: str, options: SimilarityFigure) -> Iterator[str]:
-    """Yield a problem for a group that is not there, or has no rows to compare."""
-    yield from unknown_groups(experiment, key, options.group)
-    yield from no_new_rows(experiment, key, options.group)
-
-
-def needs(layout: Layout, options: SimilarityFigure) -> list[str]:
-    """Return the similarities of its group."""
-    return [manifest(layout.paths.similarity(options.group))]
-
-
-FIGURE = FigureKind(
-    options=SimilarityFigure,
-    draw=draw,
-    problems=problems,
-    needs=needs,
-    caption="Mean cosine of relative representations of the input embeddings after training, runs "
-    "with the target vocabulary.",
-    small=True,
-)
+FIGURE = SimilarityFigure

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from revocab.report.figure_parts.palette import Palette
 from revocab.report.figure_parts.style import nothing_yet
-from revocab.report.kind import FigureKind
+from revocab.report.kind import FigureOptions
 from revocab.report.results import Results
-from revocab.report.tables.sweep import cell_at
-from revocab.report.values.sweep_grid import (
-    SweepOptions,
-    grid_of,
-    sweep_limited,
-    sweep_needs,
-    sweep_problems,
-    sweep_scores,
-    values_of,
-)
+from revocab.report.values.sweep_grid import SweepOptions, values_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,60 +18,56 @@ if TYPE_CHECKING:
 DARK = 0.6
 
 
-class SweepFigure(SweepOptions):
+class SweepFigure(SweepOptions, FigureOptions):
     """Two axes of a sweep as a grid."""
 
     kind: Literal["sweep"]
+    small: ClassVar[bool] = True
+    caption: ClassVar[str] = "Runs of a sweep by two of its axes; darker is better."
 
+    def draw(self, results: Results, palette: Palette) -> Figure:
+        """Return the grid, each number in its field; the better, the darker."""
+        from matplotlib import pyplot
 
-def draw(results: Results, options: SweepFigure, palette: Palette) -> Figure:
-    """Return the grid, each number in its field; the better, the darker."""
-    from matplotlib import pyplot
-
-    grid = grid_of(results.experiment, options)
-    down, across = values_of(grid)
-    cells = [[cell_at(results, options, grid, one, other) for other in across] for one in down]
-    numbers = [
-        [math.nan if cell.value is None else cell.value * cell.scale for cell in row]
-        for row in cells
-    ]
-    value = options.value.value
-    figure, axes = pyplot.subplots(
-        figsize=(1.1 * len(across) + 2.6, 0.6 * len(down) + 1.5), layout="constrained"
-    )
-    axes.grid(visible=False)
-    axes.set_title(options.value.header)
-    axes.set_xlabel(options.columns)
-    axes.set_ylabel(options.rows)
-    axes.set_xticks(range(len(across)), across)
-    axes.set_yticks(range(len(down)), down)
-    known = [one for row in numbers for one in row if not math.isnan(one)]
-    if not known:
-        axes.set_xlim(-0.5, len(across) - 0.5)
-        axes.set_ylim(len(down) - 0.5, -0.5)
-        nothing_yet(axes)
+        down, across = values_of(self.grid(results.experiment))
+        cells = self.cells(results)
+        numbers = [
+            [math.nan if cell.value is None else cell.value * cell.scale for cell in row]
+            for row in cells
+        ]
+        value = self.value.value
+        figure, axes = pyplot.subplots(
+            figsize=(1.1 * len(across) + 2.6, 0.6 * len(down) + 1.5), layout="constrained"
+        )
+        axes.grid(visible=False)
+        axes.set_title(self.value.header)
+        axes.set_xlabel(self.columns)
+        axes.set_ylabel(self.rows)
+        axes.set_xticks(range(len(across)), across)
+        axes.set_yticks(range(len(down)), down)
+        known = [one for row in numbers for one in row if not math.isnan(one)]
+        if not known:
+            axes.set_xlim(-0.5, len(across) - 0.5)
+            axes.set_ylim(len(down) - 0.5, -0.5)
+            nothing_yet(axes)
+            return figure
+        colours = "Blues_r" if value.better == "lower" else "Blues"
+        axes.imshow(numbers, cmap=colours, aspect="auto", vmin=min(known), vmax=max(known))
+        spread = (max(known) - min(known)) or 1.0
+        for line, row in enumerate(cells):
+            for place, cell in enumerate(row):
+                share = (numbers[line][place] - min(known)) / spread
+                dark = (1 - share if value.better == "lower" else share) > DARK
+                shown = cell.text if cell.text is not None else cell.number()
+                axes.text(
+                    place,
+                    line,
+                    shown,
+                    ha="center",
+                    va="center",
+                    color="white" if dark else "#222222",
+                )
         return figure
-    colours = "Blues_r" if value.better == "lower" else "Blues"
-    axes.imshow(numbers, cmap=colours, aspect="auto", vmin=min(known), vmax=max(known))
-    spread = (max(known) - min(known)) or 1.0
-    for line, row in enumerate(cells):
-        for place, cell in enumerate(row):
-            share = (numbers[line][place] - min(known)) / spread
-            dark = (1 - share if value.better == "lower" else share) > DARK
-            shown = cell.text if cell.text is not None else cell.number()
-            axes.text(
-                place, line, shown, ha="center", va="center", color="white" if dark else "#222222"
-            )
-    return figure
 
 
-FIGURE = FigureKind(
-    options=SweepFigure,
-    draw=draw,
-    problems=sweep_problems,
-    needs=sweep_needs,
-    scores=sweep_scores,
-    limited=sweep_limited,
-    small=True,
-    caption="Runs of a sweep by two of its axes; darker is better.",
-)
+FIGURE = SweepFigure

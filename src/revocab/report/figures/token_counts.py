@@ -2,62 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from revocab.languages import language_colours, language_label
 from revocab.report.figure_parts.palette import SPARE_COLOURS, Palette
 from revocab.report.figure_parts.style import nothing_yet
-from revocab.report.kind import FigureKind, KindOptions
-from revocab.report.prerequisites import fertility_report
-from revocab.report.references import no_parallel_text
+from revocab.report.kind import FigureOptions
 from revocab.report.results import Results, number
+from revocab.report.tokenizer_options import BY_CORPUS, PARALLEL, ParallelOptions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from revocab.config.schema import Experiment
 
 #: Part of a group's place that its bars fill.
 FILLED = 0.8
 
 
-class TokenCountsFigure(KindOptions):
+class TokenCountsFigure(ParallelOptions, FigureOptions):
     """Tokens for parallel text, and characters per token, by tokenizer."""
 
     kind: Literal["token_counts"]
-
-
-def draw(results: Results, options: TokenCountsFigure, palette: Palette) -> Figure:
-    """Return two panels: tokens for parallel text by language, characters per token by corpus.
-
-    The counts are those of VocADT's Figure 3; characters per token are LEP's symbols per token.
-    """
-    from matplotlib import pyplot
-
-    setting = results.experiment.fertility
-    tokenizers, corpora = setting.tokenizers, setting.corpora
-    languages = setting.parallel.languages if setting.parallel else []
-    colours = colours_of(results, languages, corpora)
-    figure, (left, right) = pyplot.subplots(
-        1, 2, figsize=(9.4, 1.6 + 0.3 * len(tokenizers) * max(len(languages), len(corpora), 1))
+    caption: ClassVar[str] = (
+        "Left: tokens for the same sentences in each language. Right: characters per token of "
+        "every corpus measured."
     )
-    tokens = {
-        (row["tokenizer"], row["language"]): number(row["tokens"])
-        for row in results.csv("fertility", "parallel.csv")
-    }
-    characters = {
-        (row["tokenizer"], row["corpus"]): number(row["characters_per_token"])
-        for row in results.csv("fertility", "fertility.csv")
-    }
-    names = {language: language_label(language) for language in languages}
-    draw_bars(left, tokens, tokenizers, names, colours, "{:,.0f}")
-    left.set_xlabel("tokens for the same sentences (fewer is better)")
-    draw_bars(right, characters, tokenizers, {one: one for one in corpora}, colours, "{:.2f}")
-    right.set_xlabel("characters per token (more is better)")
-    figure.tight_layout()
-    return figure
+
+    def draw(self, results: Results, palette: Palette) -> Figure:
+        """Return two panels: tokens for parallel text by language, characters per token by corpus.
+
+        The counts are those of VocADT's Figure 3; characters per token are LEP's symbols per token.
+        """
+        from matplotlib import pyplot
+
+        setting = results.experiment.fertility
+        tokenizers, corpora = setting.tokenizers, setting.corpora
+        languages = setting.parallel.languages if setting.parallel else []
+        colours = colours_of(results, languages, corpora)
+        figure, (left, right) = pyplot.subplots(
+            1, 2, figsize=(9.4, 1.6 + 0.3 * len(tokenizers) * max(len(languages), len(corpora), 1))
+        )
+        tokens = {
+            (row["tokenizer"], row["language"]): number(row["tokens"])
+            for row in results.csv(PARALLEL)
+        }
+        characters = {
+            (row["tokenizer"], row["corpus"]): number(row["characters_per_token"])
+            for row in results.csv(BY_CORPUS)
+        }
+        names = {language: language_label(language) for language in languages}
+        draw_bars(left, tokens, tokenizers, names, colours, "{:,.0f}")
+        left.set_xlabel("tokens for the same sentences (fewer is better)")
+        draw_bars(right, characters, tokenizers, {one: one for one in corpora}, colours, "{:.2f}")
+        right.set_xlabel("characters per token (more is better)")
+        figure.tight_layout()
+        return figure
 
 
 def colours_of(results: Results, languages: list[str], corpora: list[str]) -> dict[str, str]:
@@ -115,16 +115,4 @@ def draw_bars(
         nothing_yet(axes)
 
 
-def problems(experiment: Experiment, key: str, options: TokenCountsFigure) -> Iterator[str]:
-    """Yield a problem if the experiment names no parallel text."""
-    return no_parallel_text(experiment, key, options.kind)
-
-
-FIGURE = FigureKind(
-    options=TokenCountsFigure,
-    draw=draw,
-    problems=problems,
-    needs=fertility_report,
-    caption="Left: tokens for the same sentences in each language. Right: characters per token of "
-    "every corpus measured.",
-)
+FIGURE = TokenCountsFigure

@@ -13,7 +13,7 @@ from revocab.output import OutputFolder, check_files
 from revocab.report import notes
 from revocab.report.claim import all_claims, nothing_claimed
 from revocab.report.make_figures import caption
-from revocab.report.make_tables import build_table
+from revocab.report.make_tables import made_tables
 from revocab.report.names import headed, in_order
 from revocab.report.page import html, sections
 from revocab.report.page.final_accuracies import final_accuracies
@@ -23,14 +23,12 @@ from revocab.report.table_parts.render import markdown_escape, row_of, to_markdo
 
 
 def markdown_table(header: list[str], rows: list[list[str]]) -> list[str]:
-    """Return plain rows as Markdown lines, numbers to the right."""
     align = ["---"] + ["---:"] * (len(header) - 1)
     lines = [row_of([markdown_escape(name) for name in header]), row_of(align)]
     return lines + [row_of([markdown_escape(cell) for cell in row]) for row in rows]
 
 
 def claim_lines(results: Results) -> list[str]:
-    """Return what the experiment shows as a Markdown table."""
     found = all_claims(results)
     if not found:
         return [nothing_claimed(results)]
@@ -60,12 +58,13 @@ def page(
         ("Initialisation at full size (random values)", sections.scale(results)),
     ]
     lines += ["## Tables", ""]
+    tables = made_tables(results)
     for identifier in in_order(results.experiment.tables):
         if identifier in without:
             title = results.experiment.tables[identifier].title
             lines += [f"**{headed(identifier, title)}** is left out: it quotes the data.", ""]
         else:
-            lines += [to_markdown(build_table(results, identifier))]
+            lines += [to_markdown(tables[identifier])]
     lines += ["## Figures", ""]
     for identifier in in_order(figures):
         options = results.experiment.figures[identifier]
@@ -103,7 +102,7 @@ def export_results(
     sources = {one: results.root / "figures" / f"{one}.svg" for one in results.experiment.figures}
     missing = [str(path) for path in sources.values() if not path.is_file()]
     if missing:
-        raise RevocabError(f"{name}: missing; run scripts/make_figures.py" for name in missing)
+        raise RevocabError(f"{name}: missing; run revocab make_figures" for name in missing)
     paths = {
         identifier: Path(os.path.relpath(folder / source.name, out.parent)).as_posix()
         for identifier, source in sources.items()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from revocab.languages import language_label
-from revocab.report.results.scores import AVERAGE, average_task
+from revocab.report.values.task_scores import TaskScore
 
 if TYPE_CHECKING:
     from revocab.report.results import Results
@@ -36,9 +36,9 @@ def _lines(results: Results) -> Iterator[str]:
     for group, given in results.experiment.runs.items():
         runs = [run for run in results.group(group) if run.trains]
         for language in dict.fromkeys(one.language for one in tasks):
-            task = average_task(language)
-            rows = [results.scores.get(run.id, run.steps[-1], task, AVERAGE) for run in runs]
-            found = [(row["value"], row["stderr"]) for row in rows if row and row["stderr"]]
+            average = TaskScore.average(language)
+            cells = [average.cell(results, run) for run in runs]
+            found = [(c.value, c.stderr) for c in cells if c.value is not None and c.stderr]
             if len(found) > 1:
                 yield line(f"{given.label}, {language_label(language)}", found)
 

@@ -12,9 +12,9 @@ from revocab.io import write_text
 from revocab.output import check_files
 from revocab.report import notes
 from revocab.report.claim import all_claims, nothing_claimed
-from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS, figure_kinds
+from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS
 from revocab.report.make_figures import caption
-from revocab.report.make_tables import build_table
+from revocab.report.make_tables import made_tables
 from revocab.report.names import in_order, numbered
 from revocab.report.page.final_accuracies import final_accuracies
 from revocab.report.page.limitations import limitations
@@ -56,28 +56,24 @@ def data_uri(path: Path) -> str | None:
 
 
 def table_parts(results: Results) -> list[dict[str, Any]]:
-    """Return what the page needs of every configured table."""
-    parts = []
-    for identifier in in_order(results.experiment.tables):
-        table = build_table(results, identifier)
-        parts.append(
-            {
-                "id": identifier,
-                "kind": table.kind,
-                "number": numbered(identifier),
-                "title": table.shown_title(),
-                "short": table.title,
-                "html": to_html(table),
-                "long": len(table.rows) > LONG,
-                "notes": table.notes,
-                "files": [f"tables/{identifier}.{ending}" for ending in TABLE_ENDINGS],
-            }
-        )
-    return parts
+    tables = made_tables(results)
+    return [
+        {
+            "id": identifier,
+            "kind": table.kind,
+            "number": numbered(identifier),
+            "title": table.shown_title(),
+            "short": table.title,
+            "html": to_html(table),
+            "long": len(table.rows) > LONG,
+            "notes": table.notes,
+            "files": [f"tables/{identifier}.{ending}" for ending in TABLE_ENDINGS],
+        }
+        for identifier, table in ((name, tables[name]) for name in in_order(tables))
+    ]
 
 
 def figure_parts(results: Results) -> list[dict[str, Any]]:
-    """Return what the page needs of every configured figure."""
     figures = results.experiment.figures
     return [
         {
@@ -85,12 +81,12 @@ def figure_parts(results: Results) -> list[dict[str, Any]]:
             "number": numbered(identifier),
             "title": options.title,
             "short": options.title,
-            "small": figure_kinds()[options.kind].small,
+            "small": options.small,
             "caption": caption(results, options),
             "image": data_uri(results.root / "figures" / f"{identifier}.svg"),
             "files": [f"figures/{identifier}.{ending}" for ending in FIGURE_ENDINGS],
         }
-        for identifier, options in ((one, figures[one]) for one in in_order(figures))
+        for identifier, options in ((name, figures[name]) for name in in_order(figures))
     ]
 
 
@@ -128,7 +124,6 @@ def build_report(
     experiment: str | Path | None = None,
     resources: str | Path | None = None,
 ) -> None:
-    """Write the report of a results folder to ``out``."""
     results = Results(root, experiment)
     check_files(out, inputs=results.inputs)
     write_text(out, page(results, Path(resources) if resources else None))

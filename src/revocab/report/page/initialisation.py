@@ -60,7 +60,6 @@ def table(results: Results) -> tuple[list[str], list[list[str]]]:
 
 
 def warnings(results: Results) -> list[str]:
-    """Return every warning about new rows, with the run that it concerns."""
     return [
         f"{run.id}: {warning}"
         for run in results.runs

@@ -11,6 +11,7 @@ from revocab.languages import language_label
 from revocab.report.names import method_label
 from revocab.report.page import initialisation
 from revocab.report.results import Results, blind_baselines
+from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.table_parts.table import MISSING
 
 #: Header and rows of plain text.
@@ -96,7 +97,7 @@ def heldout(results: Results) -> Grid:
     for run in results.runs:
         cells: list[str] = []
         for language in languages:
-            values = results.heldout_by_language(run, language)
+            values = heldout_curve(results, run, language)
             steps = list(dict.fromkeys([0, run.select()[0], run.steps[-1]]))
             shown = [f"{values[step]:.4f}" if step in values else MISSING for step in steps]
             cells += shown + [MISSING] * (3 - len(shown))
@@ -139,7 +140,6 @@ def shown_number(value: Any, digits: int, scale: float = 1) -> str:
 
 
 def intersections(results: Results) -> Grid:
-    """Return header and rows of the vocabulary intersections."""
     header = ["Source", "Target", "Source size", "Target size", "Overlap", "Missing"]
     header += ["By bytes", "By marker", "Equal strings", "Identity"]
     setting = results.experiment.scale

@@ -13,7 +13,8 @@ from pydantic import Field
 from revocab.closed import Id, OneLine, unknown
 from revocab.report.paper_claims.measure import Measure
 from revocab.report.published.paper_values import PaperValues
-from revocab.report.tables.models_by_language import ModelsByLanguageTable, build, scores
+from revocab.report.table_parts.published_table import places_of
+from revocab.report.tables.models_by_language import ModelsByLanguageTable
 
 if TYPE_CHECKING:
     from revocab.config.schema import Experiment
@@ -31,29 +32,21 @@ class CellGain(Measure):
     over: list[OneLine] = Field(min_length=1, description="columns")
 
     def published(self, results: Results) -> float | None:
-        """Return the gain between printed values."""
         found = {(one.row, one.column): one.value for one in results.paper.cells(self.table)}
         return self._gain(lambda row, column: found.get((row, column)))
 
     def ours(self, results: Results) -> float | None:
-        """Return the gain between the values of our table."""
         options = self._options(results.experiment)
         if options is None:
             return None
-        made = build(results, self.table, options)
-        cells = {
-            (row.cells[0].text, name): cell.value
-            for row in made.data_rows()
-            for name, cell in zip(made.header, row.cells, strict=True)
-        }
+        places = places_of(options.build(results))
+        cells = {(row, column): cell.value for (_, row, column), cell in places.items()}
         return self._gain(lambda row, column: cells.get((row, column)))
 
     def shown(self, value: float) -> str:
-        """Return points."""
         return f"{100 * value:+.2f}"
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for a table, rows and columns that are not there."""
         options = self._options(experiment)
         if options is None:
             known = [
@@ -71,10 +64,9 @@ class CellGain(Measure):
                 yield unknown(key, one, options.columns, f"column of {self.table!r}, also printed,")
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        """Yield what the table shows."""
         options = self._options(experiment)
         if options is not None:
-            yield from scores(experiment, options)
+            yield from options.scores(experiment)
 
     def _options(self, experiment: Experiment) -> ModelsByLanguageTable | None:
         found = experiment.tables.get(self.table)

@@ -23,16 +23,8 @@ from revocab.report.results import Results
 #: Bounds are met up to this share of them: printed decimals have no exact binary form.
 SLACK = 1e-9
 
-MEASURES = (
-    "shared_tokens",
-    "fertility_fall",
-    "size_fall",
-    "score_gain",
-    "similarity_gain",
-    "value_fall",
-    "cell_gain",
-    "product",
-)
+#: Keys of a statement that are no measure.
+WORDS = ("says", "place", "at_least", "at_most")
 
 
 class PaperClaim(Closed):
@@ -56,24 +48,21 @@ class PaperClaim(Closed):
 
     @model_validator(mode="after")
     def _one_measure_and_a_bound(self) -> PaperClaim:
-        exactly_one(self, MEASURES)
+        exactly_one(self, tuple(key for key in PaperClaim.model_fields if key not in WORDS))
         if self.at_least is None and self.at_most is None:
             raise ValueError("at_least or at_most must be given, received neither")
         return self
 
     @property
     def measure(self) -> Measure:
-        """Return the one measure."""
-        return next(one for name in MEASURES if (one := getattr(self, name)) is not None)
+        return next(value for key, value in self if key not in WORDS and value is not None)
 
     def holds(self, value: float) -> bool:
-        """Return whether a number lies within the bounds, which belong to it."""
         low = -math.inf if self.at_least is None else self.at_least - SLACK * abs(self.at_least)
         high = math.inf if self.at_most is None else self.at_most + SLACK * abs(self.at_most)
         return low <= value <= high
 
     def bounds(self) -> str:
-        """Return the bounds as readers see them."""
         show, given = self.measure.shown, (self.at_least, self.at_most)
         low, high = ("" if one is None else show(one) for one in given)
         if low == high:

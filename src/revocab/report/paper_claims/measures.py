@@ -14,14 +14,15 @@ from pydantic import Field
 
 from revocab.closed import Id, OneLine, unknown
 from revocab.report.asked import choices_in, of_group
+from revocab.report.kind import manifest
 from revocab.report.paper_claims.measure import Measure
-from revocab.report.prerequisites import manifest
 from revocab.report.references import no_choices, other_languages, unknown_groups
 from revocab.report.results import Results, number
-from revocab.report.results.scores import AVERAGE, average_task
+from revocab.report.values.run_value import RunValue
+from revocab.report.values.similarity import HelperSimilarity
+from revocab.report.values.task_scores import TaskScore
 
 if TYPE_CHECKING:
-    from revocab.config.expand import Run
     from revocab.config.layout import Layout
     from revocab.config.schema import Experiment
 
@@ -33,22 +34,18 @@ class SharedTokens(Measure):
     target: Id
 
     def ours(self, results: Results) -> float | None:
-        """Return the count by marker."""
         return self._counts(results).get("marker")
 
     def remark(self, results: Results) -> str:
-        """Return the count of tokens that stand for the same bytes."""
         count = self._counts(results).get("bytes")
         return "" if count is None else f" by marker; {count:,} by bytes"
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for tokenizers that nobody compares."""
         for one in (self.source, self.target):
             if one not in experiment.tokenizers:
                 yield unknown(key, one, experiment.tokenizers, "tokenizer")
 
     def needs(self, layout: Layout) -> list[str]:
-        """Return the intersection, where the experiment has it."""
         pair = (self.source, self.target)
         return [manifest(layout.paths.intersection(*pair))] if pair in layout.intersections else []
 
@@ -65,25 +62,20 @@ class FertilityFall(Measure):
     corpora: list[Id] = Field(min_length=1)
 
     def published(self, results: Results) -> float | None:
-        """Return the fall between printed values."""
         found = {}
         for corpus in self.corpora:
             for one in (self.source, self.target):
-                printed = results.paper.fertility(one, corpus)
-                found[one, corpus] = printed.value if printed else None
+                found[one, corpus] = results.paper.fertility(one, corpus)
         return self._fall(found)
 
     def ours(self, results: Results) -> float | None:
-        """Return the fall measured here."""
         rows = results.csv("fertility", "fertility.csv")
         return self._fall({(r["tokenizer"], r["corpus"]): number(r["fertility"]) for r in rows})
 
     def shown(self, value: float) -> str:
-        """Return per cent."""
         return f"{100 * value:.1f} %"
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for what the fertility report does not measure."""
         setting = experiment.fertility
         for one in (self.source, self.target):
             if one not in setting.tokenizers:
@@ -93,7 +85,6 @@ class FertilityFall(Measure):
                 yield unknown(key, one, setting.corpora, "corpus in fertility.corpora")
 
     def needs(self, layout: Layout) -> list[str]:
-        """Return the fertility report."""
         return [manifest(layout.paths.fertility)]
 
     def _fall(self, found: dict[tuple[str, str], float | None]) -> float | None:
@@ -114,27 +105,22 @@ class SizeFall(Measure):
     share: bool = True
 
     def published(self, results: Results) -> float | None:
-        """Return the fall between printed sizes."""
         return self._fall(*(results.paper.size(one, self.of) for one in (self.source, self.target)))
 
     def ours(self, results: Results) -> float | None:
-        """Return the fall between counted sizes."""
         sizes = {row["label"]: number(row[self.of]) for row in results.csv("parameters.csv")}
         return self._fall(sizes.get(self.source), sizes.get(self.target))
 
     def shown(self, value: float) -> str:
-        """Return per cent or billions."""
         return f"{100 * value:.1f} %" if self.share else f"{value / 1e9:.2f} B"
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for labels that are not there."""
         known = [one.label for one in experiment.parameters]
         for one in (self.source, self.target):
             if one not in known:
                 yield unknown(key, one, known, "label in parameters")
 
     def needs(self, layout: Layout) -> list[str]:
-        """Return the counts."""
         return [layout.paths.parameters]
 
     def _fall(self, before: float | None, after: float | None) -> float | None:
@@ -155,11 +141,9 @@ class Gain(Measure):
     over_step: int | None = Field(default=None, ge=0)
 
     def published(self, results: Results) -> float | None:
-        """Return the gain between printed values."""
         return self._gain(lambda name, step: self._printed(results, name, step))
 
     def ours(self, results: Results) -> float | None:
-        """Return the gain between our values."""
         named = {run.name: run for run in results.group(self.group)}
 
         def value(name: str, step: int) -> float | None:
@@ -167,16 +151,14 @@ class Gain(Measure):
             if run is None:
                 return None
             at = [one for one in run.steps if results.published_place(run, one)[1] == step]
-            return self._measured(results, run, at[0]) if at else None
+            return self._value(results, at[0]).cell(results, run).value if at else None
 
         return self._gain(value)
 
     def shown(self, value: float) -> str:
-        """Return points."""
         return f"{100 * value:+.2f}"
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for a group or a run that is not there."""
         yield from unknown_groups(experiment, key, self.group)
         group = experiment.runs.get(self.group)
         from revocab.config.lineage import shown_names  # stands on the schema, which needs kinds
@@ -199,8 +181,8 @@ class Gain(Measure):
         """Return the paper's value of a run at one of its steps."""
 
     @abstractmethod
-    def _measured(self, results: Results, run: Run, step: int) -> float | None:
-        """Return our value of a run at one of our steps."""
+    def _value(self, results: Results, step: int) -> RunValue:
+        """Return our value at one of our steps."""
 
 
 class ScoreGain(Gain):
@@ -210,13 +192,11 @@ class ScoreGain(Gain):
     family: Id | None = None
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for runs and tasks that are not there."""
         yield from super().problems(experiment, key)
         yield from no_choices(experiment, key, self.language, self._families)
         yield from other_languages(experiment, key, self.group, self.language)
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        """Yield the tasks of the language."""
         return of_group(self.group, choices_in(experiment, self.language, self._families))
 
     @property
@@ -225,23 +205,19 @@ class ScoreGain(Gain):
 
     def _printed(self, results: Results, name: str, step: int) -> float | None:
         place = (results.experiment.runs[self.group].label, step, name)
-        found = results.paper.multiple_choice(*place, self.family or "avg", self.language)
-        return found.value if found else None
+        return results.paper.multiple_choice(*place, self.family or "avg", self.language)
 
-    def _measured(self, results: Results, run: Run, step: int) -> float | None:
+    def _value(self, results: Results, step: int) -> RunValue:
         if self.family is None:
-            found = results.scores.get(run.id, step, average_task(self.language), AVERAGE)
-        else:
-            (task, *_) = results.choice_tasks(self.language, [self.family])
-            found = results.scores.choice(run.id, step, task, self.family)
-        return found["value"] if found else None
+            return TaskScore.average(self.language, step)
+        (task, *_) = results.choice_tasks(self.language, [self.family])
+        return TaskScore(task=task, step=step)
 
 
 class SimilarityGain(Gain):
     """Of similarity to the helper."""
 
     def needs(self, layout: Layout) -> list[str]:
-        """Return the similarities of the group, where it has rows to compare."""
         from revocab.config.lineage import learns_new_rows  # stands on the schema
 
         if not learns_new_rows(layout.experiment.runs[self.group]):
@@ -249,14 +225,11 @@ class SimilarityGain(Gain):
         return [manifest(layout.paths.similarity(self.group))]
 
     def _printed(self, results: Results, name: str, step: int) -> float | None:
-        found = results.paper.similarity(results.experiment.runs[self.group].label, step, name)
-        return found.value if found else None
+        label = results.experiment.runs[self.group].label
+        return results.paper.similarity(label, step, name)
 
-    def _measured(self, results: Results, run: Run, step: int) -> float | None:
-        for row in results.shown_similarities:
-            if (row["kind"], row["run"], row["step"]) == ("helper", run.id, step):
-                return row["similarity"]
-        return None
+    def _value(self, results: Results, step: int) -> RunValue:
+        return HelperSimilarity(step=step)
 
 
 class Product(Measure):
@@ -267,5 +240,4 @@ class Product(Measure):
     factors: list[float] = Field(min_length=2)
 
     def published(self, results: Results) -> float | None:
-        """Return the product."""
         return math.prod(self.factors)

@@ -11,8 +11,7 @@ from revocab.closed import Id
 from revocab.report.asked import of_runs
 from revocab.report.paper_claims.measure import Measure
 from revocab.report.references import unknown_runs
-from revocab.report.table_parts.seed_cells import cells_over_seeds
-from revocab.report.values.run_values import OneValue
+from revocab.report.values.one_value import OneValue
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
@@ -35,37 +34,31 @@ class ValueFall(Measure):
     share: bool = Field(default=False, description="as a share of the others' number")
 
     def ours(self, results: Results) -> float | None:
-        """Return the fall between means over seeds."""
         return self._fall(
-            [_mean(results, results.run(one), self.value) for one in self.runs],
-            [_mean(results, results.run(one), self._others) for one in self.below],
+            [self.value.value.cell(results, results.run(run)).value for run in self.runs],
+            [self._others.value.cell(results, results.run(run)).value for run in self.below],
         )
 
     def shown(self, value: float) -> str:
-        """Return per cent of a share, three decimals of a difference."""
         return f"{100 * value:.1f} %" if self.share else f"{value:.3f}"
 
     def remark(self, results: Results) -> str:
-        """Return the fall of each seed that all runs have, where there are seeds."""
         falls = [self._of_seed(results, one) for one in _seeds(results, [*self.runs, *self.below])]
         listed = ", ".join(self.shown(one) for one in falls if one is not None)
         return f" (by seed: {listed})" if listed else ""
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for runs that are not there, and what the numbers lack."""
         yield from unknown_runs(experiment, key, [*self.runs, *self.below])
         yield from self.value.value.problems(experiment, f"{key}.value", self.runs)
         yield from self._others.value.problems(experiment, f"{key}.below_value", self.below)
 
     def needs(self, layout: Layout) -> list[str]:
-        """Return the files behind the numbers."""
         return [
             *self.value.value.needs(layout, self.runs),
             *self._others.value.needs(layout, self.below),
         ]
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        """Yield the tasks whose scores it reads."""
         yield from of_runs(experiment, self.runs, self.value.value.tasks(experiment))
         yield from of_runs(experiment, self.below, self._others.value.tasks(experiment))
 
@@ -87,12 +80,6 @@ class ValueFall(Measure):
             return None
         fall = min(lowest) - max(highest)
         return fall / min(lowest) if self.share else fall
-
-
-def _mean(results: Results, run: Run, value: OneValue) -> float | None:
-    """Return a number of a run, the mean over its seeds."""
-    (cell,) = cells_over_seeds(results, run, lambda one: [value.value.cell(results, one)])
-    return cell.value
 
 
 def _seeds(results: Results, runs: Sequence[str]) -> list[int]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +26,6 @@ NAMES = ("kind", "ours", "published")
 UNITS = {"K": 1e3, "M": 1e6, "B": 1e9}
 
 
-@dataclass(frozen=True)
-class Published:
-    """One published value; ``stderr`` where the paper prints one."""
-
-    value: float
-    stderr: float | None = None
-
-
 class PaperValues:
     """Look-ups of published values. Every method returns None where the paper has no value.
 
@@ -44,7 +35,7 @@ class PaperValues:
 
     def __init__(self, folder: str | Path | None = None):
         self._sizes: dict[tuple[str, str], str] = {}
-        self._scores: dict[tuple[Any, ...], Published] = {}
+        self._scores: dict[tuple[Any, ...], float] = {}
         self._names: dict[tuple[str, str], str] = {}
         self._cells: dict[str, list[PublishedCell]] = {}
         if folder is not None:
@@ -79,23 +70,20 @@ class PaperValues:
                 self._sizes[row["model"], of] = row[of]
         elif header == FERTILITY:
             key: tuple[Any, ...] = ("fertility", row["tokenizer"], row["corpus"])
-            self._scores[key] = Published(float(row["fertility_tokens_per_word"]))
+            self._scores[key] = float(row["fertility_tokens_per_word"])
         elif header == MULTIPLE_CHOICE:
             match = re.search(r"_(it|en)_", path.name)
             if not match:
                 raise RevocabError(f"{path}: the file name must hold the language, _it_ or _en_")
             key = ("choice", *_run_key(row), row["task"], match[1])
-            stderr = float(row["stderr"]) / 100 if row["stderr"] else None
-            self._scores[key] = Published(float(row["score_percent"]) / 100, stderr)
+            self._scores[key] = float(row["score_percent"]) / 100
         elif header == GENERATION:
             task, _, metric = row["task_metric"].rpartition("_")
-            self._scores["generation", *_run_key(row), task, metric] = Published(
-                float(row["score"])
-            )
+            self._scores["generation", *_run_key(row), task, metric] = float(row["score"])
         elif header == SIMILARITY:
             if row["similarity_percent"]:
                 value = float(row["similarity_percent"]) / 100
-                self._scores["similarity", *_run_key(row)] = Published(value)
+                self._scores["similarity", *_run_key(row)] = value
         else:
             raise RevocabError(
                 f"{path}: unknown columns {', '.join(header)}; the files in config/paper show "
@@ -118,20 +106,18 @@ class PaperValues:
         unit = UNITS.get(printed[-1], 1)
         return float(printed.rstrip("".join(UNITS))) * unit
 
-    def fertility(self, tokenizer: str, corpus: str) -> Published | None:
+    def fertility(self, tokenizer: str, corpus: str) -> float | None:
         """Return the fertility of our tokenizer id on our corpus id (``names.csv`` translates)."""
         names = (self._names.get(("tokenizer", tokenizer)), self._names.get(("corpus", corpus)))
         return self._scores.get(("fertility", *names))
 
     def multiple_choice(
         self, model: str, step: int, name: str, family: str, language: str
-    ) -> Published | None:
+    ) -> float | None:
         """Return an accuracy as a fraction; family ``avg`` is the printed average."""
         return self._scores.get(("choice", model, step, name, family, language))
 
-    def generation(
-        self, model: str, step: int, name: str, task: str, metric: str
-    ) -> Published | None:
+    def generation(self, model: str, step: int, name: str, task: str, metric: str) -> float | None:
         """Return a generation metric, 0 to 100.
 
         A printed metric that ``names.csv`` gives to one of ours is that of no other.
@@ -142,8 +128,7 @@ class PaperValues:
         found = printed.get(metric, metric)
         return self._scores.get(("generation", model, step, name, task, found))
 
-    def similarity(self, model: str, step: int, name: str) -> Published | None:
-        """Return the similarity to the helper as a fraction."""
+    def similarity(self, model: str, step: int, name: str) -> float | None:
         return self._scores.get(("similarity", model, step, name))
 
 

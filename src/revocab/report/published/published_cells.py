@@ -34,15 +34,12 @@ class PublishedCell:
 
     @property
     def place(self) -> tuple[str, str, str]:
-        """Return its place in its table."""
         return self.block, self.row, self.column
 
     def told(self) -> str:
-        """Return the place as readers see it."""
         return ", ".join(filter(None, self.place))
 
     def told_row(self) -> str:
-        """Return its row as readers see it."""
         return ", ".join(filter(None, self.place[:2]))
 
 
@@ -74,7 +71,6 @@ def read_cells(path: Path, rows: Sequence[dict[str, str]]) -> list[PublishedCell
 
 
 def line_problems(row: dict[str, str]) -> Iterator[str]:
-    """Yield what is wrong with a line."""
     for name in NEEDED:
         if not row[name]:
             yield f"{name} is empty; every line names {', '.join(NEEDED)}"
@@ -86,7 +82,6 @@ def line_problems(row: dict[str, str]) -> Iterator[str]:
 
 
 def is_number(content: str) -> bool:
-    """Return whether a text is a finite number."""
     try:
         return math.isfinite(float(content))
     except ValueError:

@@ -32,7 +32,6 @@ def adapted_language(results: Results, group: str) -> str | None:
 
 
 def trained_on_text(results: Results, run: Run) -> bool:
-    """Return whether a run is trained, and with a loss on text."""
     if not run.trains or run.recipe is None:
         return False
     return results.experiment.recipes[run.recipe].loss != ANSWERS

@@ -39,7 +39,6 @@ def baselines(
 
 
 def problems(experiment: Experiment, resources: Path) -> list[str]:
-    """Return a line for each baseline that is far above chance on its task."""
     found = []
     for path, task, row in baselines(experiment, resources):
         chance, items = row["chance"], row["items"]

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from revocab.closed import checked
 from revocab.errors import RevocabError
 from revocab.evaluation.metric import COMET
 from revocab.evaluation.multiple_choice.families import family_rank
 from revocab.io import read_json
 from revocab.report.published.paper_values import PaperValues
-from revocab.report.results.replicates import (
-    averaged,
-    pooled_scores,
-    pooled_similarities,
-    replicates_by_run,
-    shown_runs,
+from revocab.report.results.score_table import (
+    AVERAGE,
+    HELPER_SIMILARITY,
+    Record,
+    Scores,
+    average_task,
 )
-from revocab.report.results.score_table import Record, Scores
 from revocab.training.outputs.loss_tables import HELDOUT, MEASURED
 
 if TYPE_CHECKING:
@@ -48,14 +49,14 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 def read_experiment(path: Path) -> tuple[Experiment, list[Run]]:
     """Return the validated experiment of ``experiment.json`` and its runs.
 
-    Of a file in ``settings/`` it has only what that part of the report reads. Raises
-    :class:`RevocabError` naming the file and every key that is wrong.
+    Raises :class:`RevocabError` naming the file and every key that is wrong or missing: it was
+    written with every default, so that what is missing is older than the key.
     """
     # The schema is made of table kinds, which read results: neither can import the other first.
     from revocab.config.expand import Run
-    from revocab.config.reads import read_part
+    from revocab.config.schema import Experiment
 
-    advice = "rebuild it with scripts/write_experiment.py"
+    advice = "rebuild it with revocab write_experiment"
     content = read_json(path)
     try:
         experiment, runs = content["experiment"], [Run(**row) for row in content["runs"]]
@@ -63,8 +64,15 @@ def read_experiment(path: Path) -> tuple[Experiment, list[Run]]:
         raise RevocabError(
             f"{path}: not an experiment and its runs ({error!r}); {advice}"
         ) from None
+    problems = [
+        f"{path}: experiment.{key}: required and not given; {advice}"
+        for key in Experiment.model_fields
+        if key not in experiment
+    ]
+    if problems:
+        raise RevocabError(problems)
     try:
-        return read_part(experiment, f"{path}: experiment"), runs
+        return checked(Experiment, experiment, f"{path}: experiment"), runs
     except RevocabError as error:
         raise RevocabError(f"{problem}; {advice}" for problem in error.problems) from None
 
@@ -88,7 +96,6 @@ class Results:
 
     @property
     def name(self) -> str:
-        """Return the experiment's id."""
         return self.experiment.experiment
 
     @property
@@ -133,27 +140,40 @@ class Results:
         return list(self.experiment.evaluation.generation.comet_models)
 
     def json(self, *parts: str) -> Any:
-        """Return a JSON file of the folder, or None if there is none."""
         path = self.root.joinpath(*parts)
         return read_json(path) if path.is_file() else None
 
     def has(self, *parts: str) -> bool:
-        """Return whether the folder has this file."""
         return self.root.joinpath(*parts).is_file()
 
     @cached_property
     def shown(self) -> list[Run]:
-        """Return the runs as tables and figures show them: replicates as one."""
-        return shown_runs(self.runs)
+        """Return the runs as tables and figures show them: replicates as one, where the first
+        stands.
+        """
+        found: dict[str, Run] = {}
+        for run in self.runs:
+            if run.replicate_of:
+                name = run.replicate_of.removeprefix(f"{run.group}-")
+                run = replace(run, id=run.replicate_of, name=name, label=name, replicate_of=None)
+            found.setdefault(run.id, run)
+        return list(found.values())
 
     @property
     def seeded(self) -> bool:
-        """Whether runs have replicates."""
         return any(run.replicate_of for run in self.runs)
+
+    @cached_property
+    def _replicates(self) -> dict[str, list[Run]]:
+        found: dict[str, list[Run]] = {}
+        for run in self.runs:
+            if run.replicate_of:
+                found.setdefault(run.replicate_of, []).append(run)
+        return found
 
     def replicates(self, run: Run) -> list[Run]:
         """Return the runs that one stands for: itself, if it has no replicates."""
-        return replicates_by_run(self.runs).get(run.id, [run])
+        return self._replicates.get(run.id, [run])
 
     def run(self, identifier: str) -> Run:
         """Return a run by id, also one that stands for its replicates."""
@@ -168,11 +188,9 @@ class Results:
         return [r for r in self.shown if r.group == group and (r.evaluate or not evaluated)]
 
     def base(self, group: str) -> Run:
-        """Return a group's base run."""
         return next(run for run in self.group(group) if run.base)
 
     def model_label(self, run: Run) -> str:
-        """Return the label of a run's group, which names its source model."""
         return self.experiment.runs[run.group].label
 
     def published_place(self, run: Run, step: int) -> tuple[str, int, str]:
@@ -182,7 +200,21 @@ class Results:
             return group.label, group.references[run.name].paper_step, run.name
         return group.label, group.paper_steps.get(step, step), run.name
 
-    def choice_tasks(self, language: str, columns: list[str] | None = None) -> list[str]:
+    def printed(self, run: Run, step: int, task: str, metric: str) -> float | None:
+        """Return what the paper prints of a score, in the unit of ours: the one place where ours
+        and theirs are joined.
+        """
+        place = self.published_place(run, step)
+        choices = self.experiment.evaluation.multiple_choice.tasks
+        if task in choices:
+            return self.paper.multiple_choice(*place, choices[task].family, choices[task].language)
+        if metric == AVERAGE:
+            return self.paper.multiple_choice(*place, "avg", task.removeprefix(average_task("")))
+        if metric == HELPER_SIMILARITY:
+            return self.paper.similarity(*place)
+        return self.paper.generation(*place, task, metric)
+
+    def choice_tasks(self, language: str, columns: Sequence[str] | None = None) -> list[str]:
         """Return multiple-choice task ids of a language by family, in the paper's order.
 
         ``columns`` (families) selects and orders them instead.
@@ -194,7 +226,6 @@ class Results:
         return sorted(of_language, key=lambda task: (family_rank(tasks[task].family), task))
 
     def family(self, task: str) -> str:
-        """Return the family of a multiple-choice task."""
         return self.experiment.evaluation.multiple_choice.tasks[task].family
 
     def tokenizer_pairs(self) -> list[tuple[str, str]]:
@@ -209,10 +240,8 @@ class Results:
 
     @cached_property
     def scores(self) -> Scores:
-        """Return ``scores.parquet``; empty if it is not there yet. Replicates have means, too."""
         path = self.root / "scores.parquet"
-        found = Scores.read(path) if path.is_file() else Scores([], {})
-        return Scores(found.rows, found.metrics, pooled_scores(found.rows, self.runs))
+        return Scores.read(path) if path.is_file() else Scores([], {})
 
     @cached_property
     def similarities(self) -> list[Record]:
@@ -225,30 +254,26 @@ class Results:
             for row in read_csv(path)
         ]  # fmt: skip
 
-    @cached_property
-    def shown_similarities(self) -> list[Record]:
-        """Return the similarities of runs as they are shown."""
-        return pooled_similarities(self.similarities, self.runs)
-
     def heldout_languages(self) -> list[str]:
         """Return the languages of the held-out corpora, in the experiment's order."""
         corpora, used = self.experiment.corpora, self.experiment.evaluation.heldout
         return list(dict.fromkeys(corpora[one].language for one in used))
 
     def heldout(self, run: Run) -> tuple[list[Record], str]:
-        """Return held-out losses of a run, and the file they stand in.
+        """Return held-out losses of a run (of its first replicate), and the file they stand in.
 
         A base model has those of step 0 of a run in its group that keeps its vocabulary (the same
         weights and windows); else, if it was pretrained here, those at the end of pretraining;
-        else its own. Replicates have the means of theirs.
+        else its own.
         """
+        run = self.replicates(run)[0]
+        own = f"runs/{run.scored_id}/{HELDOUT if run.trains else MEASURED}"
         if not run.base:
-            found = [self._heldout_of(one) for one in self.replicates(run)]
-            means = averaged([one for one, _ in found], ("step", "corpus"), "loss", "bits_per_byte")
-            return means, found[0][1]
-        for other in [one for one in self.runs if one.group == run.group]:
-            if other.trains and other.keeps_vocabulary and not other.start:
-                rows, provenance = self._heldout_of(other)
+            return self._heldout_rows(own)
+        for other in self.runs:
+            same = other.group == run.group and other.keeps_vocabulary
+            if same and other.trains and not other.start:
+                rows, provenance = self._heldout_rows(f"runs/{other.id}/{HELDOUT}")
                 if rows:
                     return [row for row in rows if row["step"] == 0], provenance
         rows, provenance = self._heldout_rows(f"models/{run.source}/{HELDOUT}")
@@ -257,11 +282,7 @@ class Results:
             return [{**row, "step": 0} for row in rows if row["step"] == last], provenance
         if run.scores_of:
             return self.heldout(self.run(run.scores_of))
-        return self._heldout_of(run)
-
-    def _heldout_of(self, run: Run) -> tuple[list[Record], str]:
-        name = HELDOUT if run.trains else MEASURED
-        return self._heldout_rows(f"runs/{run.scored_id}/{name}")
+        return self._heldout_rows(own)
 
     def _heldout_rows(self, provenance: str) -> tuple[list[Record], str]:
         rows = [
@@ -277,26 +298,6 @@ class Results:
         ]
         return rows, provenance
 
-    def heldout_text(self, run: Run, language: str) -> list[Record]:
-        """Return the held-out losses of a run on text of a language, not on conversations."""
-        corpora = self.experiment.corpora
-        conversations = {name for name, one in corpora.items() if one.holds_conversations}
-        rows = [row for row in self.heldout(run)[0] if row["language"] == language]
-        return [row for row in rows if row["corpus"] not in conversations]
 
-    def heldout_answers(self, run: Run, language: str) -> list[Record]:
-        """Return the held-out losses of a run on the answers in conversations of a language."""
-        corpora = self.experiment.corpora
-        conversations = {name for name, one in corpora.items() if one.holds_conversations}
-        rows = [row for row in self.heldout(run)[0] if row["language"] == language]
-        return [row for row in rows if row["corpus"] in conversations]
-
-    def heldout_by_language(self, run: Run, language: str) -> dict[int, float]:
-        """Return bits per byte over all held-out text of a language, by step."""
-        totals: dict[int, list[float]] = {}
-        for row in self.heldout_text(run, language):
-            if row["bits_per_byte"] is not None:
-                total = totals.setdefault(row["step"], [0.0, 0.0])
-                total[0] += row["bits_per_byte"] * row["bytes"]
-                total[1] += row["bytes"]
-        return {step: bits / size for step, (bits, size) in sorted(totals.items()) if size}
+def outputs_file(run: Run, step: int, task: str) -> str:
+    return f"runs/{run.scored_id}/generation/step-{step:06d}/{task}.jsonl"

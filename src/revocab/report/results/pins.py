@@ -118,7 +118,6 @@ def pin_harness_tasks(pins: Pins, results: Results) -> None:
 
 
 def pin_comet(pins: Pins, results: Results) -> None:
-    """Pin COMET models of the Hub to the commit that scored the outputs."""
     commits = {
         row["metric"]: row["model_revision"]
         for run in results.runs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,21 +9,27 @@ from revocab.evaluation.multiple_choice.families import choice_metrics
 
 #: One measurement: a row of a file of results, by column.
 Record = dict[str, Any]
+#: ``task`` of the mean over all multiple-choice tasks of a language; its metric is ``average``.
+AVERAGE = "average"
+#: The metric of similarity to a helper, of whatever task.
+HELPER_SIMILARITY = "similarity_helper"
+
+
+def average_task(language: str) -> str:
+    return f"{AVERAGE}_{language}"
 
 
 class Scores:
     """The long table of scores, and which metric stands for each family in it."""
 
-    def __init__(self, rows: list[Record], metrics: dict[str, str], pooled: Iterable[Record] = ()):
-        """Hold ``rows``; those ``pooled`` over seeds are found by their key alone."""
+    def __init__(self, rows: list[Record], metrics: dict[str, str]):
         self.rows = rows
         self.metrics = metrics
-        self._by_key = {(r["run"], r["step"], r["task"], r["metric"]): r for r in (*rows, *pooled)}
+        self._by_key = {(r["run"], r["step"], r["task"], r["metric"]): r for r in rows}
         self._reported = {(row["task"], row["metric"]) for row in rows}
 
     @classmethod
     def read(cls, path: Path) -> Scores:
-        """Read ``scores.parquet`` as ``collect_scores.py`` writes it."""
         import json
 
         import pyarrow.parquet as pq
@@ -34,7 +39,6 @@ class Scores:
         return cls(table.to_pylist(), json.loads(stored).get("metric_of_family", {}))
 
     def get(self, run: str, step: int, task: str, metric: str) -> Record | None:
-        """Return one row, or None."""
         return self._by_key.get((run, step, task, metric))
 
     def choice(self, run: str, step: int, task: str, family: str) -> Record | None:

@@ -17,9 +17,8 @@ from revocab.evaluation.multiple_choice.families import metrics_of_families
 from revocab.io import atomic, write_csv
 from revocab.output import check_files
 from revocab.report.asked import group_tasks
-from revocab.report.published.paper_values import Published
 from revocab.report.results.folder import Results, number
-from revocab.report.results.score_table import Record, Scores
+from revocab.report.results.score_table import AVERAGE, Record, Scores, average_task
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
@@ -32,14 +31,6 @@ COLUMNS = (
     "stderr", "shots", "task_version", "paper_value", "provenance", "low", "high", "items", "limit",
     "harness_version", "config_hash", "data_revision",
 )  # fmt: skip
-#: ``task`` of the mean over all multiple-choice tasks of a language; its metric is ``average``.
-AVERAGE = "average"
-
-
-def average_task(language: str) -> str:
-    """Return the task id under which a language's average stands."""
-    return f"{AVERAGE}_{language}"
-
 
 def mean_score(rows: list[Record | None]) -> tuple[float, float | None] | None:
     """Return the unweighted mean of scores and its standard error (items independent).
@@ -56,7 +47,7 @@ def mean_score(rows: list[Record | None]) -> tuple[float, float | None] | None:
     return mean, math.sqrt(math.fsum(error**2 for error in errors)) / len(rows)
 
 
-def score_row(results: Results, run: Run, published: Published | None, **values: Any) -> Record:
+def score_row(results: Results, run: Run, **values: Any) -> Record:
     """Return one row of the long table; columns not in ``values`` come from the run."""
     row = {
         "experiment": results.name,
@@ -64,9 +55,9 @@ def score_row(results: Results, run: Run, published: Published | None, **values:
         "source": run.source,
         "method": run.method,
         **dict.fromkeys(COLUMNS[COLUMNS.index("stderr") :]),
-        "paper_value": published.value if published else None,
         **values,
     }
+    row["paper_value"] = results.printed(run, row["step"], row["task"], row["metric"])
     return {column: row[column] for column in COLUMNS}
 
 
@@ -101,14 +92,10 @@ def multiple_choice_rows(results: Results, run: Run) -> Iterator[Record]:
         task = task_of(row, tasks, results.root / path, "score the run again")
         if row["task"] not in own:  # of another group that shows the same model
             continue
-        step = int(row["step"])
         yield score_row(
             results,
             run,
-            results.paper.multiple_choice(
-                *results.published_place(run, step), task.family, task.language
-            ),
-            step=step,
+            step=int(row["step"]),
             task=row["task"],
             language=task.language,
             metric=row["metric"],
@@ -131,14 +118,10 @@ def generation_rows(results: Results, run: Run) -> Iterator[Record]:
         task = task_of(row, tasks, results.root / path, "generate again")
         if row["task"] not in own:
             continue
-        step = int(row["step"])
         yield score_row(
             results,
             run,
-            results.paper.generation(
-                *results.published_place(run, step), row["task"], row["metric"]
-            ),
-            step=step,
+            step=int(row["step"]),
             task=row["task"],
             language=task.direction[-1],
             metric=row["metric"],
@@ -156,7 +139,6 @@ def heldout_rows(results: Results, run: Run) -> Iterator[Record]:
             yield score_row(
                 results,
                 run,
-                None,
                 step=row["step"],
                 task=f"heldout_{row['corpus']}",
                 language=row["language"],
@@ -171,12 +153,9 @@ def similarity_rows(results: Results, run: Run) -> Iterator[Record]:
     for row in results.similarities:
         if row["run"] != run.id:
             continue
-        helper = row["kind"] == "helper"
-        published = results.paper.similarity(*results.published_place(run, row["step"]))
         yield score_row(
             results,
             run,
-            published if helper else None,
             step=row["step"],
             task=f"similarity_{row['other']}",
             language="",
@@ -202,11 +181,10 @@ def average_rows(
             yield score_row(
                 results,
                 run,
-                results.paper.multiple_choice(*results.published_place(run, step), "avg", language),
                 step=step,
                 task=average_task(language),
                 language=language,
-                metric="average",
+                metric=AVERAGE,
                 value=mean[0],
                 stderr=mean[1],
                 shots=found[0]["shots"],

@@ -26,7 +26,7 @@ from revocab.evaluation.resampling import (
 from revocab.io import read_jsonl, write_csv
 from revocab.output import check_files
 from revocab.report.results.folder import Results
-from revocab.report.results.scores import AVERAGE, average_task
+from revocab.report.results.score_table import AVERAGE, average_task
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
@@ -62,7 +62,6 @@ class System:
 
     @property
     def seeded(self) -> bool:
-        """Whether it has replicates."""
         return self.replicates[0].run.replicate_of is not None
 
     def has(self, key: Key) -> bool:
@@ -271,7 +270,6 @@ def compare_runs(
     seed: int,
     experiment: str | Path | None = None,
 ) -> None:
-    """Write the comparisons of a group at every step to ``out``."""
     results = Results(root, experiment)
     check_files(out, inputs=results.inputs)
     rows = [row for step in steps for row in compare_group(results, group, step, resamples, seed)]

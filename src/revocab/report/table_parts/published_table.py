@@ -6,16 +6,14 @@ from collections.abc import Sequence
 
 from revocab.errors import RevocabError
 from revocab.report.notes import IN_PARENTHESES
-from revocab.report.published.paper_values import Published
 from revocab.report.published.published_cells import PublishedCell
-from revocab.report.table_parts.render import columns
 from revocab.report.table_parts.table import Cell, Table
 
 
 def places_of(table: Table) -> dict[tuple[str, str, str], Cell]:
     """Return the cells of a table by block, row and column, as its CSV file names them."""
     found: dict[tuple[str, str, str], Cell] = {}
-    names, block = columns(table), ""
+    names, block = table.columns, ""
     for row in table.rows:
         if row.section is not None:
             block = row.section
@@ -45,8 +43,7 @@ def add_published(table: Table, cells: Sequence[PublishedCell]) -> None:
     for one in fits:
         cell = places[one.place]
         if one.value is not None:
-            stderr = None if one.stderr is None else one.stderr / cell.scale
-            cell.published = Published(one.value / cell.scale, stderr)
+            cell.published = one.value / cell.scale
     notes = [f"Published, {one.told()}: {one.note}" for one in cells if one.note]
     others = without_place([one for one in cells if one not in fits], table)
     if others:
@@ -60,7 +57,7 @@ def without_place(cells: Sequence[PublishedCell], table: Table) -> list[str]:
     lacks, each once, and every other value by itself.
     """
     shown = {place[:2] for place in places_of(table)}
-    lacking = list(dict.fromkeys(one.column for one in cells if one.column not in columns(table)))
+    lacking = list(dict.fromkeys(one.column for one in cells if one.column not in table.columns))
     told = [f"column{'s' * (len(lacking) > 1)} {', '.join(lacking)}"] if lacking else []
     for one in cells:
         if one.column not in lacking:

@@ -11,37 +11,23 @@ from revocab.report.names import headed
 from revocab.report.table_parts.table import MISSING, Cell, Table
 
 
-def columns(table: Table) -> list[str]:
-    """Return one unique name per column: the header, under its upper header where it has one."""
-    if table.over is None:
-        return table.header
-    return [f"{over} {name}".strip() for over, name in zip(table.over, table.header, strict=True)]
-
-
 def to_csv(table: Table) -> str:
     """Return the table as CSV in the units shown, with full digits.
 
-    A number has up to eight columns: itself, ``… stderr``, ``… low`` and ``… high`` (its 95 %
-    interval), ``… deviation``, ``… seeds low`` and ``… seeds high`` (over seeds), and
-    ``… published``. The column ``block`` names the heading above a row, ``limited``
-    says how the scores are limited. Values that are not there are empty.
+    A number has further columns where it has more to say (:func:`numbers_of`). The column ``block``
+    names the heading above a row, ``limited`` says how the scores are limited. Values that are not
+    there are empty.
     """
-    names = columns(table)
-    rows = table.data_rows()
-    errors = {i for i, _ in enumerate(names) for r in rows if r.cells[i].stderr is not None}
-    ranged = {i for i, _ in enumerate(names) for r in rows if r.cells[i].interval is not None}
-    tested = {i for i, _ in enumerate(names) for r in rows if r.cells[i].p_value is not None}
-    spread = {i for i, _ in enumerate(names) for r in rows if r.cells[i].deviation is not None}
-    seeded = {i for i, _ in enumerate(names) for r in rows if r.cells[i].seed_interval is not None}
-    printed = {i for i, _ in enumerate(names) for r in rows if r.cells[i].published is not None}
+    rows = [[numbers_of(cell) for cell in row.cells] for row in table.data_rows()]
+    columns = [
+        (place, name, more)
+        for place, name in enumerate(table.columns)
+        for more in numbers_of(Cell())
+        if not more or any(row[place][more] for row in rows)
+    ]
     sections = any(row.section for row in table.rows)
     header = ["block"] if sections else []
-    for i, name in enumerate(names):
-        header += [name] + [f"{name} stderr"] * (i in errors)
-        header += [f"{name} low", f"{name} high"] * (i in ranged) + [f"{name} p"] * (i in tested)
-        header += [f"{name} deviation"] * (i in spread)
-        header += [f"{name} seeds low", f"{name} seeds high"] * (i in seeded)
-        header += [f"{name} published"] * (i in printed)
+    header += [f"{name}{more}" for _, name, more in columns]
     header += ["limited"] if table.limited else []
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
@@ -51,45 +37,45 @@ def to_csv(table: Table) -> str:
         if row.section is not None:
             block = row.section
             continue
+        cells = [numbers_of(cell) for cell in row.cells]
         values = [block] if sections else []
-        for i, cell in enumerate(row.cells):
-            values.append(plain(cell))
-            if i in errors:
-                values.append(scaled(cell.stderr, cell))
-            if i in ranged:
-                values += [scaled(one, cell) for one in cell.interval or (None, None)]
-            if i in tested:
-                values.append("" if cell.p_value is None else repr(round(cell.p_value, 6)))
-            if i in spread:
-                values.append(scaled(cell.deviation, cell))
-            if i in seeded:
-                values += [scaled(one, cell) for one in cell.seed_interval or (None, None)]
-            if i in printed:
-                values.append(scaled(cell.published.value if cell.published else None, cell))
+        values += [cells[place][more] for place, _, more in columns]
         writer.writerow([*values, table.limited] if table.limited else values)
     return buffer.getvalue()
 
 
-def plain(cell: Cell) -> str:
-    """Return a cell's text or number for CSV."""
-    if cell.text is not None:
-        return "" if cell.text == MISSING else cell.text
-    return scaled(cell.value, cell)
-
-
-def scaled(value: float | None, cell: Cell) -> str:
-    """Return a number in the unit shown, to six decimals; empty if there is none."""
-    return "" if value is None else repr(round(value * cell.scale, 6))
+def numbers_of(cell: Cell) -> dict[str, str]:
+    """Return what CSV has of a cell, by what follows the name of its column: its text or number,
+    its standard error, its 95 % interval, p-value, deviation over seeds, interval over seeds, and
+    what a paper prints.
+    """
+    content = cell.text if cell.text != MISSING else ""
+    low, high = cell.interval or (None, None)
+    seeds_low, seeds_high = cell.seed_interval or (None, None)
+    scaled = {
+        "": cell.value,
+        " stderr": cell.stderr,
+        " low": low,
+        " high": high,
+        " p": cell.p_value,
+        " deviation": cell.deviation,
+        " seeds low": seeds_low,
+        " seeds high": seeds_high,
+        " published": cell.published,
+    }
+    numbers = {
+        more: "" if value is None else repr(round(value * (1 if more == " p" else cell.scale), 6))
+        for more, value in scaled.items()
+    }
+    return numbers if content is None else {**numbers, "": content}
 
 
 def caption(table: Table) -> str:
-    """Return the table's number and title."""
     return headed(table.identifier, table.shown_title())
 
 
 def to_markdown(table: Table) -> str:
-    """Return the table as Markdown: title, table, notes."""
-    names = [markdown_escape(name) for name in columns(table)]
+    names = [markdown_escape(name) for name in table.columns]
     align = ["---" if i == 0 or table.texts else "---:" for i, _ in enumerate(names)]
     lines = [f"**{caption(table)}**", "", row_of(names), row_of(align)]
     for row in table.rows:
@@ -102,7 +88,6 @@ def to_markdown(table: Table) -> str:
 
 
 def row_of(cells: list[str]) -> str:
-    """Return a Markdown table row."""
     return "| " + " | ".join(cells) + " |"
 
 
@@ -114,7 +99,6 @@ def markdown_escape(content: str) -> str:
 
 
 def markdown_cell(cell: Cell) -> str:
-    """Return a cell with its mark and its published value."""
     if cell.text is not None:
         return markdown_escape(cell.text)
     content = cell.number()
@@ -140,7 +124,6 @@ def latex_escape(content: str) -> str:
 
 
 def latex_cell(cell: Cell) -> str:
-    """Return a cell with its mark and its published value."""
     if cell.text is not None:
         content = latex_escape(cell.text)
         # After the end of a row, a bracket would begin an option.

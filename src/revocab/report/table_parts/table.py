@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
-from revocab.report.published.paper_values import Published
+#: Which of two values is the better one.
+Better = Literal["higher", "lower"]
 
 MISSING = "–"
 
@@ -19,7 +21,7 @@ class Cell:
 
     value: float | None = None
     stderr: float | None = None
-    published: Published | None = None
+    published: float | None = None
     text: str | None = None
     scale: float = 1.0
     digits: int = 2
@@ -50,10 +52,9 @@ class Cell:
         """Return the published value as shown (without its error), or None."""
         if self.published is None:
             return None
-        return f"{self.published.value * self.scale:.{self.digits}f}"
+        return f"{self.published * self.scale:.{self.digits}f}"
 
     def shown(self) -> float | None:
-        """Return the value as rounded on the page: what looks equal ranks equal."""
         if self.value is None:
             return None
         return round(self.value * self.scale, self.digits)
@@ -75,9 +76,6 @@ class Table:
     ``texts`` says that cells hold long text. ``notes`` stand under the table.
     """
 
-    identifier: str
-    kind: str
-    title: str
     header: list[str]
     rows: list[Row]
     notes: list[str] = field(default_factory=list)
@@ -85,15 +83,41 @@ class Table:
     texts: bool = False
     #: Columns of a table of texts in LaTeX, where these do not share the page alike.
     latex_columns: str | None = None
+    #: Its id, kind and title in the experiment.
+    identifier: str = ""
+    kind: str = ""
+    title: str = ""
     #: How the scores are limited; the title says so wherever it is shown.
     limited: str | None = None
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Table:
+        rows = [
+            Row([Cell(**cell) for cell in row["cells"]], row["section"]) for row in data["rows"]
+        ]
+        return cls(**{**data, "rows": rows})
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the table as JSON holds it, its cells without what they do not have."""
+        usual = asdict(Cell())
+        rows: list[dict[str, Any]] = []
+        for row in self.rows:
+            cells = [{k: v for k, v in asdict(cell).items() if v != usual[k]} for cell in row.cells]
+            rows.append({"cells": cells, "section": row.section})
+        return {**asdict(self), "rows": rows}
+
+    @property
+    def columns(self) -> list[str]:
+        """Return one unique name per column: the header, under its upper header if it has one."""
+        if self.over is None:
+            return self.header
+        return [f"{over} {name}".strip() for over, name in zip(self.over, self.header, strict=True)]
 
     def shown_title(self) -> str:
         """Return the title, with a mark on a limited run."""
         return f"{self.title} [{self.limited}]" if self.limited else self.title
 
     def interval_text(self, cell: Cell) -> str | None:
-        """Return a cell's 95 % interval as shown, or None."""
         if cell.interval is None:
             return None
         told = f"95 % interval {between(cell, cell.interval)}"
@@ -104,12 +128,10 @@ class Table:
         return told
 
     def data_rows(self) -> list[Row]:
-        """Return the rows without headings."""
         return [row for row in self.rows if row.section is None]
 
 
 def between(cell: Cell, interval: tuple[float, float]) -> str:
-    """Return an interval as shown with a cell's scale and digits."""
     low, high = (decimal(one * cell.scale, cell.digits) for one in interval)
     return f"{low} to {high}"
 
@@ -120,30 +142,24 @@ def decimal(value: float, digits: int) -> str:
 
 
 def text(content: str, provenance: str | None = None) -> Cell:
-    """Return a cell that holds text."""
     return Cell(text=content, provenance=provenance)
 
 
-def mark_best(rows: list[Row]) -> None:
-    """Mark the best and the second-best value of every column; equal values share their mark.
+def mark_columns(rows: Sequence[Row], better: Sequence[Better | None]) -> None:
+    """Mark the best and second-best values of every column but the first, the label."""
+    for column, best in enumerate(better, start=1):
+        if best is not None:
+            mark_cells([row.cells[column] for row in rows], best)
 
-    Columns in which fewer than two different values stand are left alone.
+
+def mark_cells(cells: Sequence[Cell], better: Better = "higher") -> None:
+    """Mark the best and the second-best of some values; equal values share their mark.
+
+    Where fewer than two different values stand, nothing is marked.
     """
-    width = max((len(row.cells) for row in rows), default=0)
-    for column in range(1, width):
-        mark_column(rows, column)
-
-
-def mark_column(rows: list[Row], column: int, *, lowest: bool = False) -> None:
-    """Mark the best and the second-best value of one column, as :func:`mark_best` does."""
-    mark_cells([row.cells[column] for row in rows], lowest=lowest)
-
-
-def mark_cells(cells: list[Cell], *, lowest: bool = False) -> None:
-    """Mark the best and the second-best of some values; ``lowest``: the lowest is the best."""
     numbers = [cell for cell in cells if cell.text is None]
     shown = {value for c in numbers if (value := c.shown()) is not None}
-    values = sorted(shown, reverse=not lowest)
+    values = sorted(shown, reverse=better == "higher")
     if len(values) < 2:
         return
     for cell in numbers:

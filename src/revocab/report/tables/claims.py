@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from revocab.report import notes
-from revocab.report.kind import KindOptions, TableKind
+from revocab.report.kind import TableOptions
 from revocab.report.paper_claims.claim import PaperClaim, smaller
 from revocab.report.results import Results
 from revocab.report.table_parts.table import MISSING, Row, Table, text
@@ -25,39 +25,49 @@ NOT_MEASURED = "not measured here"
 TOO_SMALL = "cannot be tested at this scale"
 
 
-class ClaimsTable(KindOptions):
+class ClaimsTable(TableOptions):
     """Table of a paper's statements."""
 
     kind: Literal["claims"]
     claims: list[PaperClaim] = Field(min_length=1)
 
+    def build(self, results: Results) -> Table:
+        """Return a row per statement, in the order of the file.
 
-def build(results: Results, identifier: str, options: ClaimsTable) -> Table:
-    """Return a row per statement, in the order of the file.
+        Where no statement has printed numbers, the columns for them are left out.
+        """
+        rows = [dict(zip(COLUMNS, texts_of(results, claim), strict=True)) for claim in self.claims]
+        printed = any(row["They say"] != NOT_PRINTED for row in rows)
+        columns = [name for name in COLUMNS if printed or name not in OF_THE_PAPER]
+        sources = "the printed tables and from our results" if printed else "our results"
+        return Table(
+            columns,
+            [Row([text(row[name]) for name in columns]) for row in rows],
+            [
+                f"Computed from {sources} by one rule. Gains are in points; of several runs the "
+                "worst counts, against the best of those named after it.",
+                *notes.synthetic(results),
+            ],
+            texts=True,
+        )
 
-    Where no statement has printed numbers, the columns for them are left out.
-    """
-    printed = any(claim.measure.published(results) is not None for claim in options.claims)
-    columns = [one for one in COLUMNS if printed or one not in OF_THE_PAPER]
-    rows = [dict(zip(COLUMNS, cells(results, claim), strict=True)) for claim in options.claims]
-    sources = "the printed tables and from our results" if printed else "our results"
-    return Table(
-        identifier,
-        options.kind,
-        options.title,
-        columns,
-        [Row([text(row[one]) for one in columns]) for row in rows],
-        [
-            f"Computed from {sources} by one rule. Gains are in "
-            "points; of several runs the worst counts, against the best of those named after it.",
-            *notes.synthetic(results),
-        ],
-        texts=True,
-    )
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        for place, claim in enumerate(self.claims):
+            yield from claim.measure.problems(experiment, f"{key}.claims.{place}")
+
+    def needs(self, layout: Layout) -> list[str]:
+        files = [file for claim in self.claims for file in claim.measure.needs(layout)]
+        return list(dict.fromkeys(files))
+
+    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
+        for claim in self.claims:
+            yield from claim.measure.scores(experiment)
+
+    def limited(self, results: Results) -> None:
+        """Return None: what is too small to be tested says so itself."""
 
 
-def cells(results: Results, claim: PaperClaim) -> list[str]:
-    """Return the texts of a statement's row."""
+def texts_of(results: Results, claim: PaperClaim) -> list[str]:
     measure = claim.measure
     printed, ours = measure.published(results), measure.ours(results)
     return [
@@ -72,7 +82,6 @@ def cells(results: Results, claim: PaperClaim) -> list[str]:
 
 
 def verdict(results: Results, claim: PaperClaim, ours: float | None) -> str:
-    """Return what our number says of a statement."""
     if ours is None:
         return NOT_MEASURED
     if smaller(results) and not claim.measure.any_scale:
@@ -80,22 +89,4 @@ def verdict(results: Results, claim: PaperClaim, ours: float | None) -> str:
     return VERDICTS[claim.holds(ours)]
 
 
-def problems(experiment: Experiment, key: str, options: ClaimsTable) -> Iterator[str]:
-    """Yield what the experiment lacks for each statement."""
-    for place, claim in enumerate(options.claims):
-        yield from claim.measure.problems(experiment, f"{key}.claims.{place}")
-
-
-def needs(layout: Layout, options: ClaimsTable) -> list[str]:
-    """Return the files behind the statements, each once."""
-    files = [file for claim in options.claims for file in claim.measure.needs(layout)]
-    return list(dict.fromkeys(files))
-
-
-def scores(experiment: Experiment, options: ClaimsTable) -> Iterator[tuple[str, str]]:
-    """Yield what the statements about scores read."""
-    for claim in options.claims:
-        yield from claim.measure.scores(experiment)
-
-
-TABLE = TableKind(options=ClaimsTable, build=build, problems=problems, needs=needs, scores=scores)
+TABLE = ClaimsTable

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.closed import Id
 from revocab.report import notes
-from revocab.report.kind import KindOptions, TableKind
+from revocab.report.kind import TableOptions
 from revocab.report.names import method_label
-from revocab.report.references import unknown_groups, unknown_runs
+from revocab.report.references import unknown_groups
 from revocab.report.results import Results, number
 from revocab.report.table_parts.table import MISSING, Cell, Row, Table, text
 
@@ -31,64 +31,59 @@ COLUMNS = (
 )
 
 
-class EfficiencyTable(KindOptions):
+class EfficiencyTable(TableOptions):
     """What base and adapted models cost on the same text (``evaluation.efficiency``)."""
 
     kind: Literal["efficiency"]
     group: Id
-    #: Run ids beside the base model; none: the first scored run with another vocabulary.
-    runs: list[Id] | None = None
+
+    def timed(self, runs: Sequence[Run]) -> list[Run]:
+        """Return the models that are shown as they are, the base's first, and the first scored run
+        with another vocabulary.
+        """
+        scored = [run for run in runs if run.group == self.group and run.evaluate]
+        adapted = [run for run in scored if run.made and not run.keeps_vocabulary]
+        return [run for run in scored if not run.made] + adapted[:1]
+
+    def build(self, results: Results) -> Table:
+        """Return a row per run, and under each but the base model's its ratio to that one."""
+        rows: list[Row] = []
+        base: dict[str, Any] = {}
+        for place, run in enumerate(self.timed(results.runs)):
+            where = f"efficiency/{run.scored_id}.json"
+            measured = results.json(where) or {}
+            cells = [
+                Cell(number(measured.get(key)), scale=factor, digits=digits, provenance=where)
+                for key, _, factor, digits in COLUMNS
+            ]
+            rows.append(Row([text(method_label(run)), *cells]))
+            if place == 0:
+                base = measured
+            elif measured and base:
+                ratios = [text(ratio(measured.get(key), base.get(key))) for key, *_ in COLUMNS]
+                rows.append(Row([text(f"{method_label(run)} / base"), *ratios]))
+        return Table(
+            ["Model", *[header for _, header, *_ in COLUMNS]],
+            rows,
+            [*measured_note(base), *notes.synthetic(results)],
+        )
+
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        yield from unknown_groups(experiment, key, self.group)
+        if experiment.evaluation.efficiency is None:
+            yield f"{key}: needs evaluation.efficiency, received none; name its corpus there"
+
+    def needs(self, layout: Layout) -> list[str]:
+        runs = self.timed(list(layout.runs.values()))
+        return [layout.paths.efficiency(run.scored_id) for run in runs]
 
 
-def timed(runs: Sequence[Run], options: EfficiencyTable) -> list[Run]:
-    """Return the runs that the table shows, of all runs: the base model's first.
-
-    Replicates are equally fast: the first stands for all.
-    """
-    scored = [run for run in runs if run.group == options.group and run.evaluate]
-    made = [run for run in scored if run.made]
-    if options.runs is None:
-        chosen = [run for run in made if not run.keeps_vocabulary][:1]
-    else:
-        first = {run.replicate_of: run.id for run in reversed(made)}
-        wanted = {first.get(one, one) for one in options.runs}
-        chosen = [run for run in made if run.id in wanted]
-    return [run for run in scored if not run.made] + chosen
-
-
-def build(results: Results, identifier: str, options: EfficiencyTable) -> Table:
-    """Return a row per run, and under each but the base model's its ratio to that one."""
-    runs = timed(results.runs, options)
-    measured = {run.id: results.json("efficiency", f"{run.scored_id}.json") for run in runs}
-    rows, base = [], measured[runs[0].id]
-    for run in runs:
-        one = measured[run.id]
-        where = f"efficiency/{run.scored_id}.json"
-        cells = [
-            Cell(number((one or {}).get(key)), scale=factor, digits=digits, provenance=where)
-            for key, _, factor, digits in COLUMNS
-        ]
-        rows.append(Row([text(method_label(run)), *cells]))
-        if one and base and run is not runs[0]:
-            ratios = [text(ratio(one.get(key), base.get(key))) for key, *_ in COLUMNS]
-            rows.append(Row([text(f"{method_label(run)} / base"), *ratios]))
-    return Table(
-        identifier,
-        options.kind,
-        options.title,
-        ["Model", *[header for _, header, *_ in COLUMNS]],
-        rows,
-        [*measured_note(base), *notes.synthetic(results)],
-    )
-
-
-def ratio(one: float | None, base: float | None) -> str:
+def ratio(value: float | None, base: float | None) -> str:
     """Return how many times the base's value, or a dash."""
-    return f"×{one / base:.2f}" if one and base else MISSING
+    return f"×{value / base:.2f}" if value and base else MISSING
 
 
-def measured_note(base: dict[str, Any] | None) -> list[str]:
-    """Return how costs were measured."""
+def measured_note(base: dict[str, Any]) -> list[str]:
     if not base:
         return []
     threads = f" with {base['threads']} threads" if base["device"] == "cpu" else ""
@@ -103,19 +98,4 @@ def measured_note(base: dict[str, Any] | None) -> list[str]:
     ]
 
 
-def problems(experiment: Experiment, key: str, options: EfficiencyTable) -> Iterator[str]:
-    """Yield a problem for a group or run that is not there, and if nothing is measured."""
-    yield from unknown_groups(experiment, key, options.group)
-    yield from unknown_runs(experiment, key, options.runs or ())
-    if experiment.evaluation.efficiency is None:
-        yield f"{key}: needs evaluation.efficiency, received none; name its corpus there"
-
-
-def needs(layout: Layout, options: EfficiencyTable) -> list[str]:
-    """Return the measurements that it shows."""
-    return [
-        layout.paths.efficiency(run.scored_id) for run in timed(list(layout.runs.values()), options)
-    ]
-
-
-TABLE = TableKind(options=EfficiencyTable, build=build, problems=problems, needs=needs, timed=timed)
+TABLE = EfficiencyTable

@@ -7,59 +7,51 @@ from typing import Any, Literal
 from revocab.corpora.word_splitters import GET_SENTENCES, SENTENCES
 from revocab.languages import language_label
 from revocab.report import notes
-from revocab.report.kind import KindOptions, TableKind
-from revocab.report.prerequisites import fertility_report
-from revocab.report.references import no_fertility
+from revocab.report.kind import TableOptions
 from revocab.report.results import Results, number
 from revocab.report.table_parts.table import Cell, Row, Table, text
+from revocab.report.tokenizer_options import BY_CORPUS, TokenizerOptions
 
-FILE = "fertility/fertility.csv"
 
-
-class FertilityTable(KindOptions):
+class FertilityTable(TokenizerOptions, TableOptions):
     """Table of fertility by tokenizer and corpus."""
 
     kind: Literal["fertility"]
 
-
-def build(results: Results, identifier: str, options: FertilityTable) -> Table:
-    """Return the fertility of every tokenizer on every corpus measured."""
-    setting, corpora = results.experiment.fertility, results.experiment.corpora
-    measured = {(row["tokenizer"], row["corpus"]): row for row in results.csv(FILE)}
-    rows = []
-    for tokenizer in setting.tokenizers:
-        cells = []
-        for corpus in setting.corpora:
-            found = measured.get((tokenizer, corpus))
-            alike = found is None or found["splitter"] == SENTENCES
-            cells.append(
-                Cell(
-                    number(found["fertility"]) if found else None,
-                    published=results.paper.fertility(tokenizer, corpus) if alike else None,
-                    provenance=FILE,
+    def build(self, results: Results) -> Table:
+        """Return the fertility of every tokenizer on every corpus measured."""
+        setting, corpora = results.experiment.fertility, results.experiment.corpora
+        measured = {(row["tokenizer"], row["corpus"]): row for row in results.csv(BY_CORPUS)}
+        rows = []
+        for tokenizer in setting.tokenizers:
+            cells = []
+            for corpus in setting.corpora:
+                row = measured.get((tokenizer, corpus), {})
+                alike = not row or row["splitter"] == SENTENCES
+                cells.append(
+                    Cell(
+                        number(row.get("fertility")),
+                        published=results.paper.fertility(tokenizer, corpus) if alike else None,
+                        provenance=BY_CORPUS,
+                    )
                 )
-            )
-        rows.append(Row([text(tokenizer), *cells]))
-    shown = [cell for row in rows for cell in row.cells]
-    return Table(
-        identifier,
-        options.kind,
-        options.title,
-        ["Tokenizer", *setting.corpora],
-        rows,
-        [
-            measured_note(measured),
-            *trained_on_note(results),
-            *(notes.published(results) if any(cell.published for cell in shown) else []),
-            *other_words_note(results, measured),
-            *notes.synthetic(results),
-        ],
-        over=["", *[language_label(corpora[one].language) for one in setting.corpora]],
-    )
+            rows.append(Row([text(tokenizer), *cells]))
+        printed = any(cell.published for row in rows for cell in row.cells)
+        return Table(
+            ["Tokenizer", *setting.corpora],
+            rows,
+            [
+                measured_note(measured),
+                *trained_on_note(results),
+                *(notes.published(results) if printed else []),
+                *other_words_note(results, measured),
+                *notes.synthetic(results),
+            ],
+            over=["", *[language_label(corpora[one].language) for one in setting.corpora]],
+        )
 
 
 def measured_note(measured: dict[Any, dict[str, str]]) -> str:
-    """Return how fertility was measured, and on how much text."""
     note = "Mean over documents of tokens per word; lower is better."
     splitters = sorted({row["splitter"] for row in measured.values()})
     if splitters:
@@ -100,6 +92,4 @@ def trained_on_note(results: Results) -> list[str]:
     return [f"Trained on text that is measured here, which flatters them: {'; '.join(parts)}."]
 
 
-TABLE = TableKind(
-    options=FertilityTable, build=build, problems=no_fertility, needs=fertility_report
-)
+TABLE = FertilityTable

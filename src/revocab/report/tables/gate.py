@@ -10,17 +10,12 @@ from pydantic import Field
 from revocab.closed import Id, RunStep, Step
 from revocab.report import notes
 from revocab.report.asked import group_tasks, of_group
-from revocab.report.kind import KindOptions, TableKind
+from revocab.report.kind import TableOptions, manifest
 from revocab.report.names import method_label, metric_label
-from revocab.report.prerequisites import manifest
-from revocab.report.references import (
-    unknown_groups,
-    unknown_runs,
-    unscored_steps,
-    wrong_steps,
-)
+from revocab.report.references import unknown_groups, unknown_runs, unscored_steps, wrong_steps
 from revocab.report.results import Results
-from revocab.report.table_parts.score_rows import blocks
+from revocab.report.results.folder import outputs_file
+from revocab.report.table_parts.rows import blocks
 from revocab.report.table_parts.table import Cell, Row, Table, text
 
 if TYPE_CHECKING:
@@ -29,12 +24,15 @@ if TYPE_CHECKING:
     from revocab.config.schema import Experiment
     from revocab.evaluation.resampling import Items, PairedComparison
 
+    #: A run at a step.
+    System = tuple[Run, int]
+
 #: The kind of generation task whose outputs are shown, and what its chance level is of.
 INSTRUCTIONS = "instructions"
 FOLLOWED, CHANCE = "followed", "followed_by_chance"
 
 
-class GateTable(KindOptions):
+class GateTable(TableOptions):
     """What runs of a group do with instructions, beside what a model did before."""
 
     kind: Literal["gate"]
@@ -47,87 +45,117 @@ class GateTable(KindOptions):
         default=0.0, ge=0, le=100, description="points by which a share may fall and still be kept"
     )
 
+    def build(self, results: Results) -> Table:
+        """Return a block of rows for each run and step, a row per task and share."""
+        before = (results.base(self.group), 0)
+        if self.before is not None:
+            run = results.run(self.before.run)
+            before = (run, run.select([self.before.step])[0])
+        rows: list[Row] = []
+        for _, pairs in blocks(results, self.group, self.steps):
+            for run, step in pairs:
+                if (run.id, step) != (before[0].id, before[1]):
+                    rows.append(Row(section=f"{method_label(run)}, step {step}"))
+                    rows += self.share_rows(results, before, (run, step))
+        label = f"{method_label(before[0])}, step {before[1]}"
+        return Table(
+            ["Share", "Task", "Before", "After", "Change", "Chance", "Verdict"],
+            rows,
+            [
+                f"Per cent of answers. Before: {label}. Change: after minus before on the same "
+                "questions, in points. Worse: the 95 % interval of the change (paired bootstrap) "
+                f"lies below {0 - self.tolerance:g}; better: above 0. Chance: what the right "
+                "answers to the other questions would get. The CSV has the intervals: Wilson's "
+                "for shares.",
+                *notes.captions(results),
+                *notes.asking(results),
+                *notes.synthetic(results),
+            ],
+        )
 
-def build(results: Results, identifier: str, options: GateTable) -> Table:
-    """Return a block of rows for each run and step, a row per task and share."""
-    before = system_before(results, options)
-    rows: list[Row] = []
-    for _, pairs in blocks(results, options.group, options.steps):
-        for run, step in pairs:
-            if (run.id, step) != (before[0].id, before[1]):
-                rows += run_rows(results, options, before, (run, step))
-    label = f"{method_label(before[0])}, step {before[1]}"
-    return Table(
-        identifier,
-        options.kind,
-        options.title,
-        ["Share", "Task", "Before", "After", "Change", "Chance", "Verdict"],
-        rows,
-        [
-            f"Per cent of answers. Before: {label}. Change: after minus before on the same "
-            "questions, in points. Worse: the 95 % interval of the change (paired bootstrap) lies "
-            f"below {0 - options.tolerance:g}; better: above 0. Chance: what the right answers to "
-            "the other questions would get. The CSV has the intervals: Wilson's for shares.",
-            *notes.captions(results),
-            *notes.asking(results),
-            *notes.synthetic(results),
-        ],
-    )
+    def share_rows(self, results: Results, before: System, after: System) -> Iterator[Row]:
+        from revocab.report.results.significance import paired_generation_items  # imports numpy
 
-
-def system_before(results: Results, options: GateTable) -> tuple[Run, int]:
-    """Return the run and step that others are compared with."""
-    if options.before is None:
-        return results.base(options.group), 0
-    run = results.run(options.before.run)
-    return run, run.select([options.before.step])[0]
-
-
-def run_rows(
-    results: Results, options: GateTable, before: tuple[Run, int], after: tuple[Run, int]
-) -> list[Row]:
-    """Return the rows of one run at a step, under a heading."""
-    from revocab.report.results.significance import paired_generation_items  # imports numpy
-
-    first, second = paired_generation_items(results, before, after)
-    run, step = after
-    rows = [Row(section=f"{method_label(run)}, step {step}")]
-    tasks = instruction_tasks(results.experiment, options.group)
-    for task, metric in ((task, metric) for task in tasks for metric in shares()):
-        key = (task, metric)
-        if (first or second) and key not in {*first, *second}:
-            continue  # nothing of the task asks for it
-        chance = second.get((task, CHANCE)) if metric == FOLLOWED else None
-        cells = [share_cell(one.get(key), place(results, of, task)) for one, of in (
-            (first, before), (second, after)
-        )]  # fmt: skip
-        change = comparison(second.get(key), first.get(key))
-        rows.append(
-            Row(
+        first, second = paired_generation_items(results, before, after)
+        tasks = self.tasks(results.experiment)
+        for task, metric in ((task, metric) for task in tasks for metric in shares()):
+            key = (task, metric)
+            if (first or second) and key not in {*first, *second}:
+                continue  # nothing of the task asks for it
+            chance = second.get((task, CHANCE)) if metric == FOLLOWED else None
+            # Of replicates, outputs are shown to stand in the first's file.
+            old, new = (
+                outputs_file(results.replicates(run)[0], step, task)
+                for run, step in (before, after)
+            )
+            change = comparison(second.get(key), first.get(key))
+            yield Row(
                 [
                     text(metric_label(metric)),
                     text(task),
-                    *cells,
+                    share_cell(first.get(key), old),
+                    share_cell(second.get(key), new),
                     change_cell(change),
-                    share_cell(chance, place(results, after, task)),
-                    text(verdict(change, options.tolerance)),
+                    share_cell(chance, new),
+                    text(verdict(change, self.tolerance)),
                 ]
             )
-        )
-    return rows
+
+    def tasks(self, experiment: Experiment) -> list[str]:
+        given, shown = experiment.evaluation.generation.tasks, group_tasks(experiment, self.group)
+        return [name for name in given if given[name].kind == INSTRUCTIONS and name in shown]
+
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        from revocab.config.lineage import run_ids, run_steps, selected
+
+        yield from unknown_groups(experiment, key, self.group)
+        yield from wrong_steps(experiment, f"{key}.steps", self.group, self.steps)
+        yield from unscored_steps(experiment, f"{key}.steps", self.group, self.steps, "generation")
+        if self.group in experiment.runs and not self.tasks(experiment):
+            yield (
+                f"{key}: group {self.group!r} has no generation task of kind {INSTRUCTIONS!r}; add "
+                "one under evaluation.generation.tasks"
+            )
+        if self.before is None:
+            return
+        run, step = self.before.run, self.before.step
+        yield from unknown_runs(experiment, f"{key}.before", [run])
+        if run not in run_ids(experiment):
+            return
+        known = run_steps(experiment, run)
+        chosen = selected(*known, [step])
+        scored = selected(*known, experiment.evaluation.generation.steps)
+        if not chosen or not {*chosen} <= {*scored}:
+            yield (
+                f"{key}.before.step: run {run!r} has no outputs at {step!r} (at: "
+                f"{', '.join(map(str, scored))}); choose one of these, or add it to "
+                "evaluation.generation.steps"
+            )
+
+    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
+        from revocab.config.lineage import group_of  # stands on the schema, which needs kinds
+
+        tasks = self.tasks(experiment)
+        yield from of_group(self.group, tasks)
+        other = group_of(experiment, self.before.run) if self.before else None
+        if other is not None and other != self.group:
+            yield from of_group(other, tasks)
+
+    def limited(self, results: Results) -> str | None:
+        """Return how many questions were asked, of whatever task, where not all were."""
+        return notes.limited_tasks(results, results.experiment.evaluation.generation.tasks)
+
+    def needs(self, layout: Layout) -> list[str]:
+        before = layout.replicates(self.before.run) if self.before else []
+        scored = dict.fromkeys(run.scored_id for run in [*layout.evaluated(self.group), *before])
+        return [manifest(layout.paths.generation(run)) for run in scored]
 
 
 def shares() -> list[str]:
     """Return the metrics of instructions that are shown, in their order."""
     from revocab.evaluation.generation.kind import find_kind
 
-    return [one.name for one in find_kind(INSTRUCTIONS).metrics if one.name != CHANCE]
-
-
-def place(results: Results, of: tuple[Run, int], task: str) -> str:
-    """Return the file of a run's outputs on a task, of replicates the first's."""
-    run = results.replicates(of[0])[0]
-    return f"runs/{run.scored_id}/generation/step-{of[1]:06d}/{task}.jsonl"
+    return [metric.name for metric in find_kind(INSTRUCTIONS).metrics if metric.name != CHANCE]
 
 
 def share_cell(items: Items | None, provenance: str) -> Cell:
@@ -137,8 +165,8 @@ def share_cell(items: Items | None, provenance: str) -> Cell:
     if items is None:  # not asked: no gap
         return text("")
     interval = wilson(items, whole=100) or bootstrap(items)
-    found = None if interval is None else (interval.low, interval.high)
-    return Cell(items.value(), provenance=provenance, interval=found)
+    limits = None if interval is None else (interval.low, interval.high)
+    return Cell(items.value(), provenance=provenance, interval=limits)
 
 
 def comparison(after: Items | None, before: Items | None) -> PairedComparison | None:
@@ -151,14 +179,12 @@ def comparison(after: Items | None, before: Items | None) -> PairedComparison | 
 
 
 def change_cell(change: PairedComparison | None) -> Cell:
-    """Return a difference with its interval and p-value."""
     if change is None:
         return text("")
     return Cell(change.difference + 0.0, interval=(change.low, change.high), p_value=change.p_value)
 
 
 def verdict(change: PairedComparison | None, tolerance: float) -> str:
-    """Return what a change amounts to."""
     if change is None:
         return "not comparable"
     if change.high < -tolerance:
@@ -166,74 +192,4 @@ def verdict(change: PairedComparison | None, tolerance: float) -> str:
     return "better" if change.low > 0 else "no change shown"
 
 
-def instruction_tasks(experiment: Experiment, group: str) -> list[str]:
-    """Return a group's tasks of instructions, in the experiment's order."""
-    given, shown = experiment.evaluation.generation.tasks, group_tasks(experiment, group)
-    return [task for task, one in given.items() if one.kind == INSTRUCTIONS and task in shown]
-
-
-def problems(experiment: Experiment, key: str, options: GateTable) -> Iterator[str]:
-    """Yield a problem for what is not there: group, run, steps, tasks."""
-    yield from unknown_groups(experiment, key, options.group)
-    yield from wrong_steps(experiment, f"{key}.steps", options.group, options.steps)
-    yield from unscored_steps(
-        experiment, f"{key}.steps", options.group, options.steps, "generation"
-    )
-    if options.group in experiment.runs and not instruction_tasks(experiment, options.group):
-        yield (
-            f"{key}: group {options.group!r} has no generation task of kind {INSTRUCTIONS!r}; add "
-            "one under evaluation.generation.tasks"
-        )
-    if options.before is not None:
-        yield from before_problems(experiment, f"{key}.before", options.before)
-
-
-def before_problems(experiment: Experiment, key: str, before: RunStep) -> Iterator[str]:
-    """Yield a problem for a run that is not there, or a step at which it does not generate."""
-    from revocab.config.lineage import run_ids, run_steps, selected
-
-    yield from unknown_runs(experiment, key, [before.run])
-    if before.run not in run_ids(experiment):
-        return
-    known = run_steps(experiment, before.run)
-    chosen = selected(*known, [before.step])
-    scored = selected(*known, experiment.evaluation.generation.steps)
-    if not chosen or not {*chosen} <= {*scored}:
-        yield (
-            f"{key}.step: run {before.run!r} has no outputs at {before.step!r} (at: "
-            f"{', '.join(map(str, scored))}); choose one of these, or add it to "
-            "evaluation.generation.steps"
-        )
-
-
-def scores(experiment: Experiment, options: GateTable) -> Iterator[tuple[str, str]]:
-    """Yield the tasks of instructions, for the group and for that of the run before."""
-    from revocab.config.lineage import group_of  # stands on the schema, which needs kinds
-
-    tasks = instruction_tasks(experiment, options.group)
-    yield from of_group(options.group, tasks)
-    other = group_of(experiment, options.before.run) if options.before else None
-    if other is not None and other != options.group:
-        yield from of_group(other, tasks)
-
-
-def needs(layout: Layout, options: GateTable) -> list[str]:
-    """Return the manifests of the text that is compared."""
-    before = layout.replicates(options.before.run) if options.before else []
-    scored = dict.fromkeys(run.scored_id for run in [*layout.evaluated(options.group), *before])
-    return [manifest(layout.paths.generation(run)) for run in scored]
-
-
-def limited(results: Results, options: GateTable) -> str | None:
-    """Return how many questions were asked, where not all were."""
-    return notes.limited_queries(results)
-
-
-TABLE = TableKind(
-    options=GateTable,
-    build=build,
-    problems=problems,
-    limited=limited,
-    scores=scores,
-    needs=needs,
-)
+TABLE = GateTable

@@ -5,29 +5,26 @@ So one row compares a multilingual model with one that was adapted to the row's 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Id, OneLine, unknown
 from revocab.languages import language_label
-from revocab.report import notes
 from revocab.report.asked import of_runs, task_languages
-from revocab.report.kind import TableKind
 from revocab.report.references import unknown_runs, unscored_runs
-from revocab.report.results import Results
-from revocab.report.results.heldout_losses import heldout_problems, unmeasured_steps
-from revocab.report.table_parts.empty_cells import empty_cells
-from revocab.report.table_parts.table import Cell, Row, Table, mark_cells, text
-from revocab.report.values.language_scores import LanguageScores, average_cells
-from revocab.report.values.task_means import unknown_choices
+from revocab.report.table_parts.by_language import Head, LanguageRow, LanguageTable
+from revocab.report.values.heldout_options import heldout_problems, unmeasured_steps
+from revocab.report.values.task_scores import unknown_choices
 
 if TYPE_CHECKING:
+    from revocab.config.expand import Run
     from revocab.config.schema import Experiment
+    from revocab.report.results import Results
 
-#: The heading above averages, and what those are called.
-ALL, AVERAGE = "All", "Average of {}"
+#: What averages are called.
+AVERAGE = "Average of {}"
 
 
 class LanguageBlock(Closed):
@@ -37,7 +34,7 @@ class LanguageBlock(Closed):
     languages: list[Id] = Field(min_length=1)
 
 
-class ModelsByLanguageTable(LanguageScores):
+class ModelsByLanguageTable(LanguageTable):
     """Languages by columns that name a run for each language."""
 
     kind: Literal["models_by_language"]
@@ -72,7 +69,6 @@ class ModelsByLanguageTable(LanguageScores):
 
     @property
     def languages(self) -> list[str]:
-        """Return the languages of all blocks, in order."""
         return [language for block in self.blocks for language in block.languages]
 
     @property
@@ -82,141 +78,85 @@ class ModelsByLanguageTable(LanguageScores):
         return [*map(language_label, self.languages), *averages]
 
     def change_header(self, column: str) -> str:
-        """Return the name of the column with a column's changes."""
         return f"{column} change (%)" if self.change == "percent" else f"{column} change"
 
-    def of_language(self, language: str) -> list[str]:
-        """Return the runs of a language, each once."""
-        return list(
-            dict.fromkeys(one[language] for one in self.columns.values() if language in one)
-        )
-
-    def chosen(self, experiment: Experiment) -> ModelsByLanguageTable:
-        """Return the options with ``metric`` as that of every translation."""
+    def metrics_shown(self, experiment: Experiment) -> dict[str, str]:
+        """Return the metrics that are chosen, ``metric`` being that of every translation."""
         if self.metric is None:
-            return self
+            return self.metrics
         tasks = [task for one in self.languages for task in self.tasks(experiment, one)]
-        return self.model_copy(
-            update={"metrics": {**dict.fromkeys(tasks, self.metric), **self.metrics}}
+        return {**dict.fromkeys(tasks, self.metric), **self.metrics}
+
+    def heads(self, results: Results) -> list[Head]:
+        return [
+            Head(name, self.change_header(name) if self.change and name != self.base else None)
+            for name in self.columns
+        ]
+
+    def blocks_shown(self, results: Results) -> list[tuple[str | None, list[LanguageRow]]]:
+        blocks: list[tuple[str | None, list[LanguageRow]]] = []
+        for block in self.blocks:
+            rows = []
+            for language in block.languages:
+                runs = {
+                    name: results.run(column[language]) if language in column else None
+                    for name, column in self.columns.items()
+                }
+                base = None if self.base is None else runs[self.base]
+                rows.append(LanguageRow(language, list(runs.values()), base))
+            blocks.append((block.label, rows))
+        return blocks
+
+    def is_ranked(self, column: str, run: Run | None) -> bool:
+        return column != self.base
+
+    def averages_shown(self, languages: int) -> tuple[str, dict[str, int]]:
+        return "All", {AVERAGE.format(number): number for number in self.averages}
+
+    def base_said(self) -> str | None:
+        return self.base
+
+    def ranking_said(self, results: Results) -> list[str]:
+        ranked = "Best of a row in bold, second underlined"
+        if self.base is not None:
+            ranked += f"; {self.base} is not ranked"
+        counts = ", ".join(
+            f"{name} {len({results.run(run).scored_id for run in column.values()})}"
+            for name, column in self.columns.items()
         )
+        return [f"{ranked}.", f"Models: {counts}."]
+
+    def runs_of(self, language: str) -> list[str]:
+        """Return the runs of a language, each once."""
+        runs = [column[language] for column in self.columns.values() if language in column]
+        return list(dict.fromkeys(runs))
+
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        known = {*self.languages, *(corpus.language for corpus in experiment.corpora.values())}
+        known |= {language for used in task_languages(experiment).values() for language in used}
+        for name, column in self.columns.items():
+            where = f"{key}.columns.{name}"
+            yield from unknown_runs(experiment, where, dict.fromkeys(column.values()))
+            for language in column:
+                if language not in known:  # columns may serve several tables
+                    yield unknown(where, language, known, "language of blocks, corpora or tasks")
+        if self.heldout:
+            yield from heldout_problems(experiment, key, self.languages, None)
+            runs = dict.fromkeys(run for one in self.languages for run in self.runs_of(one))
+            yield from unmeasured_steps(experiment, f"{key}.step", runs, [self.step])
+            return
+        for language in self.languages:
+            yield from self.without_tasks(experiment, f"{key}.blocks", language)
+            tasks = self.tasks(experiment, language)
+            if tasks and self.runs_of(language):
+                runs_of = self.runs_of(language)
+                yield from unscored_runs(experiment, key, runs_of, tasks, self.step)
+        yield from unknown_choices(experiment, key, self.metrics_shown(experiment))
+
+    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
+        for language in self.languages:
+            tasks = self.tasks(experiment, language)
+            yield from of_runs(experiment, self.runs_of(language), tasks)
 
 
-def build(results: Results, identifier: str, options: ModelsByLanguageTable) -> Table:
-    """Return a row per language, below the heading of its block, and the averages."""
-    options = options.chosen(results.experiment)
-    values: list[list[Cell]] = []
-    rows: list[Row] = []
-    for block in options.blocks:
-        if block.label is not None:
-            rows.append(Row(section=block.label))
-        for language in block.languages:
-            cells = [
-                options.value_cell(results, results.run(one[language]), language)
-                if language in one
-                else options.value_cell(results, None, language)
-                for one in options.columns.values()
-            ]
-            ranked = zip(options.columns, cells, strict=True)
-            mark_cells(
-                [cell for name, cell in ranked if name != options.base],
-                lowest=bool(options.heldout),
-            )
-            values.append(cells)
-            rows.append(Row([text(language_label(language)), *with_changes(cells, options)]))
-    if options.averages:
-        rows.append(Row(section=ALL))
-    for number in options.averages:
-        means = average_cells(values[:number])
-        rows.append(Row([text(AVERAGE.format(number)), *with_changes(means, options)]))
-    return Table(
-        identifier, options.kind, options.title, header(options), rows, said(results, options)
-    )
-
-
-def with_changes(cells: Sequence[Cell], options: ModelsByLanguageTable) -> list[Cell]:
-    """Return the cells, each but the base's followed by its change where changes are shown."""
-    named = dict(zip(options.columns, cells, strict=True))
-    found = []
-    for name, cell in named.items():
-        found.append(cell)
-        if options.change and options.base is not None and name != options.base:
-            found.append(options.change_cell(cell, named[options.base]))
-    return found
-
-
-def header(options: ModelsByLanguageTable) -> list[str]:
-    """Return the names of the columns."""
-    found = ["Language"]
-    for name in options.columns:
-        found.append(name)
-        if options.change and name != options.base:
-            found.append(options.change_header(name))
-    return found
-
-
-def said(results: Results, options: ModelsByLanguageTable) -> list[str]:
-    """Return the notes under the table."""
-    lines = options.said(results, options.languages, base=options.base)
-    ranked = "Best of a row in bold, second underlined"
-    if options.base is not None:
-        ranked += f"; {options.base} is not ranked"
-    runs = [results.run(run) for column in options.columns.values() for run in column.values()]
-    shown = [run.id for run in runs]
-    counts = ", ".join(
-        f"{name} {len({results.run(run).scored_id for run in column.values()})}"
-        for name, column in options.columns.items()
-    )
-    return [
-        *lines,
-        f"{ranked}.",
-        f"Models: {counts}.",
-        *notes.seeds_of(results, shown),
-        *notes.synthetic(results),
-    ]
-
-
-def problems(experiment: Experiment, key: str, options: ModelsByLanguageTable) -> Iterator[str]:
-    """Yield a problem for runs, languages, tasks and steps that are not there."""
-    known = {*options.languages, *(one.language for one in experiment.corpora.values())}
-    known |= {language for used in task_languages(experiment).values() for language in used}
-    for name, column in options.columns.items():
-        where = f"{key}.columns.{name}"
-        yield from unknown_runs(experiment, where, dict.fromkeys(column.values()))
-        for language in column:
-            if language not in known:  # columns may serve several tables
-                yield unknown(where, language, known, "language of blocks, corpora or tasks")
-    if options.heldout:
-        yield from heldout_problems(experiment, key, options.languages, None)
-        runs = [run for language in options.languages for run in options.of_language(language)]
-        yield from unmeasured_steps(experiment, f"{key}.step", dict.fromkeys(runs), [options.step])
-        return
-    for language in options.languages:
-        tasks = options.tasks(experiment, language)
-        if not tasks:
-            yield f"{key}.blocks: language {language!r} has no {options.wanted}; add one"
-        elif runs := options.of_language(language):
-            yield from unscored_runs(experiment, key, runs, tasks, options.step)
-    yield from unknown_choices(experiment, key, options.chosen(experiment).metrics)
-
-
-def scores(experiment: Experiment, options: ModelsByLanguageTable) -> Iterator[tuple[str, str]]:
-    """Yield the tasks of each language for the groups of its runs."""
-    for language in options.languages:
-        yield from of_runs(
-            experiment, options.of_language(language), options.tasks(experiment, language)
-        )
-
-
-def limited(results: Results, options: ModelsByLanguageTable) -> str | None:
-    """Return how scores are limited, where not all items were used."""
-    return notes.limited_tasks(results, [task for _, task in scores(results.experiment, options)])
-
-
-TABLE = TableKind(
-    options=ModelsByLanguageTable,
-    build=build,
-    problems=problems,
-    scores=scores,
-    limited=limited,
-    check=empty_cells,
-)
+TABLE = ModelsByLanguageTable

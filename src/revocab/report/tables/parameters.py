@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
 from revocab.report import notes
-from revocab.report.kind import KindOptions, TableKind
+from revocab.report.kind import TableOptions
 from revocab.report.results import Results
 from revocab.report.table_parts.table import MISSING, Row, Table, text
 
@@ -17,36 +17,41 @@ if TYPE_CHECKING:
 FILE = "parameters.csv"
 
 
-class ParametersTable(KindOptions):
+class ParametersTable(TableOptions):
     """Table of parameter counts."""
 
     kind: Literal["parameters"]
 
+    def build(self, results: Results) -> Table:
+        """Return the parameter counts of the experiment's ``parameters``."""
+        counts = {
+            (row["label"], int(row["vocabulary_size"])): int(row["parameters"])
+            for row in results.csv(FILE)
+        }
+        rows = []
+        for model in results.experiment.parameters:
+            count = counts.get((model.label, model.vocabulary_size))
+            printed = results.paper.parameters(model.label)
+            shown = MISSING if count is None else human(count)
+            shown += f" ({printed})" if printed else ""
+            exact = MISSING if count is None else f"{count:,}"
+            cells = [text(model.label), text(str(model.vocabulary_size))]
+            rows.append(Row([*cells, text(shown, FILE), text(exact, FILE)]))
+        return Table(
+            ["Model", "Vocabulary", "Parameters", "Exactly"],
+            rows,
+            [
+                "Counted from the architectures alone, without weights. a.w.: adapted with.",
+                *notes.published(results),
+            ],
+        )
 
-def build(results: Results, identifier: str, options: ParametersTable) -> Table:
-    """Return the parameter counts of the experiment's ``parameters``."""
-    counts = {(r["label"], int(r["vocabulary_size"])): r for r in results.csv(FILE)}
-    rows = []
-    for one in results.experiment.parameters:
-        found = counts.get((one.label, one.vocabulary_size))
-        printed = results.paper.parameters(one.label)
-        shown = human(int(found["parameters"])) if found else MISSING
-        if printed:
-            shown += f" ({printed})"
-        exact = f"{int(found['parameters']):,}" if found else MISSING
-        cells = [text(one.label), text(str(one.vocabulary_size)), text(shown, FILE)]
-        rows.append(Row([*cells, text(exact, FILE)]))
-    return Table(
-        identifier,
-        options.kind,
-        options.title,
-        ["Model", "Vocabulary", "Parameters", "Exactly"],
-        rows,
-        [
-            "Counted from the architectures alone, without weights. a.w.: adapted with.",
-            *notes.published(results),
-        ],
-    )
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        if not experiment.parameters:
+            yield f"{key}: shows the models of 'parameters', which names none; add one"
+
+    def needs(self, layout: Layout) -> list[str]:
+        return [layout.paths.parameters]
 
 
 def human(count: int) -> str:
@@ -56,15 +61,4 @@ def human(count: int) -> str:
     return f"{count / 1e6:.1f}M" if count >= 1e6 else f"{count / 1e3:.0f}K"
 
 
-def problems(experiment: Experiment, key: str, options: ParametersTable) -> Iterator[str]:
-    """Yield a problem if no configuration is named."""
-    if not experiment.parameters:
-        yield f"{key}: shows the models of 'parameters', which names none; add one"
-
-
-def needs(layout: Layout, options: ParametersTable) -> list[str]:
-    """Return the counts."""
-    return [layout.paths.parameters]
-
-
-TABLE = TableKind(options=ParametersTable, build=build, problems=problems, needs=needs)
+TABLE = ParametersTable

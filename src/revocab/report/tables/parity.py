@@ -2,70 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from revocab.languages import language_label
 from revocab.report import notes
-from revocab.report.kind import KindOptions, TableKind
-from revocab.report.prerequisites import fertility_report
-from revocab.report.references import no_parallel_text
+from revocab.report.kind import TableOptions
 from revocab.report.results import Results, number
 from revocab.report.table_parts.table import Cell, Row, Table, text
+from revocab.report.tokenizer_options import PARALLEL, ParallelOptions
 
-if TYPE_CHECKING:
-    from revocab.config.schema import Experiment
+#: Column of ``parallel.csv``, header and digits.
+MEASURES = (
+    ("tokens", "Tokens", 0),
+    ("characters_per_token", "Characters/token", 2),
+    ("parity", "Parity", 2),
+)
 
-FILE = "fertility/parallel.csv"
 
-
-class ParityTable(KindOptions):
+class ParityTable(ParallelOptions, TableOptions):
     """Tokens for parallel text, by tokenizer and language (``fertility.parallel``)."""
 
     kind: Literal["parity"]
 
-
-def build(results: Results, identifier: str, options: ParityTable) -> Table:
-    """Return tokens and characters per token of parallel text, and their parity."""
-    measured = {(row["tokenizer"], row["language"]): row for row in results.csv(FILE)}
-    parallel = results.experiment.fertility.parallel
-    languages = parallel.languages if parallel else []
-    header, over = ["Tokenizer"], [""]
-    for language in languages:
-        header += ["Tokens", "Characters/token", "Parity"]
-        over += [language_label(language)] * 3
-    rows = []
-    for tokenizer in results.experiment.fertility.tokenizers:
-        cells = []
-        for language in languages:
-            found = measured.get((tokenizer, language), {})
-            cells += [
-                Cell(number(found.get("tokens")), digits=0, provenance=FILE),
-                Cell(number(found.get("characters_per_token")), provenance=FILE),
-                Cell(number(found.get("parity")), provenance=FILE),
+    def build(self, results: Results) -> Table:
+        """Return tokens and characters per token of parallel text, and their parity."""
+        measured = {(row["tokenizer"], row["language"]): row for row in results.csv(PARALLEL)}
+        parallel = results.experiment.fertility.parallel
+        languages = parallel.languages if parallel else []
+        rows = []
+        for tokenizer in results.experiment.fertility.tokenizers:
+            cells = [
+                Cell(
+                    number(measured.get((tokenizer, language), {}).get(key)),
+                    digits=digits,
+                    provenance=PARALLEL,
+                )
+                for language in languages
+                for key, _, digits in MEASURES
             ]
-        rows.append(Row([text(tokenizer), *cells]))
-    sentences = sorted({int(row["sentences"]) for row in measured.values()})
-    told = f" {sentences[0]:,} sentences." if sentences else ""
-    reference = language_label(languages[0]) if languages else "the first language"
-    return Table(
-        identifier,
-        options.kind,
-        options.title,
-        header,
-        rows,
-        [
-            f"The same sentences in each language.{told} Parity: tokens divided by those of"
-            f" {reference}, same tokenizer.",
-            *notes.synthetic(results),
-        ],
-        over=over,
-    )
+            rows.append(Row([text(tokenizer), *cells]))
+        sentences = sorted({int(row["sentences"]) for row in measured.values()})
+        told = f" {sentences[0]:,} sentences." if sentences else ""
+        reference = language_label(languages[0]) if languages else "the first language"
+        return Table(
+            ["Tokenizer", *[header for _ in languages for _, header, _ in MEASURES]],
+            rows,
+            [
+                f"The same sentences in each language.{told} Parity: tokens divided by those of"
+                f" {reference}, same tokenizer.",
+                *notes.synthetic(results),
+            ],
+            over=["", *[language_label(one) for one in languages for _ in MEASURES]],
+        )
 
 
-def problems(experiment: Experiment, key: str, options: ParityTable) -> Iterator[str]:
-    """Yield a problem if the experiment names no parallel text."""
-    return no_parallel_text(experiment, key, options.kind)
-
-
-TABLE = TableKind(options=ParityTable, build=build, problems=problems, needs=fertility_report)
+TABLE = ParityTable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from revocab.closed import Id
 from revocab.io import read_jsonl
 from revocab.report import notes
-from revocab.report.kind import KindOptions, TableKind
+from revocab.report.kind import TableOptions
 from revocab.report.references import unknown_tasks
 from revocab.report.results import Results
 from revocab.report.table_parts.table import MISSING, Row, Table, text
@@ -18,58 +18,44 @@ if TYPE_CHECKING:
     from revocab.config.schema import Experiment
 
 
-class PromptsTable(KindOptions):
+class PromptsTable(TableOptions):
     """The prompts in use."""
 
     kind: Literal["prompts"]
     tasks: list[Id]
 
+    def build(self, results: Results) -> Table:
+        """Return the first query of every task, with one shot, and its reference."""
+        from revocab.evaluation.generation.prompts import render
 
-def build(results: Results, identifier: str, options: PromptsTable) -> Table:
-    """Return the first query of every task, with one shot, and its reference."""
-    from revocab.evaluation.generation.prompts import render
-
-    rows = []
-    for task in options.tasks:
-        path = f"prompts/{task}.jsonl"
-        setting = results.experiment.evaluation.generation.tasks[task]
-        row = next(iter(read_jsonl(results.root / path)), None) if results.has(path) else None
-        direction = "-".join(language.upper() for language in setting.direction)
-        rows.append(
-            Row(
-                [
-                    text(task),
-                    text(direction),
-                    text(str(setting.shots)),
-                    text(render(row, min(1, len(row["shots"]))) if row else MISSING, path),
-                    text(row["references"][0] if row else MISSING, path),
-                ]
-            )
+        rows = []
+        for task in self.tasks:
+            path = f"prompts/{task}.jsonl"
+            setting = results.experiment.evaluation.generation.tasks[task]
+            query = next(iter(read_jsonl(results.root / path)), None) if results.has(path) else None
+            prompt = render(query, min(1, len(query["shots"]))) if query else MISSING
+            reference = query["references"][0] if query else MISSING
+            direction = "-".join(language.upper() for language in setting.direction)
+            cells = [text(task), text(direction), text(str(setting.shots))]
+            rows.append(Row([*cells, text(prompt, path), text(reference, path)]))
+        return Table(
+            ["Task", "Languages", "Shots", "Prompt (one shot shown)", "Reference"],
+            rows,
+            [
+                "The first query of each task; evaluation uses the number of shots given, "
+                "separated by blank lines. Shots are drawn per query with a fixed seed, equal for "
+                "every checkpoint.",
+                *notes.synthetic(results),
+            ],
+            texts=True,
+            latex_columns=r"lllp{0.45\textwidth}p{0.2\textwidth}",
         )
-    return Table(
-        identifier,
-        options.kind,
-        options.title,
-        ["Task", "Languages", "Shots", "Prompt (one shot shown)", "Reference"],
-        rows,
-        [
-            "The first query of each task; evaluation uses the number of shots given, separated by "
-            "blank lines. Shots are drawn per query with a fixed seed, equal for every checkpoint.",
-            *notes.synthetic(results),
-        ],
-        texts=True,
-        latex_columns=r"lllp{0.45\textwidth}p{0.2\textwidth}",
-    )
+
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        return unknown_tasks(experiment, key, self.tasks)
+
+    def needs(self, layout: Layout) -> list[str]:
+        return [layout.paths.prompts(task) for task in self.tasks]
 
 
-def problems(experiment: Experiment, key: str, options: PromptsTable) -> Iterator[str]:
-    """Yield a problem for every task that is not there."""
-    return unknown_tasks(experiment, key, options.tasks)
-
-
-def needs(layout: Layout, options: PromptsTable) -> list[str]:
-    """Return the prompts of its tasks."""
-    return [layout.paths.prompts(task) for task in options.tasks]
-
-
-TABLE = TableKind(options=PromptsTable, build=build, problems=problems, needs=needs)
+TABLE = PromptsTable

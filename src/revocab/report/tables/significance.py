@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
@@ -11,7 +11,7 @@ from revocab.closed import Id, Step, unknown
 from revocab.evaluation.over_seeds import FEWEST_SEEDS, is_real
 from revocab.report import notes
 from revocab.report.asked import choices_in, of_group
-from revocab.report.kind import KindOptions, TableKind
+from revocab.report.kind import TableOptions
 from revocab.report.names import method_label, metric_label
 from revocab.report.references import (
     no_generated_text,
@@ -20,7 +20,7 @@ from revocab.report.references import (
     wrong_steps,
 )
 from revocab.report.results import Results
-from revocab.report.results.scores import AVERAGE, average_task
+from revocab.report.results.score_table import AVERAGE, average_task
 from revocab.report.table_parts.table import Cell, Row, Table, text
 from revocab.report.tables.generation import task_label, task_metrics
 from revocab.report.tables.multiple_choice import column_labels
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 LEVEL = 0.05
 
 
-class SignificanceTable(KindOptions):
+class SignificanceTable(TableOptions):
     """Differences between runs of one group, with intervals and p-values.
 
     In a language: its multiple-choice tasks and their average; without: the generative tasks.
@@ -45,66 +45,96 @@ class SignificanceTable(KindOptions):
     step: Step = "last"
     against: Id | None = Field(default=None, description="one run of the group; default: all pairs")
 
+    def build(self, results: Results) -> Table:
+        """Return a row per pair of runs, a column per task and metric."""
+        path = f"significance/{self.group}/significance.csv"
+        compared = [row for row in results.csv(path) if row["step"] == str(self.step)]
+        runs = {run.id: run for run in results.group(self.group)}
+        columns = self.columns(results)
+        differences = {
+            (row["run"], row["other"], row["task"], row["metric"]): row for row in compared
+        }
+        pairs = list(dict.fromkeys((row["run"], row["other"]) for row in compared))
+        if self.against:
+            against = f"{self.group}-{self.against}"
+            pairs = [(run, against) for run in runs if run != against]
+        rows = []
+        for first, second in pairs:
+            label = f"{method_label(runs[first])} − {method_label(runs[second])}"
+            row = Row([text(label)])
+            for task, metric, _ in columns:
+                ours = differences.get((first, second, task, metric))
+                reverse = differences.get((second, first, task, metric))
+                scale = 1 if self.language is None else 100
+                cell = difference_cell(ours or reverse, 1 if ours else -1, scale, path)
+                row.cells.append(cell)
+            rows.append(row)
+        sizes = sorted({int(row["resamples"]) for row in compared})
+        return Table(
+            ["Difference", *[header for _, _, header in columns]],
+            rows,
+            [
+                "Points of the first run minus the second's on the same items, at checkpoint "
+                f"{self.step} (a base model: as it is). Bold: p < {LEVEL} in a paired permutation "
+                "test, adjusted for the pairs of a column (Holm). The CSV has the 95 % interval of "
+                "a paired bootstrap and the adjusted p."
+                + (f" Resamples: {', '.join(map(str, sizes))}." if sizes else ""),
+                chance_note(compared),
+                *notes.synthetic(results),
+            ],
+        )
 
-def columns_of(
-    results: Results, group: str, language: str | None
-) -> list[tuple[str, str | None, str, float]]:
-    """Return (task, metric, header, scale) of each column; no metric: whichever the task has.
+    def columns(self, results: Results) -> list[tuple[str, str, str]]:
+        """Return task, metric and header of each column.
 
-    A metric that the experiment leaves out has no column here: there are no items to compare.
-    """
-    if language is None:
-        return [
-            (task, metric, f"{task_label(results, task)} {metric_label(metric)}", 1)
-            for task, metric in task_metrics(results, group, results.comet_metrics)
+        A metric that the experiment leaves out has no column: there are no items to compare.
+        """
+        if self.language is None:
+            return [
+                (task, metric, f"{task_label(results, task)} {metric_label(metric)}")
+                for task, metric in task_metrics(results, self.group, results.comet_metrics)
+            ]
+        tasks = results.choice_tasks(self.language)
+        columns = [
+            (task, results.scores.shown_metric(task, results.family(task)), label)
+            for task, label in zip(tasks, column_labels(results, tasks), strict=True)
         ]
-    tasks = results.choice_tasks(language)
-    labels = column_labels(tasks, [results.family(task) for task in tasks])
-    columns = [(task, None, label, 100) for task, label in zip(tasks, labels, strict=True)]
-    return [*columns, (average_task(language), AVERAGE, "AVG", 100)]
+        return [*columns, (average_task(self.language), AVERAGE, "AVG")]
+
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        yield from unknown_groups(experiment, key, self.group)
+        yield from wrong_steps(experiment, f"{key}.step", self.group, [self.step])
+        group = experiment.runs.get(self.group)
+        if group is None:
+            return
+        from revocab.config.lineage import shown_names  # stands on the schema, which needs kinds
+
+        methods = group.methods.items()
+        silent = {run.replicate_of or name for name, run in methods if not run.evaluate}
+        names = ["base", *[name for name in shown_names(group) if name not in silent]]
+        if self.against and self.against not in names:
+            yield unknown(f"{key}.against", self.against, names, "scored run of the group")
+        languages = {task.language for task in experiment.evaluation.multiple_choice.tasks.values()}
+        if self.language is None:
+            yield from no_generated_text(experiment, key, self.group)
+        else:
+            if self.language not in languages:
+                yield unknown(f"{key}.language", self.language, languages, "language with tasks")
+            yield from other_languages(experiment, key, self.group, self.language)
+
+    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
+        if self.language is None:
+            return of_group(self.group, experiment.evaluation.generation.tasks)
+        return of_group(self.group, choices_in(experiment, self.language))
+
+    def needs(self, layout: Layout) -> list[str]:
+        return [layout.paths.significance(self.group)]
+
+    def compared(self) -> list[tuple[str, Step]]:
+        return [(self.group, self.step)]
 
 
-def build(results: Results, identifier: str, options: SignificanceTable) -> Table:
-    """Return a row per pair of runs, a column per task and metric."""
-    path = f"significance/{options.group}/significance.csv"
-    compared = [row for row in results.csv(path) if row["step"] == str(options.step)]
-    runs = {run.id: run for run in results.group(options.group)}
-    columns = columns_of(results, options.group, options.language)
-    found = {(r["run"], r["other"], r["task"], r["metric"]): (r, 1) for r in compared}
-    found |= {(r["other"], r["run"], r["task"], r["metric"]): (r, -1) for r in compared}
-    pairs = list(dict.fromkeys((row["run"], row["other"]) for row in compared))
-    if options.against:
-        against = f"{options.group}-{options.against}"
-        pairs = [(one, against) for one in runs if one != against]
-    rows = []
-    for first, second in pairs:
-        cells = []
-        for task, metric, _, scale in columns:
-            shown = metric or results.scores.shown_metric(task, results.family(task))
-            row, sign = found.get((first, second, task, shown)) or (None, 1)
-            cells.append(difference_cell(row, sign, scale, path))
-        label = f"{method_label(runs[first])} − {method_label(runs[second])}"
-        rows.append(Row([text(label), *cells]))
-    sizes = sorted({int(row["resamples"]) for row in compared})
-    return Table(
-        identifier,
-        options.kind,
-        options.title,
-        ["Difference", *[header for _, _, header, _ in columns]],
-        rows,
-        [
-            "Points of the first run minus the second's on the same items, at checkpoint "
-            f"{options.step} (a base model: as it is). Bold: p < {LEVEL} in a paired permutation "
-            "test, adjusted for the pairs of a column (Holm). The CSV has the 95 % interval of a "
-            "paired bootstrap and the adjusted p."
-            + (f" Resamples: {', '.join(map(str, sizes))}." if sizes else ""),
-            chance_note(compared),
-            *notes.synthetic(results),
-        ],
-    )
-
-
-def chance_note(compared: Sequence[dict[str, str]]) -> str:
+def chance_note(compared: Sequence[Mapping[str, str]]) -> str:
     """Return which chance the comparisons know of."""
     counts = sorted({int(row["seeds"]) for row in compared if row.get("seeds")})
     if not counts:
@@ -118,7 +148,7 @@ def chance_note(compared: Sequence[dict[str, str]]) -> str:
     )
 
 
-def is_marked(row: dict[str, str]) -> bool:
+def is_marked(row: Mapping[str, str]) -> bool:
     """Return whether a difference is more than chance, in items and, where there are any, seeds."""
     if not row.get("seeds"):
         return float(row["p_holm"]) < LEVEL
@@ -130,8 +160,9 @@ def is_marked(row: dict[str, str]) -> bool:
     return is_real((low, high), (seed_low, seed_high), int(row["seeds"]))
 
 
-def difference_cell(row: dict[str, str] | None, sign: int, scale: float, provenance: str) -> Cell:
-    """Return a signed difference with its interval and adjusted p-value."""
+def difference_cell(
+    row: Mapping[str, str] | None, sign: int, scale: float, provenance: str
+) -> Cell:
     if row is None:
         return Cell(scale=scale)
     low, high = sorted(sign * float(row[name]) for name in ("low", "high"))
@@ -148,51 +179,4 @@ def difference_cell(row: dict[str, str] | None, sign: int, scale: float, provena
     )
 
 
-def problems(experiment: Experiment, key: str, options: SignificanceTable) -> Iterator[str]:
-    """Yield a problem for a group, step, run or language that is not there."""
-    yield from unknown_groups(experiment, key, options.group)
-    yield from wrong_steps(experiment, f"{key}.step", options.group, [options.step])
-    group = experiment.runs.get(options.group)
-    if group is None:
-        return
-    from revocab.config.lineage import shown_names  # stands on the schema, which needs kinds
-
-    silent = {one.replicate_of or name for name, one in group.methods.items() if not one.evaluate}
-    names = ["base", *[name for name in shown_names(group) if name not in silent]]
-    if options.against and options.against not in names:
-        yield unknown(f"{key}.against", options.against, names, "scored run of the group")
-    languages = {task.language for task in experiment.evaluation.multiple_choice.tasks.values()}
-    if options.language and options.language not in languages:
-        yield unknown(f"{key}.language", options.language, languages, "language with tasks")
-    if options.language:
-        yield from other_languages(experiment, key, options.group, options.language)
-    else:
-        yield from no_generated_text(experiment, key, options.group)
-
-
-def scores(experiment: Experiment, options: SignificanceTable) -> Iterator[tuple[str, str]]:
-    """Yield the tasks that are compared."""
-    if options.language is None:
-        return of_group(options.group, experiment.evaluation.generation.tasks)
-    return of_group(options.group, choices_in(experiment, options.language))
-
-
-def limited(results: Results, options: SignificanceTable) -> str | None:
-    """Return how many items were scored or generated from, where not all were."""
-    return notes.limited_items(results) if options.language else notes.limited_queries(results)
-
-
-def needs(layout: Layout, options: SignificanceTable) -> list[str]:
-    """Return the comparisons that it shows."""
-    return [layout.paths.significance(options.group)]
-
-
-TABLE = TableKind(
-    options=SignificanceTable,
-    build=build,
-    problems=problems,
-    limited=limited,
-    scores=scores,
-    needs=needs,
-    compared=lambda options: [(options.group, options.step)],
-)
+TABLE = SignificanceTable

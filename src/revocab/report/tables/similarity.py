@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from revocab.closed import Id
-from revocab.evaluation.over_seeds import deviation
 from revocab.report import notes
-from revocab.report.kind import KindOptions, TableKind
+from revocab.report.kind import TableOptions, manifest
 from revocab.report.names import method_label
-from revocab.report.prerequisites import manifest
 from revocab.report.references import no_new_rows, unknown_groups
-from revocab.report.results import Record, Results
-from revocab.report.table_parts.table import MISSING, Cell, Row, Table, mark_best, text
+from revocab.report.results import Results
+from revocab.report.table_parts.table import MISSING, Row, Table, mark_columns, text
+from revocab.report.values.similarity import HelperSimilarity
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
@@ -21,76 +20,72 @@ if TYPE_CHECKING:
     from revocab.config.schema import Experiment
 
 
-class SimilarityTable(KindOptions):
+class SimilarityTable(TableOptions):
     """Similarity to the helper at the beginning and end of training."""
+
+    #: Runs without a helper have none; ``gaps`` knows the others.
+    may_be_empty: ClassVar[bool] = True
 
     kind: Literal["similarity"]
     groups: list[Id]
 
-
-def build(results: Results, identifier: str, options: SimilarityTable) -> Table:
-    """Return a row per name of a run, two columns (beginning and end) per group."""
-    values = {
-        (row["group"], row["run"], row["step"]): row
-        for row in results.shown_similarities
-        if row["kind"] == "helper"
-    }
-    by_name: dict[str, dict[str, Run]] = {}
-    for group in options.groups:
-        target = results.experiment.runs[group].target
-        for run in results.group(group):
-            if run.learns_rows_of(target):
-                by_name.setdefault(run.name, {})[group] = run
-    rows = []
-    for runs in by_name.values():
-        cells: list[Cell] = []
-        for group in options.groups:
-            found = runs.get(group)
-            cells += cells_of(results, found, values) if found else [text(MISSING), text(MISSING)]
-        rows.append(Row([text(method_label(next(iter(runs.values())))), *cells]))
-    mark_best(rows)
-    header, over = ["Model"], [""]
-    for group in options.groups:
-        steps = sorted({run.steps[-1] for run in results.group(group) if run.trains})
-        header += ["@0", f"@{steps[0]}" if len(steps) == 1 else "@last"]
-        over += [results.experiment.runs[group].label] * 2
-    return Table(
-        identifier,
-        options.kind,
-        options.title,
-        header,
-        rows,
-        [
-            measured_note(results, options.groups),
-            *shared_notes(results, options.groups),
-            "Best in bold, second underlined.",
-            *notes.seeds(results, *options.groups),
-            *notes.published(results),
-            *notes.synthetic(results),
-        ],
-        over=over,
-    )
-
-
-def cells_of(results: Results, run: Run, values: dict[tuple[str, str, int], Record]) -> list[Cell]:
-    """Return a run's similarity to its helper before and after training."""
-    cells = []
-    for step in (run.steps[0], run.steps[-1]):
-        found = values.get((run.group, run.id, step))
-        cells.append(
-            Cell(
-                found["similarity"] if found else None,
-                published=results.paper.similarity(*results.published_place(run, step)),
-                scale=100,
-                provenance=found["provenance"] if found else None,
-                deviation=deviation(found.get("by_seed", ())) if found else None,
-            )
+    def build(self, results: Results) -> Table:
+        """Return a row per name of a run, two columns (beginning and end) per group."""
+        groups = results.experiment.runs
+        by_name: dict[str, dict[str, Run]] = {}
+        header, over = ["Model"], [""]
+        for group in self.groups:
+            runs = results.group(group)
+            for run in runs:
+                if run.learns_rows_of(groups[group].target):
+                    by_name.setdefault(run.name, {})[group] = run
+            steps = sorted({run.steps[-1] for run in runs if run.trains})
+            header += ["@0", f"@{steps[0]}" if len(steps) == 1 else "@last"]
+            over += [groups[group].label] * 2
+        rows = []
+        for named in by_name.values():
+            row = Row([text(method_label(next(iter(named.values()))))])
+            for group in self.groups:
+                for step in (0, "last"):
+                    value = HelperSimilarity(step=step)
+                    missing = text(MISSING)
+                    row.cells.append(
+                        value.cell(results, named[group]) if group in named else missing
+                    )
+            rows.append(row)
+        mark_columns(rows, ["higher"] * (len(header) - 1))
+        return Table(
+            header,
+            rows,
+            [
+                measured_note(results, self.groups),
+                *shared_notes(results, self.groups),
+                "Best in bold, second underlined.",
+                *notes.seeds(results, *self.groups),
+                *notes.published(results),
+                *notes.synthetic(results),
+            ],
+            over=over,
         )
-    return cells
+
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        yield from unknown_groups(experiment, key, *self.groups)
+        yield from no_new_rows(experiment, key, *self.groups)
+
+    def needs(self, layout: Layout) -> list[str]:
+        return [manifest(layout.paths.similarity(group)) for group in self.groups]
+
+    def gaps(self, results: Results) -> Iterator[str]:
+        """Yield a line for every run with a new vocabulary and a helper that has no similarity."""
+        for run in results.runs:
+            group = results.experiment.runs[run.group]
+            shown = run.group in self.groups and run.evaluate and group.helper
+            for step in (0, run.steps[-1]) if shown and run.learns_rows_of(group.target) else ():
+                if HelperSimilarity(step=step).of_training(results, run).value is None:
+                    yield f"similarity: {run.id} has none at step {step}; measure it"
 
 
 def measured_note(results: Results, groups: list[str]) -> str:
-    """Return how similarity was measured, and to which helper."""
     setting = results.experiment.similarity
     helpers = sorted({results.experiment.runs[group].helper or "none" for group in groups})
     kind = "dot products with" if setting.relative == "dot" else "cosines to"
@@ -113,27 +108,4 @@ def shared_notes(results: Results, groups: list[str]) -> list[str]:
     ]
 
 
-def problems(experiment: Experiment, key: str, options: SimilarityTable) -> Iterator[str]:
-    """Yield a problem for every group that is not there, or has no rows to compare."""
-    yield from unknown_groups(experiment, key, *options.groups)
-    yield from no_new_rows(experiment, key, *options.groups)
-
-
-def gaps(results: Results, options: SimilarityTable) -> Iterator[str]:
-    """Yield a line for every run with a new vocabulary and a helper that has no similarity."""
-    have = {(row["run"], row["step"]) for row in results.similarities if row["kind"] == "helper"}
-    for run in results.runs:
-        given = results.experiment.runs[run.group]
-        shown = run.group in options.groups and run.evaluate and given.helper
-        if shown and run.learns_rows_of(given.target):
-            for step in (0, run.steps[-1]):
-                if (run.id, step) not in have:
-                    yield f"similarity: {run.id} has none at step {step}; measure it"
-
-
-def needs(layout: Layout, options: SimilarityTable) -> list[str]:
-    """Return the similarities of its groups."""
-    return [manifest(layout.paths.similarity(group)) for group in options.groups]
-
-
-TABLE = TableKind(options=SimilarityTable, build=build, problems=problems, needs=needs, gaps=gaps)
+TABLE = SimilarityTable

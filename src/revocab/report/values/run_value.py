@@ -1,14 +1,16 @@
-"""What a number of a run is that tables may show."""
+"""What a number of a run is: the one way in which tables, figures and claims read one."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from statistics import fmean
 from typing import TYPE_CHECKING, ClassVar
 
 from revocab.closed import Closed
-from revocab.report.table_parts.run_rows import Better
-from revocab.report.table_parts.table import Cell
+from revocab.evaluation.over_seeds import deviation
+from revocab.report.table_parts.table import MISSING, Better, Cell, text
 
 if TYPE_CHECKING:
     from revocab.config.expand import Run
@@ -28,8 +30,37 @@ class RunValue(Closed):
         """Return the header of its column."""
 
     @abstractmethod
+    def of_training(self, results: Results, run: Run) -> Cell:
+        """Return the number of one training: empty if it is not there, a dash if it cannot be."""
+
     def cell(self, results: Results, run: Run) -> Cell:
-        """Return the number of a run, empty where it is not there; a dash where it cannot be."""
+        """Return the number of a run as it is shown: the mean over its replicates, if it has any.
+
+        Of texts that differ it is a dash.
+        """
+        cells = [self.of_training(results, one) for one in results.replicates(run)]
+        first = cells[0]
+        if len(cells) == 1:
+            return first
+        if any(cell.text is not None for cell in cells):
+            return first if len({cell.text for cell in cells}) == 1 else text(MISSING)
+        values = [cell.value for cell in cells if cell.value is not None]
+        if len(values) < len(cells):
+            return replace(first, value=None, stderr=None, interval=None)
+        errors = [cell.stderr for cell in cells if cell.stderr is not None]
+        return replace(
+            first,
+            value=fmean(values),
+            stderr=fmean(errors) if len(errors) == len(cells) else None,
+            interval=None,
+            deviation=deviation(values),
+        )
+
+    def by_seed(self, results: Results, run: Run) -> dict[int, float]:
+        """Return the number by the seed of each replicate that has it, ascending."""
+        replicates = sorted(results.replicates(run), key=lambda one: one.seed)
+        found = {one.seed: self.of_training(results, one).value for one in replicates}
+        return {seed: value for seed, value in found.items() if value is not None}
 
     def notes(self, results: Results, header: str) -> Iterable[str]:
         """Return sentences that stand under a table which shows it, under a header."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from revocab.closed import Id, unknown
-from revocab.report import notes
 from revocab.report.asked import of_group
 from revocab.report.kind import KindOptions
-from revocab.report.references import unknown_groups, unknown_runs
-from revocab.report.values.run_values import OneValue
+from revocab.report.references import unknown_groups
+from revocab.report.table_parts.table import MISSING, Cell, text
+from revocab.report.values.one_value import OneValue
 
 if TYPE_CHECKING:
     from revocab.config.layout import Layout
@@ -30,12 +30,78 @@ class SweepOptions(KindOptions):
     rows: Id = Field(description="axis")
     columns: Id = Field(description="axis")
     value: OneValue
-    runs: list[Id] | None = Field(
-        default=None, min_length=1, description="default: all of the group that are on both axes"
-    )
     where: dict[Id, Id] = Field(
         default_factory=dict, description="values of other axes: runs that have others are left out"
     )
+
+    def grid(self, experiment: Experiment) -> Grid:
+        """Return the run at every pair of values, in the order of the file."""
+        return {pair: run for run, pair in self._chosen(experiment).items()}
+
+    def cells(self, results: Results) -> list[list[Cell]]:
+        """Return the value at every place, row by row; a dash where no run stands."""
+        grid = self.grid(results.experiment)
+        down, across = values_of(grid)
+        return [
+            [
+                self.value.value.cell(results, results.run(grid[row, column]))
+                if (row, column) in grid
+                else text(MISSING)
+                for column in across
+            ]
+            for row in down
+        ]
+
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        yield from unknown_groups(experiment, key, self.group)
+        if self.group not in experiment.runs:
+            return
+        places = places_of(experiment, self.group)
+        axes = list(dict.fromkeys(axis for place in places.values() for axis in place))
+        of = f"axis of runs of group {self.group!r}"
+        wrong = [
+            unknown(f"{key}.{name}", axis, axes, of)
+            for name, axis in (("rows", self.rows), ("columns", self.columns))
+            if axis not in axes
+        ]
+        if self.rows == self.columns:
+            wrong.append(f"{key}.columns: {self.columns!r} is the axis of the rows; name another")
+        for axis, value in self.where.items():
+            known = {place[axis] for place in places.values() if axis in place}
+            if value not in known:
+                wrong.append(unknown(f"{key}.where.{axis}", value, known, "value of this axis"))
+        yield from wrong
+        if wrong:
+            return
+        chosen = self._chosen(experiment)
+        if not chosen:
+            yield f"{key}: no run is on both axes and at 'where'; change where"
+        taken: dict[tuple[str, str], str] = {}
+        for run, pair in chosen.items():
+            if pair in taken:
+                yield (
+                    f"{key}: runs {taken[pair]!r} and {run!r} stand at the same place "
+                    f"({', '.join(pair)}); choose with where (their axes: "
+                    f"{', '.join(places[run])})"
+                )
+            taken[pair] = run
+        where = f"{key}.value.{self.value.name}"
+        yield from self.value.value.problems(experiment, where, list(chosen))
+
+    def needs(self, layout: Layout) -> list[str]:
+        return list(self.value.value.needs(layout, list(self._chosen(layout.experiment))))
+
+    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
+        return of_group(self.group, self.value.value.tasks(experiment))
+
+    def _chosen(self, experiment: Experiment) -> dict[str, tuple[str, str]]:
+        """Return the values of both axes of those runs that are shown."""
+        return {
+            run: (place[self.rows], place[self.columns])
+            for run, place in places_of(experiment, self.group).items()
+            if {self.rows, self.columns} <= {*place}
+            and all(place.get(axis) == value for axis, value in self.where.items())
+        }
 
 
 def places_of(experiment: Experiment, group: str) -> dict[str, Mapping[str, str]]:
@@ -46,83 +112,9 @@ def places_of(experiment: Experiment, group: str) -> dict[str, Mapping[str, str]
     from revocab.config.lineage import run_id  # stands on the schema, which needs kinds
 
     given = experiment.runs[group].methods
-    return {run_id(group, one.replicate_of or name): one.axes or {} for name, one in given.items()}
-
-
-def chosen_places(experiment: Experiment, options: SweepOptions) -> dict[str, Mapping[str, str]]:
-    """Return where those runs stand that are shown."""
-    return {
-        run: place
-        for run, place in places_of(experiment, options.group).items()
-        if (options.runs is None or run in options.runs)
-        and {options.rows, options.columns} <= {*place}
-        and all(place.get(axis) == value for axis, value in options.where.items())
-    }
-
-
-def grid_of(experiment: Experiment, options: SweepOptions) -> Grid:
-    """Return the run at every pair of values, in the order of the file."""
-    return {
-        (place[options.rows], place[options.columns]): run
-        for run, place in chosen_places(experiment, options).items()
-    }
+    return {run_id(group, run.replicate_of or name): run.axes or {} for name, run in given.items()}
 
 
 def values_of(grid: Grid) -> tuple[list[str], list[str]]:
-    """Return the values of both axes in their order."""
     first, second = (list(dict.fromkeys(pair[place] for pair in grid)) for place in (0, 1))
     return first, second
-
-
-def sweep_problems(experiment: Experiment, key: str, options: SweepOptions) -> Iterator[str]:
-    """Yield a problem for axes that are not there, and places where several runs stand."""
-    yield from unknown_groups(experiment, key, options.group)
-    if options.group not in experiment.runs:
-        return
-    wrong = list(unknown_runs(experiment, key, options.runs or ()))
-    places = places_of(experiment, options.group)
-    axes = list(dict.fromkeys(axis for place in places.values() for axis in place))
-    of = f"axis of runs of group {options.group!r}"
-    wanted = {"rows": options.rows, "columns": options.columns}
-    wrong += [unknown(f"{key}.{name}", axis, axes, of) for name, axis in wanted.items()
-              if axis not in axes]  # fmt: skip
-    if options.rows == options.columns:
-        wrong.append(f"{key}.columns: {options.columns!r} is the axis of the rows; name another")
-    for axis, value in options.where.items():
-        known = {place[axis] for place in places.values() if axis in place}
-        if value not in known:
-            wrong.append(unknown(f"{key}.where.{axis}", value, known, "value of this axis"))
-    yield from wrong
-    if wrong:
-        return
-    chosen = chosen_places(experiment, options)
-    if not chosen:
-        yield f"{key}: no run is on both axes and at 'where'; change runs or where"
-    taken: dict[tuple[str, str], str] = {}
-    for run, place in chosen.items():
-        pair = place[options.rows], place[options.columns]
-        if pair in taken:
-            yield (
-                f"{key}: runs {taken[pair]!r} and {run!r} stand at the same place "
-                f"({', '.join(pair)}); choose with runs or where (their axes: "
-                f"{', '.join(place)})"
-            )
-        taken[pair] = run
-    where = f"{key}.value.{options.value.name}"
-    yield from options.value.value.problems(experiment, where, list(chosen))
-
-
-def sweep_needs(layout: Layout, options: SweepOptions) -> list[str]:
-    """Return the files behind the value."""
-    runs = list(chosen_places(layout.experiment, options))
-    return list(options.value.value.needs(layout, runs))
-
-
-def sweep_scores(experiment: Experiment, options: SweepOptions) -> Iterator[tuple[str, str]]:
-    """Yield the tasks that the value shows."""
-    return of_group(options.group, options.value.value.tasks(experiment))
-
-
-def sweep_limited(results: Results, options: SweepOptions) -> str | None:
-    """Return how scores are limited, where it shows some and not all items were used."""
-    return notes.limited_tasks(results, options.value.value.tasks(results.experiment))

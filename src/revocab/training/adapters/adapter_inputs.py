@@ -8,9 +8,9 @@ from typing import Any
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.initialise.source_weights import FILE, read_source_weights
+from revocab.initialise.rows.source_weights import FILE, read_source_weights
 from revocab.models.folder import ModelFolder
-from revocab.models.safetensors_parts import tensor_bytes
+from revocab.models.weights.files import tensor_bytes
 from revocab.training.recipe import VocabularyAdapters
 
 

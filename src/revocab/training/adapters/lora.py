@@ -58,7 +58,6 @@ class Lora(Closed):
 
 
 def adapter_name(stage: int) -> str:
-    """Return what PEFT calls the adapter of a stage, by the stage's number."""
     return f"stage-{stage}"
 
 

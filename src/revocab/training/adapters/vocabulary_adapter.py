@@ -26,22 +26,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch.optim.adamw import adamw
 
-from revocab.errors import RevocabError
-from revocab.initialise.source_weights import FILE, SourceWeights, read_source_weights
-from revocab.initialise.weighted_means import blocks
-from revocab.models.folder import ModelFolder, Which
+from revocab.initialise.rows.source_weights import SourceWeights
+from revocab.initialise.rows.weighted_means import blocks
 from revocab.training.adapters.sharded_rows import own_part, own_rows, spread_like, summed
 from revocab.training.machine.out_of_memory import OPTIMIZER, explained
-from revocab.training.stages import ParameterGroup
-
-if TYPE_CHECKING:
-    from revocab.training.recipe import VocabularyAdapters
 
 #: The number of a group of parameters, and a parameter's place in it.
 Place = tuple[int, int]
@@ -103,7 +96,6 @@ class VocabularyAdapter:
         return self.weights.source_of_shared()
 
     def sources(self, matrices: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
-        """Return the source rows of each matrix: views."""
         return self.source_VD.split([one.shape[1] for one in matrices], dim=1)
 
     def begin(self, matrices: Sequence[torch.Tensor]) -> None:
@@ -313,82 +305,3 @@ def gradients_of(matrices: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     """Return the gradients of an adapter's matrices; none unless all have one."""
     found = [one.grad for one in matrices if one.grad is not None]
     return found if len(found) == len(matrices) else []
-
-
-def open_adapters(
-    model: Any, folder: Path, source: Path, given: VocabularyAdapters
-) -> dict[tuple[Which, ...], VocabularyAdapter]:
-    """Return the first adapters of a model that was loaded from ``folder``, by their matrices.
-
-    ``source`` is the model whose rows they combine; the auxiliary loss is the mean over all. One
-    that both matrices share starts as the input's. Raises :class:`RevocabError` where the folder
-    does not say what its rows are made of, or the rows are not made of this source.
-    """
-    weights, read = read_source_weights(folder), ModelFolder(source)
-    matrices = dict(matrices_of(model))
-    if weights.keys() != matrices.keys():
-        raise RevocabError(
-            f"{folder}: {FILE} is for {' and '.join(weights)}, but the model has"
-            f" {' and '.join(matrices)}; make the model again with 'revocab init'"
-        )
-    found: dict[tuple[Which, ...], VocabularyAdapter] = {}
-    problems = []
-    for which, one in weights.items():
-        source_VD = read.matrix(which, one.source_rows).float()
-        found[which,] = VocabularyAdapter(one, source_VD, given.auxiliary / len(weights))
-        if not _makes(found[which,], matrices[which]):
-            problems.append(
-                f"{folder}: the {which} matrix is not what {FILE} makes of {source}; give as"
-                " --source the model that the folder was made from"
-            )
-    if problems:
-        raise RevocabError(problems)
-    return shared_adapter(found, given.auxiliary) if given.shared else found
-
-
-def shared_adapter(
-    each: Mapping[tuple[Which, ...], VocabularyAdapter], auxiliary: float
-) -> dict[tuple[Which, ...], VocabularyAdapter]:
-    """Return one adapter in the place of those of all matrices."""
-    first, *_ = each.values()
-    source_VD = side_by_side([one.source_VD for one in each.values()])
-    whichs = tuple(which for (which,) in each)
-    return {whichs: VocabularyAdapter(first.weights, source_VD, auxiliary)}
-
-
-def placed(
-    model: Any,
-    groups: Sequence[ParameterGroup],
-    adapters: Mapping[tuple[Which, ...], VocabularyAdapter],
-) -> dict[tuple[Place, ...], VocabularyAdapter]:
-    """Return adapters by the places of their matrices."""
-    places = {
-        id(parameter): (number, place)
-        for number, group in enumerate(groups)
-        for place, parameter in enumerate(group.parameters)
-    }
-    at = {which: places[id(one)] for which, one in matrices_of(model)} if adapters else {}
-    return {tuple(at[which] for which in whichs): one for whichs, one in adapters.items()}
-
-
-def matrices_of(model: Any) -> Iterator[tuple[Which, torch.nn.Parameter]]:
-    """Yield a model's vocabulary matrices; of a tied model one."""
-    first, second = model.get_input_embeddings(), model.get_output_embeddings()
-    yield "input", first.weight
-    if second is not None and second.weight is not first.weight:
-        yield "output", second.weight
-
-
-def _makes(adapter: VocabularyAdapter, parameter: torch.Tensor) -> bool:
-    """Return whether a loaded matrix is what the adapter makes of the source, but for rounding.
-
-    Rows that were all zero got another value (:mod:`revocab.initialise.target_matrix`).
-    """
-    if parameter.shape != (len(adapter.weights), adapter.source_VD.shape[1]):
-        return False
-    made_ND = adapter.weights.combine(adapter.source_VD, slice(0, len(parameter)))
-    kept_N = (made_ND != 0).any(1)
-    near_ND = torch.isclose(
-        made_ND, parameter.detach(), rtol=2**-7, atol=1e-6 * float(made_ND.abs().max())
-    )
-    return bool(near_ND[kept_N].all())

@@ -23,7 +23,7 @@ from revocab.training.data.packing import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from revocab.training.data.shards import NewShards
+    from revocab.training.data.shards import ShardedRows
 
 #: The id behind the last conversation of a row.
 PADDING = 0
@@ -44,52 +44,70 @@ class ConversationCount(CorpusCount):
 
     @property
     def learned(self) -> tuple[int, int]:
-        """Return the tokens that are predicted, and the bytes of their text."""
         return self.answer_tokens, self.answer_bytes
 
     def add_row(self, row: list[Conversation], length: int) -> None:
-        """Count the conversations of a row of ``length`` tokens."""
-        for one in row:
-            self.add(one.text)
-            self.tokens += len(one.ids)
-            self.answer_tokens += int(one.learned.sum())
-            self.answer_bytes += one.answer_bytes
-        self.padding += length - sum(len(one.ids) for one in row)
+        for conversation in row:
+            self.add(conversation.text)
+            self.tokens += len(conversation.ids)
+            self.answer_tokens += int(conversation.learned.sum())
+            self.answer_bytes += conversation.answer_bytes
+        self.padding += length - sum(len(conversation.ids) for conversation in row)
 
     def skip_special(self) -> None:
-        """Count a conversation that holds the text of a special token."""
         self.skipped_special += 1
 
     def described(self) -> dict[str, Any]:
-        """Return the counts as plain data; what did not happen is left out."""
-        found = asdict(self)
-        return {key: value for key, value in found.items() if value or "skipped" not in key}
+        counts = asdict(self)
+        return {key: value for key, value in counts.items() if value or "skipped" not in key}
 
 
 def fitting(
+    name: str,
+    rows: Iterable[dict[str, Any]],
+    tokenizer: ChatTokenizer,
+    length: int,
+    drop_too_long: bool,
+    count: ConversationCount,
+) -> Iterator[Conversation]:
+    """Yield the conversations of at most ``length`` tokens, in order; ``count`` the others.
+
+    Raises :class:`RevocabError` for one that is too long and may not be left out.
+    """
+    for conversation in encoded(tokenizer, rows, count.skip_special):
+        if len(conversation.ids) <= length:
+            yield conversation
+        elif drop_too_long:
+            count.skipped_too_long += 1
+        else:
+            raise RevocabError(
+                f"corpus {name}, conversation {conversation.id!r}: {len(conversation.ids)} tokens,"
+                f" but a row has {length}; raise sequence_length, or leave out what is too long"
+                " with drop_too_long: true (--drop-too-long)"
+            )
+
+
+def passes(
     name: str,
     read: Callable[[], Iterable[dict[str, Any]]],
     tokenizer: ChatTokenizer,
     options: PackingJob,
     count: ConversationCount,
 ) -> Iterator[Conversation]:
-    """Yield the conversations that fit into a row, in order; pass after pass where they may repeat.
+    """Yield the conversations that fit into a row, pass after pass where they may repeat.
 
-    ``read`` opens the corpus again on each call. Raises :class:`RevocabError` for one that is too
-    long and may not be left out, and for a corpus without any that fits.
+    ``read`` opens the corpus again on each call. Raises :class:`RevocabError` as :func:`fitting`
+    does, and for a corpus without any that fits.
     """
     while options.repeat_corpora or not count.passes:
         count.passes += 1
-        found = False
-        for one in encoded(tokenizer, read(), count.skip_special):
-            if len(one.ids) <= options.sequence_length:
-                found = True
-                yield one
-            elif options.drop_too_long:
-                count.skipped_too_long += 1
-            else:
-                raise RevocabError(too_long(name, one, options.sequence_length))
-        if not found:
+        none = True
+        for conversation in fitting(
+            name, read(), tokenizer, options.sequence_length, options.drop_too_long, count
+        ):
+            none = False
+            yield conversation
+        if none:
             raise RevocabError(
                 f"corpus {name}: no conversation of at most {options.sequence_length} tokens in"
                 " it; raise sequence_length, or prepare it again"
@@ -105,20 +123,20 @@ def filled_rows(
 ) -> Iterator[list[Conversation]]:
     """Yield the conversations of one row after another, in order, until there are ``count.rows``.
 
-    ``count`` is filled on the way. Raises :class:`RevocabError` as :func:`fitting` does, and if the
+    ``count`` is filled on the way. Raises :class:`RevocabError` as :func:`passes` does, and if the
     corpus ends first.
     """
     row: list[Conversation] = []
     rows = used = 0
-    for one in fitting(name, read, tokenizer, options, count):
-        if row and (options.one_per_row or used + len(one.ids) > options.sequence_length):
+    for conversation in passes(name, read, tokenizer, options, count):
+        if row and (options.one_per_row or used + len(conversation.ids) > options.sequence_length):
             count.add_row(row, options.sequence_length)
             yield row
             rows, used, row = rows + 1, 0, []
             if rows == count.rows:
                 return
-        row.append(one)
-        used += len(one.ids)
+        row.append(conversation)
+        used += len(conversation.ids)
     count.add_row(row, options.sequence_length)
     yield row
     if rows + 1 < count.rows:
@@ -127,15 +145,6 @@ def filled_rows(
             f"tokens, {count.rows} needed; set repeat_corpora: true (--repeat-corpora), give more "
             "conversations, or fewer steps"
         )
-
-
-def too_long(name: str, one: Conversation, length: int) -> str:
-    """Return what is wrong with a conversation that does not fit into a row, and what to do."""
-    return (
-        f"corpus {name}, conversation {one.id!r}: {len(one.ids)} tokens, but a row has {length}; "
-        "raise sequence_length, or leave out what is too long with drop_too_long: true "
-        "(--drop-too-long)"
-    )
 
 
 def arrays_of(
@@ -151,10 +160,10 @@ def arrays_of(
     starts_RL, learned_RL = (np.zeros((len(rows), length), dtype=bool) for _ in range(2))
     for number, row in enumerate(rows):
         place = 0
-        for one in row:
-            end = place + len(one.ids)
-            tokens_RL[number, place:end] = one.ids
-            learned_RL[number, place:end] = one.learned
+        for conversation in row:
+            end = place + len(conversation.ids)
+            tokens_RL[number, place:end] = conversation.ids
+            learned_RL[number, place:end] = conversation.learned
             starts_RL[number, place] = True
             place = end
         if place < length:
@@ -163,38 +172,36 @@ def arrays_of(
 
 
 def pack_conversations(
-    target: NewShards,
+    target: Mapping[str, np.ndarray | ShardedRows],
     corpora: Mapping[str, tuple[Sequence[float], Callable[[], Iterable[dict[str, Any]]]]],
     tokenizer: ChatTokenizer,
     options: PackingJob,
 ) -> Packed:
-    """Fill ``target`` from ``corpora`` of conversations: ``{id: (share by stage, read)}``.
+    """Fill the arrays of ``target`` from ``corpora``: ``{id: (share by stage, read)}``.
 
     As :func:`~revocab.training.data.packing.pack` does with documents: rows of one corpus stay in
     the order of its conversations, unless ``shuffle_rows`` is set. Errors: see :func:`filled_rows`.
     """
     import numpy as np
 
-    assert target.starts is not None and target.answers is not None  # made for answers
     packed, places = assigned_rows({name: share for name, (share, _) in corpora.items()}, options)
     for name, (_, read) in corpora.items():
-        given = packed.corpora[name]
-        count = ConversationCount(share=given.share, rows=given.rows)
+        empty = packed.corpora[name]
+        count = ConversationCount(share=empty.share, rows=empty.rows)
         packed.corpora[name] = count
         done = 0
         for block in blocks_of_rows(filled_rows(name, read, tokenizer, options, count)):
             rows = places[name][done : done + len(block)]
             tokens_RL, starts_RL, learned_RL = arrays_of(block, options.sequence_length)
-            target.tokens[rows] = tokens_RL
-            target.starts[rows] = np.packbits(starts_RL, axis=1)
-            target.answers[rows] = np.packbits(learned_RL, axis=1)
+            target["tokens"][rows] = tokens_RL
+            target["starts"][rows] = np.packbits(starts_RL, axis=1)
+            target["answers"][rows] = np.packbits(learned_RL, axis=1)
             done += len(block)
             packed.largest_id = max(packed.largest_id, int(tokens_RL.max()))
     return packed
 
 
 def blocks_of_rows(rows: Iterator[list[Conversation]]) -> Iterator[list[list[Conversation]]]:
-    """Yield up to :data:`~revocab.training.data.packing.BLOCK_ROWS` rows at a time."""
     block = []
     for row in rows:
         block.append(row)

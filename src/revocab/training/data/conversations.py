@@ -50,7 +50,7 @@ def load_chat_tokenizer(folder: str | Path, template: str | Path | None = None) 
     folder = Path(folder)
     tokenizer = load_tokenizer(folder)
     special = map(re.escape, special_texts(tokenizer))
-    found = ChatTokenizer(
+    chat = ChatTokenizer(
         tokenizer.backend_tokenizer,
         len(tokenizer),
         tokenizer.bos_token_id,
@@ -59,13 +59,13 @@ def load_chat_tokenizer(folder: str | Path, template: str | Path | None = None) 
         load_template(tokenizer, folder, template),
         re.compile("|".join(special) or "(?!)"),
     )
-    (probe,) = encoded(found, [{"id": "probe", "text": "", "messages": list(PROBE)}])
-    if found.start_id != found.end_id and probe.ids.count(found.start_id or 0) > 1:
+    (probe,) = encoded(chat, [{"id": "probe", "text": "", "messages": list(PROBE)}])
+    if chat.start_id != chat.end_id and probe.ids.count(chat.start_id or 0) > 1:
         raise RevocabError(
-            f"{found.template.place}: writes bos more than once in a conversation; leave one, "
+            f"{chat.template.place}: writes bos more than once in a conversation; leave one, "
             "{{ bos_token }} at its beginning"
         )
-    return found
+    return chat
 
 
 def encoded(
@@ -82,7 +82,7 @@ def encoded(
     for batch in batched(rows):
         kept = []
         for row in batch:
-            if any(tokenizer.special.search(one["content"]) for one in row["messages"]):
+            if any(tokenizer.special.search(message["content"]) for message in row["messages"]):
                 skipped()
             else:
                 kept.append(row)
@@ -90,10 +90,10 @@ def encoded(
             tokenizer.template.rendered(row["messages"], f"conversation {row['id']!r}")
             for row in kept
         ]
-        texts = [one.text for one in rendered]
+        texts = [text.text for text in rendered]
         encodings = tokenizer.backend.encode_batch(texts, add_special_tokens=False)
-        for row, one, encoding in zip(kept, rendered, encodings, strict=True):
-            learned = learned_tokens(one, encoding.offsets)
+        for row, text, encoding in zip(kept, rendered, encodings, strict=True):
+            learned = learned_tokens(text, encoding.offsets)
             learned[:1] = False  # nothing comes before it to predict it from
             if not learned.any():
                 raise RevocabError(

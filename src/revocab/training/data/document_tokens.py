@@ -93,7 +93,6 @@ def tokenise(tokenizer: TextTokenizer, rows: Iterable[dict[str, Any]]) -> Iterat
 
 
 def _not_text(batch: list[dict[str, Any]]) -> str:
-    """Say which row of ``batch`` is no valid Unicode text."""
     for row in batch:
         try:
             row["text"].encode("utf-8")
@@ -114,7 +113,6 @@ def token_spans(tokenizer: TextTokenizer, text: str) -> list[tuple[int, int]]:
 
 
 def count_bytes(text: str) -> int:
-    """Return the number of UTF-8 bytes."""
     return len(text.encode("utf-8"))
 
 

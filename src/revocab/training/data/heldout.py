@@ -17,8 +17,8 @@ from revocab.closed import Job
 from revocab.corpora.read import holds_conversations
 from revocab.errors import RevocabError
 from revocab.output import OutputFolder
-from revocab.training.data.conversation_rows import too_long
-from revocab.training.data.conversations import ChatTokenizer, encoded, load_chat_tokenizer
+from revocab.training.data.conversation_rows import ConversationCount, fitting
+from revocab.training.data.conversations import ChatTokenizer, load_chat_tokenizer
 from revocab.training.data.document_tokens import Document, TextTokenizer, count_bytes, tokenise
 from revocab.training.recipe import ConversationOptions
 
@@ -54,12 +54,10 @@ class Windows:
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return what the file of a corpus holds."""
-        found = {"input_ids": self.input_ids, "lengths": self.lengths}
-        return found if self.answers is None else {**found, "answers": self.answers}
+        arrays = {"input_ids": self.input_ids, "lengths": self.lengths}
+        return arrays if self.answers is None else {**arrays, "answers": self.answers}
 
     def described(self) -> dict[str, int]:
-        """Return the counts; what did not happen is left out."""
         skipped = {key: getattr(self, key) for key in ("skipped_too_long", "skipped_special")}
         return {
             "documents": self.documents,
@@ -112,26 +110,22 @@ def conversation_windows(
     """
     import numpy as np
 
-    kept, skipped, special = [], 0, 0
-
-    def skip_special() -> None:
-        nonlocal special
-        special += 1
-
-    for one in encoded(tokenizer, rows, skip_special):
-        if len(one.ids) <= length:
-            kept.append(one)
-        elif drop_too_long:
-            skipped += 1
-        else:
-            raise RevocabError(too_long(corpus, one, length))
-    input_ids, lengths = padded([one.ids for one in kept], length)
+    count = ConversationCount(share=1.0, rows=0)
+    kept = list(fitting(corpus, rows, tokenizer, length, drop_too_long, count))
+    input_ids, lengths = padded([conversation.ids for conversation in kept], length)
     answers = np.zeros((len(kept), length), dtype=bool)
-    for index, one in enumerate(kept):
-        answers[index, : len(one.ids)] = one.learned
-    size = sum(one.answer_bytes for one in kept)
+    for index, conversation in enumerate(kept):
+        answers[index, : len(conversation.ids)] = conversation.learned
+    size = sum(conversation.answer_bytes for conversation in kept)
     return Windows(
-        input_ids, lengths, len(kept), size, int(answers.sum()), answers, skipped, special
+        input_ids,
+        lengths,
+        len(kept),
+        size,
+        int(answers.sum()),
+        answers,
+        count.skipped_too_long,
+        count.skipped_special,
     )
 
 

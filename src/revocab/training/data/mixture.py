@@ -12,15 +12,14 @@ if TYPE_CHECKING:
 
 
 def shares_by_size(
-    shares: Mapping[str, float | None], sizes: Mapping[str, int], exponent: float
+    shares: Mapping[str, float | None], sizes: Mapping[str, int]
 ) -> dict[str, float]:
-    """Fill in the shares that are ``None``: what the others leave, by size to ``exponent``.
+    """Fill in the shares that are ``None``: what the others leave, in proportion to size.
 
-    The temperature sampling of multilingual training (exponent 1/T): 1 is proportional to size,
-    0 is even. Fixed shares stay as they are, as VocADT (appendix A) keeps English at 1/n.
+    Fixed shares stay as they are, as VocADT (appendix A) keeps English at 1/n.
     """
     left = 1.0 - sum(share for share in shares.values() if share is not None)
-    weights = {name: sizes[name] ** exponent for name, share in shares.items() if share is None}
+    weights = {name: sizes[name] for name, share in shares.items() if share is None}
     if not weights:
         return {name: share for name, share in shares.items() if share is not None}
     if left <= 0 or min(weights.values()) <= 0:
@@ -43,8 +42,8 @@ def rows_by_share(shares: Mapping[str, float], rows: int) -> dict[str, int]:
     """
     total = sum(shares.values())
     if abs(total - 1.0) > 1e-6 or min(shares.values(), default=0) <= 0:
-        given = ", ".join(f"{name}={share}" for name, share in shares.items()) or "none"
-        raise RevocabError(f"shares: {given} sum to {total:g}; give positive shares that sum to 1")
+        listed = ", ".join(f"{name}={share}" for name, share in shares.items()) or "none"
+        raise RevocabError(f"shares: {listed} sum to {total:g}; give positive shares that sum to 1")
     exact = {name: share * rows for name, share in shares.items()}
     counts = {name: int(value + 1e-9) for name, value in exact.items()}
     by_remainder = sorted(exact, key=lambda name: counts[name] - exact[name])
@@ -87,8 +86,8 @@ def shuffled(places: Sequence[np.ndarray], seed: int, corpus: int) -> list[np.nd
     import numpy as np
 
     return [
-        np.random.default_rng([seed, corpus, stage, 1]).permutation(one)
-        for stage, one in enumerate(places)
+        np.random.default_rng([seed, corpus, stage, 1]).permutation(own)
+        for stage, own in enumerate(places)
     ]
 
 
@@ -107,7 +106,7 @@ def layout(
     positions: dict[str, list[np.ndarray]] = {name: [] for name in shares}
     problems, begin = [], 0
     for number, (stage, rows) in enumerate(stages):
-        drawn = {name: one[number] for name, one in shares.items()}
+        drawn = {name: corpus_shares[number] for name, corpus_shares in shares.items()}
         if len(stages) > 1:
             drawn = {name: share for name, share in drawn.items() if share}
         try:
@@ -117,8 +116,8 @@ def layout(
             problems += [f"{where}{problem}" for problem in error.problems]
             continue
         places = interleave(counts, seed, number)
-        for name, found in positions.items():
-            found.append(begin + places[name] if name in places else nothing)
+        for name, stages_places in positions.items():
+            stages_places.append(begin + places[name] if name in places else nothing)
         begin += rows
     if problems:
         raise RevocabError(problems)

@@ -39,10 +39,10 @@ def pack_folder(
     """Write shards of rows and a manifest to ``out`` from corpus folders; return the manifest.
 
     ``corpora`` maps ids to folders with ``train.jsonl.gz``. Tokens are uint16 for up to 65,536
-    tokens of vocabulary, else uint32. With document masking ``starts-*.npy`` mark the first token
-    of each document. With ``loss: answers`` corpora hold conversations, which ``chat_template``
-    makes text of (a file, a name of the package's, or None: the tokenizer's own), and
-    ``answers-*.npy`` mark the tokens that are learned. Documents that a folder of ``heldout`` holds
+    tokens of vocabulary, else uint32. With ``loss: answers`` corpora hold conversations, which
+    ``chat_template`` makes text of (a file, a name of the package's, or None: the tokenizer's own);
+    ``starts-*.npy`` mark the first token of each, and ``answers-*.npy`` the tokens that are
+    learned. Documents that a folder of ``heldout`` holds
     out are left out of every corpus. A shard has at most ``shard_bytes`` of tokens (None:
     :data:`~revocab.training.data.shards.SHARD_BYTES`). Raises :class:`RevocabError` as its parts
     do, and ``OSError`` for a disk without room; both leave nothing.
@@ -54,7 +54,7 @@ def pack_folder(
         [Path(tokenizer_folder), *corpora.values(), *heldout, *template_files(chat_template)],
     )
     check_content(corpora, conversations=options.loss == ANSWERS)
-    described = {name: io.read_json(one / "manifest.json") for name, one in corpora.items()}
+    described = {name: io.read_json(folder / "manifest.json") for name, folder in corpora.items()}
     shares, sizes = resolved_shares(described, options)
     layout(shares, options.parts, options.seed)  # its errors come before slow or lossy work
     tokenizer = (
@@ -80,20 +80,19 @@ def pack_folder(
             options.rows,
             length,
             dtype,
-            masks=options.document_masking or chat,
-            answers=chat,
+            conversations=chat,
             shard_bytes=shard_bytes or SHARD_BYTES,
         ) as shards:
             readers = {name: (shares[name], reader(name)) for name in corpora}
             if isinstance(tokenizer, ChatTokenizer):
-                packed = pack_conversations(shards, readers, tokenizer, options)
+                packed = pack_conversations(shards.arrays, readers, tokenizer, options)
             else:
-                packed = pack(shards.tokens, readers, tokenizer, options, shards.starts)
+                packed = pack(shards.arrays["tokens"], readers, tokenizer, options)
         for name, count in packed.corpora.items():
             count.skipped_heldout = skipped[name]
         manifest = described_rows(packed, options, tokenizer, dtype, sizes) | {
             "languages": by_language(
-                packed, {name: one["language"] for name, one in described.items()}
+                packed, {name: manifest["language"] for name, manifest in described.items()}
             ),
             **({"stages": described_stages(packed)} if options.stages else {}),
             **shards.described(),
@@ -123,13 +122,13 @@ def described_rows(
         "rows": options.rows,
         "sequence_length": length,
         "tokens": tokens,
-        "tokens_per_byte": sum(one for one, _ in learned)
+        "tokens_per_byte": sum(tokens for tokens, _ in learned)
         / max(1, sum(size for _, size in learned)),
         "seed": options.seed,
         **described_text(options, tokenizer),
         "repeat_corpora": options.repeat_corpora,
         **({"shuffle_rows": True} if options.shuffle_rows else {}),
-        **({"size_exponent": options.size_exponent, "sizes": sizes} if sizes else {}),
+        **({"sizes": sizes} if sizes else {}),
         "dtype": np.dtype(dtype).name,
         "vocabulary_size": tokenizer.vocabulary_size,
         "largest_id": packed.largest_id,
@@ -139,7 +138,6 @@ def described_rows(
 
 
 def described_text(options: PackingJob, tokenizer: TextTokenizer) -> dict[str, Any]:
-    """Return the manifest's part on how documents, or conversations, become tokens."""
     if isinstance(tokenizer, ChatTokenizer):
         return {
             "loss": options.loss,
@@ -150,13 +148,11 @@ def described_text(options: PackingJob, tokenizer: TextTokenizer) -> dict[str, A
     return {
         "document_start": options.document_start,
         "document_end": options.document_end,
-        **({"document_masking": True} if options.document_masking else {}),
         **({"rows_begin_at": options.rows_begin_at} if options.rows_begin_at != ANYWHERE else {}),
     }
 
 
 def template_files(chat_template: str | Path | None) -> list[Path]:
-    """Return the file of a template, if one is named."""
     return [] if chat_template is None else [find_template(chat_template)]
 
 
@@ -169,31 +165,33 @@ def resolved_shares(
     one share per stage.
     """
     stages = len(options.parts)
+    asked = {name: options.shares.get(name, []) for name in described}
     problems = [
-        f"shares.{name}: no corpus folder of this id is given"
-        for name in options.shares
-        if name not in described
+        *(
+            f"shares.{name}: no corpus folder of this id is given"
+            for name in options.shares
+            if name not in described
+        ),
+        *(
+            f"shares.{name}: {len(shares)} shares for {stages} stages; give one each"
+            for name, shares in asked.items()
+            if len(shares) != stages
+        ),
     ]
-    for name in described:
-        given = options.shares.get(name, [])
-        if len(given) != stages:
-            problems.append(
-                f"shares.{name}: {len(given)} shares for {stages} stages; give one each"
-            )
     if problems:
         raise RevocabError(problems)
     sizes = {
         name: described[name]["train"]["bytes"]
-        for name, given in options.shares.items()
-        if "size" in given
+        for name, shares in options.shares.items()
+        if "size" in shares
     }
-    shares: dict[str, list[float]] = {name: [] for name in described}
+    resolved: dict[str, list[float]] = {name: [] for name in described}
     for number in range(stages):
-        fixed = {name: options.shares[name][number] for name in described}
-        asked = {name: None if one == "size" else one for name, one in fixed.items()}
-        for name, share in shares_by_size(asked, sizes, options.size_exponent).items():
-            shares[name].append(share)
-    return shares, sizes
+        here = {name: shares[number] for name, shares in asked.items()}
+        fixed = {name: None if share == "size" else share for name, share in here.items()}
+        for name, share in shares_by_size(fixed, sizes).items():
+            resolved[name].append(share)
+    return resolved, sizes
 
 
 def described_stages(packed: Packed) -> list[dict[str, Any]]:
@@ -201,20 +199,19 @@ def described_stages(packed: Packed) -> list[dict[str, Any]]:
     learned = {name: (*count.learned, count.rows) for name, count in packed.corpora.items()}
     tokens_per_row = {name: tokens / rows for name, (tokens, _, rows) in learned.items()}
     bytes_per_row = {name: size / rows for name, (_, size, rows) in learned.items()}
-    found = []
+    stages = []
     for stage in packed.stages:
         size, tokens = (
             sum(entry["rows"] * per_row[name] for name, entry in stage.corpora.items())
             for per_row in (bytes_per_row, tokens_per_row)
         )
-        found.append({**asdict(stage), "tokens_per_byte": tokens / max(1, size)})
-    return found
+        stages.append({**asdict(stage), "tokens_per_byte": tokens / max(1, size)})
+    return stages
 
 
 def by_language(packed: Packed, languages: Mapping[str, str]) -> dict[str, dict[str, int]]:
-    """Return the counts of ``packed`` summed over the corpora of each language."""
-    found = {language: dict.fromkeys(SUMMED, 0) for language in languages.values()}
+    counts = {language: dict.fromkeys(SUMMED, 0) for language in languages.values()}
     for name, count in packed.corpora.items():
         for key in SUMMED:
-            found[languages[name]][key] += getattr(count, key)
-    return found
+            counts[languages[name]][key] += getattr(count, key)
+    return counts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import torch
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.models.padding import token_rows
+from revocab.models.vocabulary.padding import token_rows
 from revocab.training.data.order import drawn_order
 from revocab.training.data.shards import ShardedRows, open_shards
 from revocab.training.recipe import ALL
@@ -31,14 +31,13 @@ class PackedRows:
     tokens: np.ndarray | ShardedRows
     manifest: dict[str, Any]
     rows: int
-    #: With document masking: one bit a token, 1 where a document begins [rows, ceil(L / 8)].
-    starts: np.ndarray | ShardedRows | None = None
+    #: Of conversations ``starts`` and ``answers`` [rows, ceil(L / 8)], one bit a token: 1 where one
+    #: begins, and where a token is learned.
+    marks: Mapping[str, np.ndarray | ShardedRows] = field(default_factory=dict)
     #: Rows of a step, over which a loss is a mean.
     batch_size: int = 1
     #: Row at each place [rows], int64; none: as they were packed.
     order: np.ndarray | None = None
-    #: With ``loss: answers``: one bit a token, 1 where it is learned [rows, ceil(L / 8)].
-    answers: np.ndarray | ShardedRows | None = None
 
     def __len__(self) -> int:
         return self.rows
@@ -49,40 +48,32 @@ class PackedRows:
     def __getitems__(self, indices: list[int]) -> dict[str, torch.Tensor]:
         """Return one batch, ``input_ids`` int64 [B, L]; torch's fetcher calls this first.
 
-        With document masking also ``position_ids`` [B, L], which begin at 0 with each document, and
-        ``predicted`` [B], how many tokens each row's whole step predicts; with ``loss: answers``
-        ``learned`` [B, L], which tokens those are.
+        Of conversations also ``position_ids`` [B, L], which begin at 0 with each, ``learned``
+        [B, L], the tokens that are predicted, and ``predicted`` [B], how many of them each row's
+        whole step has.
         """
         rows = self._rows(indices)
         batch = {"input_ids": torch.from_numpy(self.tokens[rows].astype(np.int64))}
-        if self.starts is not None:
-            batch["position_ids"] = torch.from_numpy(positions_of(self._firsts(rows)))
+        if self.marks:
+            firsts_BL = self._marked("starts", rows)
+            firsts_BL[:, 0] = True
+            batch["position_ids"] = torch.from_numpy(positions_of(firsts_BL))
             batch["predicted"] = torch.tensor([self._predicted(index) for index in indices])
-        if self.answers is not None:
-            batch["learned"] = torch.from_numpy(self._learned(rows))
+            batch["learned"] = torch.from_numpy(self._marked("answers", rows))
         return batch
 
     def _rows(self, places: Sequence[int]) -> Sequence[int]:
-        """Return the packed rows that are read at ``places``."""
         return places if self.order is None else self.order[np.asarray(places)].tolist()
 
-    def _firsts(self, rows: Sequence[int]) -> np.ndarray:
-        """Return booleans [B, L]: the first token of each document, and of each row."""
-        assert self.starts is not None
-        firsts = bits_of(self.starts[rows], self.sequence_length)
-        firsts[:, 0] = True
-        return firsts
-
-    def _learned(self, rows: Sequence[int]) -> np.ndarray:
-        """Return booleans [B, L]: the tokens that are predicted."""
-        if self.answers is None:
-            return ~self._firsts(rows)
-        return bits_of(self.answers[rows], self.sequence_length)
+    def _marked(self, stem: str, rows: Sequence[int]) -> np.ndarray:
+        """Return booleans [B, L] of bits that ``numpy.packbits`` put into bytes."""
+        bits = np.unpackbits(self.marks[stem][rows], axis=1, count=self.sequence_length)
+        return bits.astype(bool)
 
     def _predicted(self, place: int) -> int:
-        """Return the number of tokens predicted in the step that ``place`` belongs to."""
         begin = place // self.batch_size * self.batch_size
-        return int(self._learned(self._rows(range(begin, begin + self.batch_size))).sum())
+        rows = self._rows(range(begin, begin + self.batch_size))
+        return int(self._marked("answers", rows).sum())
 
     def tokens_per_byte(self, stage: int) -> float:
         """Return the ratio for the text of a stage: the whole's, unless stages are mixed apart."""
@@ -91,8 +82,7 @@ class PackedRows:
 
     @property
     def bytes(self) -> int:
-        """Bytes of the text that is learned."""
-        if self.answers is None:
+        if not self.marks:
             tokens = self.rows * self.sequence_length
             return round(tokens / self.manifest["tokens_per_byte"])
         total = sum(count["answer_bytes"] for count in self.manifest["corpora"].values())
@@ -100,13 +90,7 @@ class PackedRows:
 
     @property
     def sequence_length(self) -> int:
-        """Tokens per row."""
         return self.manifest["sequence_length"]
-
-
-def bits_of(packed_BW: np.ndarray, length: int) -> np.ndarray:
-    """Return booleans [B, length] of bits that ``numpy.packbits`` put into bytes [B, W]."""
-    return np.unpackbits(packed_BW, axis=1, count=length).astype(bool)
 
 
 def positions_of(firsts_BL: np.ndarray) -> np.ndarray:
@@ -140,8 +124,7 @@ def open_packed(
     order = None
     if seed is not None and seed != manifest["seed"]:
         order = drawn_order(manifest, rows, seed)
-    starts, answers = opened.get("starts"), opened.get("answers")
-    return PackedRows(opened["tokens"], manifest, rows, starts, batch_size, order, answers)
+    return PackedRows(opened.pop("tokens"), manifest, rows, opened, batch_size, order)
 
 
 def check_fit(packed: PackedRows, config: Any, model_folder: Path, heldout: dict[str, Any]) -> None:
@@ -160,7 +143,6 @@ def check_fit(packed: PackedRows, config: Any, model_folder: Path, heldout: dict
 
 
 def heldout_problems(config: Any, model_folder: Path, heldout: dict[str, Any]) -> Iterator[str]:
-    """Yield what of a held-out manifest does not suit a model."""
     vocabulary, rows = heldout["vocabulary_size"], token_rows(config) or config.vocab_size
     if vocabulary > rows:
         yield (
@@ -171,7 +153,6 @@ def heldout_problems(config: Any, model_folder: Path, heldout: dict[str, Any]) -
 
 
 def too_long(what: str, length: int, config: Any, model_folder: Path) -> Iterator[str]:
-    """Yield a problem if rows are longer than a model's context."""
     allowed = getattr(config, "max_position_embeddings", None)
     if allowed is not None and length > allowed:
         yield (

@@ -73,9 +73,8 @@ class CorpusCount:
         return self.tokens, self.bytes
 
     def described(self) -> dict[str, Any]:
-        """Return the counts as plain data; what did not happen is left out."""
-        found = asdict(self)
-        return {key: one for key, one in found.items() if key not in COUNTED_IF_ANY or one}
+        counts = asdict(self)
+        return {key: count for key, count in counts.items() if key not in COUNTED_IF_ANY or count}
 
 
 def _one_or_many(value: Any) -> Any:
@@ -101,10 +100,10 @@ class PackingJob(PackingOptions, Job):
 
     @model_validator(mode="after")
     def _sums(self) -> PackingJob:
-        given = sum(self.stages.values())
-        if self.stages and given != self.rows:
+        total = sum(self.stages.values())
+        if self.stages and total != self.rows:
             raise ValueError(
-                f"stages: {given} rows in all, but rows is {self.rows}; make them equal"
+                f"stages: {total} rows in all, but rows is {self.rows}; make them equal"
             )
         return self
 
@@ -138,14 +137,12 @@ def token_stream(
     tokenizer: TextTokenizer,
     options: PackingJob,
     count: CorpusCount,
-    starts: list[int] | None = None,
 ) -> Iterator[list[int]]:
     """Yield the ids of one document after another until ``count.rows`` rows are full.
 
-    ``read`` opens the corpus again on each call. ``count`` is filled on the way, and ``starts``
-    with the place in the stream where each document begins. The last document is cut at the budget,
-    and others as :class:`RowSpace` says. Raises :class:`RevocabError` if the corpus ends first and
-    may not repeat.
+    ``read`` opens the corpus again on each call. ``count`` is filled on the way. The last document
+    is cut at the budget, and others as :class:`RowSpace` says. Raises :class:`RevocabError` if the
+    corpus ends first and may not repeat.
     """
     before, after = _specials(tokenizer, options)
     budget = count.rows * options.sequence_length
@@ -159,8 +156,6 @@ def token_stream(
                 continue
             parts = rows.parts(tokenizer, document, len(before), len(after), count.tokens)
             count.add(*(part.text for part in parts))
-            if starts is not None:
-                starts.append(count.tokens)
             ids = [*before, *document.ids, *after]
             for part in parts:
                 count.tokens += part.end - part.begin
@@ -177,7 +172,6 @@ def token_stream(
 
 
 def _ends_early(name: str, options: PackingJob, count: CorpusCount, budget: int) -> str:
-    """Return what is wrong with a corpus that has too little text, and what to do."""
     lost = f"; {count.skipped_tokens} tokens are in no row (rows_begin_at: {options.rows_begin_at})"
     return (
         f"corpus {name}: ends after {count.tokens} tokens, {budget} needed "
@@ -187,7 +181,6 @@ def _ends_early(name: str, options: PackingJob, count: CorpusCount, budget: int)
 
 
 def _specials(tokenizer: TextTokenizer, options: PackingJob) -> tuple[list[int], list[int]]:
-    """Return the ids put before and after each document."""
     before, after = [], []
     if options.document_start:
         advice = "set document_start: false and document_end: true"
@@ -215,23 +208,6 @@ def blocks(stream: Iterator[list[int]], length: int) -> Iterator[np.ndarray]:
     usable = len(buffer) // length * length
     if usable:
         yield np.frombuffer(buffer[:usable], dtype=np.uintc).reshape(-1, length)
-
-
-def mark_starts(
-    bits: np.ndarray | ShardedRows, rows: np.ndarray, begin: int, length: int, starts: list[int]
-) -> None:
-    """Set in ``bits`` [rows, ceil(length / 8)] where documents begin; forget those starts.
-
-    ``rows`` are the places of the stream's tokens from ``begin`` on, ``length`` to a row.
-    """
-    import numpy as np
-
-    marks = np.zeros((len(rows), length), dtype=bool)
-    end = begin + marks.size
-    inside = [start - begin for start in starts if start < end]
-    marks.reshape(-1)[inside] = True
-    del starts[: len(inside)]
-    bits[rows] = np.packbits(marks, axis=1)
 
 
 def assigned_rows(
@@ -273,11 +249,8 @@ def pack(
     corpora: Mapping[str, tuple[Sequence[float], Callable[[], Iterable[dict[str, Any]]]]],
     tokenizer: TextTokenizer,
     options: PackingJob,
-    bits: np.ndarray | ShardedRows | None = None,
 ) -> Packed:
     """Fill ``target`` [rows, sequence_length] from ``corpora``: ``{id: (share by stage, read)}``.
-
-    ``bits`` [rows, ceil(sequence_length / 8)], if given, gets a 1 where a document begins.
 
     Rows of one corpus stay in document order, also from one stage to the next; with
     ``shuffle_rows`` those of a stage are shuffled. Memory stays at one block whatever the size of
@@ -287,14 +260,10 @@ def pack(
     packed, assigned = assigned_rows({name: share for name, (share, _) in corpora.items()}, options)
     for name, (_, read) in corpora.items():
         places, count = assigned[name], packed.corpora[name]
-        done, length = 0, options.sequence_length
-        starts: list[int] | None = [] if bits is not None else None
-        stream = token_stream(name, read, tokenizer, options, count, starts)
-        for block in blocks(stream, length):
-            rows = places[done : done + len(block)]
-            target[rows] = block
-            if bits is not None and starts is not None:
-                mark_starts(bits, rows, done * length, length, starts)
+        done = 0
+        stream = token_stream(name, read, tokenizer, options, count)
+        for block in blocks(stream, options.sequence_length):
+            target[places[done : done + len(block)]] = block
             done += len(block)
             packed.largest_id = max(packed.largest_id, int(block.max()))
     return packed

@@ -1,9 +1,9 @@
 """Packed rows in array files of bounded size (shards): an index, a checksum each, rows by number.
 
-Every shard is a ``.npy`` of its own, ``tokens-00000.npy`` and so on; with document masking
-``starts-00000.npy`` beside it holds one bit a token for the same rows, and so does
-``answers-00000.npy`` where answers alone are learned. How rows are cut into shards changes nothing
-that is computed from them, nor the checksum of the whole.
+Every shard is a ``.npy`` of its own, ``tokens-00000.npy`` and so on; of conversations
+``starts-00000.npy`` and ``answers-00000.npy`` beside it hold one bit a token for the same rows.
+How rows are cut into shards changes nothing that is computed from them, nor the checksum of the
+whole.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ CHECKSUM_KEYS = {
     "starts": "starts_sha256",
     "answers": "answers_sha256",
 }
+#: What of each token of a conversation is marked: where one begins, and what is learned.
+MARKS = ("starts", "answers")
 #: A file system that cannot take room ahead: writing finds out instead.
 UNSUPPORTED = frozenset({errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS})
 
@@ -65,10 +67,10 @@ class ShardedRows:
         parts = [(places, self._map(n)[inside]) for n, places, inside in self._parts(rows_B)]
         if len(parts) == 1:
             return parts[0][1]
-        found = np.empty((len(rows_B), parts[0][1].shape[1]), parts[0][1].dtype)
+        chosen = np.empty((len(rows_B), parts[0][1].shape[1]), parts[0][1].dtype)
         for places, values in parts:
-            found[places] = values
-        return found
+            chosen[places] = values
+        return chosen
 
     def __setitem__(self, rows: np.ndarray, values: np.ndarray) -> None:
         """Write ``values`` [B, width] to ``rows`` [B]."""
@@ -78,19 +80,17 @@ class ShardedRows:
 
 @dataclass(frozen=True)
 class NewShards:
-    """Shards in the making, to be filled: ``tokens`` [rows, length]; ``starts`` and ``answers``
-    [rows, ceil(length / 8)], a bit a token, or None.
+    """Shards in the making, to be filled: ``tokens`` [rows, length] and, of conversations,
+    ``starts`` and ``answers`` [rows, ceil(length / 8)], a bit a token.
     """
 
-    tokens: ShardedRows
-    starts: ShardedRows | None
+    arrays: dict[str, ShardedRows]
     out: Path
     rows: int
-    answers: ShardedRows | None = None
 
     def sync(self) -> None:
         """Bring everything to the disk, so that an error of the disk is met here."""
-        for rows in filter(None, (self.tokens, self.starts, self.answers)):
+        for rows in self.arrays.values():
             for file in rows.files:
                 with file.open("r+b") as handle:
                     os.fsync(handle.fileno())
@@ -100,15 +100,14 @@ class NewShards:
 
         ``sha256`` is that of all tokens as one array file, whatever the number of shards.
         """
-        ends = [*self.tokens.firsts[1:].tolist(), self.rows]
+        firsts = self.arrays["tokens"].firsts.tolist()
         index = [
             {"first_row": first, "rows": end - first}
-            for first, end in zip(self.tokens.firsts.tolist(), ends, strict=True)
+            for first, end in zip(firsts, [*firsts[1:], self.rows], strict=True)
         ]
         whole = {}
-        for stem, key in CHECKSUM_KEYS.items():
-            if getattr(self, stem) is None:
-                continue
+        for stem in self.arrays:
+            key = CHECKSUM_KEYS[stem]
             files = [self.out / shard_name(stem, number) for number in range(len(index))]
             for shard, file in zip(index, files, strict=True):
                 shard |= {stem: file.name, key: io.sha256(file)}
@@ -117,7 +116,6 @@ class NewShards:
 
 
 def shard_name(stem: str, number: int) -> str:
-    """Return the name of a shard's file."""
     return f"{stem}-{number:05d}.npy"
 
 
@@ -164,14 +162,13 @@ def new_shards(
     length: int,
     dtype: Any,
     *,
-    masks: bool,
-    answers: bool = False,
+    conversations: bool = False,
     shard_bytes: int = SHARD_BYTES,
 ) -> Iterator[NewShards]:
     """Yield shards to fill; they get their names only if the block succeeds.
 
-    ``masks`` asks for ``starts``, ``answers`` for those. ``out`` holds no other shards. A shard has
-    at most ``shard_bytes`` of tokens, and at least one row. Raises :class:`RevocabError` for a size
+    ``conversations`` have marks beside their tokens. ``out`` holds no other shards. A shard has at
+    most ``shard_bytes`` of tokens, and at least one row. Raises :class:`RevocabError` for a size
     below 1, ``OSError`` for a disk without room.
     """
     if shard_bytes < 1:
@@ -187,11 +184,10 @@ def new_shards(
         return ShardedRows(files, firsts, "r+")
 
     with ExitStack() as stack:
-        tokens = create(stack, "tokens", dtype, length)
-        bits = -(-length // 8)
-        starts = create(stack, "starts", np.uint8, bits) if masks else None
-        marks = create(stack, "answers", np.uint8, bits) if answers else None
-        shards = NewShards(tokens, starts, out, rows, marks)
+        arrays = {"tokens": create(stack, "tokens", dtype, length)}
+        for stem in MARKS if conversations else ():
+            arrays[stem] = create(stack, stem, np.uint8, -(-length // 8))
+        shards = NewShards(arrays, out, rows)
         yield shards
         shards.sync()
 
@@ -215,11 +211,10 @@ def open_shards(folder: Path, manifest: Mapping[str, Any], rows: int) -> dict[st
     if problems:
         raise RevocabError(problems)
     firsts = [shard["first_row"] for shard in index]
-    return {stem: ShardedRows([folder / one[stem] for one in index], firsts) for stem in stems}
+    return {stem: ShardedRows([folder / shard[stem] for shard in index], firsts) for stem in stems}
 
 
 def shard_problem(folder: Path, shard: Mapping[str, Any], stem: str, key: str) -> str | None:
-    """Return what is wrong with a shard's file, if anything."""
     file, expected = folder / shard[stem], shard[key]
     last = shard["first_row"] + shard["rows"] - 1
     advice = (
@@ -228,7 +223,7 @@ def shard_problem(folder: Path, shard: Mapping[str, Any], stem: str, key: str) -
     )
     if not file.is_file():
         return f"{file}: missing; {advice}"
-    found = io.sha256(file)
-    if found != expected:
-        return f"{file}: SHA-256 {found[:12]}…, manifest says {expected[:12]}…; {advice}"
+    actual = io.sha256(file)
+    if actual != expected:
+        return f"{file}: SHA-256 {actual[:12]}…, manifest says {expected[:12]}…; {advice}"
     return None

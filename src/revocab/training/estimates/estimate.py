@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from revocab.training.adapters.vocabulary_adapter import matrices_of
+from revocab.training.adapters.opening import matrices_of
 from revocab.training.estimates.memory import (
     FLOAT,
     StepOptions,
@@ -48,7 +48,6 @@ class TrainingEstimate:
         return self.checkpoints + self.states
 
     def seconds(self, flops_per_second: float) -> float:
-        """Return the time of the steps alone at a speed, of all devices together."""
         return self.flops / flops_per_second
 
 

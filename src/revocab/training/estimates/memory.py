@@ -71,7 +71,6 @@ class ModelShape:
 def shape_of(
     model: Any, groups: Iterable[ParameterGroup], stages: int, adapters: int = 0
 ) -> ModelShape:
-    """Return the shape of a model that is trained in these groups; ``adapters`` as counted."""
     from revocab.training.loop.loss import has_plain_head
 
     return ModelShape.of(
@@ -84,7 +83,6 @@ def shape_of(
 
 
 def most_trained(groups: Iterable[ParameterGroup], stages: int) -> int:
-    """Return the number of parameters that the stage with most of them trains."""
     found = list(groups)
     return max(
         sum(sum(p.numel() for p in one.parameters) for one in found if one.rates[stage])
@@ -104,7 +102,6 @@ class StepOptions:
 
     @property
     def width(self) -> int:
-        """Return the bytes of a number of the forward pass."""
         return WIDTH[self.precision]
 
 

@@ -10,10 +10,10 @@ from revocab.training.estimates.memory import StepOptions, shape_of, starting_mi
 
 if TYPE_CHECKING:
     from revocab.training.loop.trainer import RecipeTrainer
-    from revocab.training.machine.engine import TrainingEngine
+    from revocab.training.run import TrainingRun
 
 
-def probed_micro_batch(trainer: RecipeTrainer, engine: TrainingEngine) -> int | None:
+def probed_micro_batch(trainer: RecipeTrainer, run: TrainingRun) -> int | None:
     """Return the micro batch that should fit on this process' GPU; None without one."""
     if trainer.args.device.type != "cuda":
         return None
@@ -24,7 +24,7 @@ def probed_micro_batch(trainer: RecipeTrainer, engine: TrainingEngine) -> int | 
     options = StepOptions(
         trainer.packed.sequence_length,
         trainer.settings.precision,
-        engine.activation_checkpointing,
+        run.activation_checkpointing,
         args.world_size if args.fsdp else 1,
     )
     # As if the model, which may be on the device already, were not there.

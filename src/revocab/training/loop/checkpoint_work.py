@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from revocab.models.padding import filled_anew, padded_matrices
+from revocab.models.vocabulary.padding import filled_anew, padded_matrices
 from revocab.training.adapters import lora
 from revocab.training.outputs import checkpoints
 from revocab.training.outputs.loss_tables import HELDOUT, LossTables
 
 if TYPE_CHECKING:
     from revocab.training.loop.trainer import RecipeTrainer
-    from revocab.training.train import TrainingInputs, TrainingRun
+    from revocab.training.run import TrainingRun
+    from revocab.training.train import TrainingInputs
 
 
 class CheckpointWork:
@@ -57,7 +58,6 @@ class CheckpointWork:
         self.export_seconds += time.perf_counter() - begin
 
     def export(self, trainer: RecipeTrainer, step: int) -> None:
-        """Write the checkpoint at ``step``, and the adapter where the stage trains one."""
         from revocab.training.outputs.sharded_export import export_sharded, sharded_weights
 
         run, dtype, writes = self.run, self.inputs.dtype, self.tables is not None
@@ -77,7 +77,8 @@ class CheckpointWork:
                 chat_template=chat,
             )
         elif writes:
-            weights, adapters = trainer.whole_weights(), trainer.adapters
+            weights = trainer.accelerator.get_state_dict(trainer.model_wrapped)
+            adapters = trainer.adapters
             whole = filled_anew(adapters.merged(weights), padded)
             checkpoints.export(self.inputs.model, whole, dtype, run.model, folder, chat)
             folder, stage = checkpoints.adapter_folder(run.out, step), trainer.plan.index(step - 1)

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from revocab.models.padding import token_rows
+from revocab.models.vocabulary.padding import token_rows
 
 #: Logits held at once (elements). 512 Ki floats are 2 MiB: about a CPU core's second-level cache.
 CPU_CHUNK_ELEMENTS = 1 << 19
@@ -127,16 +127,14 @@ def next_token_loss(
 ) -> torch.Tensor:
     """Return the mean loss over the ``B (L - 1)`` predicted tokens of [B, L] ids, no padding.
 
-    With ``position_ids`` [B, L] that begin at 0 with each document, attention does not cross
-    documents (transformers makes the block mask from them) and no document's first token is
-    predicted; with ``learned`` [B, L], booleans, those tokens are predicted and no others, none of
-    which is a document's first. With ``predicted`` [B], the tokens predicted in the whole step, the
-    sum is divided by that number, so that micro batches add up to the step's mean.
+    With ``position_ids`` [B, L] that begin at 0 with each conversation, attention does not cross
+    them (transformers makes the block mask from them); with ``learned`` [B, L], booleans, those
+    tokens are predicted and no others, none of which is a conversation's first. With ``predicted``
+    [B], the tokens predicted in the whole step, the sum is divided by that number, so that micro
+    batches add up to the step's mean.
     """
     labels_BL = input_ids[:, 1:]
-    keep_BL = None if position_ids is None else position_ids[:, 1:] != 0
-    if learned is not None:
-        keep_BL = learned[:, 1:]
+    keep_BL = None if learned is None else learned[:, 1:]
     labels_N = labels_BL.reshape(-1) if keep_BL is None else labels_BL[keep_BL]
     inputs = {"input_ids": input_ids, "use_cache": False}
     tokens = token_rows(model.config)

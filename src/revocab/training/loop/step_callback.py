@@ -46,7 +46,6 @@ class StepCallback(TrainerCallback):
         self.rate = 0.0
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Open the progress bar where the run stands."""
         self.bar = tqdm(
             total=state.max_steps,
             initial=state.global_step,
@@ -61,11 +60,9 @@ class StepCallback(TrainerCallback):
         self.trainer.clock.start()
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Freeze and thaw what the stage of the coming update asks for."""
         self.trainer.enter_stage(state.global_step)
 
     def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Note the learning rate of the coming update."""
         self.rate = self.trainer.shown_rate()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -85,6 +82,5 @@ class StepCallback(TrainerCallback):
         self.bar.update()
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Close the bar."""
         assert self.bar is not None
         self.bar.close()

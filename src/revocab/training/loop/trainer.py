@@ -20,7 +20,8 @@ from transformers.trainer_callback import PrinterCallback
 from revocab.errors import RevocabError
 from revocab.models.folder import Which
 from revocab.training.adapters.lora import Adapters
-from revocab.training.adapters.vocabulary_adapter import AdapterAdamW, VocabularyAdapter, placed
+from revocab.training.adapters.opening import placed
+from revocab.training.adapters.vocabulary_adapter import AdapterAdamW, VocabularyAdapter
 from revocab.training.data.packed_rows import PackedRows, as_collated
 from revocab.training.loop.loss import forward_to_loss
 from revocab.training.loop.loss_watch import LossWatch
@@ -116,7 +117,6 @@ class RecipeTrainer(Trainer):
     # What the Trainer asks for -------------------------------------------------------------------
 
     def _get_train_sampler(self, train_dataset: Any = None) -> SequentialSampler:
-        """Keep the order of the packed rows, which they decide themselves."""
         return SequentialSampler(train_dataset or self.packed)
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
@@ -138,7 +138,6 @@ class RecipeTrainer(Trainer):
         return self.optimizer
 
     def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
-        """Make the schedule from the recipe's closed formula."""
         if self.lr_scheduler is None:
             self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(
                 optimizer or self.create_optimizer(),
@@ -186,8 +185,8 @@ class RecipeTrainer(Trainer):
     ) -> torch.Tensor:
         """Return the loss of one micro batch and keep it for the table.
 
-        The step's loss is the mean over its micro batches on all processes. With document masking
-        each is its share of the step's mean over predicted tokens, times their number.
+        The step's loss is the mean over its micro batches on all processes. Of conversations
+        each is its share of the step's mean over learned tokens, times their number.
         """
         loss = model(**inputs)
         if "predicted" in inputs:
@@ -242,7 +241,6 @@ class RecipeTrainer(Trainer):
             parameter.requires_grad_(True)
 
     def _rates(self, stage: int) -> list[Any]:
-        """Return every group's rates in ``stage``."""
         return [group.rates[stage] for group in self.groups]
 
     def shown_rate(self) -> float:
@@ -273,10 +271,6 @@ class RecipeTrainer(Trainer):
     def floating_point_ops(self, inputs: Any) -> int:
         """Return 0: counting parameters again at every step costs time and is not used."""
         return 0
-
-    def whole_weights(self) -> dict[str, Any]:
-        """Return all weights; each process has them all where they are not sharded."""
-        return self.accelerator.get_state_dict(self.model_wrapped)
 
     # Our tables and checkpoints ------------------------------------------------------------------
 
@@ -342,7 +336,6 @@ class RecipeTrainer(Trainer):
         self.clock.start()
 
     def _save_state(self, model: Any, trial: Any, folder: Path) -> None:
-        """Save the Trainer's own checkpoint with our tables, and seal it."""
         writes = self.args.should_save
         if writes:
             shutil.rmtree(folder, ignore_errors=True)

@@ -14,24 +14,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import torch
 
+    from revocab.training.run import TrainingMachine
     from revocab.training.stages import ParameterGroup, StagePlan
 
 POWERCAP = Path("/sys/class/powercap")
 JOULES_PER_KWH = 3.6e6
 #: Side of the square matrices that measure a device's peak, and how often.
 CPU_MATRIX, GPU_MATRIX, REPEATS = 768, 8192, 5
-
-
-@dataclass(frozen=True)
-class Costs:
-    """What a machine's owner states; ``None``: measured, or not reported."""
-
-    #: Peak floating-point operations per second of one process's device.
-    peak_flops: float | None = None
-    #: Power of the whole machine under load, where its energy cannot be read.
-    watts: float | None = None
-    #: Grams of CO2 per kilowatt-hour of the local grid.
-    carbon_intensity: float | None = None
 
 
 # Arithmetic ---------------------------------------------------------------------------------------
@@ -158,7 +147,6 @@ class EnergyMeter:
     _nvml: float | None = field(default=None, repr=False)
 
     def start(self) -> None:
-        """Note the counters."""
         self._began = time.perf_counter()
         self._rapl = rapl_counters(self.root)
         self._nvml = nvml_joules()
@@ -181,7 +169,7 @@ class EnergyMeter:
 
 
 def costs_of(
-    costs: Costs,
+    machine: TrainingMachine,
     *,
     flops: float,
     tokens_per_second: float,
@@ -189,10 +177,10 @@ def costs_of(
     processes: int,
     energy: tuple[float | None, str],
 ) -> dict[str, Any]:
-    """Return the cost part of ``timing.json``. ``peak`` is used where none is stated."""
-    peak_flops, source = (costs.peak_flops, "stated") if costs.peak_flops else peak
+    """Return the cost part of ``timing.json``; ``peak`` is used where ``machine`` states none."""
+    peak_flops, source = (machine.peak_flops, "stated") if machine.peak_flops else peak
     joules, energy_source = energy
-    intensity = costs.carbon_intensity
+    intensity = machine.carbon_intensity
     return {
         "flops_per_token": flops,
         "model_flops_per_second": flops * tokens_per_second,

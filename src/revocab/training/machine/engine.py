@@ -1,51 +1,36 @@
-"""How a machine carries a recipe out, and the Trainer's arguments for it."""
+"""The Trainer's arguments: how a machine carries a recipe out."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from transformers import TrainingArguments
 
-from revocab.training.settings import Settings
+from revocab.training.run import TrainingRun
 
 
-@dataclass(frozen=True)
-class TrainingEngine:
-    """How a machine carries a recipe out: none of it changes what is computed, but for rounding."""
-
-    #: Shard weights, gradients and moments over the processes (FSDP2).
-    fsdp: bool = False
-    #: Compute activations again in the backward pass.
-    activation_checkpointing: bool = False
-    #: ``torch.compile``.
-    compile: bool = False
-
-
-def training_arguments(
-    settings: Settings, share: int, root: Path, engine: TrainingEngine | None = None
-) -> TrainingArguments:
-    """Return the Trainer's arguments for ``settings``; states go under ``root``.
+def training_arguments(run: TrainingRun, share: int, root: Path) -> TrainingArguments:
+    """Return the Trainer's arguments for a run; states go under ``root``.
 
     The Trainer hands over the ``share`` of a step that a process has; the trainer divides it.
     """
-    engine = engine or TrainingEngine()
+    settings = run.settings
     cuda = torch.cuda.is_available()
     distributed = "WORLD_SIZE" in os.environ
-    sharded = engine.fsdp and distributed
+    sharded = run.fsdp and distributed
     return TrainingArguments(
         fsdp=sharded or None,  # type: ignore[arg-type]  # declared as text; True is taken
         fsdp_config={
             "version": 2,
             "state_dict_type": "SHARDED_STATE_DICT",
-            "activation_checkpointing": engine.activation_checkpointing,
+            "activation_checkpointing": run.activation_checkpointing,
         }
         if sharded
         else None,
-        activation_checkpointing=engine.activation_checkpointing and not sharded,
-        torch_compile=engine.compile,
+        activation_checkpointing=run.activation_checkpointing and not sharded,
+        torch_compile=run.compile,
         output_dir=str(root),
         max_steps=settings.steps,
         per_device_train_batch_size=share,

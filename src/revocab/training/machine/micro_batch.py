@@ -43,7 +43,6 @@ class MicroBatch:
         return found["micro_batch"] if same and "micro_batch" in found else None
 
     def record(self) -> None:
-        """Write the record."""
         given = {"asked": self.asked, "processes": self.processes, "micro_batch": self.size}
         io.write_json(self.root / FILE, given)
 

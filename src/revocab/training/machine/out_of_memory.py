@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 STATE_KEPT = "the last good state is kept"
 OPTIMIZER = (
-    "out of memory in the optimizer's step, which holds weights, gradients and moments at once and"
-    " nothing of a forward pass, so that no micro_batch helps: shard them over several devices"
-    " (fsdp), train fewer parameters (stages, lora), or use a device with more memory, and run the"
-    f" same command again; {STATE_KEPT}"
+    "out of memory in the optimizer's step, which holds weights, gradients and moments; a smaller"
+    " micro_batch will not help: shard them over several devices (fsdp), train fewer parameters"
+    " (stages, lora), or use a device with more memory, and run the same command again;"
+    f" {STATE_KEPT}"
 )
 HELDOUT = (
     "out of memory with a single window of held-out text beside weights and moments; use a device"

@@ -22,7 +22,6 @@ from revocab.training.outputs.loss_tables import HELDOUT
 
 
 def best_folder(out: Path) -> Path:
-    """Return the folder of the best checkpoint."""
     return out / "checkpoints" / BEST
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
 from revocab.io import write_text
-from revocab.models.finite_weights import tensor_problem
 from revocab.models.folder import ModelFolder
 from revocab.models.links import copy_present
-from revocab.models.safetensors_header import read_header
+from revocab.models.weights.files import read_header
+from revocab.models.weights.finite import tensor_problem
 from revocab.output import OutputFolder
 
 if TYPE_CHECKING:
@@ -73,7 +73,6 @@ def stored_dtype(model_folder: Path) -> torch.dtype:
 
 
 def step_folder(out: Path, step: int) -> Path:
-    """Return the folder of the checkpoint at ``step``."""
     return out / "checkpoints" / f"step-{step:06d}"
 
 

@@ -80,12 +80,10 @@ class LossTables:
             self.events.add_scalar(name, value, step)
 
     def copy_to(self, folder: Path) -> None:
-        """Copy the tables as they stand into ``folder``."""
         for name in self._handles:
             (folder / name).write_bytes((self.folder / name).read_bytes())
 
     def close(self) -> None:
-        """Close the files."""
         for handle in self._handles.values():
             handle.close()
         if self.events:

@@ -17,7 +17,8 @@ from revocab.training.outputs import checkpoints
 if TYPE_CHECKING:
     from revocab.training.loop.checkpoint_work import CheckpointWork
     from revocab.training.loop.trainer import RecipeTrainer
-    from revocab.training.train import TrainingInputs, TrainingRun
+    from revocab.training.run import TrainingRun
+    from revocab.training.train import TrainingInputs
 
 
 def timing_of(
@@ -68,7 +69,6 @@ def _costs(
     tokens_per_second: float,
     energy: tuple[float | None, str],
 ) -> dict[str, Any]:
-    """Return arithmetic, utilisation, energy and CO2 for ``timing.json``."""
     import torch
 
     device = trainer.args.device
@@ -78,12 +78,12 @@ def _costs(
     flops = mean_flops_per_token(trainer.model, trainer.groups, trainer.plan, length)
     return {
         "processes": trainer.args.world_size,
-        "engine": dict(run.engine),
+        "engine": run.model_dump(include={"fsdp", "activation_checkpointing", "compile"}),
         **costs_of(
-            run.costs,
+            run,
             flops=flops + _adapter_flops_per_token(trainer),
             tokens_per_second=tokens_per_second,
-            peak=(0.0, "") if run.costs.peak_flops else measured_peak(device, dtype),
+            peak=(0.0, "") if run.peak_flops else measured_peak(device, dtype),
             processes=trainer.args.world_size,
             energy=energy,
         ),

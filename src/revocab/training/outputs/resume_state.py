@@ -23,7 +23,6 @@ KEPT = 2
 
 
 def step_of(folder: Path) -> int:
-    """Return the step of a state folder's name."""
     return int(folder.name.removeprefix(PREFIX))
 
 
@@ -100,7 +99,6 @@ def discard(root: Path) -> None:
 
 
 def begin(root: Path, fingerprint: str) -> None:
-    """Start an empty state root for a new run."""
     discard(root)
     root.mkdir(parents=True)
     io.write_json(root / FINGERPRINT, {"fingerprint": fingerprint})

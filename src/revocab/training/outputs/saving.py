@@ -60,7 +60,6 @@ class Saving:
         self._asked.add(SIGNALS[signal.Signals(number)])
 
     def saved(self) -> None:
-        """Count the minutes from now."""
         self._since = self._clock()
 
     def own(self) -> Asked:

@@ -14,11 +14,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from revocab.io import write_json
-from revocab.models.finite_weights import broken_rows
-from revocab.models.padding import filled
-from revocab.models.safetensors_header import FLOATS
-from revocab.models.safetensors_parts import BLOCK_BYTES, Part, tensor_bytes, write_parts
-from revocab.models.shard_index import INDEX, WEIGHTS
+from revocab.models.vocabulary.padding import filled
+from revocab.models.weights.files import BLOCK_BYTES, FLOATS, Part, tensor_bytes, write_parts
+from revocab.models.weights.finite import broken_rows
+from revocab.models.weights.index import INDEX, WEIGHTS
 from revocab.output import OutputFolder
 from revocab.training.outputs.checkpoints import KIND, copy_companions, not_finite
 
@@ -54,7 +53,7 @@ def export_sharded(
     """Write sharded ``weights``, cast to ``dtype``, with the companions of ``source_folder``.
 
     The padding of ``padded`` matrices, by name with their rows of tokens, is filled anew
-    (:mod:`revocab.models.padding`). A ``chat_template`` takes the place of
+    (:mod:`revocab.models.vocabulary.padding`). A ``chat_template`` takes the place of
     the source's. Every process calls this; the one that ``writes`` makes the folder. Raises
     :class:`RevocabError` in all of them, and writes nothing, if a weight is not finite, or is not
     once it is cast.
@@ -97,7 +96,6 @@ def in_files(
 
 
 def index_of(files: Mapping[str, list[Part]]) -> dict[str, Any]:
-    """Return the content of the index of several files."""
     total = sum(part.size for parts in files.values() for part in parts)
     places = {part.name: name for name, parts in files.items() for part in parts}
     return {"metadata": {"total_size": total}, "weight_map": dict(sorted(places.items()))}

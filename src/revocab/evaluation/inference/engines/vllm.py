@@ -33,9 +33,9 @@ from revocab.evaluation.inference.refusals import (
     refuse_likelihoods,
     refuse_long,
 )
-from revocab.models.kv_cache import cache_bytes_per_token, head_width
 from revocab.models.load import check_model
-from revocab.models.padding import without_padding
+from revocab.models.parameters import cache_bytes_per_token, head_width
+from revocab.models.vocabulary.padding import without_padding
 from revocab.tokenizers.load import load_tokenizer
 
 #: Sequences whose keys and values are held at once on a CPU. There vLLM would otherwise take nine

@@ -1,0 +1,99 @@
+"""What is made of what: of corpora, tokenizers, models and runs, none may be made of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from revocab.config.check_answers import named_models, own_answers
+from revocab.config.check_models import changed_models
+from revocab.config.lineage import parents
+from revocab.config.schema import Experiment
+from revocab.initialise.method import methods
+from revocab.models.change import ModelReference
+
+#: Kinds of things, and where and how a ring of things is told that has one of that kind; the first
+#: that has. Ids hold no space, so that a kind and an id name a thing.
+TOLD = {
+    "corpus": (
+        "corpora.{id}.answers: answered by what is trained on it ({ring}); take another model, or"
+        " train on another corpus"
+    ),
+    "model": "models.{id}: made from itself ({ring}); make one of them from another model",
+    "tokenizer": (
+        "tokenizers.{id}: built from itself ({ring}); give one of them another base or donor"
+    ),
+    "run": "runs: {id} builds on itself ({ring}); give one of them another start or donor",
+}
+
+
+def check_cycles(experiment: Experiment) -> Iterator[str]:
+    children = made_of(experiment)
+    reported: set[str] = set()
+    for kind, told in TOLD.items():
+        for thing in children:
+            what, _, identifier = thing.partition(" ")
+            path = first_cycle(children, thing) if what == kind else []
+            if path and not reported & {*path}:
+                reported |= {*path}
+                names = [one.removeprefix(f"{kind} ") for one in path]
+                yield told.format(id=identifier, ring=" from ".join(names))
+
+
+def node(reference: ModelReference) -> str:
+    return f"model {reference}" if isinstance(reference, str) else f"run {reference.run}"
+
+
+def made_of(experiment: Experiment) -> dict[str, list[str]]:
+    """Return what each thing is made of, things named by kind and id."""
+    e = experiment
+    found = {
+        f"corpus {name}": [node(one) for _, one in named_models(answers)]
+        for name, _, answers in own_answers(e)
+    }
+    for name, tokenizer in e.tokenizers.items():
+        options = tokenizer.construction()[1]
+        mixtures = [mixture for _, mixture in options.given_mixtures()]
+        found[f"tokenizer {name}"] = [f"corpus {one}" for mixture in mixtures for one in mixture]
+        found[f"tokenizer {name}"] += [f"tokenizer {one}" for _, one in options.given_tokenizers()]
+    for name, model in e.models.items():
+        found[f"model {name}"] = [f"tokenizer {model.tokenizer}"]
+        if model.pretrain:
+            found[f"model {name}"] += _trained_on(e, model.pretrain.mixture, model.pretrain.recipe)
+    for name, _, change in changed_models(e):
+        found[f"model {name}"] += [node(one) for _, one in change.references()]
+    for run in e.expanded.values():
+        read = found[f"run {run.id}"] = [f"model {run.source}"]
+        if not run.made:
+            continue
+        entry = e.runs[run.group].methods[run.name]
+        if entry.start:
+            read.clear()
+        read += [node(named) for _, named in parents(entry)]
+        read += [f"model {run.helper}"] * bool(run.helper)
+        if not methods()[run.method].keeps_vocabulary:
+            read += [f"tokenizer {run.target}"]
+        read += _trained_on(e, run.mixture, run.recipe)
+    return found
+
+
+def _trained_on(experiment: Experiment, mixture: str | None, recipe: str | None) -> list[str]:
+    """Return the corpora of a training; none where what is named is not there."""
+    given = experiment.recipes.get(recipe or "")
+    mixtures = [stage.mixture or mixture for stage in given.stages or ()] if given else []
+    named = (mixtures or [mixture]) if given else []
+    return [f"corpus {one}" for name in named for one in experiment.mixtures.get(name or "", ())]
+
+
+def first_cycle(children: Mapping[str, Collection[str]], name: str) -> list[str]:
+    """Return the way from ``name`` back to itself, [] if there is none."""
+    waiting = [[name]]
+    seen: set[str] = set()
+    while waiting:
+        path = waiting.pop()
+        for other in children.get(path[-1], ()):
+            if other == name:
+                return [*path, other]
+            if other not in seen:
+                seen.add(other)
+                waiting.append([*path, other])
+    return []

@@ -1,0 +1,128 @@
+"""Checks on tasks: what they are asked about, in which words, and of which data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from revocab.config.schema import Experiment, Source
+from revocab.config.schema.evaluation import GenerationTask, Probe
+from revocab.corpora.copies import COPY, INSTRUCTION, TEXT
+from revocab.corpora.source import Kind, check_accepted
+from revocab.errors import RevocabError
+from revocab.evaluation.generation.kind import find_kind
+from revocab.evaluation.multiple_choice.tasks import fill_words, find_template, load_template
+from revocab.evaluation.probes.kind import find_probe
+from revocab.languages import missing_words
+
+#: Where a multiple-choice task may take its rows from: the harness reads them itself.
+TASK_DATA: tuple[Kind, ...] = ("world", "path", "hub")
+CHOICES, GENERATION = "evaluation.multiple_choice.tasks", "evaluation.generation.tasks"
+
+
+def check_tasks(experiment: Experiment) -> Iterator[str]:
+    for name, task in experiment.evaluation.multiple_choice.tasks.items():
+        if task.data:
+            yield from task_data_problems(f"{CHOICES}.{name}.data", task.data)
+    yield from layout_problems(experiment)
+    yield from corpus_word_problems(experiment)
+    yield from template_problems(experiment)
+    for name, task in experiment.evaluation.multiple_choice.tasks.items():
+        if task.probe is not None:
+            yield from probe_problems(
+                experiment, f"{CHOICES}.{name}.probe", task.language, task.probe
+            )
+    for key, corpus, asked in heldout_texts(experiment):
+        yield from heldout_problems(experiment, key, corpus, asked.direction)
+
+
+def task_data_problems(key: str, source: Source) -> Iterator[str]:
+    """Yield what of a source the harness cannot read for a multiple-choice task."""
+    why = ": lm-evaluation-harness reads the rows itself"
+    yield from check_accepted(key, source, TASK_DATA, why)
+    if source.path and not source.path.endswith((".jsonl", ".jsonl.gz")):
+        yield f"{key}.path: received {source.path!r}; allowed are .jsonl and .jsonl.gz files{why}"
+    for part in ("fields", "names") if source.hub else ():
+        if getattr(source.hub, part):
+            yield (
+                f"{key}.hub.{part}: templates name their fields, received "
+                f"{getattr(source.hub, part)}; remove it"
+            )
+    if source.hub and source.hub.files:
+        yield f"{key}.hub.files: received {source.hub.files!r}{why}; name a configuration instead"
+
+
+def layout_problems(experiment: Experiment) -> Iterator[str]:
+    for name, task in experiment.evaluation.generation.tasks.items():
+        try:
+            kind = find_kind(task.kind)
+            kind.layout_in(task.direction, kind.changed(task))
+        except RevocabError as error:
+            key = f"{GENERATION}.{name}.direction {task.direction}"
+            yield from (f"{key}: {one}" for one in error.problems)
+
+
+def corpus_word_problems(experiment: Experiment) -> Iterator[str]:
+    """Yield a problem for every corpus of translations or of copying tasks whose language lacks
+    the words to ask for them.
+    """
+    for name, corpus in experiment.corpora.items():
+        try:
+            _ = corpus.translation and corpus.translation.layouts
+        except RevocabError as error:
+            yield from (f"corpora.{name}.translation: {one}" for one in error.problems)
+        problem = missing_words((INSTRUCTION, TEXT, COPY), corpus.language)
+        if corpus.copying is not None and problem:
+            yield f"corpora.{name}.copying: {problem}"
+
+
+def template_problems(experiment: Experiment) -> Iterator[str]:
+    choices = experiment.evaluation.multiple_choice
+    own = Path(choices.templates) if choices.templates else None
+    for name, task in choices.tasks.items():
+        if task.template is None:
+            continue
+        key = f"{CHOICES}.{name}"
+        try:
+            path = find_template(task.template, own, f"{key}.template")
+        except RevocabError as error:
+            yield from error.problems
+            continue
+        try:
+            fill_words(load_template(path), path, task.language)
+        except RevocabError as error:
+            yield from (f"{key}: {one}" for one in error.problems)
+
+
+def probe_problems(experiment: Experiment, key: str, language: str, probe: Probe) -> Iterator[str]:
+    """Yield what forbids to make a probe's items from what corpora hold out."""
+    for name in probe.corpora:
+        yield from heldout_problems(experiment, f"{key}.corpora", name, [language])
+    try:
+        problems = find_probe(probe.kind).problems(probe, language)
+    except RevocabError as error:
+        problems = error.problems
+    yield from (f"{key}.{one}" for one in problems)
+
+
+def heldout_texts(experiment: Experiment) -> Iterator[tuple[str, str, GenerationTask]]:
+    """Yield key, corpus and task of everything that is read of what a corpus holds out."""
+    for name, task in experiment.evaluation.generation.tasks.items():
+        for part, text in (("pool", task.pool), ("test", task.test)):
+            if text.heldout is not None:
+                yield f"{GENERATION}.{name}.{part}.heldout", text.heldout, task
+
+
+def heldout_problems(
+    experiment: Experiment, key: str, name: str, languages: list[str]
+) -> Iterator[str]:
+    corpus = experiment.corpora.get(name)
+    if corpus is None:
+        return
+    if not corpus.heldout_bytes:
+        yield f"{key}: {name!r} holds out no text; give corpora.{name}.heldout_bytes"
+    if corpus.language not in languages:
+        yield (
+            f"{key}: {name!r} is in {corpus.language!r}, the task in "
+            f"{' and '.join(map(repr, languages))}; name a corpus in its language"
+        )

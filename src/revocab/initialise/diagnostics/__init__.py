@@ -1,0 +1,1 @@
+"""What new rows look like beside copied ones."""

@@ -1,0 +1,1 @@
+"""What an initialisation reads beside the source: vocabularies, a helper, vectors, a donor."""

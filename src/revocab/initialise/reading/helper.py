@@ -1,0 +1,223 @@
+"""A helper's rows in the order of the target vocabulary, whatever tokenizer the helper has.
+
+Its rows serve the target tokens that both vocabularies hold, compared as source and target are.
+Methods get them by target id, with a mask of those that there are. Suffixes: H helper tokens, V
+target tokens, N shared tokens, X helper width.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from revocab.errors import RevocabError
+from revocab.initialise.reading.vocabularies import shared_tokens
+from revocab.initialise.rows.anchor_scaling import CHUNK_ROWS
+from revocab.models.folder import ModelFolder
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedTokenizerFast
+
+    from revocab.initialise.method import Method
+    from revocab.intersection.intersect import Intersection
+    from revocab.intersection.match import Identity
+
+#: What new tokens get that the helper lacks, in words.
+FILLED_WITH = {
+    "pieces": "the mean of their source pieces",
+    "own": "what the method gives tokens without an auxiliary embedding",
+}
+
+
+def in_target_order(
+    helper_HX: torch.Tensor, helper_N: torch.Tensor, target_N: torch.Tensor, rows: int
+) -> torch.Tensor:
+    """Return ``rows`` rows: row ``target_N[i]`` is helper row ``helper_N[i]``, all others are zero.
+
+    Dtype and device are the helper's. Rows move in chunks: beside the two matrices memory holds
+    :data:`~revocab.initialise.rows.anchor_scaling.CHUNK_ROWS` rows.
+    """
+    placed_VX = helper_HX.new_zeros(rows, helper_HX.shape[1])
+    for start in range(0, len(target_N), CHUNK_ROWS):
+        part = slice(start, start + CHUNK_ROWS)
+        placed_VX[target_N[part]] = helper_HX[helper_N[part]]
+    return placed_VX
+
+
+def segmentation_hash(tokenizer: PreTrainedTokenizerFast) -> str:
+    """Return a SHA-256 of a tokenizer's ids and of how it cuts: its merges, or its scores.
+
+    What libraries write differently of one tokenizer is left out.
+    """
+    model = json.loads(tokenizer.backend_tokenizer.to_str())["model"]
+    text = json.dumps([tokenizer.get_vocab(), model], sort_keys=True)
+    return sha256(text.encode()).hexdigest()
+
+
+def check_rows_fit(
+    folder: Path, target: PreTrainedTokenizerFast, source: ModelFolder, method: str
+) -> None:
+    """Raise :class:`RevocabError` unless a source can take a model's rows as they are.
+
+    Its tokenizer must be the target's, and it must not have two matrices where the source has one.
+    """
+    from revocab.tokenizers.canonical import load_tokenizer
+
+    where = f"method {method!r}, helper {folder}"
+    theirs, ours = map(segmentation_hash, (load_tokenizer(folder), target))
+    problems = []
+    if theirs != ours:
+        problems.append(
+            f"{where}: its tokenizer (SHA-256 {theirs[:12]}…) is not the target's ({ours[:12]}…),"
+            " and its rows are taken as they are; give the helper's own as the target's"
+        )
+    if source.tied and not ModelFolder(folder).tied:
+        problems.append(
+            f"{where}: embedding and head are two matrices, the source's one; take a helper that"
+            " was made from the source"
+        )
+    if problems:
+        raise RevocabError(problems)
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What a helper of another tokenizer serves of source and target, in tokens."""
+
+    helper_tokens: int
+    target_tokens: int
+    #: Target tokens that the helper has.
+    shared: int
+    #: Tokens that source and target share, and those of them that the helper has.
+    overlap: int
+    anchors: int
+    #: New tokens that the helper has, and those that it lacks.
+    new: int
+    new_without_row: int
+    #: Dimensions of its rows.
+    width: int
+
+    def counts(self, method: Method) -> dict[str, Any]:
+        names = ("helper_tokens", "shared", "anchors", "new", "new_without_row")
+        counts = {name: getattr(self, name) for name in names}
+        return {**counts, "filled_with": method.without_helper_row}
+
+    def sentence(self, method: Method) -> str:
+        return (
+            f"{self.shared:,} target tokens have a row in the helper, which has another tokenizer: "
+            f"{self.anchors:,} anchors and {self.new:,} new; {self.new_without_row:,} new ones "
+            f"without a row get {FILLED_WITH[method.without_helper_row]}"
+        )
+
+    def check(self, method: Method, helper: Path) -> None:
+        """Raise :class:`RevocabError` where it serves no anchor, or new tokens, but none of them.
+
+        Rows would then be those of another method.
+        """
+        about = (
+            f"method {method.name!r}, helper {helper}: it has {self.shared} of the target's "
+            f"{self.target_tokens} tokens, but none of the "
+        )
+        problems = []
+        if not self.anchors:
+            problems.append(
+                f"{about}{self.overlap} that source and target share; {method.name} needs at"
+                f" least one, and {self.width + 1} (the helper's width plus one) to determine a"
+                " map; take another helper, or check --identity"
+            )
+        if self.new_without_row and not self.new:
+            problems.append(
+                f"{about}{self.new_without_row} new ones, so {method.name} would fill no row; "
+                "take another helper, or a method without one, such as fvt"
+            )
+        if problems:
+            raise RevocabError(problems)
+
+    def warnings(self, method: Method) -> list[str]:
+        """Return what a user should know of how little the three vocabularies share."""
+        if self.anchors > self.width:
+            return []
+        return [
+            f"method {method.name!r}: source, target and helper share {self.anchors} tokens, and "
+            f"the helper has {self.width} dimensions: fewer than {self.width + 1} anchors do not"
+            " determine a map, and new rows may be poor"
+        ]
+
+
+@dataclass(frozen=True)
+class Helper:
+    """A model whose rows say which tokens lie where, and the target tokens that it has."""
+
+    model: ModelFolder
+    tokens: int
+    target_tokens: int
+    #: What helper (as source) and target share; none: they have one vocabulary, with equal ids.
+    pairs: Intersection | None = None
+
+    @classmethod
+    def open(
+        cls,
+        folder: Path,
+        target: PreTrainedTokenizerFast,
+        *,
+        identity: Identity | None = None,
+        pairs: Path | None = None,
+    ) -> Helper:
+        """Return the helper in a model folder, for a target tokenizer.
+
+        ``pairs`` is a folder of intersect_vocabularies with the helper's tokenizer as source; none:
+        computed here, where the tokenizers differ. ``identity`` as for :func:`shared_tokens`.
+        """
+        from revocab.tokenizers.canonical import load_tokenizer
+
+        own = load_tokenizer(folder)
+        shared = None
+        if own.get_vocab() != target.get_vocab():
+            shared = shared_tokens(own, target, identity=identity, pairs=pairs, side="helper")
+        return cls(ModelFolder(folder), len(own), len(target), shared)
+
+    @cached_property
+    def known_V(self) -> torch.Tensor | None:
+        """Return which target tokens have a row (bool); None: all."""
+        import torch
+
+        if self.pairs is None:
+            return None
+        known_V = torch.zeros(self.target_tokens, dtype=torch.bool)
+        known_V[torch.tensor(self.pairs.target_ids)] = True
+        return known_V
+
+    def matrix(self, which: Literal["input", "output"]) -> torch.Tensor:
+        """Return a matrix by target id, as stored: zeros where the helper lacks the token."""
+        import torch
+
+        helper_HX = self.model.matrix(which, self.tokens)
+        if self.pairs is None:
+            return helper_HX
+        helper_N, target_N = map(torch.tensor, (self.pairs.source_ids, self.pairs.target_ids))
+        return in_target_order(helper_HX, helper_N, target_N, self.target_tokens)
+
+    def coverage(self, shared: Intersection) -> Coverage | None:
+        """Return what it serves, ``found`` being what source and target share.
+
+        None where helper and target have one vocabulary: everything.
+        """
+        if self.known_V is None:
+            return None
+        known_V = self.known_V.numpy()
+        new = int(known_V[shared.missing].sum())
+        return Coverage(
+            helper_tokens=self.tokens,
+            target_tokens=self.target_tokens,
+            shared=int(known_V.sum()),
+            overlap=len(shared.target_ids),
+            anchors=int(known_V[shared.target_ids].sum()),
+            new=new,
+            new_without_row=len(shared.missing) - new,
+            width=self.model.tensors[self.model.vocabulary_tensors["input"]][1][1],
+        )

@@ -1,0 +1,190 @@
+"""What an initialisation computes from: folders that are open, checked, and fit each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions
+from revocab.initialise.reading.donor import Donor, kept_tokens
+from revocab.initialise.reading.fasttext import load_auxiliary
+from revocab.initialise.reading.helper import Coverage, Helper, check_rows_fit
+from revocab.initialise.reading.token_vectors import load_token_vectors
+from revocab.initialise.reading.vocabularies import Vocabularies
+from revocab.initialise.rows.auxiliary import reads_auxiliary
+from revocab.models.folder import ModelFolder, Which, check_tokenizer_folder
+from revocab.models.load import check_model
+from revocab.models.vocabulary.per_token_tensors import check_other_tables
+from revocab.progress import Say, silent
+
+if TYPE_CHECKING:
+    import torch
+
+    from revocab.initialise.inputs import InitInputs
+    from revocab.intersection.match import Identity
+
+
+@dataclass(frozen=True)
+class Material:
+    """A method, and the models, vocabularies and vectors that it makes new rows of."""
+
+    method: Method
+    options: MethodOptions
+    source: ModelFolder
+    vocabularies: Vocabularies
+    helper: Helper | None = None
+    #: Rows that are the same for both matrices.
+    auxiliary: Auxiliary | None = None
+    donor: Donor | None = None
+
+    @classmethod
+    def open(
+        cls,
+        inputs: InitInputs,
+        method: Method,
+        options: MethodOptions,
+        identity: Identity = "bytes",
+        *,
+        device: str = "cpu",
+        say: Say = silent,
+    ) -> Material:
+        """Return what the method reads, ``inputs`` being checked.
+
+        Raises :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses in any
+        of the models, and for folders that do not fit each other.
+        """
+        source = ModelFolder(inputs.source)
+        assert inputs.target_tokenizer is not None  # InitInputs.check
+        check_tokenizer_folder(inputs.target_tokenizer)
+        vocabularies = Vocabularies(
+            inputs.source_tokenizer or inputs.source,
+            inputs.target_tokenizer,
+            identity,
+            inputs.pairs,
+            # Relatives of one base: their special tokens have the same names, whatever their roles.
+            spelled_alike=method.needs_donor,
+        )
+        check_other_tables(source, len(vocabularies.source_tokenizer))
+        check_model(inputs.source)
+        shared = vocabularies.intersection
+        say(
+            f"{len(shared.target_ids):,} of the {len(vocabularies.target_tokenizer):,} tokens are"
+            f" the source's too; {len(shared.missing):,} are new"
+        )
+        helper = donor = None
+        needed = method.needs(options)
+        if needed == "helper":
+            assert inputs.helper is not None  # InitInputs.check
+            helper = _open_helper(inputs.helper, inputs.helper_pairs, method, source, vocabularies)
+        if method.needs_donor:
+            assert inputs.adapted is not None and inputs.base is not None  # InitInputs.check
+            donor = Donor.open(inputs.adapted, inputs.base, source, vocabularies)
+        auxiliary = None
+        if reads_auxiliary(method, options):
+            if helper is not None:
+                auxiliary = Auxiliary(helper.matrix("input").to(device).float())
+            else:
+                assert inputs.auxiliary is not None  # InitInputs.check
+                load = load_auxiliary if needed == "fasttext" else load_token_vectors
+                tokenizers = vocabularies.source_tokenizer, vocabularies.target_tokenizer
+                auxiliary = load(inputs.auxiliary, *tokenizers, device)
+        return cls(method, options, source, vocabularies, helper, auxiliary, donor)
+
+    @property
+    def others(self) -> dict[str, ModelFolder]:
+        """Return the models that are read beside the source, by the name of their input."""
+        models = {}
+        if self.helper is not None:
+            models["helper"] = self.helper.model
+        if self.donor is not None:
+            models |= {"adapted": self.donor.adapted.model, "base": self.donor.base.model}
+        return models
+
+    def coverage(self) -> Coverage | None:
+        """Return what a helper of another tokenizer serves; none: there is no such helper."""
+        return self.helper.coverage(self.vocabularies.intersection) if self.helper else None
+
+    def method_inputs(
+        self,
+        which: Which,
+        source_VD: torch.Tensor,
+        *,
+        seed: int,
+        device: str = "cpu",
+        shared: dict[str, Any],
+    ) -> MethodInputs:
+        """Return a method's inputs for one matrix of the source, ``source_VD`` as stored.
+
+        ``shared`` is for what a method takes from the helper alone: a tied one has the same rows
+        for both matrices.
+        """
+        more: dict[str, Any] = {"auxiliary": self.auxiliary}
+        if self.helper is not None:
+            more["helper_VD"] = self.helper.matrix(which)
+            more["helper_known_V"] = self.helper.known_V
+            if self.helper.model.tied:
+                more["shared"] = shared
+        if self.donor is not None:
+            more["donor"] = self.donor.rows(which)
+            more["kept_N"] = kept_tokens(self.vocabularies)
+        return make_inputs(
+            source_VD, self.vocabularies, matrix=which, seed=seed, device=device, **more
+        )
+
+
+def make_inputs(
+    source_VD: torch.Tensor,
+    vocabularies: Vocabularies,
+    *,
+    seed: int,
+    device: str = "cpu",
+    **more: Any,
+) -> MethodInputs:
+    """Return a method's inputs for one matrix; ``more`` are further fields of these.
+
+    Source and helper go to float32 on ``device``. With a donor, matrices are so many that the
+    source's stays as stored.
+    """
+    import torch
+
+    pairs, spelling = vocabularies.intersection, vocabularies.missing_pieces()
+
+    def ids(values: Any) -> torch.Tensor:
+        return torch.as_tensor(values.copy(), dtype=torch.int64, device=device)
+
+    if more.get("helper_VD") is not None:
+        more["helper_VD"] = more["helper_VD"].to(device=device, dtype=torch.float32)
+    if more.get("helper_known_V") is not None:
+        more["helper_known_V"] = more["helper_known_V"].to(device)
+    dtype = torch.float32 if more.get("donor") is None else None
+    return MethodInputs(
+        source_VD=source_VD.to(device=device, dtype=dtype),
+        target_rows=len(vocabularies.target_tokenizer),
+        overlap_target_N=ids(pairs.target_ids),
+        overlap_source_N=ids(pairs.source_ids),
+        missing_N=ids(pairs.missing),
+        seed=seed,
+        pieces=spelling.pieces,
+        pieces_released=spelling.released,
+        spelt=spelling.spelt,
+        **more,
+    )
+
+
+def _open_helper(
+    folder: Path,
+    pairs: Path | None,
+    method: Method,
+    source: ModelFolder,
+    vocabularies: Vocabularies,
+) -> Helper:
+    """Return the helper in a model folder; raise :class:`RevocabError` for one of no use here."""
+    target = vocabularies.target_tokenizer
+    if method.takes_helper_rows:
+        check_rows_fit(folder, target, source, method.name)
+    check_model(folder)
+    helper = Helper.open(folder, target, identity=vocabularies.identity, pairs=pairs)
+    if coverage := helper.coverage(vocabularies.intersection):
+        coverage.check(method, folder)
+    return helper

@@ -1,0 +1,243 @@
+"""Vectors of tokens from a file, found by the tokens' text: any embedding that someone computed.
+
+Two formats, both data only. Text, as word2vec writes it: a token and its numbers on each line,
+separated by spaces, after an optional line with the number of vectors and their width (``.gz``: the
+same, compressed). Safetensors: one matrix in ``NAME.safetensors``, and the texts of its rows as a
+JSON list in ``NAME.json``.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from revocab.errors import RevocabError
+from revocab.initialise.method import Auxiliary
+from revocab.initialise.reading.fasttext import VECTORS, word
+from revocab.io import read_json, sha256
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from revocab.tokenizers.canonical import CanonicalToken
+
+SAFETENSORS = ".safetensors"
+#: Problems of a file that are told one by one.
+TOLD = 10
+
+
+def vector_files(path: Path) -> tuple[Path, ...]:
+    """Return the files that hold the vectors given as ``path``: it, and its texts if apart."""
+    return (path, path.with_suffix(".json")) if path.suffix == SAFETENSORS else (path,)
+
+
+def vectors_hash(path: Path) -> str:
+    """Return the SHA-256 of the vectors' files, separated by spaces.
+
+    ``path``: a file of vectors, or a folder of :func:`.fasttext.train_auxiliary`.
+    """
+    return " ".join(map(sha256, [path / VECTORS] if path.is_dir() else vector_files(path)))
+
+
+def texts_of(token: CanonicalToken) -> list[str]:
+    """Return the texts under which a token's vector is looked for, in this order.
+
+    A space is ``▁``, as in SentencePiece. A token that begins with a space and is not found as such
+    has the vector of its text without it, since most embeddings of words know no spaces. Special
+    tokens have none.
+    """
+    whole = word(token)
+    if whole is None:
+        return []
+    bare = whole.removeprefix("▁")
+    return [whole, bare] if bare not in ("", whole) else [whole]
+
+
+def load_token_vectors(path: Path, source: Any, target: Any, device: str = "cpu") -> Auxiliary:
+    """Return the vectors of two tokenizers' tokens, float32, zeros where a file has none.
+
+    Raises :class:`RevocabError` for a file that is not there or not in one of the formats, if the
+    file has none of the target's tokens, and, all at once, for lines of another width, numbers that
+    are not finite, a token with two different vectors, and fewer vectors than announced.
+    """
+    import torch
+
+    from revocab.tokenizers.canonical import canonical_vocabulary
+
+    looked_for = [
+        [texts_of(token) for token in canonical_vocabulary(tokenizer)]
+        for tokenizer in (target, source)
+    ]
+    wanted = {text for tokens in looked_for for texts in tokens for text in texts}
+    vectors = _read(path, wanted)
+    if not any(text in vectors for texts in looked_for[0] for text in texts):
+        raise RevocabError(
+            f"{path}: has a vector for none of the {len(target)} tokens of the target tokenizer; a "
+            "vector's text must be a token's, with ▁ for a space"
+        )
+    target_VA, source_VA = (
+        torch.from_numpy(_rows(tokens, vectors)).to(device) for tokens in looked_for
+    )
+    return Auxiliary(target_VA, source_VA)
+
+
+def _rows(tokens: Sequence[Sequence[str]], vectors: dict[str, np.ndarray]) -> np.ndarray:
+    """Return a row for each token: the vector of the first of its texts that has one, or zeros."""
+    import numpy as np
+
+    width = len(next(iter(vectors.values())))
+    rows_VA = np.zeros((len(tokens), width), dtype=np.float32)
+    for number, texts in enumerate(tokens):
+        text = next((text for text in texts if text in vectors), None)
+        if text is not None:
+            rows_VA[number] = vectors[text]
+    return rows_VA
+
+
+def _read(path: Path, wanted: set[str]) -> dict[str, np.ndarray]:
+    """Return the vectors of ``wanted`` texts, by text."""
+    import numpy as np
+
+    missing = [file for file in vector_files(path) if not file.is_file()]
+    if missing:
+        raise RevocabError(f"{file}: no such file; give vectors by token text" for file in missing)
+    read = _stored_vectors if path.suffix == SAFETENSORS else _text_vectors
+    faults = Faults(path)
+    vectors: dict[str, np.ndarray] = {}
+    places: dict[str, str] = {}
+    for place, text, vector_A in read(path, wanted, faults):
+        if np.array_equal(vectors.setdefault(text, vector_A), vector_A):
+            places.setdefault(text, place)
+        else:
+            faults.add(f"{place}: another vector for {text!r} than in {places[text]}; keep one")
+    faults.check()
+    return vectors
+
+
+@dataclass
+class Faults:
+    """What is wrong with a file of vectors, to be told at once."""
+
+    path: Path
+    told: list[str] = field(default_factory=list)
+    number: int = 0
+
+    def add(self, problem: str) -> None:
+        """Note a problem: the place in the file, what was found, what to do."""
+        self.number += 1
+        if self.number <= TOLD:
+            self.told.append(f"{self.path}, {problem}")
+
+    def check(self) -> None:
+        if self.number > TOLD:
+            self.told.append(f"{self.path}: {self.number - TOLD:,} more; write the vectors again")
+        if self.told:
+            raise RevocabError(self.told)
+
+
+def _stored_vectors(
+    path: Path, wanted: set[str], faults: Faults
+) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Yield place, text and vector of each ``wanted`` text of a safetensors file."""
+    import torch
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    texts = read_json(vector_files(path)[1])
+    try:
+        matrices = list(load_file(path).values())
+    except SafetensorError as error:
+        raise RevocabError(f"{path}: not a safetensors file ({error}); write it again") from error
+    shapes = [tuple(one.shape) for one in matrices]
+    if len(shapes) != 1 or len(shapes[0]) != 2 or not matrices[0].is_floating_point():
+        raise RevocabError(f"{path}: has tensors of shapes {shapes}; expected one matrix of floats")
+    if not isinstance(texts, list) or len(texts) != shapes[0][0]:
+        raise RevocabError(
+            f"{vector_files(path)[1]}: expected a list of {shapes[0][0]} texts, one for each row "
+            f"of {path.name}"
+        )
+    matrix_NA = matrices[0].float()
+    broken = {*(~torch.isfinite(matrix_NA)).any(dim=1).nonzero()[:, 0].tolist()}
+    for number, text in enumerate(texts):
+        spelled = str(text).replace(" ", "▁")
+        if number in broken:
+            faults.add(f"row {number}: {text!r} has a number that is not finite; compute it again")
+        elif spelled in wanted:
+            yield f"row {number}", spelled, matrix_NA[number].numpy()
+
+
+def _text_vectors(
+    path: Path, wanted: set[str], faults: Faults
+) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Yield place, text and vector of a text file; only those of ``wanted`` texts are parsed."""
+    with _opened(path) as handle:
+        lines = enumerate(handle, start=1)
+        number, first = next(lines, (0, ""))
+        fields = first.split()
+        announced = int(fields[0]) if len(fields) == 2 and all(map(str.isdigit, fields)) else None
+        width = int(fields[1]) if announced is not None else len(fields) - 1
+        if width < 1:
+            raise RevocabError(f"{path}, line 1: expected a token and its numbers, or two counts")
+        numbered = lines if announced is not None else chain([(1, first)], lines)
+        for number, line in numbered:
+            try:
+                text, values = _cut(line, width, wanted)
+                if text in wanted:
+                    yield f"line {number}", text, _numbers(text, values)
+            except ValueError as error:
+                faults.add(f"line {number}: {error}; write the vectors again")
+    if announced is not None and number - 1 < announced:
+        faults.add(f"line 1: announces {announced:,} vectors, has {number - 1:,}; fetch it again")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[str]]:
+    """Open a text file, compressed or not; its faults become :class:`RevocabError`."""
+    opener: Any = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opener(path, "rt", encoding="utf-8", newline="\n") as handle:
+            yield handle
+    except UnicodeDecodeError as error:
+        raise RevocabError(
+            f"{path}: not UTF-8 text ({error}); allowed are vectors as text, or {SAFETENSORS} with "
+            "a JSON list of texts"
+        ) from error
+    except (EOFError, gzip.BadGzipFile) as error:
+        raise RevocabError(f"{path}: broken gzip file ({error}); fetch it again") from error
+
+
+def _cut(line: str, width: int, wanted: set[str]) -> tuple[str, list[str]]:
+    """Return the text and the numbers of a line; raise :class:`ValueError` for another width.
+
+    A text may hold spaces, so that too many numbers show only behind the text of a token.
+    """
+    text, *values = line.rstrip().rsplit(" ", width)
+    bare, *more = text.split(" ")
+    if len(values) == width and not (more and bare in wanted and all(map(_is_number, more))):
+        return text, values
+    columns = len(values) + len(more)
+    raise ValueError(f"expected a token and {width} numbers, found {columns}")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _numbers(text: str, values: Sequence[str]) -> np.ndarray:
+    """Return a vector; raise :class:`ValueError` for what is no finite number."""
+    import numpy as np
+
+    with np.errstate(over="ignore"):
+        vector_A = np.array(values, dtype=np.float32)
+    if not np.isfinite(vector_A).all():
+        raise ValueError(f"{text!r} has a number that is not finite")
+    return vector_A

@@ -1,0 +1,204 @@
+"""Source and target vocabulary of an initialisation, what they share, and how one spells the other.
+
+Pairs of ids come from a folder of intersect_vocabularies, which is held against the tokenizers at
+hand, or are computed here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revocab.errors import RevocabError
+from revocab.intersection.match import Identity, unequal_pairs
+from revocab.models.vocabulary.counterparts import Counterparts
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+    from revocab.initialise.reading.source_pieces import SourceSpelling
+    from revocab.intersection.intersect import Intersection
+    from revocab.tokenizers.canonical import CanonicalToken
+
+NO_ROLES: dict[str, dict[str, str]] = {"source": {}, "target": {}}
+
+
+def shared_tokens(
+    first: PreTrainedTokenizerFast,
+    target: PreTrainedTokenizerFast,
+    *,
+    identity: Identity | None = None,
+    pairs: Path | None = None,
+    side: str = "source",
+) -> Intersection:
+    """Return the tokens that two tokenizers share, read from ``pairs`` where they are given.
+
+    ``identity`` None: the one of ``pairs``, else bytes. ``side`` is what messages call the first
+    tokenizer. Raises :class:`RevocabError` for stored pairs of other vocabularies (told by their
+    sizes and by every pair's two tokens) or of another identity.
+    """
+    from revocab.intersection.intersect import intersect, read_pairs
+
+    if pairs is None:
+        return intersect(first, target, identity or "bytes")
+    shared = read_pairs(pairs)
+    for name, key, tokenizer in ((side, "source", first), ("target", "target", target)):
+        size = shared.report[f"{key}_size"]
+        if size != len(tokenizer):
+            raise RevocabError(
+                f"{pairs}: made for a {name} vocabulary of {size} tokens, but the {name} "
+                f"tokenizer here has {len(tokenizer)}; run intersect_vocabularies again"
+            )
+    if shared.report["identity"] != (identity or shared.report["identity"]):
+        raise RevocabError(
+            f"{pairs}: made with identity {shared.report['identity']!r}, asked for "
+            f"{identity!r}; run intersect_vocabularies again, or change --identity"
+        )
+    check_pairs(shared, first, target, f"{pairs}: not made for this {side} and target tokenizer")
+    return shared
+
+
+def check_pairs(
+    shared: Intersection,
+    first: PreTrainedTokenizerFast,
+    target: PreTrainedTokenizerFast,
+    complaint: str,
+) -> None:
+    """Raise :class:`RevocabError` unless every pair of ids is one token in both tokenizers."""
+    from revocab.tokenizers.canonical import canonical_vocabulary
+
+    roles = shared.report.get("roles", NO_ROLES)
+    wrong = unequal_pairs(
+        canonical_vocabulary(first, roles["source"]),
+        canonical_vocabulary(target, roles["target"]),
+        shared.report["identity"],
+        zip(shared.source_ids.tolist(), shared.target_ids.tolist(), strict=True),
+    )
+    if wrong:
+        raise RevocabError(
+            f"{complaint}: {len(wrong)} of {len(shared.target_ids)} pairs name different tokens, "
+            f"such as {wrong[0][0]!r} and {wrong[0][1]!r}; run intersect_vocabularies again"
+        )
+
+
+def with_spelled_alike(
+    shared: Intersection, first: PreTrainedTokenizerFast, target: PreTrainedTokenizerFast
+) -> Intersection:
+    """Return what is shared, and the special and added tokens that no role matches and that are
+    spelled alike: the old end of text of a model whose turns end otherwise, for one.
+    """
+    import numpy as np
+
+    from revocab.tokenizers.canonical import special_and_added
+
+    own = {first.convert_ids_to_tokens(number): number for number in special_and_added(first)}
+    missing = special_and_added(target) & {*shared.missing.tolist()}
+    spelled = {number: target.convert_ids_to_tokens(number) for number in missing}
+    more = {number: own[text] for number, text in spelled.items() if text in own}
+    target_ids = np.append(shared.target_ids, np.array([*more], dtype=np.int64))
+    order_N = np.argsort(target_ids)
+    kinds = [*shared.kinds, *("special" for _ in more)]
+    return replace(
+        shared,
+        target_ids=target_ids[order_N],
+        source_ids=np.append(shared.source_ids, [*more.values()]).astype(np.int64)[order_N],
+        kinds=[kinds[place] for place in order_N],
+        candidates=np.append(shared.candidates, np.ones(len(more), dtype=np.int64))[order_N],
+        missing=shared.missing[~np.isin(shared.missing, [*more])],
+    )
+
+
+@dataclass(frozen=True)
+class Vocabularies:
+    """Source and target tokenizer folders and what they share."""
+
+    source: Path
+    target: Path
+    identity: Identity = "bytes"
+    #: A folder written by intersect_vocabularies; none: computed here.
+    pairs: Path | None = None
+    #: Whether special tokens without a common role are shared where they are spelled alike.
+    spelled_alike: bool = False
+
+    @cached_property
+    def source_tokenizer(self) -> Any:
+        from revocab.tokenizers.canonical import load_tokenizer
+
+        return load_tokenizer(self.source)
+
+    @cached_property
+    def target_tokenizer(self) -> Any:
+        from revocab.tokenizers.canonical import load_tokenizer
+
+        return load_tokenizer(self.target)
+
+    @cached_property
+    def intersection(self) -> Intersection:
+        """Return the shared tokens; a stored intersection must be of these two vocabularies."""
+        both = self.source_tokenizer, self.target_tokenizer
+        shared = shared_tokens(*both, identity=self.identity, pairs=self.pairs)
+        return with_spelled_alike(shared, *both) if self.spelled_alike else shared
+
+    @property
+    def counterparts(self) -> Counterparts:
+        """Return how special tokens are found again, with the roles of the intersection."""
+        roles = self.roles
+        return Counterparts(
+            self.source_tokenizer, self.target_tokenizer, roles["source"], roles["target"]
+        )
+
+    @property
+    def roles(self) -> dict[str, dict[str, str]]:
+        """Return the roles that the intersection declares for each side, by spelling."""
+        return self.intersection.report.get("roles", NO_ROLES)
+
+    def missing_pieces(self) -> MissingPieces:
+        return MissingPieces(self)
+
+
+@dataclass(frozen=True)
+class MissingPieces:
+    """How the source spells the target's tokens that it lacks, by target id."""
+
+    vocabularies: Vocabularies
+
+    @cached_property
+    def _missing(self) -> dict[int, CanonicalToken]:
+        from revocab.tokenizers.canonical import canonical_vocabulary
+
+        both = self.vocabularies
+        tokens = canonical_vocabulary(both.target_tokenizer, both.roles["target"])
+        return {number: tokens[number] for number in both.intersection.missing.tolist()}
+
+    @cached_property
+    def _spelling(self) -> SourceSpelling:
+        from revocab.initialise.reading.source_pieces import SourceSpelling
+
+        both = self.vocabularies
+        return SourceSpelling(both.source_tokenizer, both.roles["source"])
+
+    @cached_property
+    def _own(self) -> dict[int, list[int]]:
+        return {number: self._spelling.own_pieces(token) for number, token in self._missing.items()}
+
+    @cached_property
+    def _released(self) -> dict[int, list[int]]:
+        from revocab.initialise.reading.source_pieces import source_pieces_released
+
+        both, tokens = self.vocabularies, list(self._missing.values())
+        lists = source_pieces_released(both.source_tokenizer, tokens, both.roles["source"])
+        return dict(zip(self._missing, lists, strict=True))
+
+    def pieces(self, token: int) -> list[int]:
+        """Return the source ids whose text is a token's, or a stand-in's; never []."""
+        return self._own[token] or self._spelling.unspelt
+
+    def released(self, token: int) -> list[int]:
+        """Return a token's source ids as the released FVT code finds them."""
+        return self._released[token]
+
+    def spelt(self, token: int) -> bool:
+        """Return whether a token's pieces are its own, not those of a stand-in for its text."""
+        return bool(self._own[token])

@@ -1,0 +1,1 @@
+"""What methods compute rows with: maps, weighted sums, draws, searches for like tokens."""

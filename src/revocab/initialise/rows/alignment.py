@@ -1,0 +1,294 @@
+"""SAVA's map from helper rows to source rows: an affine map by three solvers.
+
+Moroni et al. 2025, section 3.1 and appendix A; the steps are those of the released code, which
+builds them from the ``latentis`` library (tests/parity/test_latentis.py holds them together).
+Anchors are tensors or :class:`.anchor_scaling.Rows`, which are read in chunks.
+Suffixes: X helper width, Y source width, N anchors, P helper width and one (for the bias).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from revocab.initialise.rows.anchor_scaling import CHUNK_ROWS, Rows, Scaling, chunks
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["CHUNK_ROWS", "AffineMap", "Normal", "Scaling", "fit_lstsq", "fit_procrustes", "fit_sgd"]
+
+#: Tokens that a map's error is measured on, at most.
+MEASURED = 2048
+#: Relative error of ``fit_lstsq`` up to which products with the source rows may be float32.
+TOLERANCE = 1e-4
+#: Condition number of the anchors' Gram matrix from which on they do not determine the map.
+SINGULAR = 1e10
+
+
+@dataclass(frozen=True)
+class AffineMap:
+    """``y = x @ weight_XY + bias_Y``."""
+
+    weight_XY: torch.Tensor
+    bias_Y: torch.Tensor
+
+    def __call__(self, rows_NX: torch.Tensor) -> torch.Tensor:
+        return rows_NX @ self.weight_XY + self.bias_Y
+
+
+def linear_start(width_x: int, width_y: int, seed: int) -> AffineMap:
+    """Return the weights that the released code's ``nn.Linear`` starts from, without the padding.
+
+    The release pads the narrower side with zeros, so its layer is square, and its initial scale is
+    that of the wider side. Padded inputs get no gradient and padded outputs are cut off: only the
+    kept block matters, but it must be cut from the full draw to hold the same numbers.
+    """
+    import torch
+
+    width = max(width_x, width_y)
+    generator = torch.Generator().manual_seed(seed)
+    # Kaiming uniform with a = sqrt(5), in the order of operations of torch.nn.init: same floats.
+    bound = math.sqrt(3.0) * (math.sqrt(2.0 / (1 + math.sqrt(5) ** 2)) / math.sqrt(width))
+    weight = torch.empty(width, width).uniform_(-bound, bound, generator=generator)
+    bound = 1 / math.sqrt(width)
+    bias = torch.empty(width).uniform_(-bound, bound, generator=generator)
+    return AffineMap(weight[:width_y, :width_x].T.contiguous(), bias[:width_y].clone())
+
+
+@dataclass(frozen=True)
+class Normal:
+    """What least squares needs of the anchors: ``G = X1'X1`` and ``R = X1'Y``, float64.
+
+    X1 is x with a column of ones, so that the last row of either holds sums.
+    """
+
+    gram_PP: torch.Tensor
+    right_PY: torch.Tensor
+
+    @classmethod
+    def of(cls, x_NX: torch.Tensor | Rows, y_NY: torch.Tensor | Rows) -> Normal:
+        return cls(gram(x_NX), cross(x_NX, y_NY))
+
+    def without(self, other: Normal) -> Normal:
+        return Normal(self.gram_PP - other.gram_PP, self.right_PY - other.right_PY)
+
+
+def gram(x_NX: torch.Tensor | Rows) -> torch.Tensor:
+    """Return ``X1'X1`` in float64, summed over chunks of anchors."""
+    import torch
+
+    width = x_NX.shape[1]
+    gram_PP = torch.zeros(width + 1, width + 1, dtype=torch.float64, device=x_NX.device)
+    for chunk in chunks(x_NX):
+        part = chunk.double()
+        if part.is_cpu:
+            # numpy sees that the product is symmetric and computes half of it; torch does not.
+            array = part.numpy(force=True)
+            gram_PP[:-1, :-1] += torch.from_numpy(array.T @ array)
+        else:
+            gram_PP[:-1, :-1].addmm_(part.T, part)
+        gram_PP[-1, :-1] += part.sum(0)
+    gram_PP[:-1, -1] = gram_PP[-1, :-1]
+    gram_PP[-1, -1] = len(x_NX)
+    return gram_PP
+
+
+def cross(
+    x_NX: torch.Tensor | Rows, y_NY: torch.Tensor | Rows, *, exact: bool = True
+) -> torch.Tensor:
+    """Return ``X1'Y`` in float64, summed over chunks of anchors.
+
+    Unless ``exact``, products within a chunk are those of the anchors' own dtype (float32).
+    """
+    import torch
+
+    width_x, width_y = x_NX.shape[1], y_NY.shape[1]
+    right_PY = torch.zeros(width_x + 1, width_y, dtype=torch.float64, device=x_NX.device)
+    for x, y in zip(chunks(x_NX), chunks(y_NY), strict=True):
+        right_PY[-1] += y.sum(0, dtype=torch.float64)
+        if exact:
+            right_PY[:-1].addmm_(x.double().T, y.double())
+        else:
+            right_PY[:-1] += x.T @ y
+    return right_PY
+
+
+def few_anchors(x_NX: torch.Tensor | Rows) -> bool:
+    """Tell whether gradients are cheaper from the anchors than from their Gram matrix."""
+    return 2 * len(x_NX) < x_NX.shape[1]
+
+
+def fit_sgd(
+    x_NX: torch.Tensor | Rows,
+    y_NY: torch.Tensor | Rows,
+    *,
+    steps: int,
+    learning_rate: float,
+    seed: int,
+    progress: bool = False,
+    normal: Normal | None = None,
+) -> AffineMap:
+    """Fit by full-batch Adam on the mean squared error, as published, with cheap gradients.
+
+    The gradient of the squared error is ``G @ theta - R``, whose cost does not grow with the
+    anchors; these are the iterates of the direct loop up to rounding. With few anchors
+    ``X1' (X1 @ theta - Y)`` is cheaper and is used. ``normal``: G and R, where they are known.
+    """
+    import torch
+    from tqdm import tqdm
+
+    width_x, width_y = x_NX.shape[1], y_NY.shape[1]
+    start = linear_start(width_x, width_y, seed)
+    theta_PY = torch.cat([start.weight_XY, start.bias_Y[None]]).to(x_NX.device, x_NX.dtype)
+    theta_PY.grad = torch.empty_like(theta_PY)
+    # The release averages over the padded columns too: Adam undoes the factor, but for its epsilon.
+    factor = 2 / (len(x_NX) * max(width_x, width_y))
+    few = few_anchors(x_NX)
+    if few:
+        x_NX, dense_NY = x_NX[:], y_NY[:]
+        x1_NP = torch.cat([x_NX, x_NX.new_ones(len(x_NX), 1)], dim=1)
+    else:
+        normal = normal or Normal.of(x_NX, y_NY)
+        gram_PP = (normal.gram_PP * factor).to(x_NX.dtype)
+        right_PY = (normal.right_PY * factor).to(x_NX.dtype)
+    optimizer = torch.optim.Adam([theta_PY], lr=learning_rate, fused=True)
+    for _ in tqdm(range(steps), desc="sava sgd", disable=not progress, mininterval=2):
+        if few:
+            torch.mm(x1_NP.T, x1_NP @ theta_PY - dense_NY, out=theta_PY.grad)
+            theta_PY.grad.mul_(factor)
+        else:
+            torch.addmm(right_PY, gram_PP, theta_PY, beta=-1, out=theta_PY.grad)
+        optimizer.step()
+    return AffineMap(theta_PY[:-1], theta_PY[-1])
+
+
+def largest_eigenvalue(
+    multiply: Callable[[torch.Tensor], torch.Tensor], like_X: torch.Tensor
+) -> float:
+    """Return the largest eigenvalue of a positive matrix by power iteration, within some 10 %."""
+    import torch
+
+    generator = torch.Generator().manual_seed(0)
+    vector_X1 = torch.randn(len(like_X), 1, generator=generator, dtype=torch.float64)
+    vector_X1 = vector_X1.to(like_X.device)
+    value = 0.0
+    for _ in range(12):
+        vector_X1 = multiply(vector_X1 / vector_X1.norm())
+        value = float(vector_X1.norm())
+    return value
+
+
+class LeastSquares:
+    """The left side of the normal equations, factorised: one helper matrix, any source matrix.
+
+    Centred, so that ridge leaves the bias alone. Where the anchors do not determine the map (fewer
+    than dimensions, or dependent), the solution is the one of least norm.
+    """
+
+    def __init__(self, gram_PP: torch.Tensor, ridge: float = 0.0):
+        import torch
+
+        self.count = int(gram_PP[-1, -1])
+        self.mean_X = gram_PP[-1, :-1] / self.count
+        plain_XX = gram_PP[:-1, :-1]
+        self.gram_XX = torch.addr(plain_XX, self.mean_X, self.mean_X, alpha=-self.count)
+        self.gram_XX.diagonal().add_(ridge)
+        self.factor_XX, failed = torch.linalg.cholesky_ex(self.gram_XX)
+        self.condition = math.inf
+        if not failed:
+            # Against the uncentred matrix: rounding is relative to what the products were of.
+            greatest = largest_eigenvalue(lambda vector: plain_XX @ vector, self.mean_X)
+            inverse = largest_eigenvalue(
+                lambda vector: torch.cholesky_solve(vector, self.factor_XX), self.mean_X
+            )
+            self.condition = (greatest + ridge) * inverse
+
+    @property
+    def needs_exact(self) -> bool:
+        """Tell whether a right side of float32 products would cost more than the tolerance."""
+        return self.condition * 2.0**-23 > TOLERANCE
+
+    def solve(self, right_PY: torch.Tensor, dtype: torch.dtype) -> AffineMap:
+        import torch
+
+        mean_Y = right_PY[-1] / self.count
+        right_XY = torch.addr(right_PY[:-1], self.mean_X, mean_Y, alpha=-self.count)
+        if self.condition < SINGULAR:
+            weight_XY = torch.cholesky_solve(right_XY, self.factor_XX)
+        else:
+            values_X, vectors_XX = torch.linalg.eigh(self.gram_XX)
+            limit = values_X.max().clamp(min=0) * len(values_X) * torch.finfo(torch.float64).eps
+            inverse_X = torch.where(values_X > limit, 1 / values_X, 0.0)
+            weight_XY = vectors_XX @ (inverse_X[:, None] * (vectors_XX.T @ right_XY))
+        bias_Y = mean_Y - self.mean_X @ weight_XY
+        return AffineMap(weight_XY.to(dtype), bias_Y.to(dtype))
+
+    def leverage(self, x_NX: torch.Tensor) -> torch.Tensor | None:
+        """Return how far each anchor pulls its own fitted value (0 to 1); None where singular.
+
+        An anchor's residual under the map fitted without it is its residual divided by one minus
+        this, exactly (Allen 1974, PRESS), with ridge as without.
+        """
+        import torch
+
+        if self.condition >= SINGULAR:
+            return None
+        centred_XN = (x_NX.double() - self.mean_X).T
+        solved_XN = torch.cholesky_solve(centred_XN, self.factor_XX)
+        return (centred_XN * solved_XN).sum(0) + 1 / self.count
+
+
+def fit_lstsq(
+    x_NX: torch.Tensor | Rows, y_NY: torch.Tensor | Rows, ridge: float = 0.0
+) -> AffineMap:
+    """Return the exact minimiser of ``sum |x W + b - y|^2 + ridge |W|^2``.
+
+    Normal equations in float64. Products with y, two thirds of the work, are float32 where the
+    condition number of the anchors bounds what that costs to :data:`TOLERANCE`.
+    """
+    system = LeastSquares(gram(x_NX), ridge)
+    return system.solve(cross(x_NX, y_NY, exact=system.needs_exact), x_NX.dtype)
+
+
+def fit_procrustes(x_NX: torch.Tensor | Rows, y_NY: torch.Tensor | Rows) -> AffineMap:
+    """Return the orthogonal map closest to the data, ``U V'`` of ``X'Y = U S V'``; no bias.
+
+    Widths may differ: the map then has orthonormal rows or columns.
+    """
+    import torch
+
+    left_XK, _, right_KY = torch.linalg.svd(cross(x_NX, y_NY)[:-1], full_matrices=False)
+    weight_XY = (left_XK @ right_KY).to(x_NX.dtype)
+    return AffineMap(weight_XY, weight_XY.new_zeros(weight_XY.shape[1]))
+
+
+def quality(name: str, mapped_NY: torch.Tensor, wanted_NY: torch.Tensor) -> dict[str, float | int]:
+    """Return relative squared error and mean cosine of mapped rows, as notes called ``name``."""
+    cosines_N = (mapped_NY * wanted_NY).sum(1) / mapped_NY.norm(dim=1).clamp(min=1e-12)
+    cosines_N = cosines_N / wanted_NY.norm(dim=1).clamp(min=1e-12)
+    error = (mapped_NY - wanted_NY).square().double().sum()
+    total = wanted_NY.square().double().sum().clamp(min=1e-300)
+    return {
+        f"{name}_measured": len(wanted_NY),
+        f"{name}_squared_error": float(error / total),
+        f"{name}_cosine": float(cosines_N.double().mean()),
+    }
+
+
+def leave_one_out(
+    system: LeastSquares, x_NX: torch.Tensor, y_NY: torch.Tensor, mapped_NY: torch.Tensor
+) -> dict[str, Any]:
+    """Return the quality on some anchors of the maps that are fitted without each, as notes."""
+    leverage_N = system.leverage(x_NX)
+    if leverage_N is None or leverage_N.max() > 1 - 1e-6:
+        return {"held_out": None}
+    left_out_NY = y_NY + (mapped_NY - y_NY) / (1 - leverage_N).to(y_NY.dtype)[:, None]
+    return {"held_out": "leave-one-out", **quality("held_out", left_out_NY, y_NY)}
+
+
+def sample(rows_NX: torch.Tensor | Rows) -> slice:
+    """Return the slice of at most :data:`MEASURED` evenly chosen rows."""
+    return slice(None, None, max(1, -(-len(rows_NX) // MEASURED)))

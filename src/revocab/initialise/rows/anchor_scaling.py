@@ -1,0 +1,125 @@
+"""Anchor rows block by block, and the scaling that SAVA puts before and after its map.
+
+Moroni et al. 2025, section 3.1 and appendix A. Suffixes: N anchors, D width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+#: Anchor rows that are gathered, scaled and multiplied at once.
+CHUNK_ROWS = 2048
+#: Rows that stay in the cache between two passes.
+_CACHE_ROWS = 256
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Standardise each dimension by anchor statistics, then set every row's L2 norm to 1.
+
+    The way back multiplies by the anchors' mean norm: a row's own norm is lost, as published.
+    """
+
+    mean_D: torch.Tensor
+    scale_D: torch.Tensor
+    mean_norm: torch.Tensor
+
+    @classmethod
+    def fit(cls, anchors_ND: torch.Tensor | Rows) -> Scaling:
+        """Take the statistics of the anchors (unbiased deviation; near-constant dimensions: 1).
+
+        Sums of a few rows' deviations from a shift, added up in float64: one pass, no cancellation.
+        """
+        import torch
+
+        count, dtype = len(anchors_ND), anchors_ND.dtype
+        shift_D = anchors_ND[:_CACHE_ROWS].mean(0)
+        sum_D, squares_D = (torch.zeros_like(shift_D, dtype=torch.float64) for _ in range(2))
+        for chunk in chunks(anchors_ND, _CACHE_ROWS):
+            part = chunk - shift_D
+            sum_D += part.sum(0)
+            squares_D += part.square_().sum(0)
+        mean_D = (shift_D + sum_D / count).to(dtype)
+        if count < 2:  # one anchor has no deviation
+            scale_D = torch.ones_like(mean_D)
+        else:
+            variance_D = (squares_D - sum_D.square() / count) / (count - 1)
+            scale_D = variance_D.clamp(min=0).sqrt().to(dtype)
+            scale_D = scale_D.masked_fill(scale_D < 10 * torch.finfo(dtype).eps, 1.0)
+        norms = sum(
+            chunk.sub(mean_D).div_(scale_D).norm(dim=1).double().sum()
+            for chunk in chunks(anchors_ND, _CACHE_ROWS)
+        )
+        return cls(mean_D, scale_D, (norms / count).to(dtype))
+
+    def forward(self, rows_ND: torch.Tensor) -> torch.Tensor:
+        """Return the rows standardised and at norm 1."""
+        scaled_ND = rows_ND.sub(self.mean_D).div_(self.scale_D)
+        return scaled_ND.div_(scaled_ND.norm(dim=1, keepdim=True).clamp_(min=1e-12))
+
+    def backward(self, rows_ND: torch.Tensor) -> torch.Tensor:
+        """Return the rows in the original units, at the anchors' mean norm."""
+        return rows_ND.mul(self.mean_norm * self.scale_D).add_(self.mean_D)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a matrix by id, gathered (and scaled) when a slice of them is asked for.
+
+    Stands in for the tensor ``scaling.forward(matrix_VD[ids_N])``, which is never held as a whole.
+    """
+
+    matrix_VD: torch.Tensor
+    ids_N: torch.Tensor
+    scaling: Scaling | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids_N)
+
+    def __getitem__(self, rows: slice | torch.Tensor) -> torch.Tensor:
+        found_ND = self.matrix_VD[self.ids_N[rows]]
+        return found_ND if self.scaling is None else self.scaling.forward(found_ND)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.ids_N), self.matrix_VD.shape[1]
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.matrix_VD.dtype
+
+    @property
+    def device(self) -> torch.device:
+        return self.matrix_VD.device
+
+    def take(self, positions_N: torch.Tensor) -> Rows:
+        return Rows(self.matrix_VD, self.ids_N[positions_N], self.scaling)
+
+
+def chunks(rows_ND: torch.Tensor | Rows, size: int | None = None) -> Iterator[torch.Tensor]:
+    """Yield the rows as tensors of ``size`` rows (default: :data:`CHUNK_ROWS`)."""
+    size = size or CHUNK_ROWS
+    for start in range(0, len(rows_ND), size):
+        yield rows_ND[start : start + size]
+
+
+def map_rows(
+    rows_ND: torch.Tensor | Rows,
+    function: Callable[[torch.Tensor], torch.Tensor],
+    out_N: torch.Tensor,
+) -> torch.Tensor:
+    """Return ``out_N``, its rows set to the function of chunks of ``rows_ND``.
+
+    They are placed as they come: small tensors that are kept where a chunk was would keep the
+    allocator from using its memory for the next one, and memory would grow with the matrix.
+    """
+    start = 0
+    for chunk_ND in chunks(rows_ND):
+        out_N[start : start + len(chunk_ND)] = function(chunk_ND)
+        start += len(chunk_ND)
+    return out_N

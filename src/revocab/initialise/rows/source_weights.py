@@ -1,0 +1,210 @@
+"""Rows of a new matrix as weighted sums of source rows: ``E_new = A E_source``, with A sparse.
+
+What a method says of its rows beside the rows themselves, and what vocabulary adapters start from.
+Suffixes: N rows, K entries of all rows, V rows of the source.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from revocab.errors import RevocabError
+from revocab.models.folder import Which
+
+if TYPE_CHECKING:
+    import torch
+
+    from revocab.initialise.method import MethodInputs
+
+#: The file in an adapted model's folder: no safetensors, which engines would take for weights.
+FILE = "source_weights.npz"
+TENSORS = ("starts_N", "source_K", "weight_K", "shared_S")
+
+
+@dataclass(frozen=True)
+class SourceWeights:
+    """A sparse matrix [N, V]: row ``n`` has the entries from ``starts_N[n]`` to the next start."""
+
+    #: Where each row's entries begin, and the number of all entries (int64, N + 1).
+    starts_N: torch.Tensor
+    #: Ids of source rows, each at most once in a row (int32), and their weights (float32).
+    source_K: torch.Tensor
+    weight_K: torch.Tensor
+    #: Rows that are copies of a source row, since both vocabularies have the token (int64).
+    shared_S: torch.Tensor
+    #: Rows of the source, padding after its last token left out.
+    source_rows: int
+
+    def __len__(self) -> int:
+        return len(self.starts_N) - 1
+
+    def check(self) -> None:
+        """Raise :class:`ValueError` where arrays do not fit together, or hold what they cannot."""
+        starts_N, entries, rows = self.starts_N, len(self.source_K), self.source_rows
+        if not len(starts_N) or starts_N[0] != 0 or (starts_N.diff() < 0).any():
+            raise ValueError("rows do not begin one after another")
+        if not int(starts_N[-1]) == entries == len(self.weight_K):
+            raise ValueError(
+                f"{int(starts_N[-1])} entries, but {entries} ids and {len(self.weight_K)} weights"
+            )
+        if not _within(self.source_K, rows):
+            raise ValueError(f"source rows beyond the {rows} of the source")
+        if not _within(self.shared_S, len(self)):
+            raise ValueError(f"shared rows beyond the {len(self)} of the target")
+        if not self.weight_K.isfinite().all():
+            raise ValueError("weights that are not finite")
+
+    @classmethod
+    def of(
+        cls, rows: Iterable[Mapping[int, float] | torch.Tensor], source_rows: int
+    ) -> SourceWeights:
+        """Return rows given as weights by source id, or as one weight per source row."""
+        import torch
+
+        ids, weights, lengths = [], [], [0]
+        for row in rows:
+            if isinstance(row, torch.Tensor):
+                ids.append(torch.arange(len(row), dtype=torch.int32))
+                weights.append(row.float().cpu())
+            else:
+                ids.append(torch.tensor([*row], dtype=torch.int32))
+                weights.append(torch.tensor([*row.values()], dtype=torch.float32))
+            lengths.append(len(ids[-1]))
+        return cls(
+            torch.tensor(lengths).cumsum(0),
+            torch.cat([torch.empty(0, dtype=torch.int32), *ids]),
+            torch.cat([torch.empty(0), *weights]),
+            torch.empty(0, dtype=torch.int64),
+            source_rows,
+        )
+
+    def padded(self, rows: int) -> SourceWeights:
+        """Return them with empty rows at the end, for the padding of the matrix that they make."""
+        import torch
+
+        more = self.starts_N[-1:].expand(rows - len(self))
+        return replace(self, starts_N=torch.cat([self.starts_N, more]))
+
+    def dense(self, rows: slice, device: Any = "cpu") -> torch.Tensor:
+        """Return some of the rows in full, float32 [rows, V]."""
+        import torch
+
+        starts_N = self.starts_N[rows.start : rows.stop + 1]
+        first, last = int(starts_N[0]), int(starts_N[-1])
+        lengths_N = starts_N.diff()
+        row_K = torch.arange(len(lengths_N)).repeat_interleave(lengths_N)
+        dense_NV = torch.zeros(len(lengths_N), self.source_rows, device=device)
+        places = row_K.to(device), self.source_K[first:last].long().to(device)
+        dense_NV[places] = self.weight_K[first:last].to(device)
+        return dense_NV
+
+    def combine(self, source_VD: torch.Tensor, rows: slice) -> torch.Tensor:
+        """Return the weighted sums of source rows that some of the rows are, float32 [rows, D]."""
+        import torch
+
+        starts_N = self.starts_N[rows.start : rows.stop + 1]
+        own = slice(int(starts_N[0]), int(starts_N[-1]))
+        return torch.nn.functional.embedding_bag(
+            self.source_K[own].long().to(source_VD.device),
+            source_VD,
+            (starts_N[:-1] - own.start).to(source_VD.device),
+            mode="sum",
+            per_sample_weights=self.weight_K[own].to(source_VD.device),
+        )
+
+    def source_of_shared(self) -> torch.Tensor:
+        """Return the source id of each shared row, in the order of ``shared_S`` (int64)."""
+        return self.source_K[self.starts_N[self.shared_S]].long()
+
+
+def _within(ids: torch.Tensor, size: int) -> bool:
+    """Return whether all ids are below a size, and none is negative."""
+    return not len(ids) or bool(ids.min() >= 0 and ids.max() < size)
+
+
+def mean_weights(pieces: Iterable[int]) -> dict[int, float]:
+    """Return the weights of a mean over source rows, a row that is named twice counting twice."""
+    counts = Counter(pieces)
+    total = counts.total()
+    return {piece: count / total for piece, count in counts.items()}
+
+
+def piece_weights(inputs: MethodInputs, pieces: Callable[[int], list[int]]) -> SourceWeights:
+    """Return the weights whose sums are the rows of :func:`.piece_means.piece_means`."""
+    import torch
+
+    source_rows = len(inputs.source_VD)
+    even_V = torch.full((source_rows,), 1 / source_rows)
+    lists = (pieces(token) for token in inputs.missing_N.tolist())
+    return SourceWeights.of((mean_weights(ids) if ids else even_V for ids in lists), source_rows)
+
+
+def with_shared(new: SourceWeights, inputs: MethodInputs) -> SourceWeights:
+    """Return the weights of all target rows: one-hot where a row is copied, else those of ``new``,
+    which has a row for each of ``inputs.missing_N``.
+    """
+    import torch
+
+    shared_S, missing_N = inputs.overlap_target_N.cpu(), inputs.missing_N.cpu()
+    lengths_T = torch.ones(inputs.target_rows, dtype=torch.int64)
+    lengths_T[missing_N] = new.starts_N.diff()
+    starts_T = torch.cat([torch.zeros(1, dtype=torch.int64), lengths_T.cumsum(0)])
+    is_new_T = torch.zeros(inputs.target_rows, dtype=torch.bool)
+    is_new_T[missing_N] = True
+    copied_K = ~is_new_T.repeat_interleave(lengths_T)
+    source_K = torch.empty(len(copied_K), dtype=torch.int32)
+    weight_K = torch.ones(len(copied_K))
+    source_K[copied_K] = inputs.overlap_source_N.cpu().int()
+    source_K[~copied_K], weight_K[~copied_K] = new.source_K, new.weight_K
+    return SourceWeights(starts_T, source_K, weight_K, shared_S, new.source_rows)
+
+
+def write_source_weights(folder: Path, weights: Mapping[Which, SourceWeights]) -> None:
+    import numpy as np
+
+    arrays: dict[str, Any] = {
+        f"{which}.{name}": np.asarray(getattr(sparse, name))
+        for which, sparse in weights.items()
+        for name in (*TENSORS, "source_rows")
+    }
+    np.savez(folder / FILE, **arrays)
+
+
+def read_source_weights(folder: Path) -> dict[Which, SourceWeights]:
+    """Return the weights of a model's matrices.
+
+    Raises :class:`RevocabError` where the folder has none, since another method made it, and for a
+    damaged file.
+    """
+    from zipfile import BadZipFile
+
+    import numpy as np
+    import torch
+
+    path = folder / FILE
+    if not path.is_file():
+        raise RevocabError(
+            f"{folder}: no {FILE}, from which vocabulary adapters start; make the model with"
+            " 'revocab init' and a method that combines source rows, such as vocadt or fvt"
+        )
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            weights = {
+                which: SourceWeights(
+                    source_rows=int(arrays[f"{which}.source_rows"]),
+                    **{name: torch.from_numpy(arrays[f"{which}.{name}"]) for name in TENSORS},
+                )
+                for which in get_args(Which)
+                if f"{which}.source_rows" in arrays.files
+            }
+            for sparse in weights.values():
+                sparse.check()
+            return weights
+    except (BadZipFile, EOFError, KeyError, ValueError) as error:
+        raise RevocabError(
+            f"{path}: damaged ({error}); make the model again with 'revocab init'"
+        ) from error

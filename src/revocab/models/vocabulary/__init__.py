@@ -1,0 +1,1 @@
+"""What in a model depends on its vocabulary beside embedding and LM head."""

@@ -1,0 +1,111 @@
+"""Tensors with a row per token beside embedding and LM head: they would keep the old rows.
+
+A per-layer table (Gemma 3n), the embedding of a prediction head or a classification head over the
+vocabulary would stay as it is beside new matrices: row 17 would still be that of the old token 17.
+
+ASSUME: a tensor is told by its shape. A dimension that equals the number of source tokens, a
+``vocab_size`` of the configuration or the stored rows of embedding or head is evidence of a table,
+unless the same number is also one of the configuration's other sizes (widths, heads, ranks and what
+is usually made of them), as in toys whose vocabulary is as large as a layer is wide.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from revocab.errors import RevocabError
+from revocab.models.folder import ModelFolder
+from revocab.models.weights.index import first_of
+
+#: Keys of a configuration that name a size of layers; vocabularies and lengths of texts are not.
+_SIZE = re.compile(r"size|dim|width|head|hidden|inner|ffn|ff$|embd|d_model|d_kv|rank|expert|state")
+_NO_SIZE = re.compile(r"vocab|token|window|position|length")
+_POSITIONS = re.compile(r"position|n_ctx|length")
+#: Tensors with a row per position, and masks over positions.
+_OF_POSITIONS = re.compile(r"(^|[._])(wpe|pos\w*|inv_freq|rotary\w*|\w*mask\w*|attn\.bias)([._]|$)")
+_INNER = ("intermediate_size", "n_inner", "ffn_dim", "d_ff")
+
+
+def _integers(config: dict[str, Any]) -> Iterator[tuple[str, int]]:
+    """Yield every whole number of a configuration with its key, nested parts and lists included."""
+    for key, value in config.items():
+        if isinstance(value, dict):
+            yield from _integers(value)
+            continue
+        for number in value if isinstance(value, list) else [value]:
+            if isinstance(number, int) and not isinstance(number, bool):
+                yield key, number
+
+
+def _parts(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield config
+    for value in config.values():
+        if isinstance(value, dict):
+            yield from _parts(value)
+
+
+def _first(config: dict[str, Any], *keys: str) -> int:
+    """Return the first of a configuration's keys that holds a number, else 0."""
+    return next((config[key] for key in keys if isinstance(config.get(key), int)), 0)
+
+
+def _derived_sizes(config: dict[str, Any]) -> Iterator[int]:
+    """Yield sizes that follow from others: all heads, fused projections, unnamed inner widths."""
+    width = _first(config, "hidden_size", "n_embd", "d_model")
+    heads = _first(config, "num_attention_heads", "n_head", "num_heads")
+    kv_heads = _first(config, "num_key_value_heads") or heads
+    head = _first(config, "head_dim") or width // max(heads, 1)
+    inner = _first(config, *_INNER)
+    yield from (heads * head, kv_heads * head, 2 * kv_heads * head, (heads + 2 * kv_heads) * head)
+    yield 2 * inner if inner else 4 * width
+
+
+def other_sizes(config: dict[str, Any]) -> set[int]:
+    """Return the sizes of a configuration that have nothing to do with the vocabulary."""
+    named = {n for key, n in _integers(config) if _SIZE.search(key) and not _NO_SIZE.search(key)}
+    return named.union(*map(_derived_sizes, _parts(config)))
+
+
+def vocabulary_sizes(model: ModelFolder, tokens: int) -> dict[int, str]:
+    """Return the numbers of rows that speak of a vocabulary of ``tokens``, and where they stand."""
+    sizes = {tokens: "the tokens of the source tokenizer"}
+    for config in (model.config, model.text_config):
+        for key, value in config.items():
+            if "vocab_size" in key and isinstance(value, int):
+                sizes.setdefault(value, f"{key} of config.json")
+    for name in model.vocabulary_tensors.values():
+        sizes.setdefault(model.tensors[name][1][0], f"the rows of {name}")
+    return sizes
+
+
+def _problems(model: ModelFolder, tokens: int) -> Iterator[str]:
+    replaced = [*model.vocabulary_tensors.values(), *model.tied_copies]
+    sizes, others = vocabulary_sizes(model, tokens), other_sizes(model.config)
+    positions = {n for key, n in _integers(model.config) if _POSITIONS.search(key)}
+    for name, (_, shape) in model.tensors.items():
+        if name in replaced:
+            continue
+        ignored = others | (positions if _OF_POSITIONS.search(name) else set())
+        match = next((n for n in shape if n in sizes and n not in ignored), None)
+        if match is not None:
+            what = "rows" if shape[0] == match else "columns"
+            yield (
+                f"{model.path}: {name} {shape} has as many {what} as the source vocabulary "
+                f"({match}: {sizes[match]}), but only {' and '.join(replaced)} are adapted, and no "
+                "method fills others: remove the tensor where the model runs without it (a "
+                "prediction or classification head), choose another source model, or keep the "
+                "vocabulary with --method lapt"
+            )
+
+
+def check_other_tables(model: ModelFolder, tokens: int) -> None:
+    """Raise unless embedding and head are all that has a row (or column) per source token.
+
+    ``tokens`` is the size of the source tokenizer. The :class:`RevocabError` names every other
+    tensor that seems to be a table of the vocabulary, with its shape.
+    """
+    problems = first_of(list(_problems(model, tokens)))
+    if problems:
+        raise RevocabError(problems)

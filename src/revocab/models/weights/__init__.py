@@ -1,0 +1,1 @@
+"""Weight files: read, checked and written tensor by tensor."""

@@ -1,0 +1,215 @@
+"""Safetensors files, tensor by tensor: none of them is in memory as a whole.
+
+A file has eight bytes of header length, a JSON header, and the tensors' bytes without gaps
+(https://github.com/huggingface/safetensors#format). The library writes only whole dictionaries held
+in memory. Here a file is a list of parts, whose bytes are asked for when their turn comes: copied
+from another file, computed, or zeros.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revocab.errors import RevocabError
+
+if TYPE_CHECKING:
+    import torch
+
+#: Bytes that are in memory at a time.
+BLOCK_BYTES = 1 << 24
+#: Names of floating-point dtypes in torch; of other dtypes every value is finite.
+FLOATS = {
+    "F64": "float64",
+    "F32": "float32",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "F8_E4M3": "float8_e4m3fn",
+    "F8_E5M2": "float8_e5m2",
+}
+
+
+def read_header(path: Path) -> tuple[dict[str, Any], int]:
+    """Return a file's header and the offset at which its tensors begin.
+
+    The header may have ``__metadata__``; every other entry has ``dtype``, ``shape`` and
+    ``data_offsets``. Raises :class:`RevocabError` for what the library refuses: a file cut short,
+    a header that is not JSON, tensors outside the file, overlapping, or of other lengths than dtype
+    and shape say.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "numpy"):  # which does not import torch
+            pass
+    except SafetensorError as error:
+        raise RevocabError(
+            f"{path}: {error}; the file is damaged or was not written as safetensors: fetch it"
+            " again"
+        ) from None
+    with path.open("rb") as handle:
+        length = int.from_bytes(handle.read(8), "little")
+        return json.loads(handle.read(length)), 8 + length
+
+
+@dataclass(frozen=True)
+class Part:
+    """One tensor of a file to write."""
+
+    name: str
+    #: As safetensors names it: ``BF16``.
+    dtype: str
+    shape: Sequence[int]
+    #: In bytes.
+    size: int
+    #: Yields exactly ``size`` bytes in order, at most so many at a time.
+    blocks: Callable[[int], Iterable[bytes | memoryview]]
+
+    def renamed(self, name: str) -> Part:
+        return replace(self, name=name)
+
+    def zeroed(self) -> Part:
+        return replace(self, blocks=partial(_zeros, self.size))
+
+    def replaced(self, tensor: torch.Tensor) -> Part:
+        """Return the part with a tensor in memory, of the same dtype and any shape."""
+        size = tensor.numel() * tensor.element_size()
+        blocks = partial(_in_memory, tensor)
+        return replace(self, shape=list(tensor.shape), size=size, blocks=blocks)
+
+
+def tensor_bytes(tensor: torch.Tensor) -> memoryview:
+    """Return the bytes of a tensor on the CPU as a file stores them."""
+    import torch
+
+    return tensor.contiguous().flatten().view(torch.uint8).numpy().data
+
+
+def _zeros(size: int, most: int) -> Iterator[bytes]:
+    for start in range(0, size, most):
+        yield bytes(min(most, size - start))
+
+
+def _in_memory(tensor: torch.Tensor, most: int) -> Iterator[memoryview]:
+    stored = tensor_bytes(tensor)
+    for start in range(0, len(stored), most):
+        yield stored[start : start + most]
+
+
+def _stored(path: Path, start: int, length: int, most: int) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        file.seek(start)
+        while length:
+            block = file.read(min(most, length))
+            if not block:
+                raise RevocabError(f"{path}: ends before its header says; fetch it again")
+            yield block
+            length -= len(block)
+
+
+def stored_parts(path: Path) -> tuple[dict[str, Part], dict[str, str] | None]:
+    """Return the tensors of a file by name, in the order of their bytes, and its metadata.
+
+    Nothing but the header is read.
+    """
+    header, data_start = read_header(path)
+    metadata = header.pop("__metadata__", None)
+    parts = {}
+    for name in sorted(header, key=lambda one: (header[one]["data_offsets"], one)):
+        entry = header[name]
+        begin, end = entry["data_offsets"]
+        size = end - begin
+        blocks = partial(_stored, path, data_start + begin, size)
+        parts[name] = Part(name, entry["dtype"], entry["shape"], size, blocks)
+    return parts, metadata
+
+
+def write_parts(
+    out: Path,
+    parts: Iterable[Part],
+    metadata: dict[str, str] | None = None,
+    advance: Callable[[int], object] = bool,
+) -> None:
+    """Write a safetensors file; ``advance`` is told how many bytes of tensors were written."""
+    parts = list(parts)
+    header: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
+    position = 0
+    for part in parts:
+        offsets = [position, position + part.size]
+        header[part.name] = {
+            "dtype": part.dtype,
+            "shape": list(part.shape),
+            "data_offsets": offsets,
+        }
+        position += part.size
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    with out.open("wb") as target:
+        target.write(struct.pack("<Q", len(text)) + text)
+        for part in parts:
+            for block in part.blocks(BLOCK_BYTES):
+                target.write(block)
+                advance(len(block))
+
+
+def replaced_parts(path: Path, tensors: Mapping[str, torch.Tensor | None]) -> list[Part]:
+    """Return a file's tensors with some replaced (same dtype) or left out (``None``).
+
+    They keep the file's order, so that nothing becomes less aligned than it was.
+    """
+    parts, _ = stored_parts(path)
+    new = {
+        name: parts[name].replaced(tensor) for name, tensor in tensors.items() if tensor is not None
+    }
+    return [
+        new.get(name, part) for name, part in parts.items() if tensors.get(name, ()) is not None
+    ]
+
+
+def read_tensor(path: Path, name: str) -> torch.Tensor:
+    from safetensors import safe_open
+
+    with safe_open(path, framework="pt") as handle:
+        return handle.get_tensor(name)
+
+
+def equal_tensors(first: tuple[Path, str], second: tuple[Path, str]) -> bool:
+    """Tell whether two stored tensors, each a file and a name, hold the same values.
+
+    They are compared in blocks of rows, so that neither is in memory as a whole.
+    """
+    import torch
+    from safetensors import safe_open
+
+    with safe_open(first[0], "pt") as one, safe_open(second[0], "pt") as other:
+        parts = one.get_slice(first[1]), other.get_slice(second[1])
+        (shape, dtype), other_form = ((part.get_shape(), part.get_dtype()) for part in parts)
+        if (shape, dtype) != other_form:
+            return False
+        rows = max(1, BLOCK_BYTES // max(1, 4 * math.prod(shape[1:])))
+        return all(
+            torch.equal(*(part[at : at + rows] for part in parts))
+            for at in range(0, shape[0], rows)
+        )
+
+
+def parameter_bytes(folder: Path, dtype: str) -> int | None:
+    """Return the bytes of a model folder's weights once loaded in ``dtype``; ``auto``: as stored.
+
+    Only the files' headers are read; a tied matrix is stored and counted once. None for a folder
+    without such files.
+    """
+    import torch
+
+    total = 0
+    for path in sorted(folder.glob("*.safetensors")):
+        for part in stored_parts(path)[0].values():
+            own = dtype == "auto"
+            total += part.size if own else math.prod(part.shape) * getattr(torch, dtype).itemsize
+    return total or None

@@ -1,0 +1,105 @@
+"""Whether weights are finite, by tensor and row; files are read in blocks of constant size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from revocab.errors import RevocabError
+from revocab.models.weights.files import FLOATS, read_header
+
+if TYPE_CHECKING:
+    import torch
+
+#: Divisible by the size of every dtype; larger blocks leave the processor's cache and are slower.
+_BLOCK_BYTES = 1 << 24
+#: Tensors, and rows of each, that a message names.
+_TENSORS, _ROWS = 5, 8
+
+
+def _positions(values_N: torch.Tensor) -> torch.Tensor:
+    """Return where a flat tensor is not finite, int64.
+
+    NaN and infinity survive a sum, which costs a tenth of looking at every value. A sum of finite
+    values may overflow: then every value is looked at after all.
+    """
+    import torch
+
+    if values_N.element_size() == 1:
+        values_N = values_N.float()  # torch does not add up 8-bit floats
+    if math.isfinite(values_N.sum().item()):
+        return torch.empty(0, dtype=torch.int64)
+    return (~torch.isfinite(values_N)).nonzero()[:, 0]
+
+
+def broken_rows(tensor: torch.Tensor) -> list[int]:
+    """Return the rows (first dimension) that hold NaN or infinity, sorted.
+
+    ``tensor``: any shape, floating point; of a vector every value is a row.
+    """
+    if not tensor.dtype.is_floating_point:
+        return []
+    width = max(1, math.prod(tensor.shape[1:]))
+    return (_positions(tensor.flatten()) // width).unique().tolist()
+
+
+def _broken_in_file(path: Path) -> Iterator[tuple[str, list[int], int]]:
+    """Yield name, broken rows and number of rows of every tensor of a file that is not finite."""
+    import torch
+
+    header, data_start = read_header(path)
+    header.pop("__metadata__", None)
+    block = memoryview(bytearray(_BLOCK_BYTES))
+    with path.open("rb") as handle:
+        for name, entry in sorted(header.items(), key=lambda entry: entry[1]["data_offsets"]):
+            if entry["dtype"] not in FLOATS:
+                continue
+            dtype = getattr(torch, FLOATS[entry["dtype"]])
+            begin, end = entry["data_offsets"]
+            width = max(1, math.prod(entry["shape"][1:]))
+            handle.seek(data_start + begin)
+            rows: set[int] = set()
+            for at in range(0, end - begin, _BLOCK_BYTES):
+                part = block[: min(_BLOCK_BYTES, end - begin - at)]
+                if handle.readinto(part) < len(part):
+                    raise RevocabError(f"{path}: ends before its header says; fetch it again")
+                positions = _positions(torch.frombuffer(part, dtype=dtype))
+                rows |= {*((positions + at // dtype.itemsize) // width).tolist()}
+            if rows:
+                yield name, sorted(rows), entry["shape"][0] if entry["shape"] else 1
+
+
+def describe(broken: Mapping[str, tuple[list[int], int]]) -> str:
+    """Return in words which tensors are not finite: ``{name: (broken rows, number of rows)}``."""
+    parts = []
+    for name, (rows, count) in list(broken.items())[:_TENSORS]:
+        shown = ", ".join(map(str, rows[:_ROWS])) + " …" * (len(rows) > _ROWS)
+        parts.append(f"{name}, {len(rows)} of {count} rows ({shown})")
+    more = len(broken) - _TENSORS
+    return "; ".join(parts) + (f"; and {more} more tensors" if more > 0 else "")
+
+
+def file_problems(folder: Path, files: list[str]) -> Iterator[str]:
+    """Yield one line if weights of a model folder are NaN or infinite, naming tensors and rows.
+
+    Every byte is read once. Raises :class:`RevocabError` for a file that is cut off.
+    """
+    broken = {
+        name: (rows, count)
+        for file in files
+        for name, rows, count in _broken_in_file(folder / file)
+    }
+    if broken:
+        yield (
+            f"{folder}: weights that are NaN or infinite: {describe(broken)}; anything computed"
+            " with them would be meaningless: fetch or save the model again, or take another"
+            " checkpoint"
+        )
+
+
+def tensor_problem(tensors: Mapping[str, torch.Tensor]) -> str:
+    """Say in words which tensors in memory are not finite; an empty text means that all are."""
+    broken = {name: (broken_rows(tensor), len(tensor)) for name, tensor in tensors.items()}
+    return describe({name: found for name, found in broken.items() if found[0]})

@@ -1,0 +1,82 @@
+"""Write a model's weight files: some anew, tensor by tensor, all others linked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revocab.io import write_json
+from revocab.models.folder import ModelFolder
+from revocab.models.links import link_or_copy
+from revocab.models.weights.files import Part, replaced_parts, stored_parts, write_parts
+from revocab.models.weights.index import INDEX, reindexed
+
+if TYPE_CHECKING:
+    import torch
+
+
+def with_tensors(
+    model: ModelFolder, tensors: Mapping[str, torch.Tensor | None]
+) -> dict[str, list[Part]]:
+    """Return the files that hold some tensors, with these replaced (same dtype) or left out."""
+    files = sorted({model.tensors[name][0] for name in tensors})
+    own = {
+        file: {name: tensor for name, tensor in tensors.items() if model.tensors[name][0] == file}
+        for file in files
+    }
+    return {file: replaced_parts(model.path / file, own[file]) for file in files}
+
+
+def write_weights(
+    model: ModelFolder,
+    changed: Mapping[str, list[Part]],
+    out: Path,
+    *,
+    link: Callable[[Path, Path], object] = link_or_copy,
+    progress: bool = False,
+) -> None:
+    """Write a model's weight files and their index into the folder ``out``.
+
+    Files that are ``changed`` have these tensors; all others are linked by ``link(file, as)``.
+    """
+    from tqdm import tqdm
+
+    size = sum(part.size for parts in changed.values() for part in parts)
+    quiet = None if progress else True
+    with tqdm(total=size, unit="B", unit_scale=True, desc="writing", disable=quiet) as bar:
+        for file in model.files:
+            if file in changed:
+                _, metadata = stored_parts(model.path / file)
+                write_parts(out / file, changed[file], metadata, bar.update)
+            else:
+                link(model.path / file, out / file)
+    if model.index is not None:
+        write_json(out / INDEX, _new_index(model, model.index, changed))
+
+
+def _new_index(
+    model: ModelFolder, index: Mapping[str, Any], changed: Mapping[str, Iterable[Part]]
+) -> dict[str, Any]:
+    """Return the index with the tensors of the changed files; sorted where there are new names."""
+    before = [part for file in changed for part in stored_parts(model.path / file)[0].values()]
+    after = [part for parts in changed.values() for part in parts]
+    written = {part.name: file for file, parts in changed.items() for part in parts}
+    placed = {
+        name: file
+        for name, file in index["weight_map"].items()
+        if file not in changed or name in written
+    }
+    if written.keys() - placed.keys():
+        placed = dict(sorted({**placed, **written}.items()))
+
+    def grown(measure: Callable[[Part], int]) -> int:
+        return sum(map(measure, after)) - sum(map(measure, before))
+
+    return reindexed(
+        index,
+        placed,
+        parameters=grown(lambda part: prod(part.shape)),
+        size=grown(lambda part: part.size),
+    )

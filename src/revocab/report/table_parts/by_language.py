@@ -1,0 +1,221 @@
+"""Tables with a row per language: scores or losses of models, and their changes against a base."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field, model_validator
+
+from revocab.closed import Id, OneLine, Step
+from revocab.languages import language_label
+from revocab.report import notes
+from revocab.report.asked import choices_in
+from revocab.report.kind import TableOptions
+from revocab.report.results import Results
+from revocab.report.table_parts.table import MISSING, Cell, Row, Table, mark_cells, text
+from revocab.report.values.heldout_options import unit_note
+from revocab.report.values.losses import HeldoutLoss
+from revocab.report.values.run_value import RunValue
+from revocab.report.values.task_scores import Average, metrics_note
+
+if TYPE_CHECKING:
+    from revocab.config.expand import Run
+    from revocab.config.schema import Experiment
+
+#: Kind of the generative tasks that translate.
+TRANSLATION = "translation"
+
+
+@dataclass(frozen=True)
+class LanguageRow:
+    """A language's run in every column (None: no such run), and the run that changes are from."""
+
+    language: str
+    runs: Sequence[Run | None]
+    base: Run | None
+
+
+@dataclass(frozen=True)
+class Head:
+    """A column with a value: its header, and that of the column with its change, if it has one."""
+
+    name: str
+    change: str | None = None
+
+
+class LanguageTable(TableOptions):
+    """What stands for a language, of models that a kind names.
+
+    Of family, into, out_of and heldout, what is given; else the mean of all multiple-choice tasks.
+    """
+
+    step: Step = "last"
+    family: Id | None = Field(default=None, description="family of multiple-choice tasks")
+    into: Id | None = Field(default=None, description="translation into this language")
+    out_of: Id | None = Field(default=None, description="translation out of this language")
+    heldout: Literal[True] | None = Field(default=None, description="held-out bits per byte")
+    metrics: dict[Id, OneLine] = Field(
+        default_factory=dict,
+        description="metrics of generation tasks, instead of their kind's first",
+    )
+    change: Literal["difference", "percent"] | None = Field(
+        default=None, description="columns with the change against the base model; default: no such"
+    )
+
+    @model_validator(mode="after")
+    def _one_score(self) -> LanguageTable:
+        names = ("family", "into", "out_of", "heldout")
+        given = [name for name in names if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"{' and '.join(given)} are given; give one of {', '.join(names)}")
+        return self
+
+    @abstractmethod
+    def heads(self, results: Results) -> list[Head]:
+        """Return the columns with values."""
+
+    @abstractmethod
+    def blocks_shown(self, results: Results) -> list[tuple[str | None, list[LanguageRow]]]:
+        """Return the rows in blocks, each below a heading or below none."""
+
+    @abstractmethod
+    def is_ranked(self, column: str, run: Run | None) -> bool:
+        """Return whether a run in a column can be the best of a row."""
+
+    @abstractmethod
+    def averages_shown(self, languages: int) -> tuple[str | None, dict[str, int]]:
+        """Return the heading above rows of means, and of each over how many of the first languages
+        it is, by its label.
+        """
+
+    def tasks(self, experiment: Experiment, language: str) -> list[str]:
+        if self.heldout:
+            return []
+        if self.into is None and self.out_of is None:
+            return choices_in(experiment, language, [self.family] if self.family else None)
+        pair = [language, self.into] if self.into else [self.out_of, language]
+        return [
+            name
+            for name, task in experiment.evaluation.generation.tasks.items()
+            if task.kind == TRANSLATION and list(task.direction) == pair
+        ]
+
+    def metrics_shown(self, experiment: Experiment) -> dict[str, str]:
+        """Return the metrics of tasks that do not have the first of their kind."""
+        return self.metrics
+
+    def without_tasks(self, experiment: Experiment, key: str, language: str) -> Iterator[str]:
+        if self.tasks(experiment, language):
+            return
+        if self.into or self.out_of:
+            way = f"into {self.into!r}" if self.into else f"out of {self.out_of!r}"
+            wanted = f"translation {way}"
+        else:
+            wanted = "multiple-choice task" + (f" of family {self.family!r}" if self.family else "")
+        yield f"{key}: language {language!r} has no {wanted}; add one"
+
+    def value(self, experiment: Experiment, language: str) -> RunValue:
+        if self.heldout:
+            return HeldoutLoss(language=language, step=self.step)
+        tasks, metrics = self.tasks(experiment, language), self.metrics_shown(experiment)
+        return Average(named=tasks, step=self.step, metrics=metrics)
+
+    def build(self, results: Results) -> Table:
+        """Return a row per language, and means over languages; the best of a row is marked."""
+        heads = self.heads(results)
+        blocks = self.blocks_shown(results)
+        values: list[list[Cell]] = []
+        rows: list[Row] = []
+        for heading, languages in blocks:
+            if heading is not None:
+                rows.append(Row(section=heading))
+            for row in languages:
+                value = self.value(results.experiment, row.language)
+                *cells, base = (
+                    text(MISSING) if run is None else value.cell(results, run)
+                    for run in (*row.runs, row.base)
+                )
+                placed = zip(heads, row.runs, cells, strict=True)
+                ranked = [cell for head, run, cell in placed if self.is_ranked(head.name, run)]
+                mark_cells(ranked, "lower" if self.heldout else "higher")
+                values.append([*cells, base])
+                name = text(language_label(row.language))
+                rows.append(Row([name, *self._with_changes(heads, cells, base)]))
+        heading, averages = self.averages_shown(len(values))
+        if averages and heading is not None:
+            rows.append(Row(section=heading))
+        for label, count in averages.items():
+            *means, base = average_cells(values[:count])
+            rows.append(Row([text(label), *self._with_changes(heads, means, base)]))
+        columns = [name for head in heads for name in (head.name, head.change) if name is not None]
+        return Table(["Language", *columns], rows, self._said(results, blocks))
+
+    def _with_changes(self, heads: Sequence[Head], cells: Sequence[Cell], base: Cell) -> list[Cell]:
+        """Return the cells, each followed by its change where its column has one."""
+        found = []
+        for head, cell in zip(heads, cells, strict=True):
+            found.append(cell)
+            if head.change is not None:
+                found.append(self._change(cell, base))
+        return found
+
+    def _change(self, cell: Cell, base: Cell) -> Cell:
+        """Return the change from the base's value, in its unit or in per cent of it."""
+        if cell.text is not None:
+            return text(MISSING)
+        if cell.value is None or not base.value:
+            return Cell(provenance=cell.provenance)
+        change = cell.value - base.value
+        if self.change == "percent":
+            return Cell(100 * change / base.value, provenance=cell.provenance)
+        return Cell(change, digits=cell.digits, provenance=cell.provenance)
+
+    @abstractmethod
+    def base_said(self) -> str | None:
+        """Return what changes are from, as a note calls it."""
+
+    @abstractmethod
+    def ranking_said(self, results: Results) -> list[str]:
+        """Return the notes on what is ranked, and on the models."""
+
+    def _said(
+        self, results: Results, blocks: Sequence[tuple[str | None, list[LanguageRow]]]
+    ) -> list[str]:
+        experiment = results.experiment
+        rows = [row for _, rows in blocks for row in rows]
+        languages = list(dict.fromkeys(row.language for row in rows))
+        if self.heldout:
+            lines = [unit_note(languages, None)]
+        else:
+            tasks = [task for one in languages for task in self.tasks(experiment, one)]
+            lines = [
+                "Means over a language's tasks, 0 to 100, ± standard error over items.",
+                *metrics_note(results, tasks, self.metrics_shown(experiment)),
+            ]
+        if self.change:
+            unit = "per cent of it" if self.change == "percent" else "its unit"
+            lines.append(f"Change: from {self.base_said()}, in {unit}.")
+        runs = dict.fromkeys(run.id for row in rows for run in row.runs if run is not None)
+        return [
+            *lines,
+            *self.ranking_said(results),
+            *notes.seeds_of(results, runs),
+            *notes.synthetic(results),
+        ]
+
+
+def average_cells(rows: Sequence[Sequence[Cell]]) -> list[Cell]:
+    """Return the mean of every column; a dash where a language cannot have a value."""
+    found = []
+    for column in zip(*rows, strict=True):
+        values = [cell.value for cell in column if cell.value is not None]
+        if any(cell.text is not None for cell in column):
+            found.append(text(MISSING))
+        elif len(values) < len(column):
+            found.append(Cell())
+        else:
+            found.append(Cell(sum(values) / len(values), digits=column[0].digits))
+    return found

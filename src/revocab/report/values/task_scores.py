@@ -1,0 +1,202 @@
+"""Scores of tasks, multiple-choice and generative, and their means, 0 to 100 as they are shown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field, model_validator
+
+from revocab.closed import Id, OneLine, Step, exactly_one, unknown
+from revocab.evaluation.generation.kind import find_kind, metrics
+from revocab.evaluation.metric import COMET_METRICS, UNKNOWN
+from revocab.languages import language_label
+from revocab.report.asked import choices_in
+from revocab.report.names import metric_label
+from revocab.report.references import no_choices, unscored_runs
+from revocab.report.results.score_table import AVERAGE, average_task
+from revocab.report.table_parts.table import MISSING, Better, Cell, text
+from revocab.report.values.run_value import RunValue
+
+if TYPE_CHECKING:
+    from revocab.config.expand import Run
+    from revocab.config.schema import Experiment
+    from revocab.report.results import Results
+
+#: The metric of generative tasks, by task, in place of the first of their kind.
+Metrics = Mapping[str, str]
+
+
+class TaskScore(RunValue):
+    """A run's score on one task, with the paper's beside it."""
+
+    better: ClassVar[Better | None] = "higher"
+
+    task: str
+    #: None: of a multiple-choice task, the metric that its family is shown in.
+    metric: str | None = None
+    step: Step = "last"
+
+    @classmethod
+    def average(cls, language: str, step: Step = "last") -> TaskScore:
+        """Return the stored mean over all multiple-choice tasks of a language."""
+        return cls(task=average_task(language), metric=AVERAGE, step=step)
+
+    def header(self) -> str:
+        return self.task
+
+    def of_training(self, results: Results, run: Run) -> Cell:
+        """Return the score, which is shown in per cent where it is a fraction."""
+        at = run.select([self.step])
+        if not at:
+            return Cell()
+        if self.metric is None:
+            row = results.scores.choice(run.id, at[0], self.task, results.family(self.task))
+        else:
+            row = results.scores.get(run.id, at[0], self.task, self.metric)
+        metric = self.metric or (row["metric"] if row else "acc")
+        cell = Cell(
+            published=results.printed(run, at[0], self.task, metric),
+            scale=100 if metric == AVERAGE or metrics().get(metric, UNKNOWN).high == 1 else 1,
+        )
+        if row is not None:
+            cell.value, cell.stderr, cell.provenance = (
+                row[name] for name in ("value", "stderr", "provenance")
+            )
+            if row["low"] is not None and row["high"] is not None:
+                cell.interval = (row["low"], row["high"])
+        return cell
+
+
+class Average(RunValue):
+    """Mean score on the multiple-choice tasks of a language, or on named tasks of any kind."""
+
+    better: ClassVar[Better | None] = "higher"
+    #: What the mean is multiplied by when it is shown: 100 for a mean of fractions.
+    unit: ClassVar[float] = 1
+
+    language: Id | None = None
+    named: list[Id] | None = Field(default=None, min_length=1)
+    step: Step = "last"
+    metrics: dict[Id, OneLine] = Field(
+        default_factory=dict,
+        description="metrics of generation tasks, instead of their kind's first",
+    )
+
+    @model_validator(mode="after")
+    def _one_choice(self) -> Average:
+        return exactly_one(self, ("language", "named"))
+
+    def header(self) -> str:
+        of = language_label(self.language) if self.language else ", ".join(self.named or ())
+        return f"Average ({of})" if self.step == "last" else f"Average ({of}) at {self.step}"
+
+    def tasks(self, experiment: Experiment) -> list[str]:
+        if self.language is not None:
+            return choices_in(experiment, self.language)
+        return list(self.named or ())
+
+    def of_training(self, results: Results, run: Run) -> Cell:
+        """Return the unweighted mean and its standard error, items being independent.
+
+        Without a value if a score is missing: a mean over fewer tasks could not be compared.
+        """
+        if not run.evaluate:
+            return text(MISSING)
+        cells = [
+            TaskScore(task=task, metric=metric, step=self.step).of_training(results, run)
+            for task, metric in self._metrics(results.experiment).items()
+        ]
+        pairs = [(cell, cell.scale / self.unit) for cell in cells]
+        values = [cell.value * factor for cell, factor in pairs if cell.value is not None]
+        if len(values) < len(cells) or not values:
+            return Cell(scale=self.unit)
+        errors = [cell.stderr * factor for cell, factor in pairs if cell.stderr is not None]
+        error = math.sqrt(math.fsum(one**2 for one in errors)) / len(cells)
+        return Cell(
+            math.fsum(values) / len(values),
+            error if len(errors) == len(cells) else None,
+            scale=self.unit,
+            provenance=cells[0].provenance,
+        )
+
+    def _metrics(self, experiment: Experiment) -> dict[str, str | None]:
+        """Return the metric of every task; None: that of its family."""
+        generated = experiment.evaluation.generation.tasks
+        return {
+            task: metric_of(experiment, task, self.metrics) if task in generated else None
+            for task in self.tasks(experiment)
+        }
+
+    def notes(self, results: Results, header: str) -> list[str]:
+        named = self.tasks(results.experiment)
+        if len(named) == 1:
+            of = shown_metrics(results, named, self.metrics)
+            return [f"{header}: {of + ', ' if of else ''}0 to 100, ± standard error over items."]
+        said = f"{header}: every task counts alike; 0 to 100, ± standard error over items."
+        return [said, *metrics_note(results, named, self.metrics)]
+
+    def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
+        if self.language is not None:
+            yield from no_choices(experiment, key, self.language)
+        named = self.tasks(experiment)
+        yield from unknown_task_ids(experiment, f"{key}.named", named)
+        yield from unknown_choices(experiment, key, self.metrics)
+        yield from unscored_runs(experiment, key, runs, named, self.step)
+
+
+def metric_of(experiment: Experiment, task: str, chosen: Metrics) -> str:
+    """Return the metric of a generative task: the chosen one, or the first that its kind shows."""
+    kind = experiment.evaluation.generation.tasks[task].kind
+    return chosen.get(task) or find_kind(kind).columns()[0]
+
+
+def metrics_note(results: Results, tasks: Iterable[str], chosen: Metrics) -> list[str]:
+    """Return the sentence on the metrics of generative tasks, where there are any."""
+    listed = shown_metrics(results, tasks, chosen)
+    return [f"Metrics of generated text, 0 to 100: {listed}."] if listed else []
+
+
+def shown_metrics(results: Results, tasks: Iterable[str], chosen: Metrics) -> str:
+    """Return which metric of each generative task is shown; nothing where there is no such task."""
+    experiment = results.experiment
+    generated = experiment.evaluation.generation.tasks
+    named = [task for task in dict.fromkeys(tasks) if task in generated]
+    return ", ".join(
+        f"{metric_label(metric_of(experiment, task, chosen))} of {task}" for task in named
+    )
+
+
+def unknown_task_ids(experiment: Experiment, key: str, tasks: Iterable[str]) -> Iterator[str]:
+    """Yield a problem for tasks of neither kind, and those that are named twice."""
+    evaluation = experiment.evaluation
+    known = [*evaluation.multiple_choice.tasks, *evaluation.generation.tasks]
+    named = list(tasks)
+    for task in dict.fromkeys(named):
+        if task not in known:
+            yield unknown(key, task, known, "task")
+        elif named.count(task) > 1:
+            yield f"{key}: task {task!r} is named {named.count(task)} times; name it once"
+
+
+def unknown_choices(experiment: Experiment, key: str, chosen: Metrics) -> Iterator[str]:
+    """Yield a problem for metrics of tasks that are not generative, and metrics they lack."""
+    generated = experiment.evaluation.generation.tasks
+    for task, metric in chosen.items():
+        if task in generated:
+            yield from wrong_metrics(experiment, f"{key}.metrics.{task}", task, [metric])
+        else:
+            yield unknown(f"{key}.metrics", task, generated, "generation task")
+
+
+def wrong_metrics(
+    experiment: Experiment, key: str, task: str, metrics: Iterable[str]
+) -> Iterator[str]:
+    """Yield a problem for every metric that the kind of a generative task lacks."""
+    kind = find_kind(experiment.evaluation.generation.tasks[task].kind)
+    known = [one.name for one in kind.metrics]
+    known += [one.name for one in COMET_METRICS.values()] if kind.comet_source else []
+    for metric in metrics:
+        if metric not in known:
+            yield unknown(key, metric, known, "metric of its kind")

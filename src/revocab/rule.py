@@ -1,0 +1,138 @@
+"""How an experiment asks for a command: for which ids, with which inputs, job and output.
+
+Every rule of the workflow is a :class:`Rule` in the file of its command. What is said there is said
+nowhere else: ``revocab job``, ``revocab status``, the rules' inputs and params come from it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from inspect import signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from revocab.closed import Job
+from revocab.command import Command
+
+if TYPE_CHECKING:
+    from revocab.plan import Plan as Plan  # noqa: PLC0414 (exported)
+else:
+    Plan = Any  # so that the files of jobs name the type and load no plan
+
+#: The words after Python that run a command: its name and arguments follow.
+SCRIPT = ("scripts/run_job.py",)
+#: What joins a rule and its ids in the name of a job.
+JOIN = "--"
+#: How the file ends that has a score table's scores item by item; it lies beside the table.
+BY_ITEM = "_items.jsonl.gz"
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """A file or folder that jobs read: its path, and the files whose presence says it is whole."""
+
+    path: str
+    files: tuple[str, ...]
+    #: Name of the job that writes it (``RULE--ID``); empty: it lies outside, or several write it.
+    maker: str = ""
+
+    @classmethod
+    def file(cls, path: str, maker: str = "") -> Artefact:
+        """Return the artefact that is one file."""
+        return cls(path, (path,), maker)
+
+
+#: What an input of a command may be: one artefact, several, or several by id or step.
+Given = Artefact | Sequence[Artefact] | Mapping[Any, Artefact] | None
+
+
+def artefacts(given: Given) -> Iterator[Artefact]:
+    """Yield the artefacts of one input."""
+    if isinstance(given, Artefact):
+        yield given
+    elif isinstance(given, Mapping):
+        yield from given.values()
+    else:
+        yield from given or ()
+
+
+def paths(given: Given) -> Any:
+    """Return the paths of one input in the form that a command takes."""
+    if isinstance(given, Artefact):
+        return given.path
+    if isinstance(given, Mapping):
+        return {str(key): artefact.path for key, artefact in given.items()}
+    return [artefact.path for artefact in given or ()]
+
+
+def near(path: Path) -> str:
+    """Return a path relative to the current folder if it lies in it: the same on all machines."""
+    inside = path.absolute().is_relative_to(Path.cwd())
+    return str(path.absolute().relative_to(Path.cwd()) if inside else path)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One job. ``inputs`` have the command's names for them; those that are None are left out."""
+
+    #: The file or folder that the command writes.
+    out: str
+    job: Job = field(default_factory=Job)
+    inputs: Mapping[str, Given] = field(default_factory=dict)
+    #: Files that the job reads and does not name, or waits for.
+    also: Sequence[str] = ()
+    #: Name of the module in ``commands/``; filled in by the plan.
+    command: str = ""
+
+    def files(self) -> dict[str, list[str]]:
+        """Return the files that must be there first, by the name of the input, each once."""
+        read = {
+            name: list(dict.fromkeys(file for one in artefacts(given) for file in one.files))
+            for name, given in self.inputs.items()
+        }
+        return {**read, "also": list(self.also)} if self.also else read
+
+    def arguments(self, job: str | None = None) -> list[str]:
+        """Return the command's arguments, apart from the machine's; ``job`` stands for its own."""
+        given = {name: paths(one) for name, one in self.inputs.items() if one}
+        inputs = json.dumps(given, ensure_ascii=False, separators=(",", ":"))
+        return ["--inputs", inputs, "--job", job or self.job.canonical(), "--out", self.out]
+
+
+#: The ids of one job: a text for one wildcard, several in the order of the wildcards.
+Ids = str | tuple[str, ...]
+
+
+def once(plan: Plan) -> Iterable[Ids]:
+    """Return the ids of a rule that every experiment has, without wildcards."""
+    return [()]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule of the workflow."""
+
+    command: Command
+    #: Returns the job from the plan and the wildcards, which are its other parameters.
+    step: Callable[..., Step]
+    #: The ids for which an experiment has such a job, whether its report reads it or not.
+    ids: Callable[[Plan], Iterable[Ids]] = once
+    #: Its output is a training, or read by one: a cluster's profile keeps it when code has changed.
+    lasting: bool = False
+
+    @property
+    def name(self) -> str:
+        """Return the rule's name: that of the file it is defined in."""
+        return self.step.__module__.rpartition(".")[2]
+
+    @property
+    def wildcards(self) -> list[str]:
+        """Return the names of the wildcards."""
+        return [*signature(self.step).parameters][1:]
+
+    def known(self, plan: Plan) -> list[tuple[str, ...]]:
+        """Return the ids of an experiment's jobs, each once."""
+        listed = [(ids,) if isinstance(ids, str) else tuple(ids) for ids in self.ids(plan)]
+        return list(dict.fromkeys(listed))
