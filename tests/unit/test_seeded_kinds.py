@@ -90,13 +90,6 @@ def test_every_kind_shows_replicates_as_one(results, name):
         assert any(cell.deviation is not None for cell in cells)
 
 
-def test_curves_carry_the_deviation(results):
-    runs = [results.run(one) for one in FIGURES["f"]["runs"]]
-    curves = results.experiment.figures["f"].curves(results, runs, "it")
-    assert curves["mistral-sava"] == [(0, 2.0, 0.0), (100, 1.0, 0.5)]
-    assert all(deviation is None for _, _, deviation in curves["mistral-fvt"])
-
-
 def test_files_name_replicates_as_one_or_one_by_one(monkeypatch):
     monkeypatch.chdir(REPOSITORY)
     given = demo()
