@@ -138,9 +138,8 @@ LAYOUT: list[Case] = [
     one("tables.significance.group", "second", "compare_runs:second"),
     one("tables.significance.step", 4, "compare_runs:main"),
     one("tables.efficiency.group", "second", "measure_efficiency:second-*"),
-    one("tables.efficiency.runs", ["main-focus"], "measure_efficiency:main-focus"),
     *[
         one(f"{place}.reference", "source", "pack_heldout:source--64")
-        for place in ("tables.heldout", "figures.heldout", "tables.runs.columns.2.heldout")
+        for place in ("tables.heldout", "tables.runs.columns.2.heldout")
     ],
 ]
