@@ -2,135 +2,171 @@
 
 from __future__ import annotations
 
-import re
 import sys
-import types
 from collections.abc import Iterator
-from typing import Annotated, Any, Union, get_args, get_origin
+from dataclasses import dataclass
 
+import planning
 import pytest
-from changed_jobs import Jobs, fed
-from every_key_cases import CASES, WITHOUT_A_CASE
-from planning import changed
-from pydantic import BaseModel
+from changed_jobs import Jobs
+from other_values import Changes, OtherValues, places
 
+from revocab.config import validate
 from revocab.config.schema import Experiment
-from revocab.config.schema.runs import NamedMethod, RunMethod
+from revocab.errors import RevocabError
 from revocab.initialise.method import methods
 from revocab.plan.plan import rules
 
 #: Planned whenever anything in the file changes: the record of it, which the report reads.
-RECORD = ["write_experiment"]
+RECORD = {"write_experiment"}
+#: What nothing decides beside what it reads.
+REPORT = {"build_report", "check_artefacts", "collect_scores", "make_tables", "make_figures"}
+#: Keys that only the report reads.
+ONLY_SHOWN = {
+    "title", "paper_values", "runs.*.label", "runs.*.paper_steps.*", "runs.*.methods.*.axes.*",
+    "runs.*.methods.*.replicate_of", "runs.*.references.*.label", "runs.*.references.*.paper_step",
+    "evaluation.multiple_choice.tasks.*.family", "evaluation.multiple_choice.templates",
+}  # fmt: skip
+#: Keys that no other value is found for, and why.
+WITHOUT = {
+    "experiment": "another experiment: test_another_id_is_another_experiment",
+    **{
+        f"evaluation.multiple_choice.tasks.*.data.{key}": "refused: test_source"
+        for key in ("lines.*", "pattern", "hub.fields.*", "hub.names.*", "hub.join", "hub.files")
+    },
+}
+PACKED = "pack_tokens pack_heldout pack_heldout_answers"
+RUN = (
+    f"fetch_model train_auxiliary intersect_vocabularies init_embeddings {PACKED} adapt_model"
+    " score_multiple_choice generate_text score_comet measure_efficiency measure_heldout"
+    " measure_similarity answer_prompts judge_answers prepare_corpus change_model"
+)
+STEPS = (
+    "steps", "tokens", "checkpoint_every", "loss", "stages.*.steps", "stages.*.tokens",
+    "stages.*.share",
+)  # fmt: skip
+#: The rules that read the keys that begin so; the longest beginning counts.
+FEEDS = {
+    "paper_values": "collect_scores",
+    "data_root": "prepare_corpus",
+    "seed": "build_stand_in pack_tokens train_auxiliary init_embeddings build_probe build_prompts"
+    " measure_similarity measure_scale compare_runs adapt_model pretrain_stand_in",
+    "world": "build_demoworld",
+    "corpora": "prepare_corpus answer_prompts judge_answers",
+    "corpora.*.language": "prepare_corpus measure_efficiency init_embeddings",
+    "tokenizers": "build_tokenizer",
+    "roles": "intersect_vocabularies",
+    "mixtures": "pack_tokens",
+    "recipes": f"{PACKED} adapt_model pretrain_stand_in",
+    # How many steps there are, and after which the model is scored.
+    **dict.fromkeys(map("recipes.*.{}".format, STEPS), f"{RUN} pretrain_stand_in collect_scores"),
+    "models": "fetch_model change_model build_stand_in",
+    "models.*.tokenizer": f"{RUN} build_stand_in pretrain_stand_in build_report",
+    "models.*.pretrain": f"build_stand_in pretrain_stand_in {PACKED}",
+    "runs": f"{RUN} compare_runs {' '.join(REPORT)}",
+    "auxiliary": "train_auxiliary",
+    "auxiliary.vectors": "init_embeddings",
+    "evaluation.heldout": f"{PACKED} measure_heldout",
+    "evaluation.multiple_choice": f"build_task build_probe score_multiple_choice {PACKED}",
+    "evaluation.generation": "build_prompts generate_text score_comet measure_efficiency",
+    "evaluation.significance": "compare_runs",
+    "evaluation.efficiency": "measure_efficiency",
+    "fertility": "measure_fertility",
+    "parameters": "count_parameters",
+    "intersections": "intersect_vocabularies build_report",
+    "scale": "measure_scale intersect_vocabularies build_report",
+    "similarity": "measure_similarity",
+}
+#: Options of methods; one stands for all, as they are read in one place.
+OPTIONS = {
+    f"{place}.methods.*.{option}"
+    for method in methods().values()
+    for option in method.options.model_fields
+    for place in ("runs.*", "scale")
+} - {"runs.*.methods.*.anchors"}
+#: But those of tables and figures, which make the report again and as a rule nothing else.
+KEYS = sorted(
+    key
+    for key in {key for key, _ in places(Experiment, None)} - WITHOUT.keys() - OPTIONS
+    if not key.startswith(("tables", "figures"))
+)
 
 
-def members(annotation: Any) -> list[Any]:
-    """Return the types that an annotation allows, None aside."""
-    origin = get_origin(annotation)
-    if origin is Annotated:
-        return members(get_args(annotation)[0])
-    if origin in (Union, types.UnionType):
-        return [one for part in get_args(annotation) for one in members(part)]
-    return [] if annotation is type(None) else [annotation]
+def rules_of(jobs: set[str]) -> set[str]:
+    return {job.partition(":")[0] for job in jobs}
 
 
-def is_model(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, BaseModel)
+@dataclass(frozen=True)
+class Effect:
+    """A change of the experiment, the jobs that it concerns themselves, and all that run again."""
+
+    changes: Changes
+    concerned: set[str]
+    run_again: set[str]
 
 
-def schema_keys(annotation: Any, prefix: str = "") -> Iterator[str]:
-    """Yield every key of the schema; ``*`` is an id or a place in a list.
+class Effects:
+    """By key of the schema: the first other value that concerns a job."""
 
-    Kinds of generation tasks feed the same rules: what they share is one key.
-    """
-    for kind in members(annotation):
-        if is_model(kind):
-            for name, field in kind.model_fields.items():
-                yield from schema_keys(field.annotation, f"{prefix}.{name}".lstrip("."))
-        elif get_origin(kind) is dict:
-            yield from schema_keys(get_args(kind)[1], f"{prefix}.*")
-        elif get_origin(kind) is list and any(map(is_model, members(get_args(kind)[0]))):
-            yield from schema_keys(get_args(kind)[0], f"{prefix}.*")
-        else:
-            yield prefix
+    def __init__(self, finished: planning.Finished):
+        self.values, self.before = finished.values, Jobs.of(finished.values)
+        self.others = OtherValues(self.values, validate(self.values))
+        self.known: dict[str, Effect] = {}
+
+    def of(self, key: str) -> Effect:
+        if key not in self.known:
+            self.known[key] = self._find(key)
+        return self.known[key]
+
+    def _find(self, key: str) -> Effect:
+        for changes in self.others.changes(key):
+            try:
+                now = Jobs.of(planning.changed(self.values, changes))
+            except RevocabError:
+                continue
+            concerned = self._concerned(now)
+            if concerned or key in ONLY_SHOWN:
+                return Effect(changes, concerned, now.run_again(self.before))
+        raise AssertionError(f"no other value of {key} concerns a job")
+
+    def _concerned(self, now: Jobs) -> set[str]:
+        """Return the jobs that are changed or gone, but for the record."""
+        known = self.before.recorded
+        changed = {job for job, one in now.recorded.items() if one != known.get(job)}
+        return (changed | (known.keys() - now.recorded.keys())) - RECORD
 
 
-def pattern(key: str) -> re.Pattern[str]:
-    """Return what a changed key matches of a schema key."""
-    return re.compile(re.escape(key).replace(r"\*", r"[^.\[]+"))
-
-
-def is_option_of_a_method(key: str) -> bool:
-    """All options of all methods stand in one job's text, so that one case is enough for them."""
-    options = {name for method in methods().values() for name in method.options.model_fields}
-    place, _, name = key.rpartition("methods.*.")
-    own = RunMethod.model_fields if place.startswith("runs") else NamedMethod.model_fields
-    return bool(place) and name.partition(".")[0] in options - own.keys()
-
-
-def test_every_key_of_the_schema_is_a_case():
-    """But options of methods, and keys of tables and figures, which make the report again."""
-    keys = {
-        key
-        for key in schema_keys(Experiment)
-        if not key.startswith(("tables", "figures")) and not is_option_of_a_method(key)
-    }
-    covered = {next(iter(changes)) for changes, _ in CASES}
-    missing = {key for key in keys if not any(pattern(key).fullmatch(one) for one in covered)}
-    assert missing == set(WITHOUT_A_CASE)
+@pytest.fixture(scope="module")
+def effects(finished) -> Iterator[Effects]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REVOCAB_VLLM_PYTHON", sys.executable)
+        patch.chdir(finished.folder)
+        yield Effects(finished)
 
 
 def test_nothing_changed_plans_nothing(finished):
     assert finished.plan().needed == set()
 
 
-@pytest.fixture(scope="module")
-def jobs_before(finished) -> Jobs:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(finished.folder)
-        return Jobs.of(finished.values)
+@pytest.mark.parametrize("key", KEYS)
+def test_a_changed_key_runs_what_reads_it_and_nothing_else(effects, key):
+    effect = effects.of(key)
+    allowed = max((one for one in FEEDS if key.startswith(one)), key=len, default=None)
+    assert rules_of(effect.concerned) <= {*FEEDS.get(allowed, "").split()}, effect.changes
 
 
-def case_name(case: Any) -> str:
-    """Return the key and the value that a case changes."""
-    return "=".join(map(str, next(iter(case[0].items()))))
-
-
-@pytest.mark.parametrize(("changes", "jobs"), CASES, ids=map(case_name, CASES))
-def test_a_changed_key_plans_what_it_feeds(finished, jobs_before, monkeypatch, changes, jobs):
-    monkeypatch.setenv("REVOCAB_VLLM_PYTHON", sys.executable)
-    monkeypatch.chdir(finished.folder)
-    values = changed(finished.values, changes)
-    assert values != finished.values
-    now = Jobs.of(values)
-    expected = fed(now.users, [*jobs, *RECORD])
-    assert now.run_again(jobs_before) == expected
-
-
-def own_cases() -> dict[str, Any]:
-    """Return, by rule, the case that names the fewest jobs beside its own."""
-    cases = sorted(CASES, key=lambda case: len(case[1]), reverse=True)
-    return {job.partition(":")[0]: case for case in cases for job in case[1]}
-
-
-@pytest.mark.parametrize(("rule", "case"), own_cases().items(), ids=own_cases())
-def test_snakemake_plans_the_same(finished, monkeypatch, rule, case):
+@pytest.mark.parametrize("rule", sorted(rules().keys() - REPORT - RECORD))
+def test_snakemake_plans_the_same(finished, effects, rule):
     """Once for every rule: what decides its result is an input or a param that is recorded."""
-    changes, jobs = case
-    monkeypatch.setenv("REVOCAB_VLLM_PYTHON", sys.executable)
-    plan = finished.plan(changes)
+    effect = next(one for one in map(effects.of, KEYS) if rule in rules_of(one.concerned))
+    plan = finished.plan(effect.changes)
     assert rule in plan.rules()
-    assert plan.needed == plan.fed([*jobs, *RECORD])
+    assert plan.needed == effect.run_again
 
 
-def test_the_plan_knows_the_jobs_that_snakemake_runs(finished, jobs_before):
+def test_the_plan_knows_the_jobs_that_snakemake_runs(finished, effects):
     users = finished.plan().users
-    assert {job: users[job] for job in users if job != "all"} == jobs_before.users
-
-
-def test_every_rule_has_a_case():
-    """But those that nothing decides beside what they read, and those of the file itself."""
-    without = {"build_report", "check_artefacts", "collect_scores", "make_tables", "make_figures"}
-    assert rules().keys() - own_cases() - without == {"write_experiment"}
+    assert {job: users[job] for job in users if job != "all"} == effects.before.users
 
 
 PAGE = {
