@@ -228,7 +228,8 @@ def test_command_line(repository, tmp_path, corpora, bases):
         return subprocess.run(
             [
                 sys.executable,
-                repository / "scripts" / "build_tokenizer.py",
+                repository / "scripts/run_job.py",
+                "build_tokenizer",
                 "--construction",
                 *map(str, arguments),
             ],

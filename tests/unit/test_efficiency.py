@@ -103,8 +103,8 @@ def test_script(text, tmp_path, repository, monkeypatch):
         "repeats": 1, "out": tmp_path / "r.json",
     }  # fmt: skip
     line = [part for name, value in arguments.items() for part in (f"--{name}", str(value))]
-    monkeypatch.setattr(sys, "argv", ["measure_efficiency.py", *line])
-    runpy.run_path(str(repository / "scripts" / "measure_efficiency.py"), run_name="__main__")
+    monkeypatch.setattr(sys, "argv", ["run_job.py", "measure_efficiency", *line])
+    runpy.run_path(str(repository / "scripts/run_job.py"), run_name="__main__")
     found = json.loads((tmp_path / "r.json").read_text())
     assert (found["run"], found["step"], found["prompts"]) == ("r", 5, 2)
 

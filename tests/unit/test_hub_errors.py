@@ -64,7 +64,7 @@ def test_all_that_cannot_be_had_is_said_at_once(hub, repository, tmp_path):
     names = ("closed", "gone", "dropped", "group")
     arguments += ["--tasks", *(tmp_path / f"{name}.yaml" for name in names)]
     done = subprocess.run(
-        [sys.executable, repository / "scripts" / "score_multiple_choice.py", *arguments],
+        [sys.executable, repository / "scripts/run_job.py", "score_multiple_choice", *arguments],
         capture_output=True,
         text=True,
         check=False,

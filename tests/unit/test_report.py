@@ -124,7 +124,7 @@ def test_a_loss_may_be_great_but_not_infinite_or_below_0(broken, value, problem)
 
 def test_stale_table_is_noticed(broken):
     edit(broken / "tables/table03.csv", lambda rows: [{**r, "AVG": "99.0"} for r in rows])
-    assert any("table03.csv: not what tables.json" in one for one in problems_of(broken))
+    assert any("table03.csv: not what table03.json" in one for one in problems_of(broken))
 
 
 def test_missing_similarity_is_named(broken):

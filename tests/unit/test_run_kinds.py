@@ -18,7 +18,7 @@ from revocab.io import read_json, write_json
 from revocab.plan import Plan
 from revocab.report.asked import asked_scores
 from revocab.report.checks import table_problems
-from revocab.report.make_tables import DATA, build_table, make_tables
+from revocab.report.make_tables import build_table, make_tables
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve, steps_to_reach
 from revocab.report.results.scores import collect_scores
@@ -255,9 +255,9 @@ def test_every_ending_and_no_results(root, name, tmp_path):
 def test_a_lack_is_named_for_headers_under_headers(root):
     table(root, "languages", change="difference")
     make_tables(root, root / "tables")
-    data = read_json(root / "tables" / DATA)
-    data["languages"]["rows"][1]["cells"][2].pop("value")
-    write_json(root / "tables" / DATA, data)
+    data = read_json(root / "tables/languages.json")
+    data["rows"][1]["cells"][2].pop("value")
+    write_json(root / "tables/languages.json", data)
     changed, lack = (one for one in table_problems(Results(root)) if "languages.csv" in one)
     assert "make it again" in changed and lack.endswith("languages.csv: Italian: no SAVA score")
 

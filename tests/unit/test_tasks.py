@@ -342,7 +342,7 @@ def test_fields_of_choices_and_targets_are_required_too(repository):
 
 
 def test_script_writes_a_harness_marker_and_reports_errors(repository, tmp_path):
-    script = [sys.executable, repository / "scripts" / "build_task.py"]
+    script = [sys.executable, repository / "scripts/run_job.py", "build_task"]
     out = ["--out", tmp_path / "mmlu_en.yaml"]
     subprocess.run([*script, "--task", "mmlu_en", "--harness", "mmlu", *out], check=True)
     assert yaml.safe_load((tmp_path / "mmlu_en.yaml").read_text()) == {"harness": "mmlu"}

@@ -13,6 +13,7 @@ from revocab.evaluation.multiple_choice.blind import BASELINES
 from revocab.plan.artefacts import Artefacts
 from revocab.report.asked import asked_scores
 from revocab.report.kind import (
+    DATA_ENDING,
     FIGURE_ENDINGS,
     TABLE_ENDINGS,
     KindOptions,
@@ -119,7 +120,8 @@ class Shown(Artefacts):
     def tables(self) -> list[str]:
         """Return the files of every table."""
         folder, names = f"{self.paths.results}/tables", self.experiment.tables
-        return [f"{folder}/{name}.{ending}" for name in names for ending in TABLE_ENDINGS]
+        endings = (*TABLE_ENDINGS, DATA_ENDING)
+        return [f"{folder}/{name}.{ending}" for name in names for ending in endings]
 
     @property
     def figures(self) -> list[str]:

@@ -12,8 +12,8 @@ from revocab.evaluation.metric import COMET, UNKNOWN
 from revocab.io import write_json
 from revocab.output import check_files
 from revocab.report.asked import asked_scores
-from revocab.report.kind import FIGURE_ENDINGS, TABLE_ENDINGS
-from revocab.report.make_tables import DATA, made_tables
+from revocab.report.kind import DATA_ENDING, FIGURE_ENDINGS, TABLE_ENDINGS
+from revocab.report.make_tables import made_tables
 from revocab.report.results import Results, blind_baselines
 from revocab.report.results.scores import COLUMNS
 from revocab.report.table_parts.render import to_csv
@@ -25,7 +25,8 @@ CLOSE = 1e-6
 def file_problems(results: Results) -> Iterator[str]:
     """Yield a line for every configured table or figure that is missing or empty."""
     tables, figures = results.experiment.tables, results.experiment.figures
-    wanted = [f"tables/{table}.{ending}" for table in tables for ending in TABLE_ENDINGS]
+    endings = (*TABLE_ENDINGS, DATA_ENDING)
+    wanted = [f"tables/{table}.{ending}" for table in tables for ending in endings]
     wanted += [f"figures/{figure}.{ending}" for figure in figures for ending in FIGURE_ENDINGS]
     for name in wanted:
         path = results.root / name
@@ -119,7 +120,7 @@ def table_problems(results: Results) -> Iterator[str]:
         if not path.is_file():
             continue
         if path.read_text(encoding="utf-8") != to_csv(table):
-            yield f"{path}: not what {DATA} beside it holds; make it again"
+            yield f"{path}: not what {identifier}.{DATA_ENDING} beside it holds; make it again"
         options = results.experiment.tables[identifier]
         for row in () if options.may_be_empty else table.data_rows():
             for name, cell in zip(table.columns, row.cells, strict=True):

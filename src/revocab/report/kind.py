@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from revocab.report.table_parts.table import Table
 
 TABLE_ENDINGS = ("csv", "md", "tex")
+#: Of the file that has a table as data, from which the others are written.
+DATA_ENDING = "json"
 FIGURE_ENDINGS = ("svg", "png")
 
 
