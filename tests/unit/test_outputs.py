@@ -250,7 +250,7 @@ def test_the_manifest_beside_a_snapshot(world, tmp_path, refused):
     """It is ours only with the snapshot that it describes."""
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "manifest.json").write_text("mine")
-    refused(BY_NAME["fetch_model"], tmp_path / "out", "manifest.json: is there, but")
+    refused(BY_NAME["fetch_model"], tmp_path / "out", "manifest.json: exists, but")
 
 
 # Single files ----------------------------------------------------------------------------------

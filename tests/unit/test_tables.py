@@ -185,7 +185,7 @@ def test_layout_without_results_shows_published_values(layout):
     assert "| mistral | – (1.88) |" in to_markdown(build_table(results, "table02"))
     assert "– (42.02) |" in to_markdown(build_table(results, "table07"))
     make_tables(layout, layout / "tables")
-    assert len(list((layout / "tables").glob("[!.]*"))) == 44
+    assert len(list((layout / "tables").glob("[!.]*"))) == 48
 
 
 def test_tokenizer_report(folder):

@@ -179,7 +179,12 @@ def test_fresh_processes_give_the_same_bytes(tmp_path, corpus):
         out = tmp_path / seed
         subprocess.run(
             [sys.executable, "-c", BUILD, str(corpus), str(out)],
-            env={**os.environ, "PYTHONHASHSEED": seed, "RAYON_NUM_THREADS": threads},
+            env={
+                **os.environ,
+                "PYTHONHASHSEED": seed,
+                "RAYON_NUM_THREADS": threads,
+                "PYTHONPATH": os.pathsep.join(sys.path),  # the helpers of tests, too
+            },
             check=True,
         )
         sums.append({str(path.relative_to(out)): sha256(path) for path in out.rglob("*.json")})

@@ -10,8 +10,8 @@ import pytest
 import yaml
 from planning import config_of, workflow_of
 
-from revocab.commands.train_model import Machine as TrainingMachine
 from revocab.plan.plan import rules as planned_rules
+from revocab.training.run import TrainingMachine
 from revocab.workflow.launch import nodes_and_tasks
 from revocab.workflow.profile import resources_of
 

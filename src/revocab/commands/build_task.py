@@ -31,10 +31,9 @@ def run(inputs: Inputs, job: TaskJob, machine: Nothing, out: Path) -> None:
     )
     from revocab.output import check_files
 
-    config = task_config(job, inputs.templates, inputs.data)
     template = find_template(job.template, inputs.templates) if job.template else None
     check_files(out, inputs=[template, inputs.data])
-    config = at_commit(config)
+    config = at_commit(task_config(job, inputs.templates, inputs.data))
     if job.items:
         check_items(job.task, config, job.items)
     write_task(out, config)
