@@ -53,7 +53,6 @@ def summary(path: Path) -> str:
 
 
 def overview() -> str:
-    """Return the help: verbs, then the other commands."""
     known = {name: summary(path) for name, path in command_files().items()}
     lines = ["usage: revocab VERB [--help] [flags]", "       revocab --version", ""]
     lines += [f"  {verb:<12}{known[command]}" for verb, command in VERBS.items()]
@@ -66,7 +65,6 @@ def overview() -> str:
 
 
 def main(words: Sequence[str] | None = None) -> None:
-    """Run a verb, or show what there is."""
     from revocab.cli import legible
 
     words = sys.argv[1:] if words is None else list(words)

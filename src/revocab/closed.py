@@ -160,12 +160,10 @@ def any_of(models: Iterable[type[BaseModel]]) -> Any:
 
 
 def nearest(value: Any, allowed: Collection[str]) -> str | None:
-    """Return the allowed name that ``value`` may be a misspelling of, None if it is like none."""
     return next(iter(difflib.get_close_matches(str(value), sorted(allowed), n=1)), None)
 
 
 def near(value: Any, allowed: Collection[str]) -> str:
-    """Return the hint at the nearest allowed name, or nothing."""
     found = nearest(value, allowed)
     return f"; did you mean {found!r}?" if found else ""
 
@@ -187,7 +185,6 @@ def plain(annotation: Any) -> Any:
 
 
 def is_model(annotation: Any) -> bool:
-    """Return whether a type is a model itself."""
     return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
@@ -239,7 +236,6 @@ def problems_of(error: ValidationError, model: Any, prefix: str = "") -> Iterato
 
 
 def unknown_kind(key: str, context: dict[str, Any]) -> str:
-    """Return the problem of an entry of a kind that there is not."""
     what, kind = context["discriminator"].strip("'"), context["tag"]
     line = unknown(key, kind, context["expected_tags"].strip("'").split("', '"), what)
     if what == "method" and key.endswith(f".{kind}"):

@@ -64,7 +64,6 @@ class Command:
 
     @property
     def parts(self) -> dict[str, type[Closed]]:
-        """Return the three models by the name of their flag."""
         return {name: getattr(self, name) for name in PARTS}
 
 
@@ -128,7 +127,6 @@ def _json(text: str) -> str:
 
 
 def _by_hand(command: Command, name: str, words: Sequence[str]) -> Call:
-    """Read one flag per key of the three models, and ``--out``."""
     written = create_model("Written", out=(Path, Field(description=command.out)))
     asked: dict[str, type[BaseModel]] = {**command.parts, "written": written}
     models: list[type[BaseModel]] = [*command.parts.values(), command.shorthand, written]
@@ -150,6 +148,5 @@ def _by_hand(command: Command, name: str, words: Sequence[str]) -> Call:
 
 
 def _as_flag(problem: str) -> str:
-    """Return a problem with its key spelt as a flag."""
     key, mark, rest = problem.partition(": ")
     return f"{flag_of(key)}{mark}{rest}" if mark and " " not in key else problem

@@ -16,7 +16,6 @@ class RevocabError(Exception):
         super().__init__("\n".join(self.problems))
 
     def render(self) -> str:
-        """Return the problems as the text that a command line prints."""
         if len(self.problems) == 1:
             return f"error: {self.problems[0]}"
         lines = [f"error: {len(self.problems)} problems"]

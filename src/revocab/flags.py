@@ -29,12 +29,10 @@ class Parser(argparse.ArgumentParser):
     """argparse, whose complaints are :class:`RevocabError` like all others."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise for a command line that cannot be read."""
         raise RevocabError(f"{message}; see {self.prog} --help")
 
 
 def parser_of(models: Sequence[type[BaseModel]], name: str, about: str | None) -> Parser:
-    """Return a parser with a flag for every key of ``models``."""
     parser = Parser(prog=name, description=about, epilog=NAMED, allow_abbrev=False)
     for model in models:
         for key, field in leaves(model):
@@ -53,12 +51,10 @@ def leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Fiel
 
 
 def flag_of(key: str) -> str:
-    """Return how a key is spelt on a command line."""
     return "--" + key.replace("_", "-")
 
 
 def add_flag(parser: Parser, key: str, field: FieldInfo) -> None:
-    """Add the flag of one key."""
     kind = plain(field.annotation)
     origin = get_origin(kind)
     about = [field.description] if field.description else []
@@ -88,7 +84,6 @@ def add_flag(parser: Parser, key: str, field: FieldInfo) -> None:
 
 
 def metavar(kind: Any) -> str:
-    """Return what stands for a value in the help."""
     kind = plain(kind)
     if get_origin(kind) is dict:
         return f"NAME={metavar(get_args(kind)[1])}"
@@ -127,7 +122,6 @@ def values_of(
 
 
 def value_of(key: str, kind: Any, value: Any) -> Any:
-    """Return the words of one flag as a list, a mapping, or as they are."""
     if get_origin(kind) is dict:
         wrong = [word for word in value if not word.partition("=")[2]]
         if wrong:

@@ -35,7 +35,6 @@ class FolderClaim:
     by_rule: bool = False
 
     def write(self, folder: Path) -> None:
-        """Write the claim into ``folder``."""
         content: dict[str, Any] = {"kind": self.kind}
         if self.job is not None:
             content["job"] = self.job
@@ -69,7 +68,6 @@ class FolderClaim:
 
 
 def this_process() -> tuple[str, int]:
-    """Return what a claim calls its writer."""
     return socket.gethostname(), os.getpid()
 
 

@@ -12,7 +12,6 @@ LOST = frozenset(
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and those that it came from."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))

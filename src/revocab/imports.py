@@ -29,7 +29,6 @@ def code_hash(module: str, found: Collection[str] = (), package: Path = PACKAGE)
 
 
 def below(folder: str, package: Path = PACKAGE) -> list[str]:
-    """Return the modules of a folder."""
     return sorted(path.relative_to(package).as_posix() for path in (package / folder).glob("*.py"))
 
 

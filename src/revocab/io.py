@@ -34,7 +34,6 @@ def atomic(path: str | Path) -> Iterator[Path]:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write ``text`` atomically."""
     with atomic(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
@@ -107,6 +106,5 @@ def write_csv(path: str | Path, columns: Sequence[str], rows: Iterable[dict[str,
 
 
 def sha256(path: str | Path) -> str:
-    """Return the SHA-256 of a file as hexadecimal text."""
     with Path(path).open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()

@@ -57,7 +57,6 @@ COUNT = Ceiling(10**12, "nothing is counted as far", ())
 
 
 def ceiling(option: str) -> Ceiling:
-    """Return the ceiling of an option by its name."""
     return next((one for one in CEILINGS if option in one.options), COUNT)
 
 

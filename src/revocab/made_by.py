@@ -20,7 +20,6 @@ SHOWN = 300
 
 
 def digest(command: str, job: Job) -> str:
-    """Return what stands for a command and its job."""
     return hashlib.sha256(f"{command} {job.canonical()}".encode()).hexdigest()[:16]
 
 

@@ -15,7 +15,6 @@ def silent(text: str) -> None:
 
 
 def spoken() -> Say:
-    """Return a function that prints a line with the seconds since now in front."""
     started = time.perf_counter()
 
     def say(text: str) -> None:

@@ -40,7 +40,6 @@ class Artefact:
 
     @classmethod
     def file(cls, path: str, maker: str = "") -> Artefact:
-        """Return the artefact that is one file."""
         return cls(path, (path,), maker)
 
 
@@ -49,7 +48,6 @@ Given = Artefact | Sequence[Artefact] | Mapping[Any, Artefact] | None
 
 
 def artefacts(given: Given) -> Iterator[Artefact]:
-    """Yield the artefacts of one input."""
     if isinstance(given, Artefact):
         yield given
     elif isinstance(given, Mapping):
@@ -59,7 +57,6 @@ def artefacts(given: Given) -> Iterator[Artefact]:
 
 
 def paths(given: Given) -> Any:
-    """Return the paths of one input in the form that a command takes."""
     if isinstance(given, Artefact):
         return given.path
     if isinstance(given, Mapping):
@@ -124,12 +121,10 @@ class Rule:
 
     @property
     def name(self) -> str:
-        """Return the rule's name: that of the file it is defined in."""
         return self.step.__module__.rpartition(".")[2]
 
     @property
     def wildcards(self) -> list[str]:
-        """Return the names of the wildcards."""
         return [*signature(self.step).parameters][1:]
 
     def known(self, plan: Plan) -> list[tuple[str, ...]]:

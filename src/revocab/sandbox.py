@@ -48,7 +48,6 @@ _METHODS: tuple[tuple[Any, frozenset[str]], ...] = (
 
 
 def explain(error: Exception) -> str:
-    """Return in words why a template was not rendered."""
     if isinstance(error, SecurityError):
         return f"template refused: {error}; {ALLOWED}"
     line = f", line {error.lineno}" if isinstance(error, TemplateSyntaxError) else ""

@@ -27,12 +27,10 @@ def host_mark() -> str:
 
 
 def name_beside(path: Path, state: Literal["part", "old"] = "part") -> Path:
-    """Return where this process writes what is to become ``path``."""
     return path.with_name(f".{path.name}.{host_mark()}-{os.getpid()}.{state}")
 
 
 def is_alive(process: int) -> bool:
-    """Return whether a process of this machine runs."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

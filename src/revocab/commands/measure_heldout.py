@@ -36,7 +36,6 @@ COMMAND = Command(run, inputs=Inputs, machine=Machine, out="CSV file to write", 
 
 
 def planned(plan: Plan, run: str) -> Step:
-    """Return the job that measures a run which no training measures."""
     entry = plan.runs[run]
     inputs: dict[str, Given] = {
         "models": plan.checkpoints(entry, entry.select()),

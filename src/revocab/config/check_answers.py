@@ -13,14 +13,12 @@ from revocab.models.change import ModelReference
 
 
 def own_answers(experiment: Experiment) -> Iterator[tuple[str, str, OwnAnswers]]:
-    """Yield id, key and options of every corpus that a model answers."""
     for name, corpus in experiment.corpora.items():
         if corpus.answers is not None:
             yield name, f"corpora.{name}.answers", corpus.answers
 
 
 def named_models(given: OwnAnswers) -> Iterator[tuple[str, ModelReference]]:
-    """Yield key and value of the models that answer and judge."""
     yield "model", given.model
     if given.judge_model is not None:
         yield "judge_model", given.judge_model

@@ -77,7 +77,6 @@ def made_of(experiment: Experiment) -> dict[str, list[str]]:
 
 
 def _trained_on(experiment: Experiment, mixture: str | None, recipe: str | None) -> list[str]:
-    """Return the corpora of a training; none where what is named is not there."""
     given = experiment.recipes.get(recipe or "")
     mixtures = [stage.mixture or mixture for stage in given.stages or ()] if given else []
     named = (mixtures or [mixture]) if given else []

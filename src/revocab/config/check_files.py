@@ -102,7 +102,6 @@ def template_problems(experiment: Experiment) -> Iterator[str]:
 
 
 def chat_templates(experiment: Experiment) -> Iterator[tuple[str, str]]:
-    """Yield every chat template that the parts of an experiment name, with its key."""
     for name, tokenizer in experiment.tokenizers.items():
         built, options = tokenizer.construction()
         for option, template in options.given_templates():

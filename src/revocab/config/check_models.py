@@ -14,7 +14,6 @@ from revocab.models.change import ModelReference
 
 
 def changed_models(experiment: Experiment) -> Iterator[tuple[str, str, ChangedModel]]:
-    """Yield id, key and options of every model that is made of others."""
     for name, model in experiment.models.items():
         change = model.change()
         if change is not None:

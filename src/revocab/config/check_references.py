@@ -40,7 +40,6 @@ def dangling(used: Iterable[Reference], known: Mapping[str, Collection[str]]) ->
 
 
 def references(experiment: Experiment) -> Iterator[Reference]:
-    """Yield every reference of an experiment, as the types of its keys tell them."""
     yield from _in_model(experiment, "")
     for name, tokenizer in experiment.tokenizers.items():
         built, options = tokenizer.construction()

@@ -79,7 +79,6 @@ def check_engines(experiment: Experiment) -> Iterator[str]:
 
 
 def check_tables_and_figures(experiment: Experiment) -> Iterator[str]:
-    """Yield what every table and figure lacks; its kind knows."""
     for section in ("tables", "figures"):
         for name, options in getattr(experiment, section).items():
             yield from options.problems(experiment, f"{section}.{name}")

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
 
 
 def text_corpora(experiment: Experiment, corpora: Iterable[str]) -> list[str]:
-    """Return those of ``corpora`` that hold text and no conversations."""
     return [one for one in corpora if not holds_conversations(experiment, one)]
 
 

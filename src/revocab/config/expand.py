@@ -82,7 +82,6 @@ class Run:
 
     @property
     def keeps_vocabulary(self) -> bool:
-        """Return whether the run goes on with the source's own tokenizer."""
         return self.target == self.source_tokenizer
 
     def learns_rows_of(self, tokenizer: str | None) -> bool:
@@ -91,7 +90,6 @@ class Run:
 
     @property
     def scored_id(self) -> str:
-        """Return the run under which this one's scores lie."""
         return self.scores_of or self.id
 
     def select(self, wanted: Iterable[Step] | None = None) -> list[int]:
@@ -103,7 +101,6 @@ class Run:
 
 
 def run_id(group: str, name: str) -> str:
-    """Return the id of a run: its group's and its own (``check_names`` keeps ids apart)."""
     return f"{group}-{name}"
 
 
@@ -138,7 +135,6 @@ def stage_mixtures(recipe: Recipe, mixture: str) -> dict[str, str]:
 def as_it_is(
     experiment: Experiment, group_id: str, name: str, label: str, model: str, method: str
 ) -> Run:
-    """Return the run of a model that no method changes."""
     tokenizer: Any = tokenizer_of(experiment, model)
     return Run(
         id=run_id(group_id, name),
@@ -164,7 +160,6 @@ def as_it_is(
 
 
 def tokenizer_of(experiment: Experiment, model: str | None) -> str | None:
-    """Return the tokenizer of a model; None if there is no such model."""
     found = experiment.models.get(model or "")
     return found.tokenizer if found else None
 

@@ -22,7 +22,6 @@ class Layout:
 
     @cached_property
     def runs(self) -> dict[str, Run]:
-        """Return every run by id, in the order of the file."""
         return self.experiment.expanded
 
     def replicates(self, run: str) -> list[Run]:

@@ -18,7 +18,6 @@ PARENTS = ("start", "donor")
 
 
 def method_runs(experiment: Experiment) -> dict[str, tuple[RunGroup, str]]:
-    """Return the group and name of every run that a method makes, by the run's id."""
     return {
         run.id: (experiment.runs[run.group], run.name)
         for run in experiment.expanded.values()
@@ -27,7 +26,6 @@ def method_runs(experiment: Experiment) -> dict[str, tuple[RunGroup, str]]:
 
 
 def group_of(experiment: Experiment, run: str) -> str | None:
-    """Return the group of a run, None if there is no such run."""
     runs = experiment.expanded.values()
     return next((one.group for one in runs if run in (one.id, one.replicate_of)), None)
 

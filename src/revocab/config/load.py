@@ -108,7 +108,6 @@ def read(*paths: str | Path, **overrides: Any) -> Experiment:
 
 
 def read_values(path: str | Path) -> dict[str, Any]:
-    """Return the keys of an experiment file or overlay."""
     try:
         values, _ = yaml_file.read(Path(path))
     except FileNotFoundError:

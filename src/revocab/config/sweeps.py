@@ -72,7 +72,6 @@ class SweptSections:
         }
 
     def made(self) -> dict[str, dict[str, Any]]:
-        """Return the sections that have more than the file's."""
         return {
             name: one for name, one in self.sections.items() if one and one != self.values.get(name)
         }
@@ -248,7 +247,6 @@ def value_problems(setting: Setting, method: str, values: Mapping[str, Any]) -> 
 
 
 def recipe_with(recipe: dict[str, Any], settings: list[Setting]) -> dict[str, Any]:
-    """Return a recipe with options of its own and of its stages."""
     for one in settings:
         first, *rest = one.inside.split(".")
         changes = {STAGES: {rest[0]: {rest[1]: one.value}}} if rest else {first: one.value}
@@ -293,7 +291,6 @@ def mixture_problems(identifier: str, shares: dict[str, Any], setting: Setting) 
 
 
 def no_corpus(key: str, corpus: str, mixture: str, shares: Mapping[str, Any]) -> str:
-    """Return the problem of a corpus that a mixture does not have."""
     known = ", ".join(sorted(shares))
     return f"{key}: mixture {mixture!r} has no corpus {corpus!r} (known: {known})" + near(
         corpus, shares.keys()
@@ -317,7 +314,6 @@ def held_steps(tokens: int, share: float, per_step: int) -> int:
 def hold_problems(
     key: str, corpus: str, identifier: str, mixture: dict[str, Any], recipe: dict[str, Any]
 ) -> Iterator[str]:
-    """Yield what forbids to hold the tokens of a corpus constant."""
     if corpus not in mixture:
         yield no_corpus(key, corpus, identifier, mixture)
     elif not is_share(mixture[corpus]):

@@ -39,11 +39,9 @@ class Artefacts(Layout):
         return Artefact(path, (f"{path}/{part}.jsonl.gz",), f"prepare_corpus--{corpus}")
 
     def corpora(self, corpora: Iterable[str], part: str = "train") -> dict[str, Artefact]:
-        """Return prepared corpora by id, each once."""
         return {corpus: self.corpus(corpus, part) for corpus in dict.fromkeys(corpora)}
 
     def heldout_text(self, corpus: str) -> Artefact:
-        """Return the file of what a corpus holds out."""
         file = f"{self.paths.corpus(corpus)}/heldout.jsonl.gz"
         return Artefact.file(file, f"prepare_corpus--{corpus}")
 
@@ -65,7 +63,6 @@ class Artefacts(Layout):
         return self.corpora([*evaluation.heldout, *asked], "heldout")
 
     def source(self, source: Source) -> list[Artefact]:
-        """Return the files behind a source of text, none for the Hub."""
         world = self.paths.world
         return [
             Artefact.file(path, "build_demoworld" if path.startswith(f"{world}/") else "")
@@ -81,7 +78,6 @@ class Artefacts(Layout):
         return self.folder(path, maker=f"build_tokenizer--{tokenizer}")
 
     def intersection(self, source: str, target: str) -> Artefact:
-        """Return which tokens two tokenizers share."""
         path = self.paths.intersection(source, target)
         return self.folder(path, maker=f"intersect_vocabularies--{source}--{target}")
 
@@ -101,7 +97,6 @@ class Artefacts(Layout):
         return stage_mixtures(self.experiment.recipes[recipe], mixture)
 
     def heldout(self, tokenizer: str, length: str) -> Artefact:
-        """Return windows of held-out text."""
         path = self.paths.heldout(tokenizer, length)
         return self.folder(path, maker=f"pack_heldout--{tokenizer}--{length}")
 
@@ -129,7 +124,6 @@ class Artefacts(Layout):
         return Artefact(path, (f"{folder}/{MANIFEST}",), f"adapt_model--{run.id}")
 
     def checkpoints(self, run: Run, steps: list[int]) -> dict[int, Artefact]:
-        """Return a run's models by step."""
         return {step: self.checkpoint(run, step) for step in steps}
 
     def origin(self, run: Run) -> Artefact:
@@ -144,7 +138,6 @@ class Artefacts(Layout):
         return self.model(ancestor.source)
 
     def other(self, named: tuple[str, StepName]) -> Artefact:
-        """Return the model of the run at the step that ``named`` gives."""
         run, step = named
         return self.checkpoint(self.runs[run], step)
 
@@ -164,15 +157,12 @@ class Artefacts(Layout):
     # --- evaluation and report --------------------------------------------------------------------
 
     def probe(self, task: str) -> Artefact:
-        """Return the items of a task that are made from held-out text."""
         return Artefact.file(f"{self.paths.probe(task)}/{ITEMS}", f"build_probe--{task}")
 
     def chat_template(self, name: str | None) -> Artefact | None:
-        """Return the file of a chat template that an experiment names, if it names one."""
         return None if name is None else Artefact.file(near(find_chat_template(name)))
 
     def asking(self, run: Run) -> tuple[Asking, Artefact | None]:
-        """Return how a run's models are asked, and the chat template that all of them are given."""
         chat, most_shots = self.experiment.runs[run.group].asking
         if chat is None:
             return Asking(most_shots=most_shots), None
@@ -187,5 +177,4 @@ class Artefacts(Layout):
 
     @cached_property
     def json(self) -> dict[str, Any]:
-        """Return the experiment with every default, and its runs."""
         return as_json(self.experiment)

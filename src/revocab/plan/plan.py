@@ -53,7 +53,6 @@ class NamedJob:
         return JOIN.join([self.rule, *self.ids])
 
     def writes(self) -> list[str]:
-        """Return what it writes: its file or folder, and what it writes beside that."""
         out = PurePath(self.step.out)
         if self.rule == "fetch_model":
             return [str(out.parent)]  # the manifest lies beside the snapshot
@@ -75,7 +74,6 @@ class Plan(Shown):
         return self.job(JOIN.join([rule, *(wildcards[name] for name in find_rule(rule).wildcards)]))
 
     def job(self, name: str) -> Step:
-        """Return the job of a name (``RULE--ID--ID``)."""
         if name not in self._steps:
             rule, *ids = name.split(JOIN)
             step = find_rule(rule).step(self, *ids)
@@ -84,7 +82,6 @@ class Plan(Shown):
         return self._steps[name]
 
     def words(self, step: Step, job: str | None = None) -> list[str]:
-        """Return the words after Python that run a job; ``job`` stands for the job as JSON."""
         words = [*SCRIPT, step.command, *step.arguments(job)]
         writers = self.writers(step)
         return [*words, "--made", json.dumps(writers)] if writers else words
@@ -167,16 +164,13 @@ class Plan(Shown):
 
     @property
     def trained(self) -> list[str]:
-        """Return the ids of the runs that are trained."""
         return [run.id for run in self.runs.values() if run.trains]
 
     @property
     def stand_ins(self) -> list[str]:
-        """Return the models that are pretrained here."""
         return [name for name, model in self.experiment.models.items() if model.pretrain]
 
 
 def _maker(file: str, known: Mapping[str, NamedJob]) -> NamedJob | None:
-    """Return the job that writes a file: the one whose output is it or the nearest around it."""
     path = PurePath(file)
     return next((known[str(one)] for one in (path, *path.parents) if str(one) in known), None)

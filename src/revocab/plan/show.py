@@ -43,7 +43,6 @@ def show_job(words: Sequence[str]) -> str:
 
 
 def add_experiment(parser: Parser) -> None:
-    """Add the flags that name an experiment, as Snakemake has them."""
     default = [Path("config/demo.yaml")]
     parser.add_argument(
         "--configfile", nargs="+", type=Path, default=default, metavar="FILE",
@@ -69,7 +68,6 @@ def planned(given: Namespace) -> Plan:
 
 
 def pairs(words: Sequence[str]) -> dict[str, str]:
-    """Return ``NAME=VALUE`` words as a mapping."""
     wrong = [word for word in words if "=" not in word]
     if wrong:
         raise RevocabError(f"{word!r}: expected NAME=VALUE" for word in wrong)

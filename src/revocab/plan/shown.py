@@ -36,15 +36,12 @@ class Shown(Artefacts):
         return [task for task in tasks if task in shown]
 
     def choice_tasks(self, run: Run) -> list[str]:
-        """Return the multiple-choice tasks on which a run is scored."""
         return self.asked(run, self.experiment.evaluation.multiple_choice.tasks)
 
     def generation_tasks(self, run: Run) -> list[str]:
-        """Return the generative tasks on which a run is scored."""
         return self.asked(run, self.experiment.evaluation.generation.tasks)
 
     def prompts(self, run: Run) -> dict[str, Artefact]:
-        """Return the prompts of a run's generative tasks."""
         return {
             task: Artefact.file(self.paths.prompts(task), f"build_prompts--{task}")
             for task in self.generation_tasks(run)
@@ -118,14 +115,12 @@ class Shown(Artefacts):
 
     @property
     def tables(self) -> list[str]:
-        """Return the files of every table."""
         folder, names = f"{self.paths.results}/tables", self.experiment.tables
         endings = (*TABLE_ENDINGS, DATA_ENDING)
         return [f"{folder}/{name}.{ending}" for name in names for ending in endings]
 
     @property
     def figures(self) -> list[str]:
-        """Return the files of every figure."""
         folder, names = f"{self.paths.results}/figures", self.experiment.figures
         return [f"{folder}/{name}.{ending}" for name in names for ending in FIGURE_ENDINGS]
 
@@ -144,7 +139,6 @@ class Shown(Artefacts):
         return list(dict.fromkeys(files))
 
     def is_shown(self, folder: str) -> bool:
-        """Return whether a table or figure reads a folder."""
         file = f"{folder}/{MANIFEST}"
         return file in self.read_by_tables or file in self.read_by_figures
 

@@ -74,7 +74,6 @@ def rehearsed(resources: Mapping[str, Any], environment: Mapping[str, str]) -> d
 
 
 def described(resources: Mapping[str, Any]) -> str:
-    """Return how a training is started, in words."""
     nodes, tasks = nodes_and_tasks(resources)
     if nodes > 1:
         return f"by srun, {tasks} on each of {nodes} nodes of this allocation"

@@ -46,7 +46,6 @@ class Holder:
 
     @property
     def is_here(self) -> bool:
-        """Return whether it ran on this host."""
         return self.host == socket.gethostname()
 
     @property
@@ -75,12 +74,10 @@ class Holder:
 
 
 def lock_files(locks: Path) -> dict[str, int]:
-    """Return the names of Snakemake's lock files, with their times in nanoseconds."""
     return {one.name: one.stat().st_mtime_ns for one in sorted(locks.glob("*.lock"))}
 
 
 def records(locks: Path) -> dict[Path, Holder]:
-    """Return who holds the lock, by the file of each record."""
     return {file: Holder(**read_json(file)) for file in sorted(locks.glob("holder-*.json"))}
 
 

@@ -72,7 +72,6 @@ def preflight(words: Sequence[str]) -> str:
 
 
 def parser() -> Parser:
-    """Return the parser of the command line."""
     made = Parser(prog="revocab preflight", description=__doc__)
     made.add_argument("run", help="id of a run that is trained")
     made.add_argument("--profile", type=Path, metavar="FOLDER", help="what training is given")
@@ -102,14 +101,12 @@ def check_inputs(plan: Plan, run: str, flags: Sequence[str]) -> None:
 
 
 def timed(part: Callable[[], str | None]) -> list[str]:
-    """Do a part; return its line, none if there was nothing to do."""
     begin = time.perf_counter()
     done = part()
     return [line("passed", f"{done} ({duration(time.perf_counter() - begin)})")] if done else []
 
 
 def line(name: str, text: str) -> str:
-    """Return a line of the report."""
     return f"  {name:<11}{text}"
 
 
@@ -123,7 +120,6 @@ def size(number: float) -> str:
 
 
 def settings_of(step: Step) -> Settings:
-    """Return the settings of a training."""
     assert isinstance(step.job, Settings)
     return step.job
 
@@ -195,7 +191,6 @@ def started_lines(asked: Mapping[str, Any], tried: Mapping[str, Any]) -> list[st
 
 
 def estimate_lines(found: TrainingEstimate) -> list[str]:
-    """Return an estimate as lines."""
     disk = f"{size(found.checkpoints)} of checkpoints, {size(found.states)} of resume states"
     return [
         line("estimated", f"{found.tokens:,} tokens, {found.flops:.2e} operations"),

@@ -47,12 +47,10 @@ class Rehearsal:
 
     @property
     def out(self) -> Path:
-        """Return the folder of the training."""
         return self.scratch / "run"
 
     @property
     def checkpoint(self) -> Path:
-        """Return the folder that is exported after the last step."""
         return Path(self.plan.paths.checkpoint(str(self.out), self.steps))
 
     def kill(self) -> str:
@@ -121,7 +119,6 @@ class Rehearsal:
         return f"generated on {len(rows)} prompts of {task}"
 
     def timing(self) -> dict[str, Any]:
-        """Return what the resumed training measured."""
         return read_json(self.out / "timing.json")
 
     def _training(self) -> list[str]:
@@ -150,7 +147,6 @@ class Rehearsal:
             process.send_signal(number)
 
     def _evaluate(self, step: Step, part: Part) -> None:
-        """Run a job of a part of the evaluation with the exported checkpoint; raise if it fails."""
         name = step.command
         models = {self.steps: Artefact(str(self.checkpoint), ())}
         step = replace(step, inputs={**step.inputs, "models": models})
@@ -206,14 +202,12 @@ def signal_step(name: str, number: signal.Signals) -> None:
 
 
 def scoring_step(plan: Plan, run: str) -> Step | None:
-    """Return the job that scores a run on multiple-choice tasks, if there is one."""
     if not plan.runs[run].evaluate or not plan.choice_tasks(plan.runs[run]):
         return None
     return plan.step("score_multiple_choice", run=run)
 
 
 def generating_step(plan: Plan, run: str) -> Step | None:
-    """Return the job that generates text with a run, if there is one."""
     if not plan.runs[run].evaluate or not plan.generation_tasks(plan.runs[run]):
         return None
     return plan.step("generate_text", run=run)

@@ -142,7 +142,6 @@ def by_language(heldout: Iterable[dict[str, str]]) -> dict[str, float]:
 
 
 def render(found: Status) -> str:
-    """Return a status as text."""
     done = sum(one for one, _ in found.jobs.values())
     jobs = sum(one for _, one in found.jobs.values())
     lines = [f"{found.experiment}: {done} of {jobs} jobs done, {jobs - done} left"]

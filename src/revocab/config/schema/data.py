@@ -54,7 +54,6 @@ class TokenizerPlace(Closed):
         return exactly_one(self, ("hub", "path", *constructions()))
 
     def construction(self) -> tuple[str, ConstructionOptions]:
-        """Return the name of the construction and its options."""
         for name in constructions():
             options = getattr(self, name)
             if options is not None:

@@ -120,7 +120,6 @@ class Generation(GenerationOptions):
 
     @property
     def comet_models(self) -> dict[str, str]:
-        """Return the COMET models that are named, by metric."""
         named = {metric.name: getattr(self, key) for key, metric in COMET_METRICS.items()}
         return {metric: model for metric, model in named.items() if model}
 

@@ -73,7 +73,6 @@ class Experiment(Closed):
         return {run.id: run for run in expand(self)}
 
     def __copy__(self) -> Self:
-        """Return a copy that expands its own runs."""
         copied = super().__copy__()
         vars(copied).pop("expanded", None)
         return copied

@@ -67,7 +67,6 @@ class NamedMethod(Layered):
 
     @property
     def options(self) -> dict[str, Any]:
-        """Return the options of the method that are given."""
         given = self.model_dump(mode="json", exclude_unset=True)
         known = methods()[self.method].options.model_fields
         return {key: given[key] for key in known if given.get(key) is not None}
