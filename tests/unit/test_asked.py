@@ -10,7 +10,7 @@ import yaml
 from snakemake.utils import update_config
 
 from revocab.config import validate
-from revocab.config.nulls import id_maps, without_nulls
+from revocab.config.load import without_nulls
 from revocab.errors import RevocabError
 from revocab.plan import Plan
 
@@ -155,23 +155,19 @@ def test_null_says_not_trained_in_a_recipe_alone():
 def test_a_thing_that_no_file_gives_cannot_be_taken_away(tmp_path, values):
     """``fvt:`` with nothing behind it is no run with every default, and is not dropped unsaid."""
     first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
-    first.write_text("runs: {mistral: {methods: {sava: {}, fvt: }}}\ntables: {one: {}}\n")
-    second.write_text("runs: {mistral: {methods: {sava: }}}\ntables: {one: , two: }\n")
+    first.write_text("runs: {mistral: {methods: {sava: {anchors: }, fvt: }}}\ntables: {one: {}}\n")
+    second.write_text(
+        "runs: {mistral: {recipe: , methods: {sava: }}}\ntables: {one: , two: }\nseed: \n"
+        "evaluation: {multiple_choice: {tasks: {x: }}, efficiency: }\nmixtures: {y: {z: }}\n"
+    )
     with pytest.raises(RevocabError) as caught:
         validate(copy.deepcopy(values), files=[first, second])
-    assert caught.value.problems == [
-        f"runs.mistral.methods.fvt: null in {first} removes it, but no earlier file sets it; "
-        "remove the line, or write {} for an entry with all defaults",
-        f"tables.two: null in {second} removes it, but no earlier file sets it; "
-        "remove the line, or write {} for an entry with all defaults",
+    assert [line.partition(" removes it")[0] for line in caught.value.problems] == [
+        f"runs.mistral.methods.fvt: null in {first}",
+        f"tables.two: null in {second}",
+        f"evaluation.multiple_choice.tasks.x: null in {second}",
+        f"mixtures.y.z: null in {second}",
     ]
-
-
-def test_where_things_stand_by_id():
-    expected = {"corpora", "tokenizers", "models", "recipes", "runs", "tables", "figures"}
-    expected |= {"runs.*.methods", "runs.*.references", "evaluation.multiple_choice.tasks"}
-    assert expected <= id_maps()
-    assert "runs.*.methods.*" not in id_maps()  # a run's options: null is the default
 
 
 # Languages of a group -----------------------------------------------------------------------------

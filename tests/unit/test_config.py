@@ -115,22 +115,13 @@ def test_all_five_mistakes_are_named_at_once(demo):
     assert len(lines) == len(expected)
 
 
-def test_sums_are_told_beside_what_does_not_fit_the_schema(demo):
-    """But not of a mixture, or a section, that does not fit it itself."""
+def test_of_a_file_that_does_not_fit_nothing_that_may_follow_is_told(demo):
     values = copy.deepcopy(demo)
-    values["seed"] = "x"
-    values["mixtures"]["adaptation"] = {"world-it": 0.7, "world-en": 0.2}
+    values["recipies"] = values.pop("recipes")
     values["mixtures"]["wrong"] = [1.0]
-    values["tokenizers"]["target"]["train"]["corpora"] = {"world-it": 0.25}
-    starts = [
-        "seed: ",
-        "mixtures.wrong: ",
-        "mixtures.adaptation: shares sum to 0.9",
-        "tokenizers.target.train.corpora: shares sum to 0.25",
-    ]
-    for line, start in zip(problems(values), starts, strict=True):
-        assert line.startswith(start)
-    assert len(problems(values | {"mixtures": [1]})) == 3
+    values["runs"]["mistral"]["source"] = "mistrel"
+    first, second = problems(values)
+    assert first.startswith("mixtures.wrong: ") and second.startswith("recipies: unknown key")
 
 
 @pytest.mark.parametrize(

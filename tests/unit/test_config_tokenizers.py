@@ -7,7 +7,7 @@ import yaml
 from refusals import problems
 
 from revocab.config import expand, validate
-from revocab.config.pairs import compared_pairs
+from revocab.config.lineage import compared_pairs
 
 
 def test_roles_belong_to_a_tokenizer(demo):

@@ -7,8 +7,7 @@ import hub_server
 import pytest
 import yaml
 
-from revocab.config.load import overlaid, substitute
-from revocab.config.nulls import without_nulls
+from revocab.config.load import overlaid, substitute, without_nulls
 from revocab.io import read_json, read_jsonl
 
 ITEMS = 3

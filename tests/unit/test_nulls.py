@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from revocab import __main__ as entry
 from revocab.closed import Closed, checked
 from revocab.config import Experiment, validate
-from revocab.config.nulls import SAID, without_nulls
+from revocab.config.load import SAID, without_nulls
 from revocab.errors import RevocabError
 from revocab.initialise.method import methods
 from revocab.initialise.options import check_options

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from revocab.config.check_answers import named_models, own_answers
-from revocab.config.check_models import changed_models
+from revocab.config.check_models import changed_models, named_models, own_answers
 from revocab.config.lineage import parents
 from revocab.config.schema import Experiment
 from revocab.initialise.method import methods

@@ -6,8 +6,15 @@ from collections.abc import Iterator
 
 from revocab.closed import BEST, RunStep, unknown
 from revocab.config.expand import Run
-from revocab.config.lineage import BASE, PARENTS, parents, run_steps, selected, tokenizer_of
-from revocab.config.pairs import needed_pairs
+from revocab.config.lineage import (
+    BASE,
+    PARENTS,
+    needed_pairs,
+    parents,
+    run_steps,
+    selected,
+    tokenizer_of,
+)
 from revocab.config.schema import Experiment, RunGroup
 from revocab.initialise.method import Method, methods
 from revocab.report.asked import task_languages

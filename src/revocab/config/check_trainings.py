@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from revocab.config.corpora import holds_conversations, text_corpora
-from revocab.config.lineage import trainings
+from revocab.config.lineage import holds_conversations, text_corpora, trainings
 from revocab.config.schema import Experiment
 from revocab.limits import ALL_CHECKPOINTS
 from revocab.training.recipe import ANSWERS

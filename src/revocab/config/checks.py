@@ -9,12 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from revocab.closed import unknown
-from revocab.config.check_answers import check_answers
 from revocab.config.check_cycles import check_cycles
 from revocab.config.check_files import check_sources
-from revocab.config.check_models import check_lengths, check_models
-from revocab.config.check_names import check_names
-from revocab.config.check_references import check_references
+from revocab.config.check_ids import check_names, check_references
+from revocab.config.check_models import check_answers, check_lengths, check_models
 from revocab.config.check_runs import check_identities, check_runs
 from revocab.config.check_tasks import check_tasks
 from revocab.config.check_trainings import check_number_of_checkpoints, check_trainings

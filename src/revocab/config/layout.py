@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from revocab.config.expand import Run
-from revocab.config.pairs import compared_pairs
+from revocab.config.lineage import compared_pairs
 from revocab.config.paths import Paths
 
 if TYPE_CHECKING:

@@ -5,16 +5,17 @@ Everything here holds of files that are wrong, too: what is not there is None or
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
-from revocab.closed import BEST, RunStep, Step
-from revocab.config.expand import BASE, method_of, run_id, selected, tokenizer_of
+from revocab.closed import RunStep
+from revocab.config.expand import BASE, Run, method_of, run_id, selected, tokenizer_of
 from revocab.config.schema import Experiment, RunGroup, RunMethod
 
 __all__ = ["BASE", "method_of", "run_id", "selected", "tokenizer_of"]
 
 #: Keys under which a run names another run.
 PARENTS = ("start", "donor")
+Pair = tuple[str, str]
 
 
 def method_runs(experiment: Experiment) -> dict[str, tuple[RunGroup, str]]:
@@ -83,13 +84,46 @@ def trainings(experiment: Experiment) -> Iterator[tuple[str, str, str]]:
             yield run.key, run.mixture, run.recipe
 
 
-def checkpoint_of(experiment: Experiment, named: RunStep) -> Step:
-    """Return the checkpoint of a run that a model is made of: its number, or best."""
-    if named.step == BEST:
-        return BEST
-    (step,) = experiment.expanded[named.run].select([named.step])
-    return step
+def text_corpora(experiment: Experiment, corpora: Iterable[str]) -> list[str]:
+    return [one for one in corpora if not holds_conversations(experiment, one)]
 
 
-def run_ids(experiment: Experiment) -> list[str]:
-    return list(experiment.expanded)
+def holds_conversations(experiment: Experiment, corpus: str) -> bool:
+    """Return whether a corpus keeps messages; one that is not there does not."""
+    given = experiment.corpora.get(corpus)
+    return given is not None and given.holds_conversations
+
+
+# --- pairs of tokenizers whose tokens are compared ------------------------------------------------
+
+
+def helper_pair(experiment: Experiment, helper: str | None, target: str | None) -> Pair | None:
+    """Return a helper's tokenizer and the target; None where they are one, or one is missing."""
+    tokenizer = tokenizer_of(experiment, helper)
+    if tokenizer is None or target is None or tokenizer == target:
+        return None
+    return tokenizer, target
+
+
+def needed_pairs(experiment: Experiment, runs: Collection[Run]) -> Iterator[tuple[Pair, str]]:
+    """Yield each pair that runs, their helpers and their groups' helpers need, with its group.
+
+    The first of a pair is a source's or a helper's tokenizer, the second a target.
+    """
+    for run in runs:
+        if not run.keeps_vocabulary and run.source_tokenizer and run.target:
+            yield (run.source_tokenizer, run.target), run.group
+    helped: list[tuple[str | None, str | None, str]]
+    helped = [(run.helper, run.target, run.group) for run in runs]
+    helped += [(one.helper, one.target, name) for name, one in experiment.runs.items()]
+    for helper, target, group in helped:
+        if pair := helper_pair(experiment, helper, target):
+            yield pair, group
+
+
+def compared_pairs(experiment: Experiment, runs: Collection[Run]) -> dict[Pair, str]:
+    """Return each pair that :func:`needed_pairs` gives, with its identity."""
+    identities: dict[Pair, str] = {}
+    for pair, group in needed_pairs(experiment, runs):
+        identities.setdefault(pair, experiment.runs[group].identity)
+    return identities

@@ -1,23 +1,30 @@
-"""From a YAML mapping to a validated :class:`Experiment`."""
+"""From a YAML mapping to a validated :class:`Experiment`.
+
+Null means an option's default, or that a thing goes away: an overlay takes away what an earlier
+file gives (``runs: {llama: null}``, ``evaluation: {generation: null}``). Only ``recipe``, ``sweep``
+and ``seeds`` of a run say something themselves: not that of its group.
+"""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 import yaml
 from pydantic import ValidationError
 
 from revocab import yaml_file
-from revocab.closed import problems_of
+from revocab.closed import located, nearest, problems_of
 from revocab.config.checks import all_problems
-from revocab.config.misfits import problems_beside
-from revocab.config.nulls import nothing_taken_away, without_nulls
 from revocab.config.schema import Experiment
 from revocab.config.written_out import with_all_runs
 from revocab.errors import RevocabError
 from revocab.training.named_recipes import with_named_recipes
+
+#: Keys of a group or run of which null is a value.
+SAID = ("recipe", "sweep", "seeds")
 
 
 def substitute(value: Any, data_root: str) -> Any:
@@ -35,9 +42,9 @@ def validate(values: dict[str, Any], files: Iterable[str | Path] = ()) -> Experi
     """Return the experiment that ``values`` describe.
 
     ``files`` are those that the values were read from; a key that stands twice in one is a problem.
-    Raises :class:`RevocabError` with every problem found: unknown keys, wrong types, dangling ids,
-    shares that do not sum to 1; impossible combinations and missing files as far as the sections
-    that tell them have the right shape.
+    Raises :class:`RevocabError` with every problem found: unknown keys, wrong types; of a file that
+    has the right shape dangling ids, shares that do not sum to 1, impossible combinations, missing
+    files.
     """
     root = values.get("data_root")
     if root is not None:
@@ -53,12 +60,31 @@ def validate(values: dict[str, Any], files: Iterable[str | Path] = ()) -> Experi
         experiment = Experiment.model_validate(values)
     except ValidationError as error:
         problems += problems_of(error, Experiment)
-        problems += problems_beside(values, error)
+        rest = without_unknown_keys(values, error)
+        problems += all_problems(rest) if rest else []
         raise RevocabError(dict.fromkeys(problems)) from None
     problems += all_problems(experiment)
     if problems:
         raise RevocabError(problems)
     return experiment
+
+
+def without_unknown_keys(values: dict[str, Any], error: ValidationError) -> Experiment | None:
+    """Return the rest of a file in which nothing but unknown keys is wrong, and none of them is
+    like a known one; None for others, of which checks would tell what only follows from that.
+    """
+    rest = copy.deepcopy(values)
+    for one in error.errors(include_url=False):
+        *way, last = located(Experiment, one["loc"])[0]
+        there: Any = located(Experiment, one["loc"][:-1])[1]
+        known = getattr(there, "model_fields", ())
+        if one["type"] != "extra_forbidden" or nearest(last, known):
+            return None
+        inner: Any = rest
+        for key in way:
+            inner = inner[int(key) if isinstance(inner, list) else key]
+        del inner[last]
+    return Experiment.model_validate(rest)
 
 
 def contents_of(files: Iterable[str | Path]) -> Iterator[tuple[str, Any, list[str]]]:
@@ -126,3 +152,44 @@ def overlaid(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
         both = isinstance(value, dict) and isinstance(base.get(key), dict)
         found[key] = overlaid(base[key], value) if both else value
     return found
+
+
+def without_nulls(values: Any, *path: str) -> Any:
+    """Return ``values`` without the keys that are null, but for :data:`SAID` of runs."""
+    if isinstance(values, list):
+        return [without_nulls(value, *path) for value in values]
+    if not isinstance(values, dict):
+        return values
+    return {
+        key: without_nulls(value, *path, str(key))
+        for key, value in values.items()
+        if value is not None or (path[:1] == ("runs",) and key in SAID)
+    }
+
+
+def nothing_taken_away(files: Iterable[tuple[str, Any]]) -> Iterator[str]:
+    """Yield a problem for every thing under an id that a file takes away and no file before it
+    gives.
+
+    ``files`` are names and contents in the order in which they are laid over one another.
+    """
+    given: set[tuple[str, ...]] = set()
+    for name, content in files:
+        leaves = dict(_leaves(content))
+        for path, value in leaves.items():
+            by_id = get_origin(located(Experiment, path[:-1])[1]) is dict
+            if value is None and by_id and path not in given:
+                yield (
+                    f"{'.'.join(path)}: null in {name} removes it, but no earlier file sets it; "
+                    "remove the line, or write {} for an entry with all defaults"
+                )
+        given |= {path[:end] for path in leaves for end in range(1, len(path) + 1)}
+
+
+def _leaves(value: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the path and value of everything in nested mappings that is no mapping, or is empty."""
+    if isinstance(value, dict) and value:
+        for key, one in value.items():
+            yield from _leaves(one, *path, str(key))
+    else:
+        yield path, value

@@ -7,13 +7,12 @@ from functools import cached_property
 from typing import Any
 
 from revocab.chat.template import find_template as find_chat_template
+from revocab.closed import BEST
 from revocab.closed import Step as StepName
 from revocab.config.check_tasks import heldout_texts
-from revocab.config.corpora import holds_conversations, text_corpora
 from revocab.config.expand import Run, as_json, stage_mixtures
 from revocab.config.layout import Layout
-from revocab.config.lineage import checkpoint_of
-from revocab.config.pairs import compared_pairs, helper_pair
+from revocab.config.lineage import compared_pairs, helper_pair, holds_conversations, text_corpora
 from revocab.config.paths import MANIFEST
 from revocab.config.schema import Source
 from revocab.config.schema.evaluation import TaskText
@@ -145,7 +144,10 @@ class Artefacts(Layout):
         """Return what a model is made of: another model, or a run's checkpoint."""
         if isinstance(reference, str):
             return self.model(reference)
-        return self.other((reference.run, checkpoint_of(self.experiment, reference)))
+        if reference.step == BEST:
+            return self.other((reference.run, BEST))
+        (step,) = self.runs[reference.run].select([reference.step])
+        return self.other((reference.run, step))
 
     def languages(self, run: Run) -> list[str]:
         """Return the languages that a run learns, each once, in the order of its mixtures."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
@@ -71,8 +71,3 @@ class Experiment(Closed):
         from revocab.config.expand import expand  # runs stand on the schema
 
         return {run.id: run for run in expand(self)}
-
-    def __copy__(self) -> Self:
-        copied = super().__copy__()
-        vars(copied).pop("expanded", None)
-        return copied

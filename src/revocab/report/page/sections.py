@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from revocab.config.pairs import compared_pairs
+from revocab.config.lineage import compared_pairs
 from revocab.languages import language_label
 from revocab.report.names import method_label
 from revocab.report.page import initialisation

@@ -106,7 +106,7 @@ class GateTable(TableOptions):
         return [name for name in given if given[name].kind == INSTRUCTIONS and name in shown]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        from revocab.config.lineage import run_ids, run_steps, selected
+        from revocab.config.lineage import run_steps, selected
 
         yield from unknown_groups(experiment, key, self.group)
         yield from wrong_steps(experiment, f"{key}.steps", self.group, self.steps)
@@ -120,7 +120,7 @@ class GateTable(TableOptions):
             return
         run, step = self.before.run, self.before.step
         yield from unknown_runs(experiment, f"{key}.before", [run])
-        if run not in run_ids(experiment):
+        if run not in experiment.expanded:
             return
         known = run_steps(experiment, run)
         chosen = selected(*known, [step])

@@ -21,7 +21,7 @@ def unit(reference: str | None) -> str:
 
 def text_languages(experiment: Experiment) -> list[str]:
     """Return the languages of held-out text that is no conversation, in the file's order."""
-    from revocab.config.corpora import text_corpora  # imports the schema, which imports kinds
+    from revocab.config.lineage import text_corpora  # imports the schema, which imports kinds
 
     corpora = experiment.corpora
     texts = text_corpora(experiment, experiment.evaluation.heldout)
