@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 from revocab.errors import RevocabError
 from revocab.io import read_json, write_json
-from revocab.temporary import TEMPORARY, is_alive
+from revocab.temporary import TEMPORARY, may_be_written
 
 CLAIM = ".revocab.json"
 #: What the command was asked for, in every folder that a command has written.
@@ -29,8 +28,8 @@ class FolderClaim:
     files: Mapping[str, int | None] = field(default_factory=dict)
     #: What a job that can be resumed is told from another one by.
     job: Any = None
-    #: Host and number of the process that is still writing: everything there is its own.
-    writer: tuple[str, int] | None = None
+    #: Whether somebody is still writing, or was killed: everything there is the claim's own.
+    unfinished: bool = False
     #: Whether a job of the workflow wrote it, which no command by hand replaces.
     by_rule: bool = False
 
@@ -38,15 +37,15 @@ class FolderClaim:
         content: dict[str, Any] = {"kind": self.kind}
         if self.job is not None:
             content["job"] = self.job
-        if self.writer is not None:
-            content["writer"] = list(self.writer)
+        if self.unfinished:
+            content["writer"] = True
         if self.by_rule:
             content["by_rule"] = True
         write_json(folder / CLAIM, {**content, "files": dict(sorted(self.files.items()))})
 
     def owns(self, name: str, size: int | None = None) -> bool:
         """Return whether a path below the folder is the claim's own, at this size if given."""
-        if name == CLAIM or self.writer is not None:
+        if name == CLAIM or self.unfinished:
             return True
         if name in self.files:
             return size is None or self.files[name] in (None, size)
@@ -59,17 +58,6 @@ class FolderClaim:
         meant = f"{parent}/{unfinished['name']}".lstrip("/")
         return meant == CLAIM or meant in self.files
 
-    @property
-    def abandoned(self) -> bool:
-        """Return whether its writer ran on this machine and has ended."""
-        if self.writer is None or self.writer[0] != socket.gethostname():
-            return False
-        return self.writer[1] == os.getpid() or not is_alive(self.writer[1])
-
-
-def this_process() -> tuple[str, int]:
-    return socket.gethostname(), os.getpid()
-
 
 def read_claim(folder: Path) -> FolderClaim | None:
     """Return a folder's claim; None where there is none, or none that can be read."""
@@ -78,15 +66,14 @@ def read_claim(folder: Path) -> FolderClaim | None:
         return None
     try:
         content = read_json(path)
-        writer = content.get("writer")
         return FolderClaim(
             str(content["kind"]),
             {str(name): size for name, size in content["files"].items()},
             content.get("job"),
-            (str(writer[0]), int(writer[1])) if writer else None,
+            bool(content.get("writer")),
             bool(content.get("by_rule")),
         )
-    except (RevocabError, OSError, AttributeError, IndexError, KeyError, TypeError, ValueError):
+    except (RevocabError, OSError, AttributeError, KeyError, TypeError):
         return None
 
 
@@ -126,24 +113,24 @@ def files_below(folder: Path, *, claimed: bool = True) -> Iterator[Path]:
 
 def sizes_below(folder: Path, varying: tuple[str, ...] = ()) -> dict[str, int | None]:
     """Return the files below ``folder`` with their bytes; None for those named in ``varying``."""
-    found = {one.as_posix(): one for one in files_below(folder)}
+    names = [file.as_posix() for file in files_below(folder)]
     return {
-        name: None if name in varying else (folder / one).lstat().st_size
-        for name, one in found.items()
+        name: None if name in varying else (folder / name).lstat().st_size
+        for name in names
         if name != CLAIM
     }
 
 
 def strangers(folder: Path, claim: FolderClaim) -> list[str]:
     """Return the files below ``folder`` that are not the claim's own, or not as it left them."""
-    found = []
-    for one in files_below(folder):
-        name, path = one.as_posix(), folder / one
+    foreign = []
+    for file in files_below(folder):
+        name, path = file.as_posix(), folder / file
         if not claim.owns(name):
-            found.append(name)
+            foreign.append(name)
         elif path.is_symlink() or not claim.owns(name, path.lstat().st_size):
-            found.append(f"{name} (changed since it was written)")
-    return found
+            foreign.append(f"{name} (changed since it was written)")
+    return foreign
 
 
 def remove_own(folder: Path) -> None:
@@ -151,12 +138,12 @@ def remove_own(folder: Path) -> None:
     claim = read_claim(folder)
     if claim is None:
         return
-    if claim.writer is not None:
+    if claim.unfinished:
         shutil.rmtree(folder)
         return
-    for one in files_below(folder):
-        if claim.owns(one.as_posix()) and one != Path(CLAIM):
-            (folder / one).unlink()
+    for file in files_below(folder):
+        if claim.owns(file.as_posix()) and file != Path(CLAIM):
+            (folder / file).unlink()
     (folder / CLAIM).unlink()
     remove_empty(folder)
 
@@ -168,3 +155,35 @@ def remove_empty(folder: Path) -> None:
             Path(root).rmdir()
         except OSError:  # not empty, or a link
             continue
+
+
+def make_room(temporary: Path) -> None:
+    """Make an empty folder; of one that is there nothing but a claim's own files goes."""
+    remove_own(temporary)
+    if is_unborn(temporary):
+        shutil.rmtree(temporary)
+    free = temporary.is_dir() and not temporary.is_symlink() and not any(temporary.iterdir())
+    if os.path.lexists(temporary) and not free:
+        raise RevocabError(
+            f"{temporary}: already exists and was not created by this command; remove it"
+        )
+    temporary.mkdir(exist_ok=True)
+
+
+def clear_leftovers(parent: Path, name: str | None = None) -> None:
+    """Remove what killed jobs left in ``parent`` beside the folder ``name``, if it has a claim.
+
+    Without ``name`` the caller holds ``parent`` alone, so that nobody else can still be writing.
+    """
+    for left in sorted(parent.glob(".*")):
+        match = TEMPORARY.fullmatch(left.name)
+        if match is None or match["process"] is None or name not in (None, match["name"]):
+            continue  # without a process it waits for the next call of the same job
+        if name is not None and may_be_written(match):
+            continue
+        if is_unborn(left):
+            shutil.rmtree(left)
+        elif match["state"] == "part" or (parent / match["name"]).exists():
+            remove_own(left)
+        elif read_claim(left) is not None:
+            left.rename(parent / match["name"])  # killed between two renames

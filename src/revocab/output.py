@@ -21,17 +21,18 @@ from revocab.folder_claim import (
     CLAIM,
     JOB_FILE,
     FolderClaim,
+    clear_leftovers,
     files_below,
     is_unborn,
+    make_room,
     read_claim,
     remove_empty,
     remove_own,
     sizes_below,
     strangers,
-    this_process,
 )
 from revocab.io import write_json
-from revocab.temporary import TEMPORARY, may_be_written, name_beside
+from revocab.temporary import TEMPORARY, name_beside
 
 if TYPE_CHECKING:
     from revocab.closed import Job
@@ -65,7 +66,6 @@ class OutputFolder:
         self.check()
 
     def check(self) -> None:
-        """Raise :class:`RevocabError` unless the folder may be written now."""
         problems = list(self._place_problems())
         if not problems and self.path.is_dir():
             problems += self._content_problems(self.path)
@@ -74,14 +74,17 @@ class OutputFolder:
 
     def _place_problems(self) -> Iterator[str]:
         yield from node_problems(self.path, folder=True)
-        for what, place in busy_places().items():
+        busy = {"the current folder": Path.cwd()}
+        with suppress(RuntimeError):  # a user without one
+            busy["your home folder"] = Path.home()
+        for what, place in busy.items():
             if holds(self.path, place):
                 yield f"{self.path}: {what}, or one above it; an output is {ALLOWED}"
-        for one in filter(None, (*self.inputs, *self.around)):
-            if holds(self.path, one) and not self._spares(one):
-                yield f"{self.path}: is or holds the input {one}; an output is {ALLOWED}"
-            elif one not in self.around and one.is_dir() and holds(one, self.path):
-                yield f"{self.path}: lies inside the input {one}; give a folder outside it"
+        for place in filter(None, (*self.inputs, *self.around)):
+            if holds(self.path, place) and not self._spares(place):
+                yield f"{self.path}: is or holds the input {place}; an output is {ALLOWED}"
+            elif place not in self.around and place.is_dir() and holds(place, self.path):
+                yield f"{self.path}: lies inside the input {place}; give a folder outside it"
 
     def _spares(self, given: Path) -> bool:
         """Return whether an input below the folder is left alone."""
@@ -89,7 +92,7 @@ class OutputFolder:
 
     def _content_problems(self, folder: Path) -> list[str]:
         claim = read_claim(folder)
-        if claim is not None and claim.writer is not None:
+        if claim is not None and claim.unfinished:
             claim = None  # an unfinished folder under another name: nobody knows what is in it
         if claim is not None and claim.kind != self.kind:
             return [
@@ -101,10 +104,12 @@ class OutputFolder:
                 f"{self.path}: was made by a job of the workflow, whose results would be taken for"
                 " those of another job; give another folder"
             ]
-        found = self._strangers(folder, claim)
-        if not found:
+        foreign = self._strangers(folder, claim)
+        if not foreign:
             return []
-        listed = ", ".join(found[:SHOWN]) + f" and {len(found) - SHOWN} more" * (len(found) > SHOWN)
+        listed = ", ".join(foreign[:SHOWN])
+        if len(foreign) > SHOWN:
+            listed += f" and {len(foreign) - SHOWN} more"
         if claim is None:
             return [
                 f"{self.path}: holds {listed}, and no {CLAIM} that says that this command wrote"
@@ -140,8 +145,9 @@ class OutputFolder:
         clear_leftovers(self.path.parent, self.path.name)
         waiting = self.path.with_name(f".{self.path.name}.part")
         temporary = waiting if resume else name_beside(self.path)
-        claim = FolderClaim(self.kind, {}, job, this_process())
-        if not (resume and is_same_job(temporary, claim)):
+        claim, left = FolderClaim(self.kind, {}, job, unfinished=True), read_claim(temporary)
+        goes_on = resume and left is not None and (left.kind, left.job) == (claim.kind, claim.job)
+        if not goes_on:
             make_room(temporary)
         try:
             claim.write(temporary)
@@ -317,14 +323,6 @@ def node_problems(path: Path, *, folder: bool) -> Iterator[str]:
             break
 
 
-def busy_places() -> dict[str, Path]:
-    """Return the folders that no output may be or hold, by what they are."""
-    places = {"the current folder": Path.cwd()}
-    with suppress(RuntimeError):  # a user without one
-        places["your home folder"] = Path.home()
-    return places
-
-
 def same(first: Path, second: Path) -> bool:
     """Return whether two paths lead to the same file or folder, which is there."""
     try:
@@ -339,49 +337,3 @@ def holds(folder: Path, place: Path) -> bool:
         if any(same(one, folder) for one in (path, *path.parents)):
             return True
     return False
-
-
-def is_same_job(folder: Path, claim: FolderClaim) -> bool:
-    """Return whether ``folder`` was left by an unfinished job like ``claim``'s."""
-    found = read_claim(folder)
-    return found is not None and (found.kind, found.job) == (claim.kind, claim.job)
-
-
-def make_room(temporary: Path) -> None:
-    """Make an empty folder; of one that is there nothing but a claim's own files goes."""
-    remove_own(temporary)
-    if is_unborn(temporary):
-        shutil.rmtree(temporary)
-    free = temporary.is_dir() and not temporary.is_symlink() and not any(temporary.iterdir())
-    if os.path.lexists(temporary) and not free:
-        raise RevocabError(
-            f"{temporary}: in the way, and apparently not left by this command; remove it"
-        )
-    temporary.mkdir(exist_ok=True)
-
-
-def clear_leftovers(parent: Path, name: str | None = None) -> None:
-    """Remove what killed jobs left in ``parent`` beside the folder ``name``, if it has a claim.
-
-    Without ``name`` the caller holds ``parent`` alone, so that nobody else can still be writing.
-    """
-    for one in sorted(parent.glob(".*")):
-        match, claim = TEMPORARY.fullmatch(one.name), read_claim(one)
-        if match is None:
-            continue
-        if is_unborn(one) and name in (None, match["name"]) and not may_be_written(match):
-            shutil.rmtree(one)
-            continue
-        if claim is None or name not in (None, match["name"]):
-            continue
-        if match["state"] == "part":
-            if not match["process"]:
-                continue  # waits for the next call of the same job
-            if claim.writer and (name is None or claim.abandoned):
-                shutil.rmtree(one)
-            elif not claim.writer and (name is None or not may_be_written(match)):
-                remove_own(one)  # killed between the last claim and the new name
-        elif not (parent / match["name"]).exists():
-            one.rename(parent / match["name"])  # killed between two renames
-        else:
-            remove_own(one)

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Literal
 
 #: ``.NAME.HOST-PROCESS.part``, as :func:`name_beside` makes it; ``old`` is a folder that is being
-#: replaced. Without a process it waits for the next call of the same job; earlier versions wrote no
-#: host.
+#: replaced. Without a process it waits for the next call of the same job.
 TEMPORARY = re.compile(
-    r"\.(?P<name>.+?)(\.((?P<host>[0-9a-f]{8})-)?(?P<process>\d+))?\.(?P<state>part|old)"
+    r"\.(?P<name>.+?)(\.(?P<host>[0-9a-f]{8})-(?P<process>\d+))?\.(?P<state>part|old)"
 )
 
 
@@ -30,37 +29,30 @@ def name_beside(path: Path, state: Literal["part", "old"] = "part") -> Path:
     return path.with_name(f".{path.name}.{host_mark()}-{os.getpid()}.{state}")
 
 
-def is_alive(process: int) -> bool:
+def may_be_written(match: re.Match[str]) -> bool:
+    """Return whether another process may be writing under a temporary name.
+
+    One of another host may, since nobody can tell from here that it has ended.
+    """
+    if match["process"] is None:
+        return False
+    if match["host"] != host_mark():
+        return True
+    process = int(match["process"])
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
     except OSError:  # not ours to signal, but there
         pass
-    return True
-
-
-def may_be_written(match: re.Match[str]) -> bool:
-    """Return whether another process may be writing under a temporary name.
-
-    One of another host may, since nobody can tell from here that it has ended.
-    """
-    process = int(match["process"] or 0)
-    if match["host"] not in (None, host_mark()):
-        return True
-    return bool(process) and process != os.getpid() and is_alive(process)
+    return process != os.getpid()
 
 
 def clear_files(path: Path) -> None:
     """Remove the files that ended processes of this host have left while they wrote ``path``."""
-    for one in path.parent.glob(f".{_literal(path.name)}.*.part"):
-        match = TEMPORARY.fullmatch(one.name)
-        if match is None or match["name"] != path.name or match["host"] != host_mark():
+    for left in path.parent.glob(".*.part"):
+        match = TEMPORARY.fullmatch(left.name)
+        if match is None or match["name"] != path.name or match["process"] is None:
             continue
-        if not may_be_written(match) and one.is_file() and not one.is_symlink():
-            one.unlink(missing_ok=True)
-
-
-def _literal(name: str) -> str:
-    """Return a file's name as a pattern of :meth:`Path.glob` that matches it alone."""
-    return re.sub(r"([*?[])", r"[\1]", name)
+        if not may_be_written(match) and left.is_file() and not left.is_symlink():
+            left.unlink(missing_ok=True)

@@ -114,7 +114,7 @@ def test_a_kill_while_writing_leaves_the_place_as_it_was(toys, tmp_path, earlier
     assert [one.name for one in tmp_path.glob(".out*")]  # what the killed one left
     change_model(BLOCKS, source, {}, out)
     assert not [*tmp_path.glob(".out*")]
-    assert read_claim(out).writer is None and ModelFolder(out).config["added_blocks"] == [2]
+    assert not read_claim(out).unfinished and ModelFolder(out).config["added_blocks"] == [2]
 
 
 # By hand. ----------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from contextlib import nullcontext
@@ -27,7 +26,7 @@ from revocab.folder_claim import (
     strangers,
 )
 from revocab.output import OutputFolder, ResumableFolder
-from revocab.temporary import name_beside
+from revocab.temporary import host_mark, name_beside
 
 KIND = "thing"
 
@@ -132,7 +131,7 @@ def test_a_claim_that_cannot_be_read_is_none(out, content):
 
 
 def test_an_unfinished_folder_under_another_name_is_nobodys(out):
-    FolderClaim(KIND, {}, writer=("host", 1)).write(out)
+    FolderClaim(KIND, {}, unfinished=True).write(out)
     with pytest.raises(RevocabError, match=f"no {CLAIM} that says"):
         OutputFolder(out, KIND)
 
@@ -159,47 +158,51 @@ def test_removing_leaves_what_is_not_its_own(out):
 # What killed jobs leave ------------------------------------------------------------------------
 
 
-def leave(folder, kind=KIND, process=0, host=None):
+def named(path, process, state="part", host=None):
+    """Return the temporary name that a process gave to a folder."""
+    return path.with_name(f".{path.name}.{host or host_mark()}-{process}.{state}")
+
+
+def leave(folder, kind=KIND):
     """Make what a killed job leaves beside its folder."""
     folder.mkdir()
     (folder / "half").write_text("half")
-    FolderClaim(kind, {}, writer=(host or socket.gethostname(), process)).write(folder)
+    FolderClaim(kind, {}, unfinished=True).write(folder)
     return folder
 
 
 def test_what_ended_processes_left_is_cleared_and_nothing_else(out, tmp_path, ended):
     alive = os.getppid()
-    leave(tmp_path / f".out.{ended}.part", process=ended)
+    leave(named(out, ended))
     kept = [
-        leave(tmp_path / f".out.{alive}.part", process=alive),
-        leave(tmp_path / ".out.7.part", process=ended, host="another"),
-        leave(tmp_path / f".other.{ended}.part", process=ended),
+        leave(named(out, alive)),
+        leave(named(out, ended, host="0123abcd")),
+        leave(named(tmp_path / "other", ended)),
+        named(out, f"0{ended}"),
     ]
-    (tmp_path / f".out.{ended}9.part").mkdir()  # no claim: whoever made it
-    (tmp_path / f".out.{ended}9.part" / "x").write_text("x")
+    kept[-1].mkdir()  # no claim: whoever made it
+    (kept[-1] / "x").write_text("x")
     fill(out, "a")
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "out", f".out.{ended}9.part", *(path.name for path in kept)
-    }  # fmt: skip
+    assert {*tmp_path.iterdir()} == {out, *kept}
 
 
 def test_a_folder_in_the_way_that_is_not_ours(out, tmp_path):
     (name_beside(out) / "x").mkdir(parents=True)
     before = tree(tmp_path)
-    with pytest.raises(RevocabError, match="in the way"):
+    with pytest.raises(RevocabError, match="was not created by this command"):
         fill(out, "new")
     assert tree(tmp_path) == before
 
 
 def test_a_kill_between_two_renames_loses_nothing(out, tmp_path, ended):
-    out.rename(tmp_path / f".out.{ended}.old")
+    out.rename(named(out, ended, "old"))
     with pytest.raises(RuntimeError), OutputFolder(out, KIND).replaced():
         raise RuntimeError
     assert [*tree(tmp_path)] == ["out", f"out/{CLAIM}", "out/a", "out/b", "out/b/c"]
 
 
 def test_an_old_folder_beside_a_new_one_goes(out, tmp_path, ended):
-    fill(tmp_path / f".out.{ended}.old", "a")
+    fill(named(out, ended, "old"), "a")
     fill(out, "new")
     assert [*tree(tmp_path)] == ["out", f"out/{CLAIM}", "out/new"]
 
@@ -293,9 +296,9 @@ def test_parts_are_removed_and_other_jobs_folders_are_not(tmp_path):
 
 def test_half_written_files_of_our_own_are_cleared(tmp_path):
     folder = held(tmp_path / "out", "a", parts={"parts": "part"})
-    (folder.path / ".a.123.part").write_text("half")
+    named(folder.path / "a", 123, host="0123abcd").write_text("half")
     (folder.path / "parts").mkdir()
-    leave(folder.path / "parts/.1.123.part", "part", 123, "another")
+    leave(named(folder.path / "parts/1", 123, host="0123abcd"), "part")
     held(tmp_path / "out", "a", parts={"parts": "part"})
     assert [*tree(folder.path)] == [CLAIM, "parts"]
 
@@ -333,29 +336,24 @@ def test_a_disk_that_fills_while_claiming(tmp_path, monkeypatch):
     assert [*tmp_path.iterdir()] == []
 
 
-@pytest.mark.parametrize("content", [(), ("..revocab.json.17.part",)])
-def test_a_job_killed_before_its_claim_stood_is_no_hindrance(tmp_path, content):
+@pytest.mark.parametrize("claiming", [False, True])
+def test_a_job_killed_before_its_claim_stood_is_no_hindrance(tmp_path, ended, claiming):
     """The folder beside the output, and a part of a folder that is written in place."""
-    dead = subprocess.Popen(["true"])
-    dead.wait()
-    part = f".step-000007.{dead.pid}.part"
     folder = held(tmp_path / "out", "a", parts={"parts": "part"})
-    for place in (folder.path / "parts" / part, tmp_path / f".whole.{dead.pid}.part"):
+    left = [named(folder.path / "parts/step-000007", ended), named(tmp_path / "whole", ended)]
+    for place in left:
         place.mkdir(parents=True)
-        for name in content:
-            (place / name).write_text("{")
+        if claiming:
+            named(place / CLAIM, ended).write_text("{")
     folder.check()
     folder.hold()
-    assert not (folder.path / "parts" / part).exists()
-    whole = OutputFolder(tmp_path / "whole", "thing")
-    with whole.replaced() as made:
-        (made / "x").write_text("x")
-    assert not (tmp_path / f".whole.{dead.pid}.part").exists()
+    fill(tmp_path / "whole", "x")
+    assert not any(place.exists() for place in left)
 
 
 def test_a_folder_of_the_user_with_such_a_name_is_left_alone(tmp_path):
     folder = held(tmp_path / "out", "a", parts={"parts": "part"})
-    mine = folder.path / "parts" / ".step-000007.17.part"
+    mine = named(folder.path / "parts/step-000007", 17)
     mine.mkdir(parents=True)
     (mine / "notes.txt").write_text("mine")
     with pytest.raises(RevocabError, match=r"notes\.txt"):
