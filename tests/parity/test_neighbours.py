@@ -13,8 +13,8 @@ import pytest
 import torch
 
 from revocab.initialise.method import Auxiliary, MethodInputs
+from revocab.initialise.methods.omp import orthogonal_pursuit
 from revocab.initialise.options import check_options, find_method
-from revocab.initialise.rows.matching_pursuit import orthogonal_pursuit
 from revocab.initialise.rows.weighted_means import unit_rows
 
 OVERLAP, MISSING, WIDTH, AUXILIARY_WIDTH = 60, 30, 16, 12

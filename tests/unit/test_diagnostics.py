@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from revocab.initialise.diagnostics import duplicates, figure, statistics
+from revocab.initialise import diagnostics
 
 
 def ids(*values):
@@ -15,7 +15,7 @@ def ids(*values):
 def described(new_rows, copied_rows=((3.0, 4.0), (4.0, 3.0))):
     matrix = torch.tensor([*copied_rows, *new_rows])
     split = len(copied_rows)
-    return statistics.describe(
+    return diagnostics.describe(
         matrix[:split], matrix, torch.arange(split), torch.arange(split, len(matrix))
     )
 
@@ -34,13 +34,13 @@ def test_statistics_by_hand():
     assert found["cosine_of_new_to_copied_mean"] == pytest.approx(2**-0.5)
     assert sum(found["histograms"]["norm"]["new"]) == 2
     assert found["histograms"]["norm"]["copied"][-1] == 2
-    assert statistics.warn("m", "input", found) == []
+    assert diagnostics.warn("m", "input", found) == []
 
 
 def test_collapse_and_explosion_are_told_with_their_numbers():
-    (collapsed,) = statistics.warn("m", "input", described([[0.1, 0.0], [0.0, 0.3]]))
+    (collapsed,) = diagnostics.warn("m", "input", described([[0.1, 0.0], [0.0, 0.3]]))
     assert "0.2 is 4.0% of the copied rows' 5" in collapsed
-    (exploded,) = statistics.warn("m", "output", described([[21.0, 0.0], [0.0, 5.0]]))
+    (exploded,) = diagnostics.warn("m", "output", described([[21.0, 0.0], [0.0, 5.0]]))
     assert "1 new rows have more than 4 times" in exploded
     assert "21 against 5" in exploded
 
@@ -58,16 +58,16 @@ def test_norms_over_a_decade_are_binned_on_a_log_scale():
 def test_without_copied_rows_the_source_is_the_measure():
     source = torch.tensor([[3.0, 4.0], [5.0, 0.0]])
     matrix = torch.tensor([[0.1, 0.0], [0.0, 0.1], [0.1, 0.1]])
-    found = statistics.describe(source, matrix, ids(), torch.arange(3))
+    found = diagnostics.describe(source, matrix, ids(), torch.arange(3))
     assert found["norm_copied"]["mean"] is None
     assert found["cosine_of_new_to_copied_mean"] is None
-    assert "of the source rows' 5" in statistics.warn("m", "input", found)[0]
+    assert "of the source rows' 5" in diagnostics.warn("m", "input", found)[0]
 
 
 def test_no_new_rows_is_no_warning():
-    found = statistics.describe(torch.ones(2, 2), torch.ones(2, 2), torch.arange(2), ids())
+    found = diagnostics.describe(torch.ones(2, 2), torch.ones(2, 2), torch.arange(2), ids())
     assert found["norm_new"]["rows"] == 0
-    assert statistics.warn("m", "input", found) == []
+    assert diagnostics.warn("m", "input", found) == []
 
 
 def test_clp_that_blows_up_is_told():
@@ -80,8 +80,8 @@ def test_clp_that_blows_up_is_told():
     inputs = make([[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]], helper=[[1, 0], [-0.9999, 0.01414], [1, 0]])
     method = methods()["clp"]
     matrix = fill(inputs.source_VD, inputs, method, method.options())
-    found = statistics.describe(inputs.source_VD, matrix, ids(0, 1), ids(2))
-    assert "exploded" in statistics.warn("clp", "input", found)[0]
+    found = diagnostics.describe(inputs.source_VD, matrix, ids(0, 1), ids(2))
+    assert "exploded" in diagnostics.warn("clp", "input", found)[0]
 
 
 # Near duplicates. --------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def test_clp_that_blows_up_is_told():
 
 @pytest.mark.parametrize("width", [16, 700])
 def test_near_duplicates_are_those_of_a_full_search(width, monkeypatch):
-    monkeypatch.setattr(duplicates, "BLOCK_ROWS", 7)  # several blocks
+    monkeypatch.setattr(diagnostics, "BLOCK_ROWS", 7)  # several blocks
     generator = torch.Generator().manual_seed(5)
     matrix = torch.randn(60, width, generator=generator)
     matrix[50] = 3 * matrix[4] + 0.03 * torch.randn(width, generator=generator)  # near a copied row
@@ -100,8 +100,8 @@ def test_near_duplicates_are_those_of_a_full_search(width, monkeypatch):
     unit = torch.nn.functional.normalize(matrix, dim=1)
     cosines = unit @ unit.T
     cosines.fill_diagonal_(-2)
-    expected = {int(i) for i in new if cosines[i].max() >= duplicates.COSINE}
-    found = duplicates.near_duplicates(matrix, new)
+    expected = {int(i) for i in new if cosines[i].max() >= diagnostics.COSINE}
+    found = diagnostics.near_duplicates(matrix, new)
     assert expected == {50, 51, 52, 53, 54}
     assert found["rows"] == len(expected)
     assert found["identical"] == 2
@@ -111,8 +111,8 @@ def test_near_duplicates_are_those_of_a_full_search(width, monkeypatch):
 
 
 def test_one_row_and_zero_rows_have_no_duplicates():
-    assert duplicates.near_duplicates(torch.ones(1, 4), ids(0))["rows"] == 0
-    assert duplicates.near_duplicates(torch.zeros(3, 4), ids(0, 1))["rows"] == 0
+    assert diagnostics.near_duplicates(torch.ones(1, 4), ids(0))["rows"] == 0
+    assert diagnostics.near_duplicates(torch.zeros(3, 4), ids(0, 1))["rows"] == 0
 
 
 # The figure. -------------------------------------------------------------------------------------
@@ -123,9 +123,9 @@ def test_figure_has_both_kinds_and_repeats(tmp_path):
     report = {"method": "fvt", "matrices": {"input": found, "output": found}}
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
-        figure.draw(report, tmp_path / name)
+        diagnostics.draw(report, tmp_path / name)
     for ending in ("svg", "png"):
         first, second = (tmp_path / name / f"diagnostics.{ending}" for name in ("a", "b"))
         assert first.read_bytes() == second.read_bytes()
-    figure.draw({"method": "lapt", "matrices": {}}, tmp_path)
+    diagnostics.draw({"method": "lapt", "matrices": {}}, tmp_path)
     assert not (tmp_path / "diagnostics.svg").exists()

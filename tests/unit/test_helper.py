@@ -20,7 +20,7 @@ from revocab.initialise.method import methods
 from revocab.initialise.options import check_options
 from revocab.initialise.reading import helper as helper_module
 from revocab.initialise.reading.helper import Coverage, Helper, in_target_order
-from revocab.initialise.rows.piece_means import piece_means
+from revocab.initialise.rows.means import piece_means
 from revocab.initialise.target_matrix import fill, new_rows
 from revocab.intersection.intersect import (
     IntersectionJob,

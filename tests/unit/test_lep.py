@@ -18,9 +18,9 @@ from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
 from revocab.initialise.method import DonorRows
+from revocab.initialise.methods.lep import apply_change, change_of_rows
 from revocab.initialise.options import check_options, find_method
 from revocab.initialise.rows import anchor_scaling
-from revocab.initialise.rows.least_change import apply_change, change_of_rows
 from revocab.initialise.target_matrix import fill
 from revocab.io import read_json
 

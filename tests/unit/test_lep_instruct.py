@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 from toy_folders import initialise, load
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
-from revocab.initialise.rows.least_change import change_of_rows
+from revocab.initialise.methods.lep import change_of_rows
 from revocab.io import read_json, write_json
 from revocab.tokenizer_building.build import build_from_folders
 from revocab.tokenizer_building.construction import TokenizerJob

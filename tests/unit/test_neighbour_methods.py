@@ -8,9 +8,9 @@ from method_inputs import SOURCE, make, new_rows, random_inputs
 
 from revocab.errors import RevocabError
 from revocab.initialise.method import Auxiliary, methods
+from revocab.initialise.methods.omp import orthogonal_pursuit
 from revocab.initialise.rows import weighted_means
 from revocab.initialise.rows.auxiliary import AuxiliaryOptions
-from revocab.initialise.rows.matching_pursuit import orthogonal_pursuit
 
 COMPARING = [name for name, one in methods().items() if issubclass(one.options, AuxiliaryOptions)]
 

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from revocab.errors import RevocabError
-from revocab.initialise.adapted_folder import copy_unchanged, write_adapted
-from revocab.initialise.diagnostics.figure import draw
-from revocab.initialise.diagnostics.statistics import describe, warn
+from revocab.initialise.diagnostics import describe, draw, warn
 from revocab.initialise.method import RowsOptions
 from revocab.initialise.model_card import model_card
 from revocab.initialise.options import InitJob, find_method
@@ -19,11 +17,21 @@ from revocab.initialise.rows.source_weights import SourceWeights, with_shared, w
 from revocab.initialise.target_matrix import fill
 from revocab.io import write_json, write_text
 from revocab.models import provenance
-from revocab.models.folder import ModelFolder, Which
+from revocab.models.folder import (
+    TOKENIZER_FILES,
+    ModelFolder,
+    Which,
+    copy_documents,
+    copy_tokenizer,
+    read_settings,
+)
+from revocab.models.links import link_or_copy
 from revocab.models.load import check_model
 from revocab.models.origin import name_of
 from revocab.models.vocabulary import padding
-from revocab.models.vocabulary.special_ids import special_ids
+from revocab.models.vocabulary.special_ids import new_config, new_generation_config, special_ids
+from revocab.models.weights.index import INDEX
+from revocab.models.write import with_tensors, write_weights
 from revocab.output import OutputFolder
 from revocab.progress import Say, silent
 
@@ -31,6 +39,7 @@ if TYPE_CHECKING:
     import torch
 
     from revocab.initialise.inputs import InitInputs
+    from revocab.models.vocabulary.counterparts import Counterparts
 
 
 class NewMatrices(NamedTuple):
@@ -111,7 +120,10 @@ def initialise_model(
     if method.keeps_vocabulary:
         check_model(inputs.source)
         with output.replaced() as folder:
-            copy_unchanged(source, source_tokenizer, folder)
+            copy_documents(source, folder, TOKENIZER_FILES)
+            copy_tokenizer(source_tokenizer, folder)
+            for file in (*source.files, *([INDEX] if source.index is not None else [])):
+                link_or_copy(source.path / file, folder / file)
             _finish(folder, made_of, {"method": method.name, "matrices": {}, "warnings": []})
         return
     material = Material.open(inputs, method, options, job.identity, device=device, say=say)
@@ -195,6 +207,52 @@ def _note(
             for which, statistics in new.described.items()
         },
     }
+
+
+def write_adapted(
+    source: ModelFolder,
+    matrices: dict[Which, torch.Tensor],
+    tokenizer: Path,
+    counterparts: Counterparts,
+    out: Path,
+    *,
+    progress: bool = False,
+) -> list[str]:
+    """Write the adapted model into the folder ``out``; return the settings that were dropped.
+
+    They are named on stderr, too: what a model does without them may surprise.
+
+    ``matrices`` holds the new ``input`` matrix and, for an untied model, the ``output`` matrix;
+    rows after those of the tokens are padding; ``counterparts`` finds special tokens again in the
+    tokenizer of the folder ``tokenizer``.
+    """
+    names = source.vocabulary_tensors
+    replace: dict[str, torch.Tensor | None] = {names[which]: matrices[which] for which in names}
+    replace |= dict.fromkeys(source.tied_copies)  # dropped: a copy of the old matrix would be stale
+    copy_documents(source, out, (*TOKENIZER_FILES, "config.json", "generation_config.json"))
+    copy_tokenizer(tokenizer, out)
+    write_weights(source, with_tensors(source, replace), out, progress=progress)
+    ids = special_ids(counterparts.target)
+    tokens, rows = len(counterparts.target), len(matrices["input"])
+    config, dropped = new_config(source.config, tokens, rows, ids, counterparts)
+    write_json(out / "config.json", config)
+    old = source.path / "generation_config.json"
+    generation, more = new_generation_config(
+        read_settings(old) if old.is_file() else None,
+        {**source.config, **source.text_config},
+        list(range(tokens, rows)),
+        ids,
+        counterparts,
+    )
+    write_json(out / "generation_config.json", generation)
+    dropped = sorted({*dropped, *more})
+    if dropped:
+        print(
+            f"warning: settings for tokens of the old vocabulary were dropped: "
+            f"{', '.join(dropped)}; set what matters in the new generation_config.json",
+            file=sys.stderr,
+        )
+    return dropped
 
 
 def check_device(device: str) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from revocab.errors import RevocabError
-from revocab.initialise.diagnostics.statistics import norms
+from revocab.initialise.diagnostics import norms
 from revocab.initialise.method import Method, MethodOptions
 from revocab.initialise.options import ChosenMethod, ScaleJob, find_method
 from revocab.initialise.reading.material import make_inputs
@@ -26,44 +26,28 @@ from revocab.output import OutputFolder
 if TYPE_CHECKING:
     import torch
 
-#: What the folder claims to be.
-KIND = "scale measurement"
 
+@contextmanager
+def watched_memory() -> Iterator[list[int]]:
+    """Yield resident bytes above those at the start, sampled every few milliseconds."""
+    import psutil
 
-class PeakMemory:
-    """Highest resident memory above that at the start, sampled every few milliseconds."""
+    process, stop, seen = psutil.Process(), threading.Event(), [0]
+    start = process.memory_info().rss
 
-    def __init__(self) -> None:
-        import psutil
+    def sample() -> None:
+        ended = False
+        while not ended:
+            ended = stop.wait(0.005)
+            seen[0] = max(seen[0], process.memory_info().rss - start)
 
-        self._process = psutil.Process()
-        self._start = self._process.memory_info().rss
-        self._peak = self._start
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._sample, daemon=True)
-
-    @property
-    def bytes(self) -> int:
-        return self._peak - self._start
-
-    def _look(self) -> None:
-        self._peak = max(self._peak, self._process.memory_info().rss)
-
-    def _sample(self) -> None:
-        while not self._stop.wait(0.005):
-            self._look()
-
-    @classmethod
-    @contextmanager
-    def watch(cls) -> Iterator[PeakMemory]:
-        memory = cls()
-        memory._thread.start()
-        try:
-            yield memory
-        finally:
-            memory._look()
-            memory._stop.set()
-            memory._thread.join()
+    thread = threading.Thread(target=sample, daemon=True)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        stop.set()
+        thread.join()
 
 
 def random_matrix(rows: int, width: int, seed: int) -> torch.Tensor:
@@ -74,9 +58,9 @@ def random_matrix(rows: int, width: int, seed: int) -> torch.Tensor:
     return matrix_VD.normal_(0, 0.02, generator=torch.Generator().manual_seed(seed))
 
 
-def measured_method(name: str, given: ChosenMethod) -> tuple[Method, MethodOptions]:
+def measured_method(name: str, chosen: ChosenMethod) -> tuple[Method, MethodOptions]:
     """Return a method and its options; raise for one that has nothing to measure."""
-    method = find_method(given.method)
+    method = find_method(chosen.method)
     if method.keeps_vocabulary:
         raise RevocabError(f"methods.{name}: {method.name!r} initialises nothing to measure")
     if method.needs_donor or method.takes_helper_rows:
@@ -84,7 +68,7 @@ def measured_method(name: str, given: ChosenMethod) -> tuple[Method, MethodOptio
             f"methods.{name}: {method.name!r} takes rows of another model, and here all matrices"
             " are random; remove it"
         )
-    options = given.options()
+    options = chosen.options()
     if method.needs(options) == "fasttext":
         raise RevocabError(
             f"methods.{name}: auxiliary 'fasttext' needs trained vectors, and here all matrices "
@@ -101,8 +85,8 @@ def measure_to(out: Path, job: ScaleJob, vocabularies: Vocabularies) -> None:
     from tqdm import tqdm
 
     read = [vocabularies.source, vocabularies.target, vocabularies.pairs]
-    output = OutputFolder(out, KIND, read)
-    methods = {name: measured_method(name, given) for name, given in job.methods.items()}
+    output = OutputFolder(out, "scale measurement", read)
+    methods = {name: measured_method(name, chosen) for name, chosen in job.methods.items()}
     source_rows = len(vocabularies.source_tokenizer)
     source_VD = random_matrix(source_rows, job.hidden_size, job.seed)
     target_rows = len(vocabularies.target_tokenizer)
@@ -113,7 +97,7 @@ def measure_to(out: Path, job: ScaleJob, vocabularies: Vocabularies) -> None:
         bar.set_postfix_str(name)
         inputs = make_inputs(source_VD, vocabularies, seed=job.seed, helper_VD=helper_VD)
         started = time.perf_counter()
-        with PeakMemory.watch() as memory:
+        with watched_memory() as peak:
             target_VD = fill(source_VD, inputs, method, options)  # tokenisation included
         seconds = time.perf_counter() - started
         new = inputs.missing_N if method.copies_overlap else slice(None)
@@ -127,7 +111,7 @@ def measure_to(out: Path, job: ScaleJob, vocabularies: Vocabularies) -> None:
                 "overlap": len(shared.target_ids),
                 "missing": len(shared.missing),
                 "seconds": round(seconds, 3),
-                "peak_memory_bytes": memory.bytes,
+                "peak_memory_bytes": peak[0],
                 "norm_mean_copied": norms(target_VD[copied])["mean"],
                 "norm_mean_new": norms(target_VD[new])["mean"],
             }

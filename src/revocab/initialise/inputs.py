@@ -12,18 +12,6 @@ from revocab.flags import flag_of
 from revocab.initialise.method import Method, MethodOptions
 from revocab.models.hub_or_folder import model_field, tokenizer_field
 
-_NEEDED = {
-    "helper": (
-        "helper",
-        "a model that has many of the target's tokens, ideally with the target tokenizer",
-    ),
-    "fasttext": ("auxiliary", "a folder written by train_auxiliary, for auxiliary=fasttext"),
-    "file": (
-        "auxiliary",
-        "a file of vectors by token text (docs/methods.md), for auxiliary=file",
-    ),
-}
-
 
 class InitInputs(Closed):
     """Models and tokenizers; which of them are needed depends on the method."""
@@ -63,7 +51,18 @@ class InitInputs(Closed):
         if method.keeps_vocabulary:
             return
         needed = {"target_tokenizer": "the new vocabulary"}
-        needed |= dict(filter(None, [_NEEDED.get(method.needs(options) or "")]))
+        match method.needs(options):
+            case "helper":
+                needed["helper"] = (
+                    "a model that has many of the target's tokens, ideally with the target"
+                    " tokenizer"
+                )
+            case "fasttext":
+                needed["auxiliary"] = "a folder written by train_auxiliary, for auxiliary=fasttext"
+            case "file":
+                needed["auxiliary"] = (
+                    "a file of vectors by token text (docs/methods.md), for auxiliary=file"
+                )
         if method.needs_donor:
             needed["adapted"] = "a model with the target's tokens, trained"
             needed["base"] = "the model that it was adapted from"

@@ -2,36 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from revocab.initialise.diagnostics.figure import NAME, TITLES
+from revocab.initialise.diagnostics import NAME, TITLES
 from revocab.initialise.reading.helper import FILLED_WITH
 from revocab.languages import language_label
 from revocab.models.folder import ModelFolder
 from revocab.models.origin import front_matter, hub_id, licence_of
-
-
-def _origins(made_of: dict[str, Any], languages: Sequence[str]) -> list[str]:
-    names = {
-        "Source model": made_of["names"]["source"],
-        "Target tokenizer": made_of["names"]["target_tokenizer"],
-        "Helper model": made_of["names"].get("helper"),
-        "Adapted model": made_of["names"].get("adapted"),
-        "Base of the adapted model": made_of["names"].get("base"),
-        "Language": ", ".join(map(language_label, languages)),
-    }
-    return [f"- {what}: {name}" for what, name in names.items() if name]
-
-
-def _licence(licence: Mapping[str, str]) -> str:
-    if not licence:
-        return (
-            "The source's card names no licence in its metadata, so none is given here; check"
-            " the source model's licence before you redistribute this one."
-        )
-    name = licence.get("license_name", licence["license"])
-    return f"The licence is that of the source model: {name}."
 
 
 def _number(value: float | None) -> str:
@@ -43,30 +21,17 @@ def _rows_table(matrices: dict[str, Any]) -> list[str]:
         "| matrix | rows | count | mean norm | cosine to their mean |",
         "| --- | --- | ---: | ---: | ---: |",
     ]
-    for which, found in matrices.items():
+    for which, statistics in matrices.items():
         name = TITLES[which] if len(matrices) > 1 else "embedding and LM head"
-        lines.append(
-            f"| {name} | source | {found['source']['rows']:,} | "
-            f"{_number(found['source']['mean'])} | |"
-        )
+        source = statistics["source"]
+        lines.append(f"| {name} | source | {source['rows']:,} | {_number(source['mean'])} | |")
         for kind in ("copied", "new"):
-            norms, cosine = found[f"norm_{kind}"], found[f"cosine_to_mean_{kind}"]
+            norms, cosine = statistics[f"norm_{kind}"], statistics[f"cosine_to_mean_{kind}"]
             lines.append(
                 f"| {name} | {kind} | {norms['rows']:,} | {_number(norms['mean'])} | "
                 f"{_number(cosine)} |"
             )
     return lines
-
-
-def _helper_line(made_of: dict[str, Any]) -> list[str]:
-    counts = made_of.get("helper_vocabulary")
-    if counts is None:
-        return []
-    return [
-        f"- The helper has another tokenizer, with {counts['shared']:,} of the tokens: "
-        f"{counts['anchors']:,} of the shared and {counts['new']:,} of the new ones; the other "
-        f"{counts['new_without_row']:,} new ones got {FILLED_WITH[counts['filled_with']]}"
-    ]
 
 
 def model_card(
@@ -80,10 +45,31 @@ def model_card(
 
     ``languages`` are those that the model is for, as ISO 639 codes.
     """
-    licence = licence_of(source.path)
+    licence, counts, names = licence_of(source.path), made_of["counts"], made_of["names"]
     options = made_of["options"].items()
     listed = ", ".join(f"{key}={value}" for key, value in sorted(options)) or "no options"
-    counts = made_of["counts"]
+    origins = {
+        "Source model": names["source"],
+        "Target tokenizer": names["target_tokenizer"],
+        "Helper model": names.get("helper"),
+        "Adapted model": names.get("adapted"),
+        "Base of the adapted model": names.get("base"),
+        "Language": ", ".join(map(language_label, languages)),
+    }
+    served = []
+    if helper := made_of.get("helper_vocabulary"):
+        served = [
+            f"- The helper has another tokenizer, with {helper['shared']:,} of the tokens: "
+            f"{helper['anchors']:,} of the shared and {helper['new']:,} of the new ones; the other "
+            f"{helper['new_without_row']:,} new ones got {FILLED_WITH[helper['filled_with']]}"
+        ]
+    terms = (
+        "The source's card names no licence in its metadata, so none is given here; check the"
+        " source model's licence before you redistribute this one."
+    )
+    if licence:
+        name = licence.get("license_name", licence["license"])
+        terms = f"The licence is that of the source model: {name}."
     dropped = ", ".join(f"`{name}`" for name in made_of["dropped_settings"])
     lines = [
         *front_matter(
@@ -94,7 +80,7 @@ def model_card(
                 "tags": ["vocabulary-adaptation", "revocab"],
             }
         ),
-        f"# {made_of['names']['source']}, adapted to another vocabulary",
+        f"# {names['source']}, adapted to another vocabulary",
         "",
         f"Embedding and LM head were initialised for the tokenizer in this folder with "
         f"`{made_of['method']}` ({listed}; seed {made_of['seed']}). Every other weight is the "
@@ -102,10 +88,10 @@ def model_card(
         "",
         "**This is a starting point for continued training: the new rows have not been trained.**",
         "",
-        *_origins(made_of, languages),
+        *(f"- {what}: {name}" for what, name in origins.items() if name),
         f"- {counts['overlap']:,} of the {counts['target_tokens']:,} tokens are among the"
         f" {counts['source_tokens']:,} of the source, too; {counts['missing']:,} are new",
-        *_helper_line(made_of),
+        *served,
         f"- Embedding and head are {'one matrix' if made_of['tied'] else 'two matrices'}",
         f"- Method: {citation}",
         *([f"- Settings without a counterpart, dropped: {dropped}"] if dropped else []),
@@ -124,6 +110,6 @@ def model_card(
         "```",
         "",
         "`provenance.json` records the hashes of its inputs and the options; "
-        f"`diagnostics.json` the statistics of its rows. {_licence(licence)}",
+        f"`diagnostics.json` the statistics of its rows. {terms}",
     ]
     return "\n".join(lines) + "\n"

@@ -9,8 +9,7 @@ from revocab.errors import RevocabError
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
 from revocab.initialise.rows.anchor_scaling import map_rows
 from revocab.initialise.rows.auxiliary import TOKENS_WITHOUT_AUXILIARY
-from revocab.initialise.rows.piece_means import piece_means
-from revocab.initialise.rows.row_statistics import column_mean
+from revocab.initialise.rows.means import column_mean, piece_means
 from revocab.models.weights.finite import broken_rows
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
-from revocab.initialise.rows.piece_means import piece_means
+from revocab.initialise.rows.means import piece_means
 from revocab.initialise.rows.source_weights import SourceWeights, piece_weights
 
 if TYPE_CHECKING:

@@ -1,17 +1,25 @@
-"""Learned Embedding Propagation: an adapted model's rows, for a relative of its base model."""
+"""Learned Embedding Propagation: an adapted model's rows, for a relative of its base model.
+
+The relative's rows are the base's by a linear map, without bias, which is applied to the adapted
+model's. Suffixes: N rows of base and relative, V rows of the adapted model, D width.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from revocab.initialise.method import DonorRows, Method, MethodInputs, RowsOptions
-from revocab.initialise.rows.anchor_scaling import CHUNK_ROWS
-from revocab.initialise.rows.least_change import Solve, apply_change, change_of_rows
-from revocab.initialise.rows.piece_means import means_of, note_pieces, piece_means
+from revocab.initialise.rows.alignment import LeastSquares
+from revocab.initialise.rows.anchor_scaling import CHUNK_ROWS, map_rows
+from revocab.initialise.rows.means import means_of, note_pieces, piece_means
 
 if TYPE_CHECKING:
     import torch
+
+#: Of all maps that fit equally well: the one nearest the identity, or the one of least norm.
+Solve = Literal["least_change", "minimum_norm"]
 
 
 class LepOptions(RowsOptions):
@@ -45,7 +53,12 @@ def initialise(inputs: MethodInputs, options: LepOptions) -> torch.Tensor:
     inputs.notes["rows_carried"] = int(carried_V.sum())
     rows_VD = inputs.source_VD.new_empty(inputs.target_rows, inputs.source_VD.shape[1])
     apply_change(donor.adapted_VD, change_DD, out_VD=rows_VD)
-    _place_own(rows_VD, inputs, pieces, ~carried_V)
+    # All other rows are what the source itself has for these tokens.
+    own_N = ~carried_V[inputs.overlap_target_N]
+    rows_VD[inputs.overlap_target_N[own_N]] = inputs.source_VD[inputs.overlap_source_N[own_N]]
+    missing_N = inputs.missing_N[~carried_V[inputs.missing_N]]
+    rest = replace(inputs, missing_N=missing_N, notes={})
+    rows_VD[missing_N] = piece_means(rest, pieces.__getitem__).to(rows_VD.dtype)
     return rows_VD
 
 
@@ -57,7 +70,12 @@ def _change(
     if options.map == "swap":
         return inputs.source_VD.new_zeros(width, width).double()
     conversion = [] if options.map == "overlap" else list(pieces.values())
-    lists = _fitted(inputs, donor.base_known_V, conversion)
+    # For every row to fit, the source ids whose mean it is; the base has all of them.
+    lists = [*([ids] for ids in inputs.overlap_source_N.tolist()), *conversion]
+    if donor.base_known_V is not None:
+        known = donor.base_known_V.tolist()
+        lists = [ids for ids in lists if all(known[piece] for piece in ids)]
+    lists = [ids for ids in lists if ids]
     inputs.notes["rows_fitted"] = len(lists)
     pairs = (
         (means_of(donor.base_VD, lists[start : start + CHUNK_ROWS]),
@@ -69,26 +87,50 @@ def _change(
     return change_DD
 
 
-def _fitted(
-    inputs: MethodInputs, known_V: torch.Tensor | None, pieces: list[list[int]]
-) -> list[list[int]]:
-    """Return, for every row to fit, the source ids whose mean it is; the base has all of them."""
-    lists = [*([ids] for ids in inputs.overlap_source_N.tolist()), *pieces]
-    if known_V is not None:
-        known = known_V.tolist()
-        lists = [ids for ids in lists if all(known[piece] for piece in ids)]
-    return [ids for ids in lists if ids]
+def change_of_rows(
+    pairs: Iterable[tuple[torch.Tensor, torch.Tensor]],
+    width: int,
+    solve: Solve = "least_change",
+    device: torch.device | str = "cpu",
+) -> torch.Tensor:
+    """Return X [D, D], float64, such that ``A + A X`` is nearest to B in squares.
+
+    ``pairs`` yields rows of A and B in chunks, of any dtype. ``least_change``: the smallest such X,
+    so that A = B gives exactly 0, whatever the rank of A. ``minimum_norm``: the smallest I + X. At
+    full rank they are one. Normal equations in float64 on ``device``, wherever the rows are.
+    """
+    import torch
+
+    gram_PP = torch.zeros(width + 1, width + 1, dtype=torch.float64, device=device)
+    right_PD = torch.zeros(width + 1, width, dtype=torch.float64, device=device)
+    for first, second in pairs:
+        a_ND, b_ND = first.to(device).double(), second.to(device).double()
+        wanted_ND = b_ND - a_ND if solve == "least_change" else b_ND
+        gram_PP[:-1, :-1].addmm_(a_ND.T, a_ND)
+        right_PD[:-1].addmm_(a_ND.T, wanted_ND)
+    # Sums of zero and one row: the map has no bias, and nothing is centred.
+    gram_PP[-1, -1] = 1
+    change_DD = LeastSquares(gram_PP).solve(right_PD, torch.float64).weight_XY
+    if solve == "minimum_norm":
+        change_DD.diagonal().sub_(1)
+    return change_DD
 
 
-def _place_own(
-    rows_VD: torch.Tensor, inputs: MethodInputs, pieces: dict[int, list[int]], own_V: torch.Tensor
-) -> None:
-    """Set the rows of the tokens in ``own_V`` (bool) to what the source itself has for them."""
-    own_N = own_V[inputs.overlap_target_N]
-    rows_VD[inputs.overlap_target_N[own_N]] = inputs.source_VD[inputs.overlap_source_N[own_N]]
-    missing_N = inputs.missing_N[own_V[inputs.missing_N]]
-    rest = replace(inputs, missing_N=missing_N, notes={})
-    rows_VD[missing_N] = piece_means(rest, pieces.__getitem__).to(rows_VD.dtype)
+def apply_change(
+    rows_VD: torch.Tensor, change_DD: torch.Tensor, out_VD: torch.Tensor
+) -> torch.Tensor:
+    """Return ``out_VD`` set to ``C + C X``, float32; C itself, bit for bit, where X is 0.
+
+    It is computed in chunks of rows where X is, and rounded to the dtype of ``out_VD``.
+    """
+    nothing = not bool(change_DD.any())
+    change_DD = change_DD.float()
+
+    def change(chunk_ND: torch.Tensor) -> torch.Tensor:
+        chunk_ND = chunk_ND.to(change_DD.device).float()
+        return chunk_ND if nothing else chunk_ND + chunk_ND @ change_DD
+
+    return map_rows(rows_VD, change, out_VD)
 
 
 METHOD = Method(

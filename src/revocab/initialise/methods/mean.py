@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
-from revocab.initialise.rows.row_statistics import column_mean
+from revocab.initialise.rows.means import column_mean
 
 if TYPE_CHECKING:
     import torch

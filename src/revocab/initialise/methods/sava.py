@@ -46,14 +46,6 @@ def choose_anchors(shared: int, wanted: int | None, seed: int) -> torch.Tensor:
     return order[:wanted].sort().values
 
 
-def count_held_out(anchors: int, options: SavaOptions, large: bool) -> int:
-    """Return how many of the anchors a second fit leaves out (sgd and procrustes)."""
-    share = options.held_out
-    if share is None:
-        share = 0.0 if large else 0.1
-    return min(int(share * anchors), alignment.MEASURED)
-
-
 class _Fit:
     """The fit of one matrix: its anchors, and what a second fit can reuse of the first."""
 
@@ -127,19 +119,6 @@ def _scaled(
     return scaling, Rows(matrix_VD, rows.ids_N, scaling)
 
 
-def _measure(fit: _Fit, affine: alignment.AffineMap, inputs: MethodInputs) -> dict[str, Any]:
-    """Return the map's error on (evenly chosen) anchors, and on tokens that it has not seen."""
-    chosen = alignment.sample(fit.x_NX)
-    x, y = fit.x_NX[chosen], fit.y_NY[chosen]
-    mapped = affine(x)
-    return {
-        "anchors": len(fit.x_NX),
-        "anchors_wanted": fit.options.anchors,
-        **alignment.quality("anchors", mapped, y),
-        **_held_out(fit, affine, inputs, (x, y, mapped)),
-    }
-
-
 def _held_out(
     fit: _Fit,
     affine: alignment.AffineMap,
@@ -161,7 +140,10 @@ def _held_out(
         }
     if fit.options.solver == "lstsq":
         return alignment.leave_one_out(fit.system, *measured)
-    held = count_held_out(len(fit.x_NX), fit.options, fit.large)
+    share = fit.options.held_out
+    if share is None:
+        share = 0.0 if fit.large else 0.1
+    held = min(int(share * len(fit.x_NX)), alignment.MEASURED)
     if not held:
         return {"held_out": None}
     generator = torch.Generator().manual_seed(inputs.seed)
@@ -184,7 +166,15 @@ def initialise(inputs: MethodInputs, options: SavaOptions) -> torch.Tensor:
         return rows_ND  # nothing to map
     fit = _Fit(inputs, options)
     affine = fit.all_anchors()
-    inputs.notes.update(_measure(fit, affine, inputs))
+    chosen = alignment.sample(fit.x_NX)
+    x, y = fit.x_NX[chosen], fit.y_NY[chosen]
+    mapped = affine(x)
+    inputs.notes.update(
+        anchors=len(fit.x_NX),
+        anchors_wanted=options.anchors,
+        **alignment.quality("anchors", mapped, y),
+        **_held_out(fit, affine, inputs, (x, y, mapped)),
+    )
     missing_NX = Rows(inputs.guide_VX, inputs.missing_N, fit.scale_x)
     return map_rows(missing_NX, lambda x_NX: fit.scale_y.backward(affine(x_NX)), rows_ND)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from revocab.initialise.method import Method, MethodInputs, MethodOptions
-from revocab.initialise.rows.piece_means import piece_means
+from revocab.initialise.rows.means import piece_means
 from revocab.initialise.rows.source_weights import SourceWeights, mean_weights
 
 if TYPE_CHECKING:

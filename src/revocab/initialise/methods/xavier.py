@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from revocab.initialise.method import Method, MethodInputs, RowsOptions
-from revocab.initialise.rows.row_statistics import Distribution, zero_mean_rows
+from revocab.initialise.rows.means import Distribution, zero_mean_rows
 
 if TYPE_CHECKING:
     import torch

@@ -118,11 +118,6 @@ def in_turn(corpora: Sequence[Iterable[str]]) -> Iterator[str]:
         yield from (text for text in row if text is not None)
 
 
-def _hash(text: str) -> int:
-    """Hash a word the same way in every process, unlike Python's ``hash``."""
-    return crc32(text.encode())
-
-
 def train(sentences: Sentences, options: AuxiliaryJob) -> FastText:
     """Return a CBOW model; one thread and a fixed hash, so that the same text gives the same bits.
 
@@ -144,7 +139,7 @@ def train(sentences: Sentences, options: AuxiliaryJob) -> FastText:
         ns_exponent=0.5,
         seed=options.seed,
         workers=1,
-        hashfxn=_hash,
+        hashfxn=lambda text: crc32(text.encode()),  # the same in every process, unlike hash()
     )
     model.build_vocab(sentences)
     if not model.wv.key_to_index:

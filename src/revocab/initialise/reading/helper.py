@@ -1,8 +1,9 @@
-"""A helper's rows in the order of the target vocabulary, whatever tokenizer the helper has.
+"""Other models' rows in the order of a vocabulary, whatever tokenizer these models have.
 
-Its rows serve the target tokens that both vocabularies hold, compared as source and target are.
-Methods get them by target id, with a mask of those that there are. Suffixes: H helper tokens, V
-target tokens, N shared tokens, X helper width.
+A helper's rows serve the target tokens that both vocabularies hold, compared as source and target
+are. Methods get them by target id, with a mask of those that there are. A donor is an adapted model
+and the one that it was adapted from. Suffixes: H helper tokens, V target tokens, N shared tokens, X
+helper width.
 """
 
 from __future__ import annotations
@@ -12,18 +13,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
+from revocab.initialise.method import DonorRows
 from revocab.initialise.reading.vocabularies import shared_tokens
 from revocab.initialise.rows.anchor_scaling import CHUNK_ROWS
-from revocab.models.folder import ModelFolder
+from revocab.models.folder import ModelFolder, Which
+from revocab.models.load import check_model
+from revocab.tokenizers.canonical import load_tokenizer, special_and_added
 
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedTokenizerFast
 
     from revocab.initialise.method import Method
+    from revocab.initialise.reading.vocabularies import Vocabularies
     from revocab.intersection.intersect import Intersection
     from revocab.intersection.match import Identity
 
@@ -66,8 +71,6 @@ def check_rows_fit(
 
     Its tokenizer must be the target's, and it must not have two matrices where the source has one.
     """
-    from revocab.tokenizers.canonical import load_tokenizer
-
     where = f"method {method!r}, helper {folder}"
     theirs, ours = map(segmentation_hash, (load_tokenizer(folder), target))
     problems = []
@@ -173,13 +176,15 @@ class Helper:
         ``pairs`` is a folder of intersect_vocabularies with the helper's tokenizer as source; none:
         computed here, where the tokenizers differ. ``identity`` as for :func:`shared_tokens`.
         """
-        from revocab.tokenizers.canonical import load_tokenizer
-
         own = load_tokenizer(folder)
         shared = None
         if own.get_vocab() != target.get_vocab():
             shared = shared_tokens(own, target, identity=identity, pairs=pairs, side="helper")
         return cls(ModelFolder(folder), len(own), len(target), shared)
+
+    @property
+    def width(self) -> int:
+        return self.model.tensors[self.model.vocabulary_tensors["input"]][1][1]
 
     @cached_property
     def known_V(self) -> torch.Tensor | None:
@@ -192,7 +197,7 @@ class Helper:
         known_V[torch.tensor(self.pairs.target_ids)] = True
         return known_V
 
-    def matrix(self, which: Literal["input", "output"]) -> torch.Tensor:
+    def matrix(self, which: Which) -> torch.Tensor:
         """Return a matrix by target id, as stored: zeros where the helper lacks the token."""
         import torch
 
@@ -203,7 +208,7 @@ class Helper:
         return in_target_order(helper_HX, helper_N, target_N, self.target_tokens)
 
     def coverage(self, shared: Intersection) -> Coverage | None:
-        """Return what it serves, ``found`` being what source and target share.
+        """Return what it serves of what source and target share.
 
         None where helper and target have one vocabulary: everything.
         """
@@ -219,5 +224,76 @@ class Helper:
             anchors=int(known_V[shared.target_ids].sum()),
             new=new,
             new_without_row=len(shared.missing) - new,
-            width=self.model.tensors[self.model.vocabulary_tensors["input"]][1][1],
+            width=self.width,
         )
+
+
+@dataclass(frozen=True)
+class Donor:
+    """Both models, each with the tokens that it has of the vocabulary it is read by."""
+
+    #: By target id.
+    adapted: Helper
+    #: By source id.
+    base: Helper
+    #: Source ids of special and added tokens: what they are in the base tells nothing of the
+    #: source, where they may play another role and are trained as no other token.
+    apart: frozenset[int] = frozenset()
+
+    @classmethod
+    def open(
+        cls, adapted: Path, base: Path, source: ModelFolder, vocabularies: Vocabularies
+    ) -> Donor:
+        """Return both, checked.
+
+        Raises :class:`RevocabError` for broken folders, and where matrices of the three models
+        differ in width or tying.
+        """
+        for folder in (adapted, base):
+            check_model(folder)
+        identity = vocabularies.identity
+        donor = cls(
+            Helper.open(adapted, vocabularies.target_tokenizer, identity=identity),
+            Helper.open(base, vocabularies.source_tokenizer, identity=identity),
+            frozenset(special_and_added(vocabularies.source_tokenizer)),
+        )
+        problems = []
+        width = source.tensors[source.vocabulary_tensors["input"]][1][1]
+        for name, helper in (("adapted", donor.adapted), ("base", donor.base)):
+            model = helper.model
+            if helper.width != width:
+                problems.append(
+                    f"--{name} {model.path}: rows of {helper.width} numbers, but the source's have"
+                    f" {width}; take a relative of the source"
+                )
+            if model.tied != source.tied:
+                tied = {True: "one matrix", False: "two matrices"}
+                problems.append(
+                    f"--{name} {model.path}: embedding and head are {tied[model.tied]}, the"
+                    f" source's {tied[source.tied]}; take models that agree"
+                )
+        if problems:
+            raise RevocabError(problems)
+        return donor
+
+    def rows(self, which: Which) -> DonorRows:
+        """Return one matrix of both, as stored; the base's without special and added tokens."""
+        import torch
+
+        known_V = self.base.known_V
+        known_V = torch.ones(self.base.target_tokens).bool() if known_V is None else known_V.clone()
+        known_V[sorted(self.apart)] = False
+        return DonorRows(
+            self.adapted.matrix(which), self.adapted.known_V, self.base.matrix(which), known_V
+        )
+
+
+def kept_tokens(vocabularies: Vocabularies) -> torch.Tensor:
+    """Return the target ids of tokens that are special or added in both vocabularies, ascending."""
+    import torch
+
+    shared = vocabularies.intersection
+    both = vocabularies.source_tokenizer, vocabularies.target_tokenizer
+    source, target = map(special_and_added, both)
+    pairs = zip(shared.source_ids.tolist(), shared.target_ids.tolist(), strict=True)
+    return torch.tensor(sorted(t for s, t in pairs if s in source and t in target)).long()

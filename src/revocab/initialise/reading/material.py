@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions
-from revocab.initialise.reading.donor import Donor, kept_tokens
 from revocab.initialise.reading.fasttext import load_auxiliary
-from revocab.initialise.reading.helper import Coverage, Helper, check_rows_fit
+from revocab.initialise.reading.helper import Coverage, Donor, Helper, check_rows_fit, kept_tokens
 from revocab.initialise.reading.token_vectors import load_token_vectors
-from revocab.initialise.reading.vocabularies import Vocabularies
+from revocab.initialise.reading.vocabularies import MissingPieces, Vocabularies
 from revocab.initialise.rows.auxiliary import reads_auxiliary
 from revocab.models.folder import ModelFolder, Which, check_tokenizer_folder
 from revocab.models.load import check_model
@@ -76,7 +74,15 @@ class Material:
         needed = method.needs(options)
         if needed == "helper":
             assert inputs.helper is not None  # InitInputs.check
-            helper = _open_helper(inputs.helper, inputs.helper_pairs, method, source, vocabularies)
+            target = vocabularies.target_tokenizer
+            if method.takes_helper_rows:
+                check_rows_fit(inputs.helper, target, source, method.name)
+            check_model(inputs.helper)
+            helper = Helper.open(
+                inputs.helper, target, identity=identity, pairs=inputs.helper_pairs
+            )
+            if coverage := helper.coverage(shared):
+                coverage.check(method, inputs.helper)
         if method.needs_donor:
             assert inputs.adapted is not None and inputs.base is not None  # InitInputs.check
             donor = Donor.open(inputs.adapted, inputs.base, source, vocabularies)
@@ -148,7 +154,7 @@ def make_inputs(
     """
     import torch
 
-    pairs, spelling = vocabularies.intersection, vocabularies.missing_pieces()
+    pairs, spelling = vocabularies.intersection, MissingPieces(vocabularies)
 
     def ids(values: Any) -> torch.Tensor:
         return torch.as_tensor(values.copy(), dtype=torch.int64, device=device)
@@ -166,25 +172,7 @@ def make_inputs(
         missing_N=ids(pairs.missing),
         seed=seed,
         pieces=spelling.pieces,
-        pieces_released=spelling.released,
+        pieces_released=spelling.pieces_released,
         spelt=spelling.spelt,
         **more,
     )
-
-
-def _open_helper(
-    folder: Path,
-    pairs: Path | None,
-    method: Method,
-    source: ModelFolder,
-    vocabularies: Vocabularies,
-) -> Helper:
-    """Return the helper in a model folder; raise :class:`RevocabError` for one of no use here."""
-    target = vocabularies.target_tokenizer
-    if method.takes_helper_rows:
-        check_rows_fit(folder, target, source, method.name)
-    check_model(folder)
-    helper = Helper.open(folder, target, identity=vocabularies.identity, pairs=pairs)
-    if coverage := helper.coverage(vocabularies.intersection):
-        coverage.check(method, folder)
-    return helper

@@ -11,7 +11,6 @@ from __future__ import annotations
 import gzip
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -20,11 +19,10 @@ from revocab.errors import RevocabError
 from revocab.initialise.method import Auxiliary
 from revocab.initialise.reading.fasttext import VECTORS, word
 from revocab.io import read_json, sha256
+from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from revocab.tokenizers.canonical import CanonicalToken
 
 SAFETENSORS = ".safetensors"
 #: Problems of a file that are told one by one.
@@ -67,8 +65,6 @@ def load_token_vectors(path: Path, source: Any, target: Any, device: str = "cpu"
     """
     import torch
 
-    from revocab.tokenizers.canonical import canonical_vocabulary
-
     looked_for = [
         [texts_of(token) for token in canonical_vocabulary(tokenizer)]
         for tokenizer in (target, source)
@@ -93,9 +89,10 @@ def _rows(tokens: Sequence[Sequence[str]], vectors: dict[str, np.ndarray]) -> np
     width = len(next(iter(vectors.values())))
     rows_VA = np.zeros((len(tokens), width), dtype=np.float32)
     for number, texts in enumerate(tokens):
-        text = next((text for text in texts if text in vectors), None)
-        if text is not None:
-            rows_VA[number] = vectors[text]
+        for text in texts:
+            if text in vectors:
+                rows_VA[number] = vectors[text]
+                break
     return rows_VA
 
 
@@ -107,41 +104,25 @@ def _read(path: Path, wanted: set[str]) -> dict[str, np.ndarray]:
     if missing:
         raise RevocabError(f"{file}: no such file; give vectors by token text" for file in missing)
     read = _stored_vectors if path.suffix == SAFETENSORS else _text_vectors
-    faults = Faults(path)
+    #: What is wrong, by place in the file; all of it is told at once.
+    faults: list[str] = []
     vectors: dict[str, np.ndarray] = {}
     places: dict[str, str] = {}
     for place, text, vector_A in read(path, wanted, faults):
         if np.array_equal(vectors.setdefault(text, vector_A), vector_A):
             places.setdefault(text, place)
         else:
-            faults.add(f"{place}: another vector for {text!r} than in {places[text]}; keep one")
-    faults.check()
+            faults.append(f"{place}: another vector for {text!r} than in {places[text]}; keep one")
+    problems = [f"{path}, {fault}" for fault in faults[:TOLD]]
+    if len(faults) > TOLD:
+        problems.append(f"{path}: {len(faults) - TOLD:,} more; write the vectors again")
+    if problems:
+        raise RevocabError(problems)
     return vectors
 
 
-@dataclass
-class Faults:
-    """What is wrong with a file of vectors, to be told at once."""
-
-    path: Path
-    told: list[str] = field(default_factory=list)
-    number: int = 0
-
-    def add(self, problem: str) -> None:
-        """Note a problem: the place in the file, what was found, what to do."""
-        self.number += 1
-        if self.number <= TOLD:
-            self.told.append(f"{self.path}, {problem}")
-
-    def check(self) -> None:
-        if self.number > TOLD:
-            self.told.append(f"{self.path}: {self.number - TOLD:,} more; write the vectors again")
-        if self.told:
-            raise RevocabError(self.told)
-
-
 def _stored_vectors(
-    path: Path, wanted: set[str], faults: Faults
+    path: Path, wanted: set[str], faults: list[str]
 ) -> Iterator[tuple[str, str, np.ndarray]]:
     """Yield place, text and vector of each ``wanted`` text of a safetensors file."""
     import torch
@@ -153,7 +134,7 @@ def _stored_vectors(
         matrices = list(load_file(path).values())
     except SafetensorError as error:
         raise RevocabError(f"{path}: not a safetensors file ({error}); write it again") from error
-    shapes = [tuple(one.shape) for one in matrices]
+    shapes = [tuple(matrix.shape) for matrix in matrices]
     if len(shapes) != 1 or len(shapes[0]) != 2 or not matrices[0].is_floating_point():
         raise RevocabError(f"{path}: has tensors of shapes {shapes}; expected one matrix of floats")
     if not isinstance(texts, list) or len(texts) != shapes[0][0]:
@@ -166,13 +147,15 @@ def _stored_vectors(
     for number, text in enumerate(texts):
         spelled = str(text).replace(" ", "▁")
         if number in broken:
-            faults.add(f"row {number}: {text!r} has a number that is not finite; compute it again")
+            faults.append(
+                f"row {number}: {text!r} has a number that is not finite; compute it again"
+            )
         elif spelled in wanted:
             yield f"row {number}", spelled, matrix_NA[number].numpy()
 
 
 def _text_vectors(
-    path: Path, wanted: set[str], faults: Faults
+    path: Path, wanted: set[str], faults: list[str]
 ) -> Iterator[tuple[str, str, np.ndarray]]:
     """Yield place, text and vector of a text file; only those of ``wanted`` texts are parsed."""
     with _opened(path) as handle:
@@ -190,9 +173,11 @@ def _text_vectors(
                 if text in wanted:
                     yield f"line {number}", text, _numbers(text, values)
             except ValueError as error:
-                faults.add(f"line {number}: {error}; write the vectors again")
+                faults.append(f"line {number}: {error}; write the vectors again")
     if announced is not None and number - 1 < announced:
-        faults.add(f"line 1: announces {announced:,} vectors, has {number - 1:,}; fetch it again")
+        faults.append(
+            f"line 1: announces {announced:,} vectors, has {number - 1:,}; fetch it again"
+        )
 
 
 @contextmanager

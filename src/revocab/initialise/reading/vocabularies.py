@@ -12,15 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
+from revocab.initialise.reading.source_pieces import SourceSpelling, source_pieces_released
+from revocab.intersection.intersect import Intersection, intersect, read_pairs
 from revocab.intersection.match import Identity, unequal_pairs
 from revocab.models.vocabulary.counterparts import Counterparts
+from revocab.tokenizers.canonical import (
+    CanonicalToken,
+    canonical_vocabulary,
+    load_tokenizer,
+    special_and_added,
+)
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
-
-    from revocab.initialise.reading.source_pieces import SourceSpelling
-    from revocab.intersection.intersect import Intersection
-    from revocab.tokenizers.canonical import CanonicalToken
 
 NO_ROLES: dict[str, dict[str, str]] = {"source": {}, "target": {}}
 
@@ -39,8 +43,6 @@ def shared_tokens(
     tokenizer. Raises :class:`RevocabError` for stored pairs of other vocabularies (told by their
     sizes and by every pair's two tokens) or of another identity.
     """
-    from revocab.intersection.intersect import intersect, read_pairs
-
     if pairs is None:
         return intersect(first, target, identity or "bytes")
     shared = read_pairs(pairs)
@@ -56,19 +58,6 @@ def shared_tokens(
             f"{pairs}: made with identity {shared.report['identity']!r}, asked for "
             f"{identity!r}; run intersect_vocabularies again, or change --identity"
         )
-    check_pairs(shared, first, target, f"{pairs}: not made for this {side} and target tokenizer")
-    return shared
-
-
-def check_pairs(
-    shared: Intersection,
-    first: PreTrainedTokenizerFast,
-    target: PreTrainedTokenizerFast,
-    complaint: str,
-) -> None:
-    """Raise :class:`RevocabError` unless every pair of ids is one token in both tokenizers."""
-    from revocab.tokenizers.canonical import canonical_vocabulary
-
     roles = shared.report.get("roles", NO_ROLES)
     wrong = unequal_pairs(
         canonical_vocabulary(first, roles["source"]),
@@ -78,9 +67,11 @@ def check_pairs(
     )
     if wrong:
         raise RevocabError(
-            f"{complaint}: {len(wrong)} of {len(shared.target_ids)} pairs name different tokens, "
-            f"such as {wrong[0][0]!r} and {wrong[0][1]!r}; run intersect_vocabularies again"
+            f"{pairs}: not made for this {side} and target tokenizer: {len(wrong)} of"
+            f" {len(shared.target_ids)} pairs name different tokens, such as {wrong[0][0]!r} and"
+            f" {wrong[0][1]!r}; run intersect_vocabularies again"
         )
+    return shared
 
 
 def with_spelled_alike(
@@ -90,8 +81,6 @@ def with_spelled_alike(
     spelled alike: the old end of text of a model whose turns end otherwise, for one.
     """
     import numpy as np
-
-    from revocab.tokenizers.canonical import special_and_added
 
     own = {first.convert_ids_to_tokens(number): number for number in special_and_added(first)}
     missing = special_and_added(target) & {*shared.missing.tolist()}
@@ -124,14 +113,10 @@ class Vocabularies:
 
     @cached_property
     def source_tokenizer(self) -> Any:
-        from revocab.tokenizers.canonical import load_tokenizer
-
         return load_tokenizer(self.source)
 
     @cached_property
     def target_tokenizer(self) -> Any:
-        from revocab.tokenizers.canonical import load_tokenizer
-
         return load_tokenizer(self.target)
 
     @cached_property
@@ -144,18 +129,17 @@ class Vocabularies:
     @property
     def counterparts(self) -> Counterparts:
         """Return how special tokens are found again, with the roles of the intersection."""
-        roles = self.roles
         return Counterparts(
-            self.source_tokenizer, self.target_tokenizer, roles["source"], roles["target"]
+            self.source_tokenizer,
+            self.target_tokenizer,
+            self.roles["source"],
+            self.roles["target"],
         )
 
     @property
     def roles(self) -> dict[str, dict[str, str]]:
         """Return the roles that the intersection declares for each side, by spelling."""
         return self.intersection.report.get("roles", NO_ROLES)
-
-    def missing_pieces(self) -> MissingPieces:
-        return MissingPieces(self)
 
 
 @dataclass(frozen=True)
@@ -166,16 +150,12 @@ class MissingPieces:
 
     @cached_property
     def _missing(self) -> dict[int, CanonicalToken]:
-        from revocab.tokenizers.canonical import canonical_vocabulary
-
         both = self.vocabularies
         tokens = canonical_vocabulary(both.target_tokenizer, both.roles["target"])
         return {number: tokens[number] for number in both.intersection.missing.tolist()}
 
     @cached_property
     def _spelling(self) -> SourceSpelling:
-        from revocab.initialise.reading.source_pieces import SourceSpelling
-
         both = self.vocabularies
         return SourceSpelling(both.source_tokenizer, both.roles["source"])
 
@@ -185,8 +165,6 @@ class MissingPieces:
 
     @cached_property
     def _released(self) -> dict[int, list[int]]:
-        from revocab.initialise.reading.source_pieces import source_pieces_released
-
         both, tokens = self.vocabularies, list(self._missing.values())
         lists = source_pieces_released(both.source_tokenizer, tokens, both.roles["source"])
         return dict(zip(self._missing, lists, strict=True))
@@ -195,8 +173,7 @@ class MissingPieces:
         """Return the source ids whose text is a token's, or a stand-in's; never []."""
         return self._own[token] or self._spelling.unspelt
 
-    def released(self, token: int) -> list[int]:
-        """Return a token's source ids as the released FVT code finds them."""
+    def pieces_released(self, token: int) -> list[int]:
         return self._released[token]
 
     def spelt(self, token: int) -> bool:

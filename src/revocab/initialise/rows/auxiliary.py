@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from revocab.errors import RevocabError
 from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions, RowsOptions
-from revocab.initialise.rows.row_statistics import normal_rows
+from revocab.initialise.rows.means import normal_rows
 from revocab.initialise.rows.weighted_means import combine, unit_rows
 
 if TYPE_CHECKING:

@@ -134,7 +134,7 @@ def mean_weights(pieces: Iterable[int]) -> dict[int, float]:
 
 
 def piece_weights(inputs: MethodInputs, pieces: Callable[[int], list[int]]) -> SourceWeights:
-    """Return the weights whose sums are the rows of :func:`.piece_means.piece_means`."""
+    """Return the weights whose sums are the rows of :func:`.means.piece_means`."""
     import torch
 
     source_rows = len(inputs.source_VD)

@@ -1,15 +1,54 @@
-"""Rows as means over the source pieces of a token: FVT, and what other methods fall back on."""
+"""Rows that need no other model: means, also over a token's source pieces (FVT), and draws.
+
+Statistics of large matrices are float64 sums in cache-sized passes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from revocab.initialise.method import MethodInputs
-from revocab.initialise.rows.row_statistics import column_mean
 
 if TYPE_CHECKING:
     import torch
+
+Distribution = Literal["uniform", "normal"]
+
+#: Few enough rows that the float64 copy stays in the cache: 5 times faster than torch's reduction.
+_ROWS = 256
+
+
+def column_mean(matrix_VD: torch.Tensor) -> torch.Tensor:
+    """Return the mean row, in float64."""
+    total_D: Any = sum(part.double().sum(0) for part in matrix_VD.split(_ROWS))
+    return total_D / len(matrix_VD)
+
+
+def zero_mean_rows(
+    inputs: MethodInputs, variance: float, distribution: Distribution
+) -> torch.Tensor:
+    """Return a row per missing token, of draws of mean 0 and the given variance (float32)."""
+    import torch
+
+    shape, generator = (len(inputs.missing_N), inputs.source_VD.shape[1]), inputs.generator()
+    if distribution == "normal":
+        rows_ND = torch.randn(shape, generator=generator).mul_(variance**0.5)
+    else:
+        bound = (3 * variance) ** 0.5  # a uniform draw from ±a has the variance a² / 3
+        rows_ND = torch.rand(shape, generator=generator).mul_(2 * bound).sub_(bound)
+    return rows_ND.to(inputs.source_VD.device)
+
+
+def normal_rows(inputs: MethodInputs, rows: int) -> torch.Tensor:
+    """Return ``rows`` draws from N(mean_D, std_D) of the source token rows (float32)."""
+    import torch
+
+    source_VD, mean_D = inputs.source_VD, column_mean(inputs.source_VD)
+    squares_D: Any = sum((part - mean_D).square().sum(0) for part in source_VD.split(_ROWS))
+    std_D = (squares_D / len(source_VD)).sqrt()
+    noise_ND = torch.randn(rows, source_VD.shape[1], generator=inputs.generator())
+    return noise_ND.to(source_VD.device).mul_(std_D.float()).add_(mean_D.float())
 
 
 def piece_means(inputs: MethodInputs, pieces: Callable[[int], list[int]]) -> torch.Tensor:

@@ -1,1 +1,0 @@
-"""What new rows look like beside copied ones."""
