@@ -11,7 +11,7 @@ from toy_models import build_model
 
 from revocab.intersection.intersect import IntersectionJob, intersect_folders
 from revocab.io import read_json, write_json
-from revocab.models.vocabulary.counterparts import Counterparts
+from revocab.models.vocabulary.special_ids import Counterparts, with_ids
 from revocab.tokenizers.canonical import load_tokenizer
 
 
@@ -169,7 +169,10 @@ def test_roles_come_first_and_may_be_declared(chat, tmp_path):
     target.add_special_tokens({"additional_special_tokens": ["<|eot_id|>"]})
     both = Counterparts(source, target)
     assert both.find(eot, "eos") == target.convert_tokens_to_ids("<|eot_id|>")
-    assert both.carry([eot, eot, 2, True, "2", None], "eos")[1] == [True, "2", None]
+    settings = {"eos_token_id": [eot, eot, 2, True, "2", None]}
+    kept, lost = with_ids(settings, {"eos_token_id": 2}, both)
+    assert kept["eos_token_id"] == [both.find(eot, "eos"), both.find(2, "eos"), 2]
+    assert lost == ["eos_token_id True (<s>)", "eos_token_id 2", "eos_token_id None"]
 
     assert found.find(end, "eos") is None
     roles = {"<|end_of_text|>": "text_end", "<|filler|>": "text_end"}

@@ -1,9 +1,13 @@
-"""Report on tokenizers: tokens per word and per character, words split, unknown tokens, bytes.
+"""Report on tokenizers: tokens per word and per character, words split, unknown tokens, parity.
 
 ``fertility`` (the paper's Table 2 and Figure 1) is the mean over documents of tokens / words, as
 the released script defines it; ``fertility_corpus`` is all tokens / all words. No special token is
 counted. Documents without a word are skipped and counted. Words are counted once per corpus, for
 all tokenizers, in processes of their own while threads encode.
+
+Text that says the same in several languages shows what a language costs: Petrov et al., "Language
+Model Tokenizers Introduce Unfairness Between Languages" (2023), call the ratio of a language's
+tokens to the reference language's (``parity``) the tokenisation premium.
 """
 
 from __future__ import annotations
@@ -28,7 +32,6 @@ from revocab.corpora.word_splitters import (
     start_splitting,
 )
 from revocab.errors import RevocabError
-from revocab.fertility.parity import PARALLEL_COLUMNS, measure_parallel, parallel_lines
 from revocab.fertility.token_counts import TokenCounts, count_token_classes, share_split
 from revocab.io import sha256, write_csv, write_json
 from revocab.output import OutputFolder
@@ -41,6 +44,10 @@ COLUMNS = (
     "tokenizer", "corpus", "language", "documents", "skipped_empty", "words", "tokens", "bytes",
     "characters", "fertility", "fertility_corpus", "characters_per_token", "bytes_per_token",
     "words_split", "unknown_rate", "byte_rate", "splitter",
+)  # fmt: skip
+PARALLEL_COLUMNS = (
+    "tokenizer", "language", "reference", "sentences", "tokens", "bytes", "characters",
+    "tokens_per_sentence", "characters_per_token", "unknown_rate", "byte_rate", "parity",
 )  # fmt: skip
 
 
@@ -152,26 +159,64 @@ def measure_fertility(
     return rows, distributions
 
 
-def write_fertility(
-    rows: list[dict[str, Any]],
-    distributions: list[dict[str, Any]],
-    manifest: dict[str, Any],
-    out: OutputFolder,
-    parallel: list[dict[str, Any]] | None = None,
-) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+def parallel_lines(
+    rows: list[dict[str, Any]], languages: list[str], where: str
+) -> dict[str, list[str]]:
+    """Return the sentences of each language, from rows with one text field per language.
 
-    columns: dict[str, list[Any]] = {"tokenizer": [], "corpus": [], "fertility": []}
-    for entry in distributions:
-        columns["tokenizer"] += [entry["tokenizer"]] * len(entry["fertility"])
-        columns["corpus"] += [entry["corpus"]] * len(entry["fertility"])
-        columns["fertility"] += entry["fertility"]
-    with out.replaced() as folder:
-        write_csv(folder / "fertility.csv", COLUMNS, rows)
-        write_csv(folder / "parallel.csv", PARALLEL_COLUMNS, parallel or [])
-        pq.write_table(pa.table(columns), folder / "documents.parquet")
-        write_json(folder / "manifest.json", manifest)
+    Raises :class:`RevocabError` for a language that a row does not have, and for no text at all.
+    """
+    for number, row in enumerate(rows, 1):
+        missing = [language for language in languages if not isinstance(row.get(language), str)]
+        if missing:
+            fields = ", ".join(sorted(map(str, row)))
+            raise RevocabError(
+                f"{where}, row {number}: no text in {', '.join(missing)} (fields: {fields}); name"
+                " languages that every row has"
+            )
+    lines = {language: [row[language] for row in rows] for language in languages}
+    empty = [
+        language for language, sentences in lines.items() if not any(map(str.strip, sentences))
+    ]
+    if empty:
+        raise RevocabError(f"{where}: no text in {', '.join(empty)}; give parallel text")
+    return lines
+
+
+def measure_parallel(
+    tokenizers: Mapping[str, PreTrainedTokenizerFast], lines: Mapping[str, list[str]]
+) -> list[dict[str, Any]]:
+    """Return the rows of :data:`PARALLEL_COLUMNS`; the first language is the reference.
+
+    ``parity`` is the tokens of a language divided by those of the reference, same tokenizer.
+    """
+    reference = next(iter(lines))
+    rows = []
+    for name, tokenizer in tokenizers.items():
+        totals: dict[str, int] = {}
+        for language, sentences in lines.items():
+            counted = count_token_classes(tokenizer, sentences)
+            total = totals[language] = int(counted.tokens.sum())
+            if not total:
+                raise RevocabError(f"tokenizer {name}: no token for the {language} parallel text")
+            characters = sum(map(len, sentences))
+            rows.append(
+                {
+                    "tokenizer": name,
+                    "language": language,
+                    "reference": reference,
+                    "sentences": len(sentences),
+                    "tokens": total,
+                    "bytes": sum(len(text.encode()) for text in sentences),
+                    "characters": characters,
+                    "tokens_per_sentence": total / len(sentences),
+                    "characters_per_token": characters / total,
+                    "unknown_rate": int(counted.unknown.sum()) / total,
+                    "byte_rate": int(counted.bytes_.sum()) / total,
+                    "parity": total / totals[reference],
+                }
+            )
+    return rows
 
 
 def fertility_of_folders(
@@ -186,6 +231,8 @@ def fertility_of_folders(
     ``parallel`` are the files behind the job's parallel text.
     """
     import nltk
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     read = [*tokenizers.values(), *corpora.values(), *parallel]
     output = OutputFolder(Path(out), "fertility measurement", read)
@@ -204,7 +251,7 @@ def fertility_of_folders(
             )
         measured.append(Text(name, language, documents, splitter))
     rows, distributions = measure_fertility(loaded, measured)
-    side_by_side = None
+    side_by_side: list[dict[str, Any]] = []
     if job.parallel is not None:
         rows_of_both = read_numbered(job.parallel, parallel)
         lines = parallel_lines(rows_of_both, job.languages, place(job.parallel, parallel))
@@ -220,5 +267,14 @@ def fertility_of_folders(
         "languages": job.languages or None,
         "versions": {"nltk": nltk.__version__},
     }
-    write_fertility(rows, distributions, manifest, output, side_by_side)
+    columns: dict[str, list[Any]] = {"tokenizer": [], "corpus": [], "fertility": []}
+    for entry in distributions:
+        columns["tokenizer"] += [entry["tokenizer"]] * len(entry["fertility"])
+        columns["corpus"] += [entry["corpus"]] * len(entry["fertility"])
+        columns["fertility"] += entry["fertility"]
+    with output.replaced() as written:
+        write_csv(written / "fertility.csv", COLUMNS, rows)
+        write_csv(written / "parallel.csv", PARALLEL_COLUMNS, side_by_side)
+        pq.write_table(pa.table(columns), written / "documents.parquet")
+        write_json(written / "manifest.json", manifest)
     return rows

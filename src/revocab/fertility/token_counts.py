@@ -90,13 +90,11 @@ def _encoded(tokenizer: PreTrainedTokenizerFast, documents: list[str]) -> Iterat
             yield waiting.result()
 
 
-def count_tokens(tokenizer: PreTrainedTokenizerFast, documents: list[str]) -> list[int]:
-    """Return the number of tokens of each text, special tokens not added; uses every core."""
-    return [len(encoding) for batch in _encoded(tokenizer, documents) for encoding in batch]
-
-
 def count_token_classes(tokenizer: PreTrainedTokenizerFast, documents: list[str]) -> TokenCounts:
-    """Return the tokens of each text, and how many are unknown or bytes; uses every core."""
+    """Return the tokens of each text, and how many are unknown or bytes; uses every core.
+
+    Special tokens are not added.
+    """
     import numpy as np
 
     classes = token_classes(tokenizer)
@@ -110,11 +108,8 @@ def count_token_classes(tokenizer: PreTrainedTokenizerFast, documents: list[str]
         for name, kind in (("unknown", UNKNOWN), ("bytes_", BYTE)):
             before = np.concatenate([[0], np.cumsum(kinds == kind)])
             parts[name].append(np.diff(before[ends]))
-    joined = {
-        name: np.concatenate(arrays) if arrays else np.zeros(0, np.int64)
-        for name, arrays in parts.items()
-    }
-    return TokenCounts(**joined)
+    nothing = np.zeros(0, np.int64)
+    return TokenCounts(**{name: np.concatenate([nothing, *parts[name]]) for name in parts})
 
 
 def share_split(tokenizer: PreTrainedTokenizerFast, frequencies: Counter[str]) -> float | None:
@@ -126,13 +121,12 @@ def share_split(tokenizer: PreTrainedTokenizerFast, frequencies: Counter[str]) -
     total = sum(frequencies[word] for word in words)
     if not total:
         return None
-    start = tokenizer.backend_tokenizer.encode("a", add_special_tokens=False).tokens[:1]
-    spaced = "" if not start or start[0].startswith(("▁", "Ġ")) or _whole_words(tokenizer) else " "
-    counts = count_tokens(tokenizer, [spaced + word for word in words])
+    backend = tokenizer.backend_tokenizer
+    start = backend.encode("a", add_special_tokens=False).tokens[:1]
+    # A tokenizer that drops spaces begins a word with every text, too.
+    drops_spaces = type(backend.model).__name__ in ("WordPiece", "WordLevel")
+    spaced = "" if not start or start[0].startswith(("▁", "Ġ")) or drops_spaces else " "
+    batches = _encoded(tokenizer, [spaced + word for word in words])
+    counts = [len(encoding) for batch in batches for encoding in batch]
     split = sum(frequencies[word] for word, count in zip(words, counts, strict=True) if count > 1)
     return split / total
-
-
-def _whole_words(tokenizer: PreTrainedTokenizerFast) -> bool:
-    """Return whether the tokenizer drops spaces, so that every text begins a word."""
-    return type(tokenizer.backend_tokenizer.model).__name__ in ("WordPiece", "WordLevel")

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import torch
 
     from revocab.initialise.inputs import InitInputs
-    from revocab.models.vocabulary.counterparts import Counterparts
+    from revocab.models.vocabulary.special_ids import Counterparts
 
 
 class NewMatrices(NamedTuple):

@@ -57,9 +57,7 @@ def intersect_canonical(
 
     matches = match(source, target, identity)
     chosen = {
-        number: candidates[0]
-        if len(candidates) == 1
-        else choose(target[number], candidates, source)
+        number: choose(target[number], candidates, source)
         for number, candidates in enumerate(matches)
         if candidates
     }
@@ -72,31 +70,6 @@ def intersect_canonical(
         missing=np.array(missing, np.int64),
         report=report_of(source, target, matches, chosen, identity),
     )
-
-
-def declared_roles(
-    source: PreTrainedTokenizerFast,
-    target: PreTrainedTokenizerFast,
-    roles: Mapping[str, str],
-) -> tuple[dict[str, str], dict[str, str]]:
-    """Return ``roles`` (spelling to role) for each side, as far as it holds the spelling.
-
-    Raises :class:`RevocabError` naming every spelling that neither vocabulary holds.
-    """
-    if not roles:
-        return {}, {}
-    sides = [side.get_vocab() for side in (source, target)]
-    unknown = [spelling for spelling in roles if not any(spelling in side for side in sides)]
-    if unknown:
-        raise RevocabError(
-            f"role {roles[spelling]!r}: neither vocabulary has a token {spelling!r}; give its exact"
-            " spelling"
-            for spelling in unknown
-        )
-    first, second = (
-        {spelling: role for spelling, role in roles.items() if spelling in side} for side in sides
-    )
-    return first, second
 
 
 def intersect(
@@ -114,18 +87,25 @@ def intersect(
     several source tokens gets one of them by a fixed rule; all are counted. Raises
     :class:`RevocabError` for spellings that are not there and for broken vocabularies.
     """
-    shared = declared_roles(source, target, roles or {})
-    declared = (
-        {**shared[0], **(source_roles or {})},
-        {**shared[1], **(target_roles or {})},
-    )
-    found = intersect_canonical(
-        canonical_vocabulary(source, declared[0]),
-        canonical_vocabulary(target, declared[1]),
+    sides = {"source": source.get_vocab(), "target": target.get_vocab()}
+    declared = {
+        side: {spelling: role for spelling, role in (roles or {}).items() if spelling in vocabulary}
+        for side, vocabulary in sides.items()
+    }
+    if unknown := set(roles or {}).difference(*declared.values()):
+        raise RevocabError(
+            f"role {role!r}: neither vocabulary has a token {spelling!r}; give its exact spelling"
+            for spelling, role in (roles or {}).items()
+            if spelling in unknown
+        )
+    declared["source"] |= source_roles or {}
+    declared["target"] |= target_roles or {}
+    shared = intersect_canonical(
+        canonical_vocabulary(source, declared["source"]),
+        canonical_vocabulary(target, declared["target"]),
         identity,
     )
-    roles_used = {"source": declared[0], "target": declared[1]}
-    return replace(found, report={**found.report, "roles": roles_used})
+    return replace(shared, report={**shared.report, "roles": declared})
 
 
 def write_intersection(
@@ -209,24 +189,23 @@ def intersect_folders(
     """
     output = OutputFolder(Path(out), KIND, [source, target])
     tokenizers = {"source": load_tokenizer(source), "target": load_tokenizer(target)}
-    found = intersect(
-        tokenizers["source"],
-        tokenizers["target"],
-        job.identity,
-        job.roles,
-        job.source_roles,
-        job.target_roles,
+    shared = intersect(
+        **tokenizers,
+        identity=job.identity,
+        roles=job.roles,
+        source_roles=job.source_roles,
+        target_roles=job.target_roles,
     )
     reach = {
         side: describe_unreachable(
-            tokenizer, canonical_vocabulary(tokenizer, found.report["roles"][side]), EXAMPLES
+            tokenizer, canonical_vocabulary(tokenizer, shared.report["roles"][side]), EXAMPLES
         )
         for side, tokenizer in tokenizers.items()
     }
-    found = replace(found, report={**found.report, "unreachable": reach})
+    shared = replace(shared, report={**shared.report, "unreachable": reach})
     inputs = {
         "source_sha256": sha256(tokenizer_file(source)),
         "target_sha256": sha256(tokenizer_file(target)),
     }
-    write_intersection(found, inputs, output, (Path(source).name, Path(target).name))
-    return found
+    write_intersection(shared, inputs, output, (Path(source).name, Path(target).name))
+    return shared

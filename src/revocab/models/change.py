@@ -22,14 +22,11 @@ if TYPE_CHECKING:
     from revocab.models.weights.files import Part
 
 
-def _kind(value: Any) -> str:
-    return "model" if isinstance(value, str) else "checkpoint"
-
-
 #: How an experiment names what a model is made of: a model, or a checkpoint of a run.
 #: ``Plan.referred`` says where it lies.
 ModelReference = Annotated[
-    Annotated[ModelId, Tag("model")] | Annotated[RunStep, Tag("checkpoint")], Discriminator(_kind)
+    Annotated[ModelId, Tag("model")] | Annotated[RunStep, Tag("checkpoint")],
+    Discriminator(lambda value: "model" if isinstance(value, str) else "checkpoint"),
 ]
 
 

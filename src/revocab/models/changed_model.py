@@ -27,7 +27,6 @@ from revocab.models.write import write_weights
 from revocab.output import OutputFolder
 from revocab.progress import Say, silent
 
-KIND = "changed model"
 #: Files of the body that are written anew.
 _OWN = ("config.json", "README.md")
 
@@ -43,7 +42,7 @@ def change_model(
     before anything is written, for options that are wrong, models that are not named or not given,
     and all that :func:`revocab.models.load.check_model` refuses.
     """
-    output = OutputFolder(out, KIND, [model, *others.values()])
+    output = OutputFolder(out, "changed model", [model, *others.values()])
     change = find_change(job.change)
     options = checked(change.options, job.option, "option")
     check_given(change, options, others)
@@ -125,7 +124,15 @@ def _card(inputs: ChangeInputs, change: Change, options: ChangeOptions, changed:
     licences = {folder: licence_of(folder) for folder in folders}
     own = licences[inputs.body.path]
     shared = own if all(licence == own for licence in licences.values()) else {}
-    licence = _licence_sentence(licences, shared)
+    if shared:
+        licence = f"The licence is that of its models: {shared['license']}."
+    else:
+        named = {f"{name_of(f)}: {terms['license']}" for f, terms in licences.items() if terms}
+        listed = f" ({', '.join(sorted(named))})" if named else ""
+        licence = (
+            f"The licences of all models behind it apply{listed}; check them before you"
+            " redistribute this one."
+        )
     others = {name: name_of(model.path) for name, model in inputs.others.items()}
     lines = [
         *front_matter({"base_model": bases, **shared, "tags": ["revocab"]}),
@@ -142,18 +149,3 @@ def _card(inputs: ChangeInputs, change: Change, options: ChangeOptions, changed:
         f" `manifest.json` records the hashes of its inputs. {licence}",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _licence_sentence(licences: Mapping[Path, Mapping[str, str]], shared: Mapping[str, str]) -> str:
-    if shared:
-        return f"The licence is that of its models: {shared['license']}."
-    named = {
-        f"{name_of(folder)}: {licence['license']}"
-        for folder, licence in licences.items()
-        if licence
-    }
-    return (
-        "The licences of all models behind it apply"
-        + (f" ({', '.join(sorted(named))})" if named else "")
-        + "; check them before you redistribute this one."
-    )

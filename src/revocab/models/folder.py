@@ -76,12 +76,6 @@ def copy_tokenizer(tokenizer: Path, out: Path) -> None:
     copy_present(tokenizer, TOKENIZER_FILES, out)
 
 
-def models_below(folder: Path) -> list[Path]:
-    """Return the model folders one or two levels below a folder, in order."""
-    patterns = ("*/config.json", "*/*/config.json")
-    return [path.parent for pattern in patterns for path in sorted(folder.glob(pattern))]
-
-
 def check_model_folder(folder: str | Path) -> None:
     """Raise :class:`RevocabError` unless ``folder`` is there and looks like a model."""
     folder = Path(folder)
@@ -91,7 +85,8 @@ def check_model_folder(folder: str | Path) -> None:
             " (OWNER/NAME)"
         )
     if not (folder / "config.json").is_file():
-        below = [str(model) for model in models_below(folder)]
+        patterns = ("*/config.json", "*/*/config.json")
+        below = [str(path.parent) for pattern in patterns for path in sorted(folder.glob(pattern))]
         named = f", such as {', '.join(below[:5])}" if below else ""
         raise RevocabError(
             f"{folder}: not a model folder (it has no config.json); give a Hugging Face model"

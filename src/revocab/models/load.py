@@ -65,22 +65,17 @@ def load_causal_lm(
     check_model(folder)
     if device != "cpu":
         options = {"device_map": device, **options}  # straight there, not through main memory
+    with loading(folder):
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
+            folder, output_loading_info=True, dtype=dtype, **_SAFE, **options
+        )
+    model, info = loaded
     # What a quantised checkpoint must hold is known only when it is loaded.
-    model = _loaded(AutoModelForCausalLM, folder, dtype=dtype, **options)
+    if problems := list(_differences(folder, model, info)):
+        raise RevocabError(problems)
     if not padding:
         cut_off(model)
     return model.to(device)
-
-
-def _loaded(architecture: Any, folder: str | Path, **options: Any) -> Any:
-    """Return a model; raise :class:`RevocabError` where its tensors are not the architecture's."""
-    with loading(folder):
-        model, info = architecture.from_pretrained(
-            folder, output_loading_info=True, **_SAFE, **options
-        )
-    if problems := list(_differences(folder, model, info)):
-        raise RevocabError(problems)
-    return model
 
 
 def check_model(folder: str | Path) -> None:

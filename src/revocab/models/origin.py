@@ -26,7 +26,17 @@ LICENCE = ("license", "license_name", "license_link")
 def hub_id(folder: Path) -> str | None:
     """Return the Hub repository that a folder is a copy of, None where nothing says so."""
     folder = _absolute(folder)
-    return _cached(folder) or _fetched(folder, "hub") or _configured(folder)
+    # A snapshot in the Hub's cache: models--OWNER--NAME/snapshots/COMMIT.
+    *_, repository, snapshots, _commit = ("", "", *folder.parts)
+    if snapshots == "snapshots" and repository.startswith("models--"):
+        return repository.removeprefix("models--").replace("--", "/")
+    if fetched := _fetched(folder, "hub"):
+        return fetched
+    # What the configuration of some models names; a path of some machine is no name.
+    name = _object(folder / "config.json").get("_name_or_path")
+    if isinstance(name, str) and HUB_ID.fullmatch(name) and not Path(name).exists():
+        return name
+    return None
 
 
 def name_of(folder: Path) -> str:
@@ -43,28 +53,12 @@ def _absolute(folder: Path) -> Path:
     return Path(os.path.normpath(folder.absolute()))  # links stay: a cache may be one
 
 
-def _cached(folder: Path) -> str | None:
-    """Return the repository of a snapshot in the Hub's cache: ``models--OWNER--NAME``."""
-    *_, repository, snapshots, _commit = ("", "", *folder.parts)
-    if snapshots != "snapshots" or not repository.startswith("models--"):
-        return None
-    return repository.removeprefix("models--").replace("--", "/")
-
-
 def _fetched(folder: Path, key: Literal["hub", "path"]) -> str | None:
     """Return where ``fetch_model`` or ``build_tokenizer`` took a folder from, by its manifest."""
     beside = folder.parent if folder.name == "snapshot" else folder
     origin = _object(beside / "manifest.json").get(key)
     named = NAME if key == "path" else HUB_ID
     return origin if isinstance(origin, str) and named.fullmatch(origin) else None
-
-
-def _configured(folder: Path) -> str | None:
-    """Return what the configuration of some models names; a path of some machine is no name."""
-    name = _object(folder / "config.json").get("_name_or_path")
-    if not isinstance(name, str) or not HUB_ID.fullmatch(name) or Path(name).exists():
-        return None
-    return name
 
 
 def licence_of(folder: Path) -> dict[str, str]:

@@ -21,12 +21,10 @@ def with_tensors(
     model: ModelFolder, tensors: Mapping[str, torch.Tensor | None]
 ) -> dict[str, list[Part]]:
     """Return the files that hold some tensors, with these replaced (same dtype) or left out."""
-    files = sorted({model.tensors[name][0] for name in tensors})
-    own = {
-        file: {name: tensor for name, tensor in tensors.items() if model.tensors[name][0] == file}
-        for file in files
-    }
-    return {file: replaced_parts(model.path / file, own[file]) for file in files}
+    own: dict[str, dict[str, torch.Tensor | None]] = {}
+    for name, tensor in tensors.items():
+        own.setdefault(model.tensors[name][0], {})[name] = tensor
+    return {file: replaced_parts(model.path / file, own[file]) for file in sorted(own)}
 
 
 def write_weights(

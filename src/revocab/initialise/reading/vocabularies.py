@@ -15,7 +15,7 @@ from revocab.errors import RevocabError
 from revocab.initialise.reading.source_pieces import SourceSpelling, source_pieces_released
 from revocab.intersection.intersect import Intersection, intersect, read_pairs
 from revocab.intersection.match import Identity, unequal_pairs
-from revocab.models.vocabulary.counterparts import Counterparts
+from revocab.models.vocabulary.special_ids import Counterparts
 from revocab.tokenizers.canonical import (
     CanonicalToken,
     canonical_vocabulary,

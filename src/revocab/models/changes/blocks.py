@@ -2,13 +2,18 @@
 
 A new block is a copy of the one before it whose attention and MLP write zeros to the residual
 stream: ``self_attn.o_proj`` and ``mlp.down_proj`` are zero, so that x + 0 + 0 leaves it.
+
+That is tried before any weight is touched, on a small random twin of the model: it has all layers
+and all settings of its configuration, but narrow layers, few tokens and a short window of
+attention. An expansion that misses one of the many ways in which architectures differ (scaled
+residuals, norms after a branch, settings by the number of a layer) shows in its logits.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +21,11 @@ from pydantic import Field
 
 from revocab.errors import RevocabError
 from revocab.models.change import Change, Changed, ChangeInputs, ChangeOptions
-from revocab.models.small_twin import keeps_logits, read_config
-from revocab.models.weights.files import Part, stored_parts
+from revocab.models.weights.files import stored_parts
 
 if TYPE_CHECKING:
+    import torch
+
     from revocab.models.folder import ModelFolder
 
 LAYERS = "num_hidden_layers"
@@ -32,6 +38,10 @@ WRITING = ("self_attn.o_proj", "mlp.down_proj")
 _NOT_BY_LAYER = re.compile(r"architectures|.*token_ids?")
 #: How far a share of blocks may be from a whole number: shares are given to some digits.
 _ROUNDING = 0.01
+#: Sizes of the twin.
+_TOKENS, _HEADS, _WIDTH, _WINDOW = 16, 2, 32, 4
+#: Spread of the twin's random weights: norms and biases differ from those of any initialisation.
+_DEVIATION = 0.1
 
 
 class BlockOptions(ChangeOptions):
@@ -96,14 +106,6 @@ class Expansion:
         }
         return {**lists, LAYERS: len(self.origin)}
 
-    def parts(self, parts: Iterable[Part]) -> list[Part]:
-        """Return a file's tensors with the new blocks' among them, each after its original."""
-        return [
-            (part.zeroed() if zero else part).renamed(name)
-            for part in parts
-            for name, zero in self.places(part.name)
-        ]
-
 
 def added_blocks(model: Any) -> list[int]:
     """Return the numbers of the blocks that were added to a loaded model; [] if none were."""
@@ -139,20 +141,24 @@ def check_identity(body: ModelFolder, expansion: Expansion) -> dict[str, Any]:
 
     Raises :class:`RevocabError` for an architecture in which that does not hold: it is tried.
     """
-    config = read_config(body.path)
+    from transformers import AutoConfig
+
+    from revocab.models.load import loading
+
+    with loading(body.path):  # with what the architecture adds to config.json
+        config = AutoConfig.from_pretrained(
+            body.path, trust_remote_code=False, local_files_only=True
+        )
     changed = expansion.settings(config.to_dict())
-
-    def weights(tensors: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            name: tensor.new_zeros(tensor.shape) if zero else tensor
-            for old, tensor in tensors.items()
-            for name, zero in expansion.places(old)
-        }
-
     try:
-        same = keeps_logits(config, changed, weights)
-    except RevocabError as error:
-        raise RevocabError(f"{body.path}: {problem}" for problem in error.problems) from error
+        same = keeps_logits(config, changed, expansion)
+    # transformers raises many unrelated types: all mean that the expansion cannot be tried.
+    except Exception as error:
+        reason = " ".join(str(error).split())[:300]
+        raise RevocabError(
+            f"{body.path}: a change of {config.model_type!r} cannot be tried on a small model"
+            f" ({reason})"
+        ) from error
     if not same:
         raise RevocabError(
             f"{body.path}: block expansion of {config.model_type!r}: with new blocks whose"
@@ -160,6 +166,55 @@ def check_identity(body: ModelFolder, expansion: Expansion) -> dict[str, Any]:
             " different logits; it cannot be expanded without changing what it computes"
         )
     return changed
+
+
+def narrowed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a configuration with small sizes; layers and heads' width stay."""
+    width = settings.get("head_dim") or settings["hidden_size"] // settings["num_attention_heads"]
+    small = {
+        "vocab_size": _TOKENS,
+        "hidden_size": _HEADS * width,
+        "intermediate_size": _WIDTH,
+        "num_attention_heads": _HEADS,
+        "num_key_value_heads": _HEADS,
+        "sliding_window": _WINDOW,
+    }
+    present = {key: size for key, size in small.items() if isinstance(settings.get(key), int)}
+    # A row for padding, and a type to compute in, would be those of the large model.
+    return {**settings, **present, "pad_token_id": None, "dtype": "float32"}
+
+
+def keeps_logits(config: Any, changed: Mapping[str, Any], expansion: Expansion) -> bool:
+    """Tell whether a twin with ``changed`` settings, expanded, gives the logits of one without.
+
+    ``config`` is the large model's, of transformers. Raises whatever transformers does for an
+    architecture that no twin can be made of, or that the expansion does not fit.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    def twin(settings: Mapping[str, Any]) -> Any:
+        own = type(config).from_dict(dict(settings))
+        return AutoModelForCausalLM.from_config(own, dtype=torch.float32).eval()
+
+    def logits(model: Any) -> torch.Tensor:
+        """Return the logits of a text longer than the window, float32 (1, tokens, vocabulary)."""
+        with torch.no_grad():
+            return model(torch.arange(_TOKENS)[None], use_cache=False).logits
+
+    settings = narrowed(config.to_dict())
+    with torch.random.fork_rng(devices=[]):
+        before, after = twin(settings), twin({**settings, **changed})
+    generator = torch.Generator().manual_seed(0)
+    for parameter in before.parameters():
+        parameter.data.normal_(std=_DEVIATION, generator=generator)
+    weights = {
+        name: tensor.new_zeros(tensor.shape) if zero else tensor
+        for old, tensor in before.state_dict().items()
+        for name, zero in expansion.places(old)
+    }
+    after.load_state_dict(weights)
+    return torch.equal(logits(before), logits(after))
 
 
 def apply(inputs: ChangeInputs, options: BlockOptions) -> Changed:
@@ -176,7 +231,11 @@ def apply(inputs: ChangeInputs, options: BlockOptions) -> Changed:
     for file in body.files:
         parts, _ = stored_parts(body.path / file)
         if any(map(_BLOCK.fullmatch, parts)):
-            files[file] = expansion.parts(parts.values())
+            files[file] = [
+                replace(part.zeroed() if zero else part, name=name)
+                for part in parts.values()
+                for name, zero in expansion.places(part.name)
+            ]
     note = (
         f"{blocks} blocks have become {len(expansion.origin)}; new, counted from 0:"
         f" {', '.join(map(str, added))}. Until these are trained, the logits do not change"

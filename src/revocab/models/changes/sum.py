@@ -113,53 +113,24 @@ class Operand:
 
 
 @dataclass(frozen=True)
-class Difference:
-    """One term: ``weight`` · (``plus`` − ``minus``)."""
-
-    weight: float
-    plus: Operand
-    minus: Operand
-
-
-@dataclass(frozen=True)
 class Sum:
     """The body and what is added to it."""
 
     body: Operand
-    terms: Sequence[Difference]
-
-    @classmethod
-    def of(cls, inputs: ChangeInputs, options: SumOptions) -> Sum:
-        body = Operand("the body", inputs.body)
-        others = {name: Operand(repr(name), folder) for name, folder in inputs.others.items()}
-        terms = [
-            Difference(
-                term.weight,
-                others[reference_name(term.model)],
-                others[reference_name(term.minus)] if term.minus else body,
-            )
-            for term in options.add
-        ]
-        return cls(body, terms)
-
-    @cached_property
-    def operands(self) -> list[Operand]:
-        """Return the models of all terms, each once, without the body."""
-        named = {
-            operand.name: operand for term in self.terms for operand in (term.plus, term.minus)
-        }
-        return [operand for operand in named.values() if operand is not self.body]
+    #: The models of all terms, each once, by name.
+    operands: Mapping[str, Operand]
+    terms: Sequence[Term]
 
     def problems(self) -> Iterator[str]:
         """Yield why the models cannot be added up: quantised, or not of one architecture."""
-        for operand in (self.body, *self.operands):
+        for operand in (self.body, *self.operands.values()):
             if "quantization_config" in operand.folder.config:
                 yield (
                     f"{operand.folder.path}: its weights are quantised and cannot be added; use the"
                     " unquantised model"
                 )
         body = self.body.folder
-        for operand in self.operands:
+        for operand in self.operands.values():
             where = f"{operand.folder.path}: cannot be added to {body.path}"
             if operand.folder.tied != body.tied:
                 here, there = (
@@ -185,7 +156,7 @@ class Sum:
         if part.name.endswith(_BUFFER):
             return "a buffer that nothing reads"
         name = self.body.stored(part.name)
-        for operand in self.operands:
+        for operand in self.operands.values():
             _, shape = operand.folder.tensors[name]
             if shape != list(part.shape):
                 return f"{_by(part.shape)} here, {_by(shape)} in {operand.name}"
@@ -196,26 +167,21 @@ class Sum:
                     return f"{moved} of {len(own)} ids stand for different tokens in {operand.name}"
         return None
 
-    def part(self, part: Part) -> Part:
-        """Return the sum for a tensor of the body, in its dtype and under its name."""
-        return replace(part, blocks=partial(self._blocks, part))
-
-    def _blocks(self, part: Part, most: int) -> Iterator[memoryview]:
+    def blocks(self, part: Part, most: int) -> Iterator[memoryview]:
         """Yield the bytes of a tensor's sum, computed in float32 and rounded once."""
         import torch
 
         name, dtype = self.body.stored(part.name), torch_dtype(part)
         wide = torch.promote_types(dtype, torch.float32)
         values = most // dtype.itemsize
-        read = {
-            operand.name: operand.blocks(name, values) for operand in (self.body, *self.operands)
-        }
-        for blocks in zip(*read.values(), strict=True):
-            value = {operand: block.to(wide) for operand, block in zip(read, blocks, strict=True)}
-            total = value[self.body.name]
+        read = [operand.blocks(name, values) for operand in (self.body, *self.operands.values())]
+        for parts in zip(*read, strict=True):
+            body, *others = (block.to(wide) for block in parts)
+            value = dict(zip(self.operands, others, strict=True))
+            total = body
             for term in self.terms:
-                difference = value[term.plus.name] - value[term.minus.name]
-                total = total + term.weight * difference
+                minus = value[reference_name(term.minus)] if term.minus else body
+                total = total + term.weight * (value[reference_name(term.model)] - minus)
             result = total.to(dtype)
             if not torch.isfinite(result).all():
                 raise RevocabError(
@@ -237,7 +203,10 @@ def _by(shape: Sequence[int]) -> str:
 
 def apply(inputs: ChangeInputs, options: SumOptions) -> Changed:
     """Return the body with the differences added to every tensor of equal shape."""
-    whole = Sum.of(inputs, options)
+    named = [reference for term in options.add for reference in (term.model, term.minus)]
+    names = dict.fromkeys(reference_name(reference) for reference in named if reference)
+    operands = {name: Operand(repr(name), inputs.others[name]) for name in names}
+    whole = Sum(Operand("the body", inputs.body), operands, options.add)
     problems = list(whole.problems())
     if problems:
         raise RevocabError(problems)
@@ -250,7 +219,8 @@ def apply(inputs: ChangeInputs, options: SumOptions) -> Changed:
         kept |= {name: why for name, why in reasons.items() if why is not None}
         if None in reasons.values():
             files[file] = [
-                part if reasons[part.name] else whole.part(part) for part in parts.values()
+                part if reasons[name] else replace(part, blocks=partial(whole.blocks, part))
+                for name, part in parts.items()
             ]
             added += sum(why is None for why in reasons.values())
     if not added:

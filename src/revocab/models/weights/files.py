@@ -71,17 +71,23 @@ class Part:
     #: Yields exactly ``size`` bytes in order, at most so many at a time.
     blocks: Callable[[int], Iterable[bytes | memoryview]]
 
-    def renamed(self, name: str) -> Part:
-        return replace(self, name=name)
-
     def zeroed(self) -> Part:
-        return replace(self, blocks=partial(_zeros, self.size))
+        def zeros(most: int) -> Iterator[bytes]:
+            for start in range(0, self.size, most):
+                yield bytes(min(most, self.size - start))
+
+        return replace(self, blocks=zeros)
 
     def replaced(self, tensor: torch.Tensor) -> Part:
         """Return the part with a tensor in memory, of the same dtype and any shape."""
+
+        def in_memory(most: int) -> Iterator[memoryview]:
+            stored = tensor_bytes(tensor)
+            for start in range(0, len(stored), most):
+                yield stored[start : start + most]
+
         size = tensor.numel() * tensor.element_size()
-        blocks = partial(_in_memory, tensor)
-        return replace(self, shape=list(tensor.shape), size=size, blocks=blocks)
+        return replace(self, shape=list(tensor.shape), size=size, blocks=in_memory)
 
 
 def tensor_bytes(tensor: torch.Tensor) -> memoryview:
@@ -89,17 +95,6 @@ def tensor_bytes(tensor: torch.Tensor) -> memoryview:
     import torch
 
     return tensor.contiguous().flatten().view(torch.uint8).numpy().data
-
-
-def _zeros(size: int, most: int) -> Iterator[bytes]:
-    for start in range(0, size, most):
-        yield bytes(min(most, size - start))
-
-
-def _in_memory(tensor: torch.Tensor, most: int) -> Iterator[memoryview]:
-    stored = tensor_bytes(tensor)
-    for start in range(0, len(stored), most):
-        yield stored[start : start + most]
 
 
 def _stored(path: Path, start: int, length: int, most: int) -> Iterator[bytes]:
@@ -121,12 +116,11 @@ def stored_parts(path: Path) -> tuple[dict[str, Part], dict[str, str] | None]:
     header, data_start = read_header(path)
     metadata = header.pop("__metadata__", None)
     parts = {}
-    for name in sorted(header, key=lambda one: (header[one]["data_offsets"], one)):
-        entry = header[name]
+    ordered = sorted(header.items(), key=lambda item: (item[1]["data_offsets"], item[0]))
+    for name, entry in ordered:
         begin, end = entry["data_offsets"]
-        size = end - begin
-        blocks = partial(_stored, path, data_start + begin, size)
-        parts[name] = Part(name, entry["dtype"], entry["shape"], size, blocks)
+        blocks = partial(_stored, path, data_start + begin, end - begin)
+        parts[name] = Part(name, entry["dtype"], entry["shape"], end - begin, blocks)
     return parts, metadata
 
 
@@ -141,11 +135,10 @@ def write_parts(
     header: dict[str, Any] = {} if metadata is None else {"__metadata__": metadata}
     position = 0
     for part in parts:
-        offsets = [position, position + part.size]
         header[part.name] = {
             "dtype": part.dtype,
             "shape": list(part.shape),
-            "data_offsets": offsets,
+            "data_offsets": [position, position + part.size],
         }
         position += part.size
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
@@ -187,8 +180,8 @@ def equal_tensors(first: tuple[Path, str], second: tuple[Path, str]) -> bool:
     import torch
     from safetensors import safe_open
 
-    with safe_open(first[0], "pt") as one, safe_open(second[0], "pt") as other:
-        parts = one.get_slice(first[1]), other.get_slice(second[1])
+    with safe_open(first[0], "pt") as here, safe_open(second[0], "pt") as there:
+        parts = here.get_slice(first[1]), there.get_slice(second[1])
         (shape, dtype), other_form = ((part.get_shape(), part.get_dtype()) for part in parts)
         if (shape, dtype) != other_form:
             return False
