@@ -54,8 +54,7 @@ def adapt_model(
     Matrices are read one at a time, and all other weights are copied, or linked where they can be.
     """
     from revocab.initialise.adapted_model import initialise_model
-    from revocab.initialise.inputs import InitInputs
-    from revocab.initialise.options import InitJob
+    from revocab.initialise.options import InitInputs, InitJob
 
     inputs = InitInputs(
         source=Path(source),

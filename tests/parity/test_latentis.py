@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from revocab.initialise.rows import alignment
+from revocab.initialise.rows.anchor_scaling import Scaling
 
 aligner = pytest.importorskip(
     "latentis.transform.translate.aligner", reason="latentis is not installed"
@@ -40,7 +41,7 @@ def spaces(width_x, width_y, anchors=120):
 
 
 def ours(x_anchors, y_anchors, rows, fit):
-    scale_x, scale_y = alignment.Scaling.fit(x_anchors), alignment.Scaling.fit(y_anchors)
+    scale_x, scale_y = Scaling.fit(x_anchors), Scaling.fit(y_anchors)
     fitted = fit(scale_x.forward(x_anchors), scale_y.forward(y_anchors))
     return scale_y.backward(fitted(scale_x.forward(rows)))
 

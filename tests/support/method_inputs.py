@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import torch
 
-from revocab.initialise.method import DonorRows, MethodInputs
+from revocab.initialise.method import DonorRows, MethodInputs, methods
 from revocab.initialise.options import check_options, find_method
 
+#: Methods that make new rows; one that takes a helper's as they are is in test_imported.
+CHANGING = [
+    name
+    for name, method in methods().items()
+    if not (method.keeps_vocabulary or method.takes_helper_rows)
+]
 SOURCE = [[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]]
 
 

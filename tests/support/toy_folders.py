@@ -8,9 +8,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from revocab.initialise.adapted_model import initialise_model
-from revocab.initialise.inputs import InitInputs
 from revocab.initialise.method import methods
-from revocab.initialise.options import InitJob
+from revocab.initialise.options import InitInputs, InitJob
 from revocab.io import read_json, write_json
 from revocab.models.folder import INDEX
 

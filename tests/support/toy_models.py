@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
-
-def _words(text: str) -> list[str]:
-    return text.split()
-
-
-SOURCE_WORDS = _words("the cat sat on the mat and the dog ran to the house")
-TARGET_WORDS = _words("il gatto e il cane sono a casa the cat sat on the mat perché è così")
+SOURCE_TEXT = "the cat sat on the mat and the dog ran to the house"
+TARGET_TEXT = "il gatto e il cane sono a casa the cat sat on the mat perché è così"
+SOURCE_WORDS, TARGET_WORDS = SOURCE_TEXT.split(), TARGET_TEXT.split()
 
 
 def build_tokenizer(words: list[str], merges: int, out: Path) -> Path:
@@ -41,18 +38,11 @@ def build_tokenizer(words: list[str], merges: int, out: Path) -> Path:
     )
     fast.pad_token = "<unk>"
     fast.save_pretrained(out)
-    _unspecial_bytes(out)
+    # Byte tokens were declared special to fix their ids; they are ordinary tokens.
+    state = json.loads((out / "tokenizer.json").read_text(encoding="utf-8"))
+    state["added_tokens"] = [token for token in state["added_tokens"] if token["id"] < 3]
+    (out / "tokenizer.json").write_text(json.dumps(state), encoding="utf-8")
     return out
-
-
-def _unspecial_bytes(folder: Path) -> None:
-    """Byte tokens were declared special to fix their ids; they are ordinary tokens."""
-    import json
-
-    for name in ("tokenizer.json",):
-        state = json.loads((folder / name).read_text(encoding="utf-8"))
-        state["added_tokens"] = [one for one in state["added_tokens"] if one["id"] < 3]
-        (folder / name).write_text(json.dumps(state), encoding="utf-8")
 
 
 def build_model(tokenizer: Path, out: Path, *, seed: int = 1, **changes: object) -> Path:

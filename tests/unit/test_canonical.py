@@ -10,7 +10,7 @@ from toy_vocabularies import byte_level, sentencepiece_bpe, unigram, wordpiece
 from transformers import PreTrainedTokenizerFast
 
 from revocab.errors import RevocabError
-from revocab.initialise.reading.source_pieces import source_pieces, source_pieces_released
+from revocab.initialise.reading.source_pieces import SourceSpelling, source_pieces_released
 from revocab.tokenizers.canonical import (
     CanonicalToken,
     canonical_vocabulary,
@@ -108,6 +108,11 @@ def test_byte_level_alphabet_is_the_librarys():
     text = "Perché\n\t 日本"
     assert pieces.pre_tokenize_str(text)[0][0] == to_byte_level(text.encode())
     assert from_byte_level("日") is None
+
+
+def source_pieces(source, tokens):
+    spelling = SourceSpelling(source)
+    return [spelling.own_pieces(token) or spelling.unspelt for token in tokens]
 
 
 def strings(source, kind, data):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,14 +11,13 @@ import torch
 from helper_toys import build_byte_level, change_matrices, permuted, token_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from method_inputs import make, random_inputs
+from method_inputs import SOURCE, make, random_inputs
 from safetensors.torch import load_file
 from toy_folders import initialise, shared_pairs
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model
 
 from revocab.errors import RevocabError
 from revocab.initialise.method import methods
-from revocab.initialise.options import check_options
 from revocab.initialise.reading import helper as helper_module
 from revocab.initialise.reading.helper import Coverage, Helper, in_target_order
 from revocab.initialise.rows.means import piece_means
@@ -71,13 +71,12 @@ def test_a_helper_in_any_order_gives_the_same_rows_bit_for_bit(data, tokens, chu
 
 # Methods by hand. --------------------------------------------------------------------------------
 
-SOURCE = [[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]]
 #: Targets 0, 1 and 2 are shared; 3 and 4 are new. The helper lacks 1 and 4.
 SHARED = ((0, 2), (1, 1), (2, 0))
 KNOWN = [True, False, True, True, False]
 
 
-def partly_known(helper, **keys):
+def partly_known(helper):
     return make(
         SOURCE,
         helper=helper,
@@ -85,31 +84,30 @@ def partly_known(helper, **keys):
         missing=(3, 4),
         pieces={4: [0, 1]},
         helper_known_V=torch.tensor(KNOWN),
-        **keys,
     )
 
 
-def rows_of(name, inputs, **options):
-    method = methods()[name]
-    return new_rows(inputs, method, check_options(method, options))
+def rows_of(name, inputs):
+    return new_rows(inputs, methods()[name], methods()[name].options())
 
 
-def test_clp_by_hand():
-    # Anchors (1, 0) and (0, 1), the new token at (3, 1): shares 3/4 and 1/4 of (3, 4) and (1, 0).
-    inputs = partly_known([[1, 0], [0, 0], [0, 1], [3, 1], [0, 0]])
-    rows = rows_of("clp", inputs)
-    assert rows[0].tolist() == pytest.approx([2.5, 3.0])
+@pytest.mark.parametrize(
+    ("name", "helper", "row"),
+    [
+        # Anchors (1, 0) and (0, 1), the new token at (3, 1): shares 3/4 and 1/4 of (3, 4) and
+        # (1, 0).
+        ("clp", [[1, 0], [0, 0], [0, 1], [3, 1], [0, 0]], [2.5, 3.0]),
+        # A line through two anchors: helper 1 is (3, 4), helper 2 is (1, 0); helper 4 is (-3, -8).
+        ("projection", [[1], [0], [2], [4], [0]], [-3, -8]),
+    ],
+)
+def test_new_rows_by_hand(name, helper, row):
+    inputs = partly_known(helper)
+    rows = rows_of(name, inputs)
+    assert rows[0].tolist() == pytest.approx(row, abs=1e-5)
     assert rows[1].tolist() == [0.5, 1.0]  # the mean of its pieces (1, 0) and (0, 2)
     assert inputs.notes["tokens_without_helper_row"] == 1
-
-
-def test_projection_by_hand():
-    # A line through two anchors: helper 1 is (3, 4), helper 2 is (1, 0); helper 4 is (-3, -8).
-    inputs = partly_known([[1], [0], [2], [4], [0]])
-    rows = rows_of("projection", inputs)
-    assert rows[0].tolist() == pytest.approx([-3, -8], abs=1e-5)
-    assert rows[1].tolist() == [0.5, 1.0]
-    assert inputs.notes["anchors"] == 2
+    assert inputs.notes.get("anchors", 2) == 2
 
 
 def test_copied_rows_are_copied_with_or_without_a_helper_row():
@@ -127,8 +125,6 @@ def some_unknown():
 
 
 def with_known(inputs, known):
-    from dataclasses import replace
-
     return replace(inputs, helper_known_V=known, notes={}, shared={})
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from method_inputs import SOURCE, make, new_rows, random_inputs
+from method_inputs import CHANGING, SOURCE, make, new_rows, random_inputs
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from revocab.errors import RevocabError
@@ -20,13 +20,6 @@ from revocab.initialise.options import check_options, find_method
 from revocab.initialise.rows import weighted_means
 from revocab.initialise.rows.weighted_means import sparsemax
 from revocab.initialise.target_matrix import fill
-
-CHANGING = [
-    name
-    for name, one in methods().items()
-    if not (one.keeps_vocabulary or one.takes_helper_rows)  # test_imported
-]
-
 
 # Three tokens by hand: target 0 is source row 1, (0, 2); target 1 is source row 0, (1, 0). --------
 

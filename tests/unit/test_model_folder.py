@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 import torch
+from method_inputs import CHANGING
 from safetensors.torch import load_file, save_file
 from toy_folders import (
     adapt,
@@ -26,12 +27,6 @@ from revocab.models.fetch import fetch_model
 from revocab.models.folder import INDEX, ModelFolder
 from revocab.models.load import load_causal_lm
 from revocab.models.weights.files import replaced_parts, write_parts
-
-CHANGING = [
-    name
-    for name, one in methods().items()
-    if not (one.keeps_vocabulary or one.takes_helper_rows)  # test_imported
-]
 
 
 @pytest.mark.parametrize("source", ["untied", "tied"])

@@ -9,6 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from method_inputs import CHANGING
 from safetensors.torch import load_file, save_file
 from toy_folders import adapt, initialise, load, shard
 
@@ -59,13 +60,6 @@ def test_every_method_that_makes_rows_has_the_option():
         check_options(find_method("lapt"), {"pad_to": 64})
     with pytest.raises(RevocabError, match=r"option pad_to = 0: .*greater than or equal to 1"):
         check_options(find_method("sava"), {"pad_to": 0})
-
-
-CHANGING = [
-    name
-    for name, one in methods().items()
-    if not (one.keeps_vocabulary or one.takes_helper_rows)  # imported: below
-]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from inspect import getdoc
 
 import pytest
 import torch
+from method_inputs import CHANGING
 from safetensors.torch import load_file
 from toy_folders import adapt
 
@@ -65,11 +66,7 @@ def test_importing_loads_nothing_heavy():
 @pytest.mark.parametrize("which", ["input", "output"])
 @pytest.mark.parametrize(
     "method",
-    [
-        name
-        for name, one in methods().items()
-        if not (one.keeps_vocabulary or one.needs_donor or one.takes_helper_rows)
-    ],
+    [name for name in CHANGING if not methods()[name].needs_donor],
 )
 def test_a_matrix_is_that_of_the_adapted_model(toys, tmp_path, method, which):
     """For every method, from tensors alone; padding after the tokens counts for nothing."""

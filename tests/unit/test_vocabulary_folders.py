@@ -14,7 +14,7 @@ from toy_vocabularies import sentencepiece_bpe, wrap
 from revocab.corpora.prepare import CorpusJob, prepare
 from revocab.errors import RevocabError
 from revocab.fertility.measure import fertility_of_folders
-from revocab.initialise.reading.source_pieces import source_pieces
+from revocab.initialise.reading.source_pieces import SourceSpelling
 from revocab.intersection.intersect import IntersectionJob, intersect_folders
 from revocab.io import read_json
 from revocab.tokenizer_building.trainers import train_tokenizer
@@ -97,7 +97,8 @@ def test_unigram_and_wordpiece_end_to_end(folders, tmp_path, source, target):
     assert forth.report["overlap"] > 20
     # Every missing token can be spelt, or stands for the unknown token.
     missing = [vocabularies[1][number] for number in forth.missing]
-    assert all(source_pieces(sides[0], missing))
+    spelling = SourceSpelling(sides[0])
+    assert all(spelling.own_pieces(token) or spelling.unspelt for token in missing)
     page = (tmp_path / "forth" / "report.md").read_text(encoding="utf-8")
     assert f"# Tokens of {target} that {source} holds" in page
     assert f"Overlap {forth.report['overlap']:,} of" in page

@@ -9,8 +9,7 @@ from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import Command
-from revocab.initialise.inputs import InitInputs
-from revocab.initialise.options import InitJob
+from revocab.initialise.options import InitInputs, InitJob
 from revocab.initialise.reading.token_vectors import vector_files
 from revocab.rule import Artefact, Given, Plan, Rule, Step
 

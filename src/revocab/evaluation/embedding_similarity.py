@@ -20,7 +20,7 @@ from revocab.errors import RevocabError
 from revocab.initialise.reading.helper import Helper
 from revocab.io import write_csv, write_json
 from revocab.models.folder import ModelFolder
-from revocab.models.provenance import library_versions
+from revocab.models.origin import library_versions
 from revocab.models.weights.finite import broken_rows
 from revocab.output import OutputFolder
 

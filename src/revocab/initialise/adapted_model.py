@@ -10,13 +10,12 @@ from revocab.errors import RevocabError
 from revocab.initialise.diagnostics import describe, draw, warn
 from revocab.initialise.method import RowsOptions
 from revocab.initialise.model_card import model_card
-from revocab.initialise.options import InitJob, find_method
+from revocab.initialise.options import InitInputs, InitJob, find_method
 from revocab.initialise.reading.material import Material
 from revocab.initialise.reading.token_vectors import vectors_hash
 from revocab.initialise.rows.source_weights import SourceWeights, with_shared, write_source_weights
 from revocab.initialise.target_matrix import fill
 from revocab.io import write_json, write_text
-from revocab.models import provenance
 from revocab.models.folder import (
     TOKENIZER_FILES,
     ModelFolder,
@@ -27,7 +26,7 @@ from revocab.models.folder import (
 )
 from revocab.models.links import link_or_copy
 from revocab.models.load import check_model
-from revocab.models.origin import name_of
+from revocab.models.origin import fingerprint, library_versions, name_of, tokenizer_hash
 from revocab.models.vocabulary import padding
 from revocab.models.vocabulary.special_ids import new_config, new_generation_config, special_ids
 from revocab.models.weights.index import INDEX
@@ -38,7 +37,6 @@ from revocab.progress import Say, silent
 if TYPE_CHECKING:
     import torch
 
-    from revocab.initialise.inputs import InitInputs
     from revocab.models.vocabulary.special_ids import Counterparts
 
 
@@ -114,8 +112,8 @@ def initialise_model(
         "options": options.model_dump(),
         "seed": job.seed,
         "names": {"source": name_of(inputs.source)},
-        "source": provenance.fingerprint(source, source_tokenizer),
-        "libraries": provenance.library_versions(),
+        "source": fingerprint(source, source_tokenizer),
+        "libraries": library_versions(),
     }
     if method.keeps_vocabulary:
         check_model(inputs.source)
@@ -178,7 +176,7 @@ def _note(
     """Note in ``made_of`` all that is read beside the source, and what the rows are like."""
     assert inputs.target_tokenizer is not None  # inputs.check
     for name, model in material.others.items():
-        made_of[name] = provenance.fingerprint(model, model.path)
+        made_of[name] = fingerprint(model, model.path)
         made_of["names"][name] = name_of(model.path)
     if coverage := material.coverage():
         made_of["helper_vocabulary"] = coverage.counts(material.method)
@@ -188,7 +186,7 @@ def _note(
     made_of["names"]["target_tokenizer"] = name_of(inputs.target_tokenizer)
     vocabularies = material.vocabularies
     made_of |= {
-        "target_tokenizer": provenance.tokenizer_hash(inputs.target_tokenizer),
+        "target_tokenizer": tokenizer_hash(inputs.target_tokenizer),
         "identity": job.identity,
         "counts": {
             "source_tokens": len(vocabularies.source_tokenizer),

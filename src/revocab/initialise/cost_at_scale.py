@@ -20,7 +20,7 @@ from revocab.initialise.reading.material import make_inputs
 from revocab.initialise.reading.vocabularies import Vocabularies
 from revocab.initialise.target_matrix import fill
 from revocab.io import write_csv, write_json
-from revocab.models.provenance import library_versions, tokenizer_hash
+from revocab.models.origin import library_versions, tokenizer_hash
 from revocab.output import OutputFolder
 
 if TYPE_CHECKING:

@@ -186,7 +186,7 @@ def nearest(matrix_VD: torch.Tensor, query_N: torch.Tensor) -> torch.Tensor:
 
     kept = width if mix_DK is None else WIDTH
     directions_VK = map_rows(matrix_VD, directions, torch.empty(len(matrix_VD), kept))
-    found_N = torch.empty_like(query_N)
+    nearest_N = torch.empty_like(query_N)
     for start in range(0, len(query_N), BLOCK_ROWS):
         ids_B = query_N[start : start + BLOCK_ROWS]
         queries_BK = directions_VK[ids_B]
@@ -200,8 +200,8 @@ def nearest(matrix_VD: torch.Tensor, query_N: torch.Tensor) -> torch.Tensor:
             better_B = greatest_B > best_B
             best_B[better_B] = greatest_B[better_B]
             where_B[better_B] = place_B[better_B] + other
-        found_N[start : start + BLOCK_ROWS] = where_B
-    return found_N
+        nearest_N[start : start + BLOCK_ROWS] = where_B
+    return nearest_N
 
 
 def near_duplicates(matrix_VD: torch.Tensor, new_N: torch.Tensor) -> dict[str, Any]:

@@ -1,16 +1,81 @@
-"""Find a method by name and check its options, with messages a user can act on."""
+"""What an initialisation is given: models and tokenizers, a method by its name, its options."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field, ValidationError
 
 from revocab.closed import Closed, Id, Job, OneLine, near
 from revocab.errors import RevocabError
+from revocab.flags import flag_of
 from revocab.initialise.method import Method, MethodOptions, methods
 from revocab.intersection.match import Identity
+from revocab.models.hub_or_folder import model_field, tokenizer_field
+
+
+class InitInputs(Closed):
+    """Models and tokenizers; which of them are needed depends on the method."""
+
+    source: Path = model_field("model folder (safetensors)")
+    source_tokenizer: Path | None = tokenizer_field(
+        "tokenizer folder of the source; default: the model folder", default=None
+    )
+    target_tokenizer: Path | None = tokenizer_field(
+        "target tokenizer folder; not for lapt", default=None
+    )
+    pairs: Path | None = Field(
+        default=None, description="folder written by intersect_vocabularies; default: computed"
+    )
+    helper: Path | None = model_field(
+        "helper model folder; its tokenizer may differ from the target's", default=None
+    )
+    helper_pairs: Path | None = Field(
+        default=None,
+        description="folder written by intersect_vocabularies for the helper's tokenizer and "
+        "the target's; default: computed",
+    )
+    adapted: Path | None = model_field(
+        "folder of a trained model with the target's tokens; for lep", default=None
+    )
+    base: Path | None = model_field(
+        "folder of the model that it was adapted from; for lep", default=None
+    )
+    auxiliary: Path | None = Field(
+        default=None,
+        description="folder written by train_auxiliary, for auxiliary=fasttext; file of vectors by "
+        "token text, for auxiliary=file",
+    )
+
+    def check(self, method: Method, options: MethodOptions) -> None:
+        """Raise :class:`RevocabError` naming all that the method needs and that is not given."""
+        if method.keeps_vocabulary:
+            return
+        needed = {"target_tokenizer": "the new vocabulary"}
+        match method.needs(options):
+            case "helper":
+                needed["helper"] = (
+                    "a model that has many of the target's tokens, ideally with the target"
+                    " tokenizer"
+                )
+            case "fasttext":
+                needed["auxiliary"] = "a folder written by train_auxiliary, for auxiliary=fasttext"
+            case "file":
+                needed["auxiliary"] = (
+                    "a file of vectors by token text (docs/methods.md), for auxiliary=file"
+                )
+        if method.needs_donor:
+            needed["adapted"] = "a model with the target's tokens, trained"
+            needed["base"] = "the model that it was adapted from"
+        problems = [
+            f"method {method.name!r} needs {flag_of(key)}, {what}"
+            for key, what in needed.items()
+            if getattr(self, key) is None
+        ]
+        if problems:
+            raise RevocabError(problems)
 
 
 class ChosenMethod(Closed):
@@ -63,14 +128,14 @@ def find_method(name: str) -> Method:
     return methods()[name]
 
 
-def check_options(method: Method, given: Mapping[str, Any]) -> MethodOptions:
+def check_options(method: Method, options: Mapping[str, Any]) -> MethodOptions:
     """Return the method's options; raise :class:`RevocabError` naming each one that is wrong."""
     try:
-        return method.options(**given)
+        return method.options(**options)
     except ValidationError as error:
         known = ", ".join(method.options.model_fields) or "none"
         raise RevocabError(
-            f"method {method.name!r}, option {'.'.join(map(str, one['loc']))} = "
-            f"{one['input']!r}: {one['msg'].lower()}; options are: {known}"
-            for one in error.errors()
+            f"method {method.name!r}, option {'.'.join(map(str, wrong['loc']))} = "
+            f"{wrong['input']!r}: {wrong['msg'].lower()}; options are: {known}"
+            for wrong in error.errors()
         ) from None

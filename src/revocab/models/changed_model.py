@@ -21,8 +21,14 @@ from revocab.models.change import (
 )
 from revocab.models.folder import ModelFolder, check_tokenizer_folder, copy_documents
 from revocab.models.load import check_model
-from revocab.models.origin import front_matter, hub_id, licence_of, name_of
-from revocab.models.provenance import fingerprint, library_versions
+from revocab.models.origin import (
+    fingerprint,
+    front_matter,
+    hub_id,
+    library_versions,
+    licence_of,
+    name_of,
+)
 from revocab.models.write import write_weights
 from revocab.output import OutputFolder
 from revocab.progress import Say, silent
@@ -88,7 +94,7 @@ def check_given(change: Change, options: ChangeOptions, others: Mapping[str, Pat
 
 
 def read_models(model: Path, others: Mapping[str, Path], say: Say) -> ChangeInputs:
-    """Return the models behind a change; raise :class:`RevocabError` for all that is wrong."""
+    """Raise :class:`RevocabError` for all that is wrong with any of the models."""
     problems: list[str] = []
 
     def read(folder: Path) -> ModelFolder | None:

@@ -34,11 +34,11 @@ _CLIENT = ".cache"
 def _from_hub(origin: dict[str, Any], output: OutputFolder) -> None:
     """Download a snapshot unless it is there, whole, at the same commit."""
     job = {"hub": origin["hub"], "commit": origin["commit"]}
-    there = read_claim(output.path)
-    here = there.files if there is not None and there.job == job else {}
-    if here and is_whole(output.path):
+    claim = read_claim(output.path)
+    files = claim.files if claim is not None and claim.job == job else {}
+    if files and is_whole(output.path):
         return
-    kept = [name for name in here if (output.path / name).is_file()]
+    kept = [name for name in files if (output.path / name).is_file()]
     with output.replaced(job=job, resume=True) as folder:
         for name in kept:
             if not (folder / name).exists():
@@ -73,11 +73,16 @@ def check_snapshot(folder: Path, named: Path) -> None:
         raise RevocabError(f"{named}: the model comes without a tokenizer; choose another one")
 
 
-def check_manifest(snapshot: Path) -> Path:
-    """Return the manifest's place beside a snapshot.
+def fetch_model(
+    snapshot: Path, *, hub: str | None, revision: str | None, path: Path | None
+) -> None:
+    """Fill ``snapshot``, then write ``manifest.json`` beside it; refuse what is not safetensors.
 
-    Raises :class:`RevocabError` where another folder's manifest, or the user's, stands there.
+    Raises :class:`RevocabError` for all that :class:`ModelFolder` refuses, for weights that are
+    damaged or did not all arrive, for a model without a tokenizer, and where another folder's
+    manifest, or the user's, stands beside the snapshot.
     """
+    output = OutputFolder(snapshot, "model snapshot", [path])
     manifest = snapshot.parent / "manifest.json"
     check_files(manifest)
     if manifest.exists() and read_claim(snapshot) is None:
@@ -85,19 +90,6 @@ def check_manifest(snapshot: Path) -> Path:
             f"{manifest}: exists, but the snapshot that it describes, {snapshot}, does not; remove"
             " it, or give a snapshot in another folder"
         )
-    return manifest
-
-
-def fetch_model(
-    snapshot: Path, *, hub: str | None, revision: str | None, path: Path | None
-) -> None:
-    """Fill ``snapshot``, then write ``manifest.json`` beside it; refuse what is not safetensors.
-
-    Raises :class:`RevocabError` for all that :class:`ModelFolder` refuses, for weights that are
-    damaged or did not all arrive, and for a model without a tokenizer.
-    """
-    output = OutputFolder(snapshot, "model snapshot", [path])
-    manifest = check_manifest(snapshot)
     origin: dict[str, Any]
     if (hub is None) == (path is None):
         raise RevocabError("exactly one of --hub and --path must be given: a Hub id or a folder")

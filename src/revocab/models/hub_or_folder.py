@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from pydantic import Field
-from pydantic.fields import FieldInfo
 
 from revocab.closed import Closed
 from revocab.errors import RevocabError
@@ -42,12 +41,6 @@ def _field(what: What, description: str, options: dict[str, Any]) -> Any:
     return Field(description=description, json_schema_extra={"hub": what}, **options)
 
 
-def what_of(field: FieldInfo) -> What | None:
-    """Return what may be taken from the Hub for a field, if anything."""
-    extra = field.json_schema_extra
-    return cast("What | None", extra.get("hub")) if isinstance(extra, dict) else None
-
-
 def fetch_inputs(inputs: Closed) -> Any:
     """Return a command's inputs with every Hub id replaced by the folder of its snapshot.
 
@@ -55,7 +48,8 @@ def fetch_inputs(inputs: Closed) -> Any:
     """
     folders: dict[str, Any] = {}
     for name, field in type(inputs).model_fields.items():
-        what, value = what_of(field), getattr(inputs, name)
+        extra, value = field.json_schema_extra, getattr(inputs, name)
+        what = cast("What | None", extra.get("hub")) if isinstance(extra, dict) else None
         if what is None or value is None:
             continue
         if isinstance(value, dict):
@@ -67,17 +61,17 @@ def fetch_inputs(inputs: Closed) -> Any:
     return inputs.model_copy(update=folders)
 
 
-def local(given: Path, what: What) -> Path:
-    """Return a folder: the one given or, where there is none, the snapshot of a Hub repository."""
-    text = given.as_posix()
-    if given.exists() or not REPOSITORY.fullmatch(text):
-        return given
+def local(place: Path, what: What) -> Path:
+    """Return a folder: ``place`` or, where there is none, the snapshot of a Hub repository."""
+    text = place.as_posix()
+    if place.exists() or not REPOSITORY.fullmatch(text):
+        return place
     name, _, revision = text.partition("@")
     try:
         commit = resolve(name, revision or None, "model")["commit"]
     except RevocabError as error:
         raise RevocabError(
-            f"{given}: no such folder here, and {problem}" for problem in error.problems
+            f"{place}: no such folder here, and {problem}" for problem in error.problems
         ) from None
     return Path(snapshot(name, commit, what))
 

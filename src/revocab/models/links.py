@@ -19,17 +19,11 @@ from revocab.errors import RevocabError
 _STORED = re.compile(r"[0-9a-f]{64}")
 
 
-def _hub_repository(home: Path) -> Path | None:
-    """Return ``CACHE/models--X`` where ``home`` is one of its snapshots in the Hub's cache."""
-    for parent in home.parents:
-        if parent.name == "snapshots" and parent.parent.name.startswith("models--"):
-            return parent.parent
-    return None
-
-
 def _in_blobs(home: Path, name: str, real: Path) -> bool:
     """Tell whether a link leads to a blob of its own Hub repository, and to nothing else."""
-    repository = _hub_repository(home)
+    # CACHE/models--X, where the folder is one of its snapshots in the Hub's cache.
+    parents = (parent.parent for parent in home.parents if parent.name == "snapshots")
+    repository = next((path for path in parents if path.name.startswith("models--")), None)
     if repository is None:
         return False
     blobs = repository / "blobs"

@@ -1,19 +1,23 @@
-"""What a model or tokenizer folder says about its origin: its name and its licence.
+"""What a model or tokenizer folder says about its origin, name and licence, and what it is: hashes.
 
-Nothing here is a path of one machine: what is written with it may be published.
+Nothing here is a path of one machine or a time: what is written with it may be published.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
 from revocab.errors import RevocabError
-from revocab.io import read_json
+from revocab.io import read_json, sha256
+from revocab.models.folder import ModelFolder
+from revocab.models.weights.files import BLOCK_BYTES, stored_parts
 
 HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 NAME = re.compile(r"[^/\\\n]+")
@@ -82,8 +86,8 @@ def front_matter(known: Mapping[str, Any]) -> list[str]:
     import yaml
 
     head = {"library_name": "transformers", "pipeline_tag": "text-generation", **known}
-    given = {key: value for key, value in head.items() if value}
-    return ["---", yaml.safe_dump(given, sort_keys=False, allow_unicode=True).rstrip(), "---", ""]
+    known = {key: value for key, value in head.items() if value}
+    return ["---", yaml.safe_dump(known, sort_keys=False, allow_unicode=True).rstrip(), "---", ""]
 
 
 def _object(path: Path) -> dict[str, Any]:
@@ -92,3 +96,33 @@ def _object(path: Path) -> dict[str, Any]:
         content = read_json(path)
         return content if isinstance(content, dict) else {}
     return {}
+
+
+def library_versions() -> dict[str, str]:
+    """Return the versions of the libraries that the numbers depend on."""
+    return {name: version(name) for name in ("revocab", "safetensors", "torch", "transformers")}
+
+
+def tokenizer_hash(folder: Path) -> str:
+    """Return the hash of what a tokenizer does: its ``tokenizer.json``."""
+    return sha256(folder / "tokenizer.json")
+
+
+def fingerprint(model: ModelFolder, tokenizer: Path) -> dict[str, Any]:
+    """Return the hashes of a model's configuration, vocabulary matrices and tokenizer.
+
+    Only what initialisation reads is hashed: hashing 15 GB of other weights would cost more than
+    the conversion itself.
+    """
+    matrices = {}
+    for which, name in model.vocabulary_tensors.items():
+        parts, _ = stored_parts(model.path / model.tensors[name][0])
+        digest = hashlib.sha256()
+        for block in parts[name].blocks(BLOCK_BYTES):
+            digest.update(block)
+        matrices[which] = digest.hexdigest()
+    return {
+        "config.json": sha256(model.path / "config.json"),
+        "matrices": matrices,
+        "tokenizer.json": tokenizer_hash(tokenizer),
+    }

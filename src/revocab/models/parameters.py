@@ -98,7 +98,6 @@ def config_parameters(config: PretrainedConfig) -> int:
 
 
 def write_parameters(entries: list[ParameterCount], out: Path) -> None:
-    """Count each entry and write ``out`` as CSV."""
     check_files(out)
     rows = [
         {

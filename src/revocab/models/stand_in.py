@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from revocab.io import write_json
 from revocab.models.folder import copy_tokenizer
+from revocab.models.origin import library_versions, tokenizer_hash
 from revocab.models.parameters import model_config
-from revocab.models.provenance import library_versions, tokenizer_hash
 from revocab.models.vocabulary.special_ids import config_ids, special_ids
 from revocab.output import OutputFolder
 

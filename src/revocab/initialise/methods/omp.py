@@ -112,7 +112,6 @@ def orthogonal_pursuit(
 
 
 def _solve(factor_NSS: torch.Tensor, shares_NS: torch.Tensor) -> torch.Tensor:
-    """Return weights of the atoms from shares of the orthonormal basis."""
     import torch
 
     return torch.linalg.solve_triangular(factor_NSS, shares_NS[:, :, None], upper=True)[:, :, 0]

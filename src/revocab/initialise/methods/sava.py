@@ -113,7 +113,6 @@ class _Fit:
 def _scaled(
     matrix_VD: torch.Tensor, shared_N: torch.Tensor, positions_N: torch.Tensor
 ) -> tuple[Scaling, Rows]:
-    """Return the anchors' scaling in one space, and the scaled anchors."""
     rows = Rows(matrix_VD, shared_N[positions_N])
     scaling = Scaling.fit(rows)
     return scaling, Rows(matrix_VD, rows.ids_N, scaling)

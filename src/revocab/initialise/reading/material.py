@@ -19,7 +19,7 @@ from revocab.progress import Say, silent
 if TYPE_CHECKING:
     import torch
 
-    from revocab.initialise.inputs import InitInputs
+    from revocab.initialise.options import InitInputs
     from revocab.intersection.match import Identity
 
 

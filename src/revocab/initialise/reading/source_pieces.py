@@ -21,7 +21,10 @@ STAND_INS = ("unk", "bos", "eos", "pad", "cls", "sep")
 
 
 class SourceSpelling:
-    """Spells bytes in tokens of one vocabulary, with the vocabulary's own segmentation."""
+    """Spells bytes in tokens of one vocabulary, with the vocabulary's own segmentation.
+
+    ``roles`` declares roles of the source's tokens, by spelling.
+    """
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast, roles: Mapping[str, str] | None = None):
         self.tokens = canonical_vocabulary(tokenizer, roles)
@@ -40,13 +43,14 @@ class SourceSpelling:
         self.longest = max(map(len, self.by_data), default=0)
         stand_ins = [self.by_role[role] for role in STAND_INS if role in self.by_role]
         self.stand_in: int | None = stand_ins[0] if stand_ins else None
-        #: What is taken for a text that cannot be spelt.
+        #: What is taken for a text that cannot be spelt (WordPiece without bytes).
         self.unspelt = [self.stand_in or 0]
 
     def own_pieces(self, token: CanonicalToken) -> list[int]:
         """Return source ids for a token: its role, or the ids that spell its bytes, [] if none do.
 
-        A special token whose role the source does not have is its stand-in.
+        Partial UTF-8 becomes byte tokens. A special token whose role the source does not have is
+        its stand-in (unk, bos, eos …).
         """
         if token.kind == "special":
             if token.role in self.by_role:
@@ -98,22 +102,6 @@ class SourceSpelling:
             else:
                 return []
         return ids
-
-
-def source_pieces(
-    source: PreTrainedTokenizerFast,
-    target_tokens: list[CanonicalToken],
-    roles: Mapping[str, str] | None = None,
-) -> list[list[int]]:
-    """Return, for each target token, the source ids whose text joins to the token's text.
-
-    Partial UTF-8 becomes byte tokens. A special token becomes the source's token of the same role,
-    else a stand-in (unk, bos, eos …); ``roles`` declares roles of the source's tokens. Where the
-    source cannot spell a text at all (WordPiece without bytes) its unknown token stands in. No list
-    is empty.
-    """
-    spelling = SourceSpelling(source, roles)
-    return [spelling.own_pieces(token) or spelling.unspelt for token in target_tokens]
 
 
 def source_pieces_released(

@@ -97,7 +97,6 @@ def _rows(tokens: Sequence[Sequence[str]], vectors: dict[str, np.ndarray]) -> np
 
 
 def _read(path: Path, wanted: set[str]) -> dict[str, np.ndarray]:
-    """Return the vectors of ``wanted`` texts, by text."""
     import numpy as np
 
     missing = [file for file in vector_files(path) if not file.is_file()]

@@ -13,16 +13,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from revocab.initialise.rows.anchor_scaling import CHUNK_ROWS, Rows, Scaling, chunks
+from revocab.initialise.rows.anchor_scaling import Rows, chunks
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["CHUNK_ROWS", "AffineMap", "Normal", "Scaling", "fit_lstsq", "fit_procrustes", "fit_sgd"]
-
 #: Tokens that a map's error is measured on, at most.
 MEASURED = 2048
-#: Relative error of ``fit_lstsq`` up to which products with the source rows may be float32.
+#: Relative error of least squares up to which products with the source rows, two thirds of the
+#: work, may be float32: the condition number of the anchors bounds it.
 TOLERANCE = 1e-4
 #: Condition number of the anchors' Gram matrix from which on they do not determine the map.
 SINGULAR = 1e10
@@ -184,7 +183,8 @@ def largest_eigenvalue(
 class LeastSquares:
     """The left side of the normal equations, factorised: one helper matrix, any source matrix.
 
-    Centred, so that ridge leaves the bias alone. Where the anchors do not determine the map (fewer
+    Its maps minimise ``sum |x W + b - y|^2 + ridge |W|^2`` exactly, in float64. Centred, so that
+    ridge leaves the bias alone. Where the anchors do not determine the map (fewer
     than dimensions, or dependent), the solution is the one of least norm.
     """
 
@@ -239,18 +239,6 @@ class LeastSquares:
         centred_XN = (x_NX.double() - self.mean_X).T
         solved_XN = torch.cholesky_solve(centred_XN, self.factor_XX)
         return (centred_XN * solved_XN).sum(0) + 1 / self.count
-
-
-def fit_lstsq(
-    x_NX: torch.Tensor | Rows, y_NY: torch.Tensor | Rows, ridge: float = 0.0
-) -> AffineMap:
-    """Return the exact minimiser of ``sum |x W + b - y|^2 + ridge |W|^2``.
-
-    Normal equations in float64. Products with y, two thirds of the work, are float32 where the
-    condition number of the anchors bounds what that costs to :data:`TOLERANCE`.
-    """
-    system = LeastSquares(gram(x_NX), ridge)
-    return system.solve(cross(x_NX, y_NY, exact=system.needs_exact), x_NX.dtype)
 
 
 def fit_procrustes(x_NX: torch.Tensor | Rows, y_NY: torch.Tensor | Rows) -> AffineMap:

@@ -82,8 +82,8 @@ class Rows:
         return len(self.ids_N)
 
     def __getitem__(self, rows: slice | torch.Tensor) -> torch.Tensor:
-        found_ND = self.matrix_VD[self.ids_N[rows]]
-        return found_ND if self.scaling is None else self.scaling.forward(found_ND)
+        rows_ND = self.matrix_VD[self.ids_N[rows]]
+        return rows_ND if self.scaling is None else self.scaling.forward(rows_ND)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -68,8 +68,9 @@ def other_sizes(config: dict[str, Any]) -> set[int]:
     return named.union(*map(_derived_sizes, _parts(config)))
 
 
-def vocabulary_sizes(model: ModelFolder, tokens: int) -> dict[int, str]:
-    """Return the numbers of rows that speak of a vocabulary of ``tokens``, and where they stand."""
+def _problems(model: ModelFolder, tokens: int) -> Iterator[str]:
+    replaced = [*model.vocabulary_tensors.values(), *model.tied_copies]
+    # The numbers of rows that speak of a vocabulary, and where they stand.
     sizes = {tokens: "the tokens of the source tokenizer"}
     for config in (model.config, model.text_config):
         for key, value in config.items():
@@ -77,12 +78,7 @@ def vocabulary_sizes(model: ModelFolder, tokens: int) -> dict[int, str]:
                 sizes.setdefault(value, f"{key} of config.json")
     for name in model.vocabulary_tensors.values():
         sizes.setdefault(model.tensors[name][1][0], f"the rows of {name}")
-    return sizes
-
-
-def _problems(model: ModelFolder, tokens: int) -> Iterator[str]:
-    replaced = [*model.vocabulary_tensors.values(), *model.tied_copies]
-    sizes, others = vocabulary_sizes(model, tokens), other_sizes(model.config)
+    others = other_sizes(model.config)
     positions = {n for key, n in _integers(model.config) if _POSITIONS.search(key)}
     for name, (_, shape) in model.tensors.items():
         if name in replaced:

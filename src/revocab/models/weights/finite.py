@@ -102,4 +102,4 @@ def file_problems(folder: Path, files: list[str]) -> Iterator[str]:
 def tensor_problem(tensors: Mapping[str, torch.Tensor]) -> str:
     """Say in words which tensors in memory are not finite; an empty text means that all are."""
     broken = {name: (broken_rows(tensor), len(tensor)) for name, tensor in tensors.items()}
-    return describe({name: found for name, found in broken.items() if found[0]})
+    return describe({name: rows for name, rows in broken.items() if rows[0]})
