@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -27,18 +28,12 @@ PATTERNS = {
 IGNORED = ("consolidated*", "original/*", "*/*", CLAIM)
 
 
-def model_field(description: str, **options: Any) -> Any:
-    """Return the field of an input that is a model: a folder or, by hand, a Hub id."""
-    return _field("model", description, options)
-
-
-def tokenizer_field(description: str, **options: Any) -> Any:
-    """Return the field of an input that is a tokenizer: a folder or, by hand, a Hub id."""
-    return _field("tokenizer", description, options)
-
-
-def _field(what: What, description: str, options: dict[str, Any]) -> Any:
+def _field(what: What, description: str, **options: Any) -> Any:
     return Field(description=description, json_schema_extra={"hub": what}, **options)
+
+
+#: The field of an input that is a model, or a tokenizer: a folder or, by hand, a Hub id.
+model_field, tokenizer_field = partial(_field, "model"), partial(_field, "tokenizer")
 
 
 def fetch_inputs(inputs: Closed) -> Any:

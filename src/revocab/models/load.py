@@ -141,19 +141,19 @@ def _differences(folder: str | Path, model: PreTrainedModel, info: dict[str, Any
     name = type(model).__name__
     if missing := sorted(info["missing_keys"]):
         yield (
-            f"{folder}: tensors of {name} are missing: {_some(missing)}; they would be"
+            f"{folder}: tensors of {name} are missing: {some(missing)}; they would be"
             " initialised at random: fetch or save the model again"
         )
     copies = ModelFolder(Path(folder)).tied_copies  # under whatever name a head is known by
     if unexpected := sorted({*info["unexpected_keys"]} - {*copies}):
         yield (
-            f"{folder}: tensors that {name} does not have: {_some(unexpected)}; they would be"
+            f"{folder}: tensors that {name} does not have: {some(unexpected)}; they would be"
             " ignored: correct config.json if it describes another model, or remove them"
         )
     if mismatched := sorted(info["mismatched_keys"]):
         shapes = [f"{key} {list(is_)} in place of {list(due)}" for key, is_, due in mismatched]
         yield (
-            f"{folder}: tensors whose shapes differ from config.json: {_some(shapes)}; they do"
+            f"{folder}: tensors whose shapes differ from config.json: {some(shapes)}; they do"
             " not belong together: correct config.json, or fetch or save the model again"
         )
 
@@ -174,6 +174,7 @@ def _false_copies(folder: ModelFolder, tied: Mapping[str, str]) -> Iterator[str]
             )
 
 
-def _some(names: list[str]) -> str:
+def some(names: list[str]) -> str:
+    """Return the first names in words, and how many more there are."""
     more = len(names) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -22,6 +22,7 @@ from revocab.models.change import (
     ModelReference,
     reference_name,
 )
+from revocab.models.load import some
 from revocab.models.weights.files import FLOATS, Part, stored_parts, tensor_bytes
 
 if TYPE_CHECKING:
@@ -223,24 +224,17 @@ def apply(inputs: ChangeInputs, options: SumOptions) -> Changed:
                 for name, part in parts.items()
             ]
             added += sum(why is None for why in reasons.values())
+    reasons_shown = some([f"{name} ({why})" for name, why in kept.items()])
     if not added:
         raise RevocabError(
-            f"{body.path}: no tensor has the same shape in all models ({_some(kept)}); nothing can"
-            " be added"
+            f"{body.path}: no tensor has the same shape in all models ({reasons_shown}); nothing"
+            " can be added"
         )
     notes = [f"{added} of {added + len(kept)} tensors changed"]
     if kept:
-        notes.append(f"{len(kept)} tensors kept from the model: {_some(kept)}")
+        notes.append(f"{len(kept)} tensors kept from the model: {reasons_shown}")
     return Changed(
         files, body.config, {"changed_tensors": added, "kept_tensors": kept}, tuple(notes)
-    )
-
-
-def _some(kept: Mapping[str, str]) -> str:
-    """Return the first tensors that were kept with the reason, and how many more there are."""
-    listed = [f"{name} ({why})" for name, why in kept.items()]
-    return ", ".join(listed[:_SHOWN]) + (f" and {len(listed) - _SHOWN} more") * (
-        len(listed) > _SHOWN
     )
 
 
