@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from revocab.__main__ import PLANNED, VERBS
 
 LINK = re.compile(r"!?\[[^\]]*\]\(([^()\s]+)\)")
@@ -75,29 +73,3 @@ def test_architecture_names_every_folder_and_file_of_the_package(repository):
 def test_the_readme_names_every_command(repository):
     text = (repository / "README.md").read_text(encoding="utf-8")
     assert [verb for verb in (*VERBS, *PLANNED) if f"`{verb}`" not in text] == []
-
-
-@pytest.mark.parametrize(
-    "line, problem",
-    [
-        ("[a](other.md)", None),
-        ("[a](other.md#two-words-a-dash)", None),
-        ("[a](#here)", None),
-        ("[a](https://example.org/x.md#y)", None),
-        ("`[a](code.md)`", None),
-        ("```\n[a](fence.md)\n```", None),
-        ("[a](missing.md)", "no such file"),
-        ("[a](other.md#two)", "no such heading"),
-        ("[a](#comment)", "no such heading"),
-        ("![a](../outside.svg)", "no such file"),
-    ],
-)
-def test_what_counts_as_broken(tmp_path, line, problem):
-    root = tmp_path / "root"
-    root.mkdir()
-    (tmp_path / "outside.svg").write_text("")
-    (root / "other.md").write_text("# Other\n\n## Two words: a `dash`\n")
-    page = root / "page.md"
-    page.write_text(f"# Page\n\n## Here\n\n```\n# comment\n```\n\n{line}\n")
-    said = broken(page, root)
-    assert [one.rpartition(": ")[2] for one in said] == ([problem] if problem else [])

@@ -19,8 +19,6 @@ from planned_jobs import possible_jobs
 from revocab.closed import Job
 from revocab.command import Command, read
 from revocab.config import read as read_experiment
-from revocab.config import validate
-from revocab.config.load import overlaid, read_values
 from revocab.errors import RevocabError
 from revocab.plan import Plan, Step
 from revocab.plan.plan import rules
@@ -245,48 +243,6 @@ def test_labels_and_titles_are_in_no_job():
             assert plain.step(rule, **given) == other.step(rule, **given), rule
 
 
-# Null options ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "key",
-    [
-        "runs.mistral.methods.sava.anchors",
-        "runs.mistral.methods.sava.helper",
-        "runs.mistral.methods.sava.seed",
-        "tokenizers.target.train.limit_bytes",
-        "tokenizers.target.train.digits",
-        "corpora.world-it.limit_documents",
-        "recipes.train.warmup_share",
-        "recipes.train.stages",
-        "evaluation.generation.comet_model",
-        "evaluation.generation.tasks.flores_en_it.pool_limit",
-        "evaluation.multiple_choice.tasks.hellaswag_it.shots",
-        "auxiliary.limit_bytes",
-        "fertility.limit_documents",
-        "scale.methods.sava.anchors",
-    ],
-)
-def test_a_null_is_the_default(key):
-    """``anchors: null`` is no option of the text 'None'."""
-    names = ("small", "runs")
-    files = [REPOSITORY / f"tests/experiments/{name}.yaml" for name in names]
-    values = overlaid(*map(read_values, files))
-    plain = Plan(validate(values))
-    *parents, last = key.split(".")
-    place = values
-    for parent in parents:
-        place = place[parent]
-    assert last not in place
-    place[last] = None
-    changed = Plan(validate(values))
-    for rule, given in possible_jobs(plain):
-        if rule.startswith("write_"):
-            continue
-        assert changed.step(rule, **given) == plain.step(rule, **given), rule
-        assert "None" not in " ".join(changed.step(rule, **given).arguments())
-
-
 # revocab job -------------------------------------------------------------------------------------
 
 
@@ -320,14 +276,9 @@ def test_a_printed_job_can_be_pasted(words):
         (["adapt_model", "run=nope"], "'adapt_model' with run=nope"),
         (["adapt_model", "model=mistral"], "'adapt_model' with model=mistral"),
         (["adapt_model", "mistral-sava"], "'mistral-sava': expected NAME=VALUE"),
-        (["measure_efficiency", "run=nope"], "'measure_efficiency' with run=nope"),
         (["fetch_model", "model=mistral"], "'fetch_model' with model=mistral"),
-        (["build_stand_in", "model=none"], "'build_stand_in' with model=none"),
-        (["change_model", "model=mistral"], "'change_model' with model=mistral"),
         (["score_comet", "run=mistral-sava"], "'score_comet' with run=mistral-sava"),
         (["pack_heldout", "tokenizer=target", "length=x"], "'pack_heldout' with"),
-        (["prepare_corpus", "corpus=nope"], "'prepare_corpus' with corpus=nope"),
-        (["build_tokenizer", "tokenizer=nope"], "'build_tokenizer' with tokenizer=nope"),
         (["intersect_vocabularies", "source=a", "target=b"], "'intersect_vocabularies' with"),
         (["init_embeddings", "run=mistral-base"], "'init_embeddings' with run=mistral-base"),
     ],

@@ -2,47 +2,21 @@
 
 from __future__ import annotations
 
-import copy
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from one_group import one_group
+from refusals import problems
 
 from revocab.config import as_json, validate
 from revocab.config.schema import Experiment
-from revocab.errors import RevocabError
 from revocab.plan import Plan
-
-SMALL = yaml.safe_load(
-    (Path(__file__).parents[2] / "tests/experiments/small.yaml").read_text(encoding="utf-8")
-)
-
-
-def experiment(methods: dict[str, Any], **group: Any) -> dict[str, Any]:
-    """Return the small experiment with one group, ``g``, of these runs."""
-    values = copy.deepcopy(SMALL)
-    for one in ("tables", "figures"):
-        del values[one]
-    values["runs"] = {
-        "g": {
-            "label": "G", "source": "mistral", "target": "target", "helper": "helper",
-            "mixture": "bilingual", "recipe": "train", "methods": methods, **group,
-        }
-    }  # fmt: skip
-    return values
 
 
 def planned(methods: dict[str, Any], **group: Any) -> Plan:
-    return Plan(validate(experiment(methods, **group)))
-
-
-def problems_of(methods: dict[str, Any], **group: Any) -> list[str]:
-    with pytest.raises(RevocabError) as caught:
-        planned(methods, **group)
-    return caught.value.problems
+    return Plan(validate(one_group(methods, **group)))
 
 
 # What they stand for ------------------------------------------------------------------------------
@@ -102,12 +76,12 @@ def test_seeds_of_a_sweep():
 
 
 def test_replicates_are_read_back_from_the_record():
-    found = validate(experiment({"sava": {"seeds": [1, 2]}, "fvt": {"seeds": None}}))
+    found = validate(one_group({"sava": {"seeds": [1, 2]}, "fvt": {"seeds": None}}))
     assert Experiment.model_validate(as_json(found)["experiment"]) == found
 
 
 def test_without_seeds_nothing_is_said_of_them():
-    text = str(as_json(validate(experiment({"sava": {}}))))
+    text = str(as_json(validate(one_group({"sava": {}}))))
     assert "seeds" not in text and "replicate" not in text
 
 
@@ -129,7 +103,7 @@ def test_a_seed_moves_the_new_rows_and_the_training_and_not_the_packing():
 
 
 def test_the_experiments_seed_moves_the_packing():
-    values = experiment({"fvt": {}})
+    values = one_group({"fvt": {}})
     seeds = []
     for seed in (17, 18):
         plan = Plan(validate({**values, "seed": seed}))
@@ -190,5 +164,5 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 @pytest.mark.parametrize("case", WRONG)
 def test_a_bad_combination_is_one_clear_line(case):
     methods, group, said = WRONG[case]
-    (line,) = problems_of(methods, **group)
+    (line,) = problems(one_group(methods, **group))
     assert line.startswith(said), line

@@ -1,20 +1,11 @@
-"""Comparing what two states of the code write: files, and whole runs of a tiny workflow."""
+"""Comparing what two states of the code write, by runs of a tiny workflow."""
 
 from __future__ import annotations
 
-import gzip
-import json
 import subprocess
 
 import pytest
 import same_bytes
-from compared_results import pair_up
-
-TABLES = {"experiment": {"tables": {"t1": {"kind": "scores"}, "t2": {"kind": "efficiency"}}}}
-REPORT = (
-    '<section><div class="block" id="t1">{0}</div>\n<div class="block" id="t2">{1}</div></section>'
-    '<section id="timings">{1}</section>'
-)
 
 
 def write(folder, name, data):
@@ -22,70 +13,6 @@ def write(folder, name, data):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data if isinstance(data, bytes) else data.encode())
     return path
-
-
-@pytest.fixture
-def runs(tmp_path):
-    """Results of two states that agree in everything but what was measured."""
-    for number, name in enumerate(("old", "new")):
-        folder = tmp_path / name
-        write(folder, "results/README.md", name)
-        write(folder, "results/x/experiment.json", json.dumps(TABLES))
-        write(folder, "results/x/tables/t1.csv", "a,b\n1,2\n")
-        write(folder, "results/x/tables/t2.csv", f"seconds\n{number}\n")
-        write(folder, "results/x/report.html", REPORT.format("1", number))
-        write(folder, "results/x/runs/r/timing.json", str(number))
-        write(folder, "results/x/runs/r/.revocab.json", str(number))
-        write(folder, "results/x/logs/r.log", str(number))
-        write(folder, "results/x/packed/p/tokens.npy", b"\0\1")
-        write(folder, "resources/x/a.jsonl.gz", gzip.compress(b"{}\n", mtime=0))
-    return tmp_path / "old", tmp_path / "new"
-
-
-def states(old, new, moved=None, ignored=()):
-    return {one.name: one.state() for one in pair_up(old, new, moved or {}, ignored)}
-
-
-def test_measured_times_do_not_count(runs):
-    assert states(*runs) == dict.fromkeys(
-        [
-            "resources/x/a.jsonl.gz",
-            "results/x/experiment.json",
-            "results/x/packed/p/tokens.npy",
-            "results/x/report.html",
-            "results/x/tables/t1.csv",
-        ],
-        "same",
-    )
-
-
-def test_every_other_change_is_found(runs):
-    old, new = runs
-    write(new, "results/x/tables/t1.csv", "a,b\n1,3\n")
-    write(new, "results/x/report.html", REPORT.format("other", "0"))
-    write(new, "results/x/packed/p/tokens.npy", b"\0\2")
-    write(new, "results/x/figures/f.svg", "<svg/>")
-    (new / "resources/x/a.jsonl.gz").unlink()
-    found = pair_up(old, new, {})
-    assert {one.name: (one.kind, one.state()) for one in found} == {
-        "resources/x/a.jsonl.gz": ("text and tasks", "only old"),
-        "results/x/experiment.json": ("manifests and notes", "same"),
-        "results/x/figures/f.svg": ("figures", "only new"),
-        "results/x/packed/p/tokens.npy": ("packed data", "different"),
-        "results/x/report.html": ("report", "different"),
-        "results/x/tables/t1.csv": ("tables", "different"),
-    }
-
-
-def test_moved_and_ignored_files(runs):
-    old, new = runs
-    (new / "results/x").rename(new / "results/y")
-    assert set(states(old, new).values()) == {"same", "only old", "only new"}
-    moved = states(old, new, {"results/x": "results/y"})
-    assert set(moved.values()) == {"same"} and "results/y/tables/t1.csv" in moved
-    one = {"results/x/tables/t1.csv": "results/y/tables/t1.csv"}
-    assert states(old, new, one)["results/y/tables/t1.csv"] == "same"
-    assert "only old" not in states(old, new, ignored=["results/x/*"]).values()
 
 
 SNAKEFILE = """

@@ -28,10 +28,6 @@ from revocab.corpora.source import (
     HubData,
     Kind,
     Source,
-    aligned_rows,
-    joined,
-    read_rows,
-    renamed,
 )
 from revocab.errors import RevocabError
 from revocab.io import read_json, read_jsonl, write_jsonl
@@ -338,82 +334,3 @@ def test_the_kind_of_a_form_comes_from_what_is_given():
         assert source.form.kind == source.kind
     with pytest.raises(ValidationError):
         Form(kind="folder")
-
-
-# Single rows -------------------------------------------------------------------------------------
-
-
-def test_a_pattern_names_files_in_order(place):
-    assert Source(pattern="parts/*.jsonl").files("w") == ["parts/a.jsonl", "parts/b.jsonl"]
-    assert Source(pattern=f"{place}/**/a.jsonl").files("w") == [f"{place}/parts/a.jsonl"]
-    with pytest.raises(RevocabError, match=r"'\*\.csv': no file matches"):
-        Source(pattern="*.csv").files("w")
-
-
-def test_a_manifest_names_every_file_of_a_pattern(place):
-    write_jsonl(place / "more/a.jsonl", [{"it": "altro"}])
-    files = [Path(one) for one in Source(pattern="*[res]/*.jsonl").files("w")]
-    assert [str(one) for one in files] == ["more/a.jsonl", "parts/a.jsonl", "parts/b.jsonl"]
-    manifest = prepare(files, extra_corpus(kind="pattern"), place / "out")
-    assert len(manifest["source"]["files"]) == 3
-
-
-def test_aligned_text_files(place):
-    (place / "it.txt").write_text("uno\u2028ancora\ndue\n", encoding="utf-8")
-    (place / "en.txt").write_text("one\r\ntwo", encoding="utf-8")
-    form = Source(**SOURCES["lines"]).form
-    assert list(read_rows(form, [Path("it.txt"), Path("en.txt")])) == [
-        {"id": "0", "it": "uno\u2028ancora", "en": "one"},
-        {"id": "1", "it": "due", "en": "two"},
-    ]
-    (place / "en.txt").write_text("one\n", encoding="utf-8")
-    with pytest.raises(RevocabError, match=r"it\.txt: 2, .*en\.txt: 1"):
-        list(aligned_rows({"it": Path("it.txt"), "en": Path("en.txt")}))
-    (place / "en.txt").write_bytes("è\n".encode("latin-1"))
-    with pytest.raises(RevocabError, match=r"en\.txt: not UTF-8"):
-        list(aligned_rows({"it": Path("it.txt"), "en": Path("en.txt")}))
-
-
-def test_a_corpus_of_lines_names_the_languages_that_there_are(place):
-    job = CorpusJob(corpus="c", language="it", source=Form(languages=("it", "en")))
-    with pytest.raises(RevocabError, match="no field 'text'; fields found: en, id, it; name the"):
-        prepare([place / "it.txt", place / "en.txt"], job, place / "out")
-
-
-def test_fields_are_renamed():
-    row = {"sentence_ita_Latn": "ciao", "answers": {"text": ["x"]}}
-    found = renamed(row, {"it": "sentence_ita_Latn", "answers": "answers.text"}, "o/d")
-    assert (found["it"], found["answers"]) == ("ciao", ["x"])
-    with pytest.raises(RevocabError, match=r"o/d: no field 'answers\.start'"):
-        renamed(row, {"answers": "answers.start"}, "o/d")
-
-
-@pytest.mark.parametrize(
-    ("italian", "english", "said"),
-    [
-        ([{"id": 1}], [{"id": 1, "text": "a"}], r"o/d, it: no field 'text' \(a row has: id\)"),
-        ([{"text": "a"}], [{"id": 1, "text": "a"}], "o/d, it: no field 'id'"),
-        (
-            [{"id": 1, "text": "a"}, {"id": 1, "text": "b"}],
-            [{"id": 1, "text": "a"}],
-            "o/d, it: 'id' is not unique",
-        ),
-        (
-            [{"id": 1, "text": "a"}, {"id": 2, "text": "b"}],
-            [{"id": 1, "text": "a"}, {"id": 3, "text": "b"}],
-            r"o/d: 2 values of 'id' are in it or in en only \(2, 3\)",
-        ),
-    ],
-)
-def test_configurations_that_cannot_be_joined(italian, english, said):
-    with pytest.raises(RevocabError, match=said):
-        list(joined({"it": italian, "en": english}, "id", "o/d"))
-
-
-def test_configurations_are_joined_by_their_key_in_the_order_of_the_first():
-    italian = [{"id": 2, "text": "due"}, {"id": 1, "text": "uno"}]
-    english = [{"id": 1, "text": "one"}, {"id": 2, "text": "two"}]
-    assert list(joined({"it": italian, "en": english}, "id", "o/d")) == [
-        {"id": "2", "it": "due", "en": "two"},
-        {"id": "1", "it": "uno", "en": "one"},
-    ]

@@ -4,61 +4,20 @@ from __future__ import annotations
 
 import copy
 import itertools
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from one_group import axes, experiment
 
 from revocab.config import as_json, validate
 from revocab.config.schema import Experiment
 from revocab.config.sweeps import Setting, held_steps, mixture_with
-from revocab.errors import RevocabError
 from revocab.plan import Plan
 
-SMALL = yaml.safe_load(
-    (Path(__file__).parents[2] / "tests/experiments/small.yaml").read_text(encoding="utf-8")
-)
 RATES = {"quarter": 7.5e-5, "half": 1.5e-4, "full": 3.0e-4}
 MIXES = {"one-nine": "m9", "one-three": "m3", "even": "even"}
-
-
-def experiment(sweep: Any = None, /, **run: Any) -> dict[str, Any]:
-    """Return the small experiment with one group, ``g``, of a run that is swept."""
-    values = copy.deepcopy(SMALL)
-    for one in ("tables", "figures"):
-        del values[one]
-    values["models"]["mistral"]["pretrain"]["context_length"] = 4096
-    values["models"]["helper"]["pretrain"]["context_length"] = 4096
-    values["mixtures"] |= {
-        "m9": {"world-it": 0.9, "world-en": 0.1},
-        "m3": {"world-it": 0.75, "world-en": 0.25},
-        "even": {"world-it": 0.5, "world-en": 0.5},
-    }
-    values["recipes"]["gosal"] = {
-        "sequence_length": 4096, "batch_size": 960, "tokens": 20_000_000_000,
-        "warmup_share": 0.01, "learning_rate": 1e-4, "checkpoint_every": 1000,
-    }  # fmt: skip
-    values["recipes"]["staged"] = {
-        "sequence_length": 128, "batch_size": 8, "steps": 10, "learning_rate": 1e-4,
-        "checkpoint_every": 5,
-        "stages": [{"name": "one", "share": 0.5}, {"name": "two", "share": 0.5}],
-    }  # fmt: skip
-    entry = {"evaluate": False, **({"sweep": sweep} if sweep is not None else {}), **run}
-    values["runs"] = {
-        "g": {
-            "label": "G", "source": "mistral", "target": "target", "helper": "helper",
-            "mixture": "bilingual", "recipe": "gosal", "methods": {"sava": entry},
-        }
-    }  # fmt: skip
-    return values
-
-
-def axes(**given: Any) -> dict[str, Any]:
-    """Return a sweep of axes given as (what is set, values)."""
-    return {"axes": {name: {"set": key, "values": values} for name, (key, values) in given.items()}}
 
 
 GOSAL = {
@@ -264,153 +223,3 @@ def test_one_value_moves_only_the_runs_that_have_it(rate, value):
 def test_held_tokens_are_given_and_one_step_less_is_too_few(tokens, share, per_step):
     steps = held_steps(tokens, float(share), per_step)
     assert (steps - 1) * per_step * share < tokens <= steps * per_step * share
-
-
-# Bad axes -----------------------------------------------------------------------------------------
-
-KEY = "runs.g.methods.sava.sweep"
-WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]] = {
-    "unknown mixture": (
-        axes(mix=("mixture", ["m9", "m7"])), {},
-        (f"{KEY}.axes.mix.values.m7: no mixture 'm7' (known:",),
-    ),
-    "unknown recipe": (
-        axes(how=("recipe", ["gosl"])), {},
-        (f"{KEY}.axes.how.values.gosl: no recipe 'gosl'", "did you mean 'gosal'?"),
-    ),
-    "unknown tokenizer": (
-        axes(to=("target", ["targt"])), {}, (f"{KEY}.axes.to.values.targt: no tokenizer 'targt'",),
-    ),
-    "unknown method": (
-        axes(by=("method", ["sav"])), {}, (f"{KEY}.axes.by.values.sav: no method 'sav'",),
-    ),
-    "unknown key": (
-        axes(n=("anchor", [100])), {},
-        (f"{KEY}.axes.n.set: 'anchor' cannot be set by a sweep", "did you mean 'anchors'?"),
-    ),
-    "unknown option of a recipe": (
-        axes(rate=("recipe.learning_rat", RATES)), {},
-        (f"{KEY}.axes.rate.set: no option of a recipe 'learning_rat'", "'learning_rate'"),
-    ),
-    "a refused option of a recipe": (
-        axes(rate=("recipe.learning_rate", {"none": -1, "some": 1e-3})), {},
-        (f"{KEY}.axes.rate.values.none.learning_rate: Input should be greater than 0", "-1"),
-    ),
-    "unknown stage": (
-        axes(rate=("recipe.stages.three.learning_rate", RATES)), {"recipe": "staged"},
-        (f"{KEY}.axes.rate.set: no stage 'three' (known: one, two)",),
-    ),
-    "unknown option of a stage": (
-        axes(rate=("recipe.stages.two.rate", RATES)), {"recipe": "staged"},
-        (f"{KEY}.axes.rate.set: no option of a stage 'rate'",),
-    ),
-    "a refused option of a method": (
-        axes(n=("anchors", {"none": -5})), {},
-        (f"{KEY}.axes.n.values.none.anchors:", "received -5"),
-    ),
-    "unknown corpus": (
-        axes(share=("mixture.world-fr", {"half": 0.5})), {},
-        (f"{KEY}.axes.share.set: mixture 'bilingual' has no corpus 'world-fr'",),
-    ),
-    "a share of everything": (
-        axes(share=("mixture.world-it", {"all": 1.0})), {},
-        (f"{KEY}.axes.share.values.all: give a share above 0 and below 1, received 1.0",),
-    ),
-    "shares of more than everything": (
-        axes(it=("mixture.world-it", {"much": 0.7}), en=("mixture.world-en", {"more": 0.4})), {},
-        (f"{KEY}.axes.en.values.more: shares 0.7 + 0.4 leave nothing",),
-    ),
-    "numbers without names": (
-        axes(rate=("recipe.learning_rate", [7.5e-5, 1.5e-4])), {},
-        (f"{KEY}.axes.rate.values: a list may hold ids and whole numbers", "{low: 1.0e-4"),
-    ),
-    "a value twice": (
-        axes(mix=("mixture", ["m9", "m9"])), {}, (f"{KEY}.axes.mix.values: a value is given",),
-    ),
-    "no axes": ({"axes": {}}, {}, (f"{KEY}.axes:",)),
-    "unknown key of a sweep": (
-        {**axes(mix=("mixture", ["m9"])), "holds": {}}, {},
-        (f"{KEY}.holds: unknown key (allowed: axes, hold)", "did you mean 'hold'?"),
-    ),
-    "two axes for one thing": (
-        axes(mix=("mixture", ["m9"]), mixed=("mixture", ["m3"])), {},
-        (f"{KEY}.axes.mixed.set: axis 'mix' sets 'mixture' already",),
-    ),
-    "said by the run itself": (
-        axes(mix=("mixture", ["m9", "m3"])), {"mixture": "even"},
-        ("runs.g.methods.sava.mixture: given here, and", "axes.mix sets it; remove one of them"),
-    ),
-    "runs of one name": (
-        axes(a=("mixture", {"m": "m9", "m-x": "m3"}), b=("anchors", {"x-y": 5, "y": 6})), {},
-        (f"{KEY}: two runs of group 'g' would be called 'sava-m-x-y'; rename",),
-    ),
-    "a run that is not trained": (
-        axes(rate=("recipe.learning_rate", RATES)), {"recipe": None},
-        (f"{KEY}.axes.rate.set: run 'sava' has no recipe; name one",),
-    ),
-    "an unknown corpus to hold": (
-        {**axes(mix=("mixture", ["m9"])), "hold": {"world-fr": 9}}, {},
-        (f"{KEY}.hold.world-fr: mixture 'm9' has no corpus 'world-fr'",),
-    ),
-    "two corpora to hold": (
-        {**axes(mix=("mixture", ["m9"])), "hold": {"world-it": 9, "world-en": 9}}, {},
-        (f"{KEY}.hold:", "at most 1"),
-    ),
-    "hold and steps": (
-        {**axes(n=("recipe.steps", [9000])), "hold": {"world-it": 10**10}}, {},
-        (f"{KEY}.axes.n.set: 'hold' decides the steps; remove one of them",),
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", WRONG)
-def test_a_bad_axis_is_one_clear_line(case):
-    sweep, run, parts = WRONG[case]
-    with pytest.raises(RevocabError) as caught:
-        validate(experiment(sweep, **run))
-    (line,) = caught.value.problems
-    assert all(part in line for part in parts), line
-
-
-def test_stages_with_tokens_keep_their_proportions_over_the_steps_that_hold():
-    values = experiment({**axes(mix=("mixture", ["m9"])), "hold": {"world-it": 14 * 10**9}})
-    stages = [{"name": "one", "tokens": 3 * 10**9}, {"name": "two", "tokens": 10**9}]
-    values["recipes"]["gosal"]["stages"] = stages
-    del values["recipes"]["gosal"]["tokens"]
-    first, second = validate(values).recipes["gosal-m9"].stages
-    assert (first.steps + second.steps, first.steps) == (3956, 2967)
-
-
-def test_stages_with_steps_of_their_own_hold_nothing():
-    values = experiment({**axes(mix=("mixture", ["m9"])), "hold": {"world-it": 10**6}})
-    values["recipes"]["gosal"] = values["recipes"]["staged"] | {
-        "stages": [{"name": "one", "steps": 4}, {"name": "two", "steps": 6}]
-    }
-    with pytest.raises(RevocabError, match="stage 'one' of the recipe has its own steps"):
-        validate(values)
-
-
-def test_a_swept_run_has_no_name_of_another():
-    values = experiment(axes(mix=("mixture", ["m9"])))
-    values["runs"]["g"]["methods"]["sava-m9"] = {"method": "fvt", "evaluate": False}
-    with pytest.raises(RevocabError) as caught:
-        validate(values)
-    (line,) = caught.value.problems
-    assert line.startswith(f"{KEY}: two runs of group 'g' would be called 'sava-m9'")
-
-
-def test_a_made_recipe_has_no_name_of_another():
-    values = experiment(axes(rate=("recipe.learning_rate", {"low": 1e-5})))
-    values["recipes"]["gosal-low"] = values["recipes"]["gosal"]
-    with pytest.raises(RevocabError) as caught:
-        validate(values)
-    (line,) = caught.value.problems
-    assert line.startswith(f"{KEY}: recipes.gosal-low would be generated from it")
-
-
-@pytest.mark.parametrize("shape", [[], "all", {"g": []}, {"g": {"methods": [1]}}])
-def test_what_is_no_group_is_left_for_the_schema(shape):
-    values = experiment()
-    values["runs"] = shape
-    with pytest.raises(RevocabError):
-        validate(values)

@@ -1,0 +1,54 @@
+"""The small experiment with one group of runs, ``g``, and nothing that shows them."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+SMALL = yaml.safe_load(
+    (Path(__file__).parents[1] / "experiments/small.yaml").read_text(encoding="utf-8")
+)
+
+
+def one_group(methods: dict[str, Any], **group: Any) -> dict[str, Any]:
+    """Return the values of the experiment; ``group`` has keys of the group."""
+    values = copy.deepcopy(SMALL)
+    del values["tables"], values["figures"]
+    values["runs"] = {
+        "g": {
+            "label": "G", "source": "mistral", "target": "target", "helper": "helper",
+            "mixture": "bilingual", "recipe": "train", "methods": methods, **group,
+        }
+    }  # fmt: skip
+    return values
+
+
+def experiment(sweep: Any = None, /, **run: Any) -> dict[str, Any]:
+    """Return one with a run that is swept; ``run`` has keys of it."""
+    entry = {"evaluate": False, **({"sweep": sweep} if sweep is not None else {}), **run}
+    values = one_group({"sava": entry}, recipe="gosal")
+    values["models"]["mistral"]["pretrain"]["context_length"] = 4096
+    values["models"]["helper"]["pretrain"]["context_length"] = 4096
+    values["mixtures"] |= {
+        "m9": {"world-it": 0.9, "world-en": 0.1},
+        "m3": {"world-it": 0.75, "world-en": 0.25},
+        "even": {"world-it": 0.5, "world-en": 0.5},
+    }
+    values["recipes"]["gosal"] = {
+        "sequence_length": 4096, "batch_size": 960, "tokens": 20_000_000_000,
+        "warmup_share": 0.01, "learning_rate": 1e-4, "checkpoint_every": 1000,
+    }  # fmt: skip
+    values["recipes"]["staged"] = {
+        "sequence_length": 128, "batch_size": 8, "steps": 10, "learning_rate": 1e-4,
+        "checkpoint_every": 5,
+        "stages": [{"name": "one", "share": 0.5}, {"name": "two", "share": 0.5}],
+    }  # fmt: skip
+    return values
+
+
+def axes(**given: Any) -> dict[str, Any]:
+    """Return a sweep of axes given as (what is set, values)."""
+    return {"axes": {name: {"set": key, "values": values} for name, (key, values) in given.items()}}
