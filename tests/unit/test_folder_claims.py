@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -317,14 +316,6 @@ def test_what_a_rule_made_is_replaced_by_rules_alone(tmp_path, write):
     assert tree(tmp_path) == before
     with output.asked_for("init_embeddings", Job(), by_rule=True):
         write(out, "a")
-
-
-def test_a_claim_has_one_order(tmp_path):
-    for name, files in (("x", ("b", "a")), ("y", ("a", "b"))):
-        (tmp_path / name).mkdir()
-        FolderClaim(KIND, dict.fromkeys(files)).write(tmp_path / name)
-    assert (tmp_path / "x" / CLAIM).read_bytes() == (tmp_path / "y" / CLAIM).read_bytes()
-    assert json.loads((tmp_path / "x" / CLAIM).read_text())["files"] == {"a": None, "b": None}
 
 
 def test_a_disk_that_fills_while_claiming(tmp_path, monkeypatch):

@@ -41,18 +41,6 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]] = {
         axes(n=("anchors", {"none": -5})), {},
         (f"{KEY}.axes.n.values.none.anchors:", "received -5"),
     ),
-    "unknown corpus": (
-        axes(share=("mixture.world-fr", {"half": 0.5})), {},
-        (f"{KEY}.axes.share.set: mixture 'bilingual' has no corpus 'world-fr'",),
-    ),
-    "a share of everything": (
-        axes(share=("mixture.world-it", {"all": 1.0})), {},
-        (f"{KEY}.axes.share.values.all: give a share above 0 and below 1, received 1.0",),
-    ),
-    "shares of more than everything": (
-        axes(it=("mixture.world-it", {"much": 0.7}), en=("mixture.world-en", {"more": 0.4})), {},
-        (f"{KEY}.axes.en.values.more: shares 0.7 + 0.4 leave nothing",),
-    ),
     "numbers without names": (
         axes(rate=("recipe.learning_rate", [7.5e-5, 1.5e-4])), {},
         (f"{KEY}.axes.rate.values: a list may hold ids and whole numbers", "{low: 1.0e-4"),

@@ -13,7 +13,7 @@ from one_group import axes, experiment
 
 from revocab.config import as_json, validate
 from revocab.config.schema import Experiment
-from revocab.config.sweeps import Setting, held_steps, mixture_with
+from revocab.config.sweeps import held_steps
 from revocab.plan import Plan
 
 RATES = {"quarter": 7.5e-5, "half": 1.5e-4, "full": 3.0e-4}
@@ -111,14 +111,6 @@ def test_options_of_a_method_and_whole_numbers_as_names():
     plan = planned(experiment(axes(n=("anchors", [100, 200])), recipe=None))
     assert swept(plan) == ["g-sava-100", "g-sava-200"]
     assert plan.runs["g-sava-200"].options == {"anchors": 200}
-
-
-def test_a_share_of_a_corpus_leaves_the_others_their_proportions():
-    plan = planned(experiment(axes(it=("mixture.world-it", {"much": 0.9}))))
-    assert plan.experiment.mixtures["bilingual-much"] == {"world-it": 0.9, "world-en": 0.1}
-    three = {"a": 0.5, "b": 0.3, "c": "size", "d": 0.1}
-    setting = Setting("axes.x", "mixture", "a", "x", 0.25)
-    assert mixture_with(three, [setting]) == {"a": 0.25, "b": 0.45, "c": "size", "d": 0.15}
 
 
 def test_rates_alone_are_trained_on_the_rows_of_their_recipe():

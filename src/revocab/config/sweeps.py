@@ -1,8 +1,8 @@
-"""Sweeps: the runs that one stands for, and the recipes and mixtures that they need.
+"""Sweeps: the runs that one stands for, and the recipes that they need.
 
 A run of a sweep is called after the run and its values, ``<run>-<value>-<value>``. What it changes
-of a recipe or mixture becomes one of its own, called after those and the values that matter to it,
-so that runs with equal rows name one recipe to pack them by, whatever else they change.
+of a recipe becomes one of its own, called after that and the values that matter to it, so that runs
+with equal rows name one recipe to pack them by, whatever else they change.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from revocab.closed import near, problems_of, unknown
 from revocab.config.schema.runs import RunEntry
 from revocab.config.schema.sweeps import Sweep
-from revocab.config.written_out import RawRun
+from revocab.config.written_out import RawRun, mapping
 from revocab.initialise.method import methods
 from revocab.training.named_recipes import laid_over
 from revocab.training.recipe import PackingOptions, Recipe, Stage
@@ -40,7 +40,7 @@ class Setting:
 
     #: Where the file has the axis.
     key: str
-    #: What it sets: a key of a run, ``recipe`` or ``mixture``, and what of that.
+    #: What it sets: a key of a run, or ``recipe`` and what of that.
     what: str
     inside: str
     name: str
@@ -57,8 +57,8 @@ class Setting:
         return rest[-1] in STAGE_ROWS if first == STAGES and rest else first in ROWS
 
 
-class SweptSections:
-    """Mixtures and recipes of a file, and those that its sweeps make; problems are added to a list.
+class SweptRecipes:
+    """Recipes of a file, and those that its sweeps make; problems are added to a list.
 
     A value that is wrong is told of once; the runs that would have it do without.
     """
@@ -66,15 +66,8 @@ class SweptSections:
     def __init__(self, values: dict[str, Any], problems: list[str]):
         self.values = values
         self.problems = problems
-        self.sections: dict[str, dict[str, Any]] = {
-            name: dict(section) if isinstance(section := values.get(name), dict) else {}
-            for name in ("mixtures", "recipes")
-        }
-
-    def made(self) -> dict[str, dict[str, Any]]:
-        return {
-            name: one for name, one in self.sections.items() if one and one != self.values.get(name)
-        }
+        recipes = values.get("recipes")
+        self.recipes: dict[str, Any] = dict(recipes) if isinstance(recipes, dict) else {}
 
     def runs_of(self, run: RawRun) -> Iterator[RawRun]:
         if run.sweep is None:
@@ -101,31 +94,10 @@ class SweptSections:
             if not one.inside and self.right(value_problems(one, method, self.values)):
                 entry[one.what] = one.value
         now = replace(run, entry=entry)
-        shares = [one for one in usable if one.inside and one.what == "mixture"]
-        options = [one for one in usable if one.inside and one.what == "recipe"]
-        if shares:
-            entry["mixture"] = self.mixture(now, shares)
+        options = [one for one in usable if one.inside]
         if options or sweep.hold:
             entry["recipe"] = self.recipe(now, sweep, key, options)
         return entry
-
-    def mixture(self, run: RawRun, settings: list[Setting]) -> Any:
-        """Return the mixture with the shares that a run sets, made if it is not there."""
-        base = run.setting("mixture")
-        content = self._given("mixtures", base)
-        if not content:
-            return base
-        right = [one for one in settings if self.right(mixture_problems(base, content, one))]
-        if not right:
-            return base
-        if sum(one.value for one in right) >= 1:
-            given = " + ".join(f"{one.value:g}" for one in right)
-            self.problems.append(
-                f"{right[-1].place}: shares {given} leave nothing for other corpora; lower one"
-            )
-            return base
-        name = joined(base, *(one.name for one in right))
-        return self._add(run, "mixtures", name, mixture_with(content, right))
 
     def recipe(self, run: RawRun, sweep: Sweep, key: str, settings: list[Setting]) -> Any:
         """Return the recipe with the options that a run sets and the steps that it holds.
@@ -137,7 +109,7 @@ class SweptSections:
             keys = [f"{one.key}.set" for one in settings] + [f"{key}.hold"] * bool(sweep.hold)
             self.problems += [f"{one}: run {run.name!r} has no recipe; name one" for one in keys]
             return None
-        recipe = self._given("recipes", base)
+        recipe = mapping(self.recipes, str(base))
         if any(refusals(Recipe, recipe, "")):
             return base  # the schema tells
         right = [one for one in settings if self.right(recipe_problems(recipe, one))]
@@ -146,27 +118,22 @@ class SweptSections:
         name, recipe = joined(base, *(one.name for one in rows)), recipe_with(recipe, rows)
         for corpus, tokens in sweep.hold.items():
             mixture, place = run.setting("mixture"), f"{key}.hold.{corpus}"
-            shares = self._given("mixtures", mixture)
+            shares = mapping(mapping(self.values, "mixtures"), str(mixture))
             if shares and self.right(hold_problems(place, corpus, mixture, shares, recipe)):
                 per_step = recipe["batch_size"] * recipe["sequence_length"]
                 steps = held_steps(tokens, shares[corpus], per_step)
                 held = laid_over(recipe, {"steps": steps})
                 if self.right(refusals(Recipe, held, place)):
                     name, recipe = joined(name, mixture), held
-        self._add(run, "recipes", name, recipe)
+        self._add(run, name, recipe)
         name, recipe = joined(name, *(one.name for one in rest)), recipe_with(recipe, rest)
-        return self._add(run, "recipes", name, recipe)
+        return self._add(run, name, recipe)
 
-    def _given(self, section: str, name: Any) -> dict[str, Any]:
-        """Return a mixture or recipe; nothing where it is missing, which checks tell."""
-        found = self.sections[section].get(str(name))
-        return found if isinstance(found, dict) else {}
-
-    def _add(self, run: RawRun, section: str, name: str, content: Any) -> str:
-        """Keep a mixture or recipe under a name; another one of that name is a problem."""
-        if self.sections[section].setdefault(name, content) != content:
+    def _add(self, run: RawRun, name: str, recipe: Any) -> str:
+        """Keep a recipe under a name; another one of that name is a problem."""
+        if self.recipes.setdefault(name, recipe) != recipe:
             self.problems.append(
-                f"{run.places['sweep']}.sweep: {section}.{name} would be generated from it, but"
+                f"{run.places['sweep']}.sweep: recipes.{name} would be generated from it, but"
                 " exists with other values; rename a value"
             )
         return name
@@ -208,12 +175,10 @@ def axis_problems(run: RawRun, setting: Setting, method: str) -> Iterator[str]:
     options = methods()[method].options.model_fields if method in methods() else None
     if inside and what == "recipe":
         yield from option_problems(key, inside.split("."))
-    elif inside and what == "mixture":
-        return  # mixture_problems
     elif what == "seed":
         yield f"{key}: 'seed' cannot be an axis; give 'seeds: [1, 2, 3]' next to the sweep"
     elif inside or (options is not None and what not in {*RUN_KEYS, *options}):
-        allowed = [*RUN_KEYS, *sorted(options or ()), "recipe.<option>", "mixture.<corpus>"]
+        allowed = [*RUN_KEYS, *sorted(options or ()), "recipe.<option>"]
         given = f"{what}.{inside}".rstrip(".")
         yield (
             f"{key}: {given!r} cannot be set by a sweep (allowed: {', '.join(allowed)})"
@@ -263,33 +228,6 @@ def recipe_problems(recipe: dict[str, Any], setting: Setting) -> Iterator[str]:
         yield from refusals(Recipe, recipe_with(recipe, [setting]), setting.place)
 
 
-def mixture_with(mixture: Mapping[str, Any], settings: list[Setting]) -> dict[str, Any]:
-    """Return a mixture with other shares; corpora that none is given for keep their proportions.
-
-    Shares are taken as the decimal fractions that they are written as: a tenth stays a tenth.
-    """
-    chosen = {one.inside: exact(one.value) for one in settings}
-    fixed = {name: exact(one) for name, one in mixture.items() if one != "size"}
-    rest = {name: share for name, share in fixed.items() if name not in chosen}
-    before = 1 - sum(share for name, share in fixed.items() if name in chosen)
-    after = 1 - sum(chosen.values())
-    shares = {**{name: share * after / before for name, share in rest.items()}, **chosen}
-    return {name: float(shares[name]) if name in shares else one for name, one in mixture.items()}
-
-
-def mixture_problems(identifier: str, shares: dict[str, Any], setting: Setting) -> Iterator[str]:
-    corpus, share = setting.inside, setting.value
-    if corpus not in shares:
-        yield no_corpus(f"{setting.key}.set", corpus, identifier, shares)
-    elif not is_share(shares[corpus]) or len(shares) == 1:
-        yield (
-            f"{setting.key}.set: {corpus!r} has {shares[corpus]!r} of mixture {identifier!r}; give "
-            "it a share below 1 there, so that the other corpora have the rest"
-        )
-    elif not is_share(share) or share >= 1:
-        yield f"{setting.place}: give a share above 0 and below 1, received {share!r}"
-
-
 def no_corpus(key: str, corpus: str, mixture: str, shares: Mapping[str, Any]) -> str:
     known = ", ".join(sorted(shares))
     return f"{key}: mixture {mixture!r} has no corpus {corpus!r} (known: {known})" + near(
@@ -301,14 +239,12 @@ def is_share(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 1
 
 
-def exact(share: float) -> Fraction:
-    """Return a share as the decimal fraction that it is written as."""
-    return Fraction(str(share))
-
-
 def held_steps(tokens: int, share: float, per_step: int) -> int:
-    """Return the steps after which a corpus with a share of all tokens has given ``tokens``."""
-    return math.ceil(tokens / exact(share) / per_step)
+    """Return the steps after which a corpus with a share of all tokens has given ``tokens``.
+
+    The share is the decimal fraction that it is written as: a tenth stays a tenth.
+    """
+    return math.ceil(tokens / Fraction(str(share)) / per_step)
 
 
 def hold_problems(

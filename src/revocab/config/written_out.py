@@ -56,14 +56,14 @@ def with_all_runs(values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
     Raises :class:`RevocabError` if these are more runs than are planned.
     """
-    from revocab.config.sweeps import SweptSections  # stands on the runs here
+    from revocab.config.sweeps import SweptRecipes  # stands on the runs here
 
     runs, problems = raw_runs(values)
     if not runs:
         return values, problems
     check_number(runs)
-    sections = SweptSections(values, problems)
-    swept = [one for run in runs for one in sections.runs_of(run)]
+    recipes = SweptRecipes(values, problems)
+    swept = [one for run in runs for one in recipes.runs_of(run)]
     seeds = {run_id(run.group_id, run.name): run.seeds or [] for run in swept}
     written = [one for run in swept for one in replicates(run, seeds, problems)]
     problems += clashes(written)
@@ -73,7 +73,8 @@ def with_all_runs(values: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         misfits = {k: v for k, v in group["methods"].items() if not isinstance(v, dict)}
         entries = {run.name: run.entry for run in written if run.group_id == group_id}
         groups[group_id] = {**group, "methods": {**misfits, **entries}}
-    return {**values, **sections.made(), "runs": groups}, list(dict.fromkeys(problems))
+    made = {"recipes": recipes.recipes} if recipes.recipes else {}
+    return {**values, **made, "runs": groups}, list(dict.fromkeys(problems))
 
 
 def raw_runs(values: dict[str, Any]) -> tuple[list[RawRun], list[str]]:
@@ -82,8 +83,8 @@ def raw_runs(values: dict[str, Any]) -> tuple[list[RawRun], list[str]]:
     """
     runs: list[RawRun] = []
     problems: list[str] = []
-    for group_id, group in _mapping(values, "runs").items():
-        for name, entry in _mapping(group, "methods").items():
+    for group_id, group in mapping(values, "runs").items():
+        for name, entry in mapping(group, "methods").items():
             if not isinstance(entry, dict):
                 continue
             key, several = f"runs.{group_id}.methods.{name}", {}
@@ -99,7 +100,7 @@ def raw_runs(values: dict[str, Any]) -> tuple[list[RawRun], list[str]]:
     return runs, problems
 
 
-def _mapping(values: Any, key: str) -> dict[str, Any]:
+def mapping(values: Any, key: str) -> dict[str, Any]:
     found = values.get(key) if isinstance(values, dict) else None
     return found if isinstance(found, dict) else {}
 

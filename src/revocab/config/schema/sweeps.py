@@ -16,8 +16,7 @@ class Axis(Closed):
     """One thing that a sweep varies."""
 
     #: A key of a run (``target``, ``mixture``, ``recipe``, an option of its method); an option of
-    #: its recipe (``recipe.learning_rate``, ``recipe.stages.<name>.learning_rate``); the share of a
-    #: corpus in its mixture (``mixture.<corpus>``).
+    #: its recipe (``recipe.learning_rate``, ``recipe.stages.<name>.learning_rate``).
     set: OneLine
     #: By name, which becomes part of ids; a list where values are ids or whole numbers.
     values: dict[Id, Any] = Field(min_length=1)
