@@ -41,13 +41,10 @@ def legible() -> Iterator[None]:
         raise SystemExit(1) from None
 
 
-def run(what: Command | Callable[[], None]) -> None:
-    """Run a script: a command with the process' own command line, or a main function."""
+def run(main: Callable[[], None]) -> None:
+    """Run the main function of a script."""
     with legible():
-        if isinstance(what, Command):
-            call(what, sys.argv[1:], Path(sys.argv[0]).name)
-        else:
-            what()
+        main()
 
 
 def call(command: Command, words: Sequence[str], name: str) -> None:

@@ -56,14 +56,10 @@ CEILINGS = (
 COUNT = Ceiling(10**12, "nothing is counted as far", ())
 
 
-def ceiling(option: str) -> Ceiling:
-    return next((one for one in CEILINGS if option in one.options), COUNT)
-
-
 def check_ceiling(option: str, value: Any) -> None:
     """Raise ``ValueError`` for a number, also in a list or mapping, above the option's ceiling."""
     inner = list(value.values()) if isinstance(value, dict) else value
     several = inner if isinstance(inner, list) else [inner]
-    most, why, _ = ceiling(option)
+    most, why, _ = next((one for one in CEILINGS if option in one.options), COUNT)
     if any(isinstance(number, int) and number > most for number in several):
         raise ValueError(f"give at most {most:,}: {why}")

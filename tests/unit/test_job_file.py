@@ -3,41 +3,35 @@
 from __future__ import annotations
 
 import json
-import sys
 
-from revocab.cli import run
-from revocab.commands import fetch_model, prepare_corpus
+from revocab.__main__ import main
 from revocab.corpora.prepare import CorpusJob, prepare
 from revocab.io import read_json, write_jsonl
 
 
-def test_every_folder_keeps_its_job(tmp_path, monkeypatch):
+def test_every_folder_keeps_its_job(tmp_path):
     write_jsonl(tmp_path / "a.jsonl", [{"text": "uno"}, {"text": "due"}])
     words = ["--corpus", "c", "--language", "it", "--files", str(tmp_path / "a.jsonl")]
-    monkeypatch.setattr(sys, "argv", ["x", *words, "--out", str(tmp_path / "by-hand")])
-    run(prepare_corpus.COMMAND)
+    main(["prepare", *words, "--out", str(tmp_path / "by-hand")])
     kept = read_json(tmp_path / "by-hand" / "job.json")
     assert kept["command"] == "prepare_corpus" and str(tmp_path) not in json.dumps(kept)
     job = CorpusJob.model_validate(kept["job"])
     assert job == CorpusJob(corpus="c", language="it")
     # The file is all that it takes to ask for the same again.
     again = ["--job", job.canonical(), "--inputs", json.dumps({"files": [words[-1]]})]
-    monkeypatch.setattr(sys, "argv", ["x", *again, "--out", str(tmp_path / "by-hand")])
-    run(prepare_corpus.COMMAND)
+    main(["prepare", *again, "--out", str(tmp_path / "by-hand")])
     assert read_json(tmp_path / "by-hand" / "job.json") == kept
     # A call from Python was asked for nothing.
     prepare([tmp_path / "a.jsonl"], job, tmp_path / "called")
     assert not (tmp_path / "called" / "job.json").exists()
 
 
-def test_a_copied_model_does_not_bring_the_job_of_another_command(toys, tmp_path, monkeypatch):
+def test_a_copied_model_does_not_bring_the_job_of_another_command(toys, tmp_path):
     source = tmp_path / "source"
     source.mkdir()
     for path in (toys / "tied").iterdir():
         (source / path.name).write_bytes(path.read_bytes())
     (source / "job.json").write_text('{"command": "train_model"}')
-    words = ["--path", str(source), "--out", str(tmp_path / "model" / "snapshot")]
-    monkeypatch.setattr(sys, "argv", ["x", *words])
-    run(fetch_model.COMMAND)
+    main(["fetch_model", "--path", str(source), "--out", str(tmp_path / "model" / "snapshot")])
     kept = read_json(tmp_path / "model" / "snapshot" / "job.json")
     assert kept == {"command": "fetch_model", "job": {"hub": None, "revision": None}}

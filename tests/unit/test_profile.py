@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 
 from revocab.errors import RevocabError
-from revocab.workflow.launch import described, launcher, nodes_and_tasks, rehearsed, starter
-from revocab.workflow.profile import resources_of
+from revocab.workflow.launch import (
+    described,
+    launcher,
+    nodes_and_tasks,
+    rehearsed,
+    resources_of,
+    starter,
+)
 
 
 def test_resources_of_a_rule(tmp_path):

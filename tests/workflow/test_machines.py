@@ -12,8 +12,7 @@ from planning import config_of, workflow_of
 
 from revocab.plan.plan import rules as planned_rules
 from revocab.training.run import TrainingMachine
-from revocab.workflow.launch import nodes_and_tasks
-from revocab.workflow.profile import resources_of
+from revocab.workflow.launch import nodes_and_tasks, resources_of
 
 #: Options by which a profile places a job's model.
 PLACING = ("device", "dtype", "batch_size")

@@ -24,7 +24,7 @@ QUIET = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Run:
     """One initialised model, trained or not, or a model that is scored as it is.
 
@@ -37,21 +37,21 @@ class Run:
     name: str
     label: str
     method: str
-    options: dict[str, Any] = field(hash=False)
+    options: dict[str, Any] = field(default_factory=dict, hash=False)
     #: The model of the group, or the reference.
     source: str
     source_tokenizer: str
     #: Tokenizer in use: the group's target, or the source's own where the vocabulary is kept.
     target: str
-    helper: str | None
-    mixture: str | None
-    recipe: str | None
+    helper: str | None = None
+    mixture: str | None = None
+    recipe: str | None = None
     identity: str
     seed: int
     #: 0 (initialised) and every checkpoint, ascending.
-    steps: list[int] = field(hash=False)
-    evaluate: bool
-    trains: bool
+    steps: list[int] = field(default_factory=lambda: [0], hash=False)
+    evaluate: bool = True
+    trains: bool = False
     #: Whether tokens are compared in fastText vectors, which are trained for the target tokenizer.
     auxiliary: bool = False
     #: Whether they are compared in the experiment's file of vectors.
@@ -93,10 +93,6 @@ class Run:
         return self.scores_of or self.id
 
     def select(self, wanted: Iterable[Step] | None = None) -> list[int]:
-        """Return the steps that ``wanted`` names (None: every checkpoint), ascending.
-
-        A run that is not trained has step 0, whatever is wanted.
-        """
         return selected(self.steps, self.stage_ends, wanted)
 
 
@@ -142,18 +138,11 @@ def as_it_is(
         name=name,
         label=label,
         method=method,
-        options={},
         source=model,
         source_tokenizer=tokenizer,
         target=tokenizer,
-        helper=None,
-        mixture=None,
-        recipe=None,
         identity=experiment.runs[group_id].identity,
         seed=experiment.seed,
-        steps=[0],
-        evaluate=True,
-        trains=False,
         base=name == BASE,
         made=False,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib import import_module
@@ -121,8 +120,10 @@ class Plan(Shown):
                 continue
             needed[job.name] = job
             for file in (file for files in job.step.files().values() for file in files):
-                maker = _maker(file, known)
-                if maker is not None and maker is not job:
+                # The job whose output is the file, or the nearest folder around it.
+                places = map(str, (PurePath(file), *PurePath(file).parents))
+                maker = next((known[place] for place in places if place in known), job)
+                if maker is not job:
                     maker.files.add(file)
                     waiting.append(maker)
         return needed
@@ -169,8 +170,3 @@ class Plan(Shown):
     @property
     def stand_ins(self) -> list[str]:
         return [name for name, model in self.experiment.models.items() if model.pretrain]
-
-
-def _maker(file: str, known: Mapping[str, NamedJob]) -> NamedJob | None:
-    path = PurePath(file)
-    return next((known[str(one)] for one in (path, *path.parents) if str(one) in known), None)

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
 from revocab.flags import Parser
+from revocab.io import read_json
 from revocab.plan.plan import Plan
 from revocab.plan.show import add_experiment, flags_of, planned
 from revocab.rule import SCRIPT, Artefact, Step
 from revocab.training.settings import Settings
-from revocab.workflow.launch import described, nodes_and_tasks, rehearsed
-from revocab.workflow.profile import resources_of
-from revocab.workflow.rehearsal import Rehearsal, generating_step, scoring_step
+from revocab.workflow.launch import described, nodes_and_tasks, rehearsed, resources_of
+from revocab.workflow.rehearsal import Rehearsal, step_of
 from revocab.workflow.status import duration
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def preflight(words: Sequence[str]) -> str:
     try:
         for part in (rehearsal.kill, rehearsal.resume, rehearsal.score, rehearsal.generate):
             lines += timed(part)
-        lines += measured_lines(plan, step, rehearsal.timing(), tried)
+        lines += measured_lines(plan, step, read_json(rehearsal.out / "timing.json"), tried)
     except RevocabError as error:
         raise RevocabError([*error.problems, f"passed before: {'; '.join(lines[1:])}"]) from None
     shutil.rmtree(scratch)
@@ -87,9 +87,10 @@ def parser() -> Parser:
 
 def check_inputs(plan: Plan, run: str, flags: Sequence[str]) -> None:
     """Raise :class:`RevocabError` naming what has to be made first, and how."""
-    scoring, generating = scoring_step(plan, run), generating_step(plan, run)
-    asked = scoring.files()["tasks"][:1] if scoring else []
-    asked += generating.files()["prompts"][:1] if generating else []
+    asked = []
+    for rule, name in (("score_multiple_choice", "tasks"), ("generate_text", "prompts")):
+        if step := step_of(plan, rule, run):
+            asked += step.files()[name][:1]
     training = plan.step("adapt_model", run=run).files()
     needed = [file for files in training.values() for file in files]
     missing = [file for file in [*needed, *asked] if not Path(file).exists()]
@@ -129,7 +130,6 @@ def estimate_of(step: Step, resources: Mapping[str, Any]) -> TrainingEstimate:
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
 
-    from revocab.io import read_json
     from revocab.training.adapters.lora import Adapters
     from revocab.training.estimates.estimate import estimate
     from revocab.training.outputs.checkpoints import stored_dtype

@@ -20,8 +20,8 @@ import psutil
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.engine import Part, interpreter
 from revocab.folder_claim import is_whole
-from revocab.io import read_json, read_jsonl, write_jsonl
-from revocab.plan.plan import Plan
+from revocab.io import read_jsonl, write_jsonl
+from revocab.plan.plan import Plan, find_rule
 from revocab.rule import Artefact, Step
 from revocab.training.outputs.resume_state import CHECKSUMS, PREFIX
 from revocab.workflow.launch import launcher, starter
@@ -81,7 +81,7 @@ class Rehearsal:
 
     def score(self) -> str | None:
         """Score some items with the exported checkpoint; None where the run is not scored so."""
-        step = scoring_step(self.plan, self.run)
+        step = step_of(self.plan, "score_multiple_choice", self.run)
         if step is None:
             return None
         tasks = step.inputs["tasks"]
@@ -101,7 +101,7 @@ class Rehearsal:
 
         COMET is not run.
         """
-        step = generating_step(self.plan, self.run)
+        step = step_of(self.plan, "generate_text", self.run)
         if step is None:
             return None
         prompts = step.inputs["prompts"]
@@ -118,9 +118,6 @@ class Rehearsal:
         self._evaluate(step, "generation")
         return f"generated on {len(rows)} prompts of {task}"
 
-    def timing(self) -> dict[str, Any]:
-        return read_json(self.out / "timing.json")
-
     def _training(self) -> list[str]:
         """Return the words of the training, started as the rule starts it."""
         from revocab.training.run import TrainingMachine
@@ -133,9 +130,10 @@ class Rehearsal:
         )
         words = self._words(step, "adapt_model", tuple(TrainingMachine.model_fields))
         given = self.resources("adapt_model")
-        begun = starter(given)
-        named = ["--job-name", self.scratch.name] if begun else []
-        return [*begun, *named, sys.executable, *launcher(given), *words]
+        begin = starter(given)
+        if begin:
+            begin += ["--job-name", self.scratch.name]
+        return [*begin, sys.executable, *launcher(given), *words]
 
     def _signal(self, process: subprocess.Popen[bytes], number: signal.Signals) -> None:
         """Send the training a signal: all of its processes if it is to be killed."""
@@ -201,13 +199,6 @@ def signal_step(name: str, number: signal.Signals) -> None:
     subprocess.run(["scancel", f"--signal={number.name.removeprefix('SIG')}", step], check=True)
 
 
-def scoring_step(plan: Plan, run: str) -> Step | None:
-    if not plan.runs[run].evaluate or not plan.choice_tasks(plan.runs[run]):
-        return None
-    return plan.step("score_multiple_choice", run=run)
-
-
-def generating_step(plan: Plan, run: str) -> Step | None:
-    if not plan.runs[run].evaluate or not plan.generation_tasks(plan.runs[run]):
-        return None
-    return plan.step("generate_text", run=run)
+def step_of(plan: Plan, rule: str, run: str) -> Step | None:
+    """Return the job of a rule for a run, if there is one."""
+    return plan.step(rule, run=run) if (run,) in find_rule(rule).known(plan) else None
