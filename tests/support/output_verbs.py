@@ -6,7 +6,6 @@ import json
 import runpy
 import shutil
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,187 +17,105 @@ from revocab.__main__ import main
 from revocab.folder_claim import CLAIM
 from revocab.io import read_json, write_json, write_jsonl
 
-#: A model of this shape is small and has room for packed rows and prompts.
-SHAPE = (
-    *("--family", "mistral", "--hidden-size", 32, "--intermediate-size", 48, "--layers", 2),
-    *("--heads", 4, "--kv-heads", 2, "--context-length", 64, "--seed", 1),
-)
-
-
-def similarity_inputs(model: str) -> str:
-    """Return the inputs of measure_similarity as a rule passes them."""
-    runs = {"first": {"a": model}, "last": {"a": model}}
-    return json.dumps({"target_tokenizer": model, "helper_model": model, **runs})
-
 
 @dataclass(frozen=True)
 class Verb:
     """A script that writes a folder."""
 
     script: str
-    #: All arguments but the folder, from the folder of inputs and that of what verbs have made.
-    arguments: Callable[[Path, Path], list]
+    #: All words but the folder; ``{given}`` and ``{made}`` are the folders of inputs and of what
+    #: verbs have made.
+    arguments: str
     #: What it reads, below the folder of inputs; empty: it reads nothing.
-    source: str
+    source: str = "source"
     flag: str = "--out"
     #: Where below the folder that a test names the command writes.
     below: str = ""
 
 
+#: A model of this shape is small and has room for packed rows and prompts.
+SHAPE = (
+    "--family mistral --hidden-size 32 --intermediate-size 48 --layers 2 --heads 4 --kv-heads 2"
+    " --context-length 64 --seed 1"
+)
+CORPUS = "--corpora it={made}/prepare_corpus"
+SIMILAR = (
+    '{{"target_tokenizer":"{given}/source","helper_model":"{given}/source",'
+    '"first":{{"a":"{given}/source"}},"last":{{"a":"{given}/source"}}}}'
+)
 VERBS = [
     Verb(
         "build_demoworld",
-        lambda given, made: [
-            *("--seed", 3, "--documents", 10, "--parallel", 20, "--questions", 20, "--items", 4)
-        ],
-        "",
+        "--seed 3 --documents 10 --parallel 20 --questions 20 --items 4", "",
     ),
     Verb(
         "prepare_corpus",
-        lambda given, made: [
-            *("--corpus", "it", "--language", "it", "--files", given / "text/it.jsonl"),
-            *("--heldout-bytes", 200),
-        ],
-        "text",
+        "--corpus it --language it --files {given}/text/it.jsonl --heldout-bytes 200", "text",
     ),
     Verb(
         "answer_prompts",
-        lambda given, made: [
-            *("--model", given / "source", "--files", given / "chat/it.jsonl"),
-            *("--chat-template", "plain", "--engine", "transformers", "--device", "cpu"),
-            *("--max-new-tokens", 2, "--context-length", 64),
-        ],
-        "source",
+        "--model {given}/source --files {given}/chat/it.jsonl --chat-template plain --engine"
+        " transformers --device cpu --max-new-tokens 2 --context-length 64",
     ),
     Verb(
         "judge_answers",
-        lambda given, made: [
-            *("--conversations", made / "answer_prompts" / "conversations.jsonl.gz"),
-            *("--kind", "rule", "--option", "ended=false"),
-        ],
+        "--conversations {made}/answer_prompts/conversations.jsonl.gz --kind rule"
+        " --option ended=false",
         "",
     ),
-    Verb(
-        "build_probe",
-        lambda given, made: [
-            *("--kind", "word_order", "--number", 1, "--language", "it", "--seed", 1),
-            *("--corpora", f"it={made / 'prepare_corpus'}"),
-        ],
-        "",
-    ),
-    Verb(
-        "build_tokenizer",
-        lambda given, made: ["--construction", "substitute", "--path", given / "source"],
-        "source",
-    ),
-    Verb(
-        "build_stand_in",
-        lambda given, made: ["--tokenizer", given / "source", *SHAPE],
-        "source",
-    ),
+    Verb("build_probe", f"--kind word_order --number 1 --language it --seed 1 {CORPUS}", ""),
+    Verb("build_tokenizer", "--construction substitute --path {given}/source"),
+    Verb("build_stand_in", f"--tokenizer {{given}}/source {SHAPE}"),
     Verb(
         "change_model",
-        lambda given, made: [
-            *("--model", given / "source", "--change", "blocks", "--option", "share=0.5"),
-            "--quiet",
-        ],
-        "source",
+        "--model {given}/source --change blocks --option share=0.5 --quiet",
     ),
-    Verb("fetch_model", lambda given, made: ["--path", given / "source"], "source", below="m"),
-    Verb(
-        "intersect_vocabularies",
-        lambda given, made: ["--source", given / "source", "--target", given / "target"],
-        "source",
-    ),
-    Verb(
-        "measure_fertility",
-        lambda given, made: [
-            *("--tokenizers", f"s={given / 'source'}"),
-            *("--corpora", f"it={made / 'prepare_corpus'}", "--splitter", "unicode"),
-        ],
-        "source",
-    ),
+    Verb("fetch_model", "--path {given}/source", below="m"),
+    Verb("intersect_vocabularies", "--source {given}/source --target {given}/target"),
+    Verb("measure_fertility", f"--tokenizers s={{given}}/source {CORPUS} --splitter unicode"),
     Verb(
         "train_auxiliary",
-        lambda given, made: [
-            *("--target-tokenizer", given / "target", "--source-tokenizers", given / "source"),
-            *("--corpora", f"it={made / 'prepare_corpus'}", "--dimension", 4, "--epochs", 1),
-            *("--min-count", 1, "--buckets", 50),
-        ],
-        "source",
+        f"--target-tokenizer {{given}}/target --source-tokenizers {{given}}/source {CORPUS}"
+        " --dimension 4 --epochs 1 --min-count 1 --buckets 50",
     ),
     Verb(
         "init_embeddings",
-        lambda given, made: [
-            *("--source", given / "source", "--target-tokenizer", given / "target"),
-            *("--method", "fvt", "--seed", 4, "--quiet"),
-        ],
-        "source",
+        "--source {given}/source --target-tokenizer {given}/target --method fvt --seed 4 --quiet",
     ),
     Verb(
         "measure_scale",
-        lambda given, made: [
-            *("--source-tokenizer", given / "source", "--target-tokenizer", given / "target"),
-            *("--hidden-size", 8, "--helper-hidden-size", 8, "--seed", 1),
-            *("--methods", 'mean={"method": "mean"}'),
-        ],
-        "source",
+        "--source-tokenizer {given}/source --target-tokenizer {given}/target --hidden-size 8"
+        ' --helper-hidden-size 8 --seed 1 --methods mean={{"method":"mean"}}',
     ),
     Verb(
         "measure_similarity",
-        lambda given, made: [
-            *("--inputs", similarity_inputs(str(given / "source"))),
-            *("--job", '{"group": "g", "helper": "h", "anchors": 4, "last_step": 2, "seed": 1}'),
-        ],
-        "source",
+        f"--inputs {SIMILAR}"
+        ' --job {{"group":"g","helper":"h","anchors":4,"last_step":2,"seed":1}}',
     ),
     Verb(
         "pack_tokens",
-        lambda given, made: [
-            *("--tokenizer", given / "source", "--corpora", f"it={made / 'prepare_corpus'}"),
-            *("--shares", "it=1.0"),
-            *("--sequence-length", 16, "--rows", 8, "--seed", 1, "--shard-bytes", 128),
-        ],
-        "source",
+        f"--tokenizer {{given}}/source {CORPUS} --shares it=1.0 --sequence-length 16 --rows 8"
+        " --seed 1 --shard-bytes 128",
     ),
-    Verb(
-        "pack_heldout",
-        lambda given, made: [
-            *("--tokenizer", given / "source", "--corpora", f"it={made / 'prepare_corpus'}"),
-            *("--sequence-length", 16),
-        ],
-        "source",
-    ),
+    Verb("pack_heldout", f"--tokenizer {{given}}/source {CORPUS} --sequence-length 16"),
     Verb(
         "train_model",
-        lambda given, made: [
-            *("--model", given / "source", "--packed", made / "pack_tokens"),
-            *("--heldout", made / "pack_heldout", "--steps", 2, "--batch-size", 4),
-            *("--learning-rate", 0.01, "--checkpoint-every", 1, "--seed", 1),
-        ],
-        "source",
+        "--model {given}/source --packed {made}/pack_tokens --heldout {made}/pack_heldout"
+        " --steps 2 --batch-size 4 --learning-rate 0.01 --checkpoint-every 1 --seed 1",
     ),
     Verb(
         "generate_text",
-        lambda given, made: [
-            *("--run", "r", "--models", f"0={given / 'source'}", f"2={given / 'source'}"),
-            *("--prompts", f"q={given / 'prompts/q.jsonl'}", "--engine", "transformers"),
-            *("--max-new-tokens", 2, "--context-length", 64, "--device", "cpu"),
-        ],
-        "source",
+        "--run r --models 0={given}/source 2={given}/source --prompts q={given}/prompts/q.jsonl"
+        " --engine transformers --max-new-tokens 2 --context-length 64 --device cpu",
     ),
-    Verb("make_tables", lambda given, made: ["--results", given / "results"], "results"),
-    Verb("make_figures", lambda given, made: ["--results", given / "results"], "results"),
+    Verb("make_tables", "--results {given}/results", "results"),
+    Verb("make_figures", "--results {given}/results", "results"),
     Verb(
         "export_results",
-        lambda given, made: [
-            *("--results", given / "results", "--date", "x", "--command", "y"),
-            *("--out", made / "page.md"),
-        ],
-        "results",
-        flag="--figures",
+        "--results {given}/results --date x --command y --out {made}/page.md",
+        "results", flag="--figures",
     ),
-]
+]  # fmt: skip
 #: Scripts whose ``--out`` is a file.
 FILES = [
     "build_prompts", "build_report", "build_task", "check_artefacts", "collect_scores",
@@ -245,7 +162,7 @@ def run_words(script: str, *arguments: object) -> None:
 def call(verb: Verb, given: Path, made: Path, out: Path | str, monkeypatch, *more: object) -> int:
     """Run a verb in this process; return its exit status."""
     place = Path(out, verb.below) if verb.below else out
-    arguments = [*verb.arguments(given, made), verb.flag, place, *more]
+    arguments = [*verb.arguments.format(given=given, made=made).split(), verb.flag, place, *more]
     monkeypatch.setattr("revocab.training.machine.startup.pretend_absent", lambda *names: None)
     try:
         run_words(verb.script, *arguments)
