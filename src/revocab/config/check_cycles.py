@@ -45,23 +45,23 @@ def node(reference: ModelReference) -> str:
 def made_of(experiment: Experiment) -> dict[str, list[str]]:
     """Return what each thing is made of, things named by kind and id."""
     e = experiment
-    found = {
+    parts = {
         f"corpus {name}": [node(one) for _, one in named_models(answers)]
         for name, _, answers in own_answers(e)
     }
     for name, tokenizer in e.tokenizers.items():
         options = tokenizer.construction()[1]
         mixtures = [mixture for _, mixture in options.given_mixtures()]
-        found[f"tokenizer {name}"] = [f"corpus {one}" for mixture in mixtures for one in mixture]
-        found[f"tokenizer {name}"] += [f"tokenizer {one}" for _, one in options.given_tokenizers()]
+        parts[f"tokenizer {name}"] = [f"corpus {one}" for mixture in mixtures for one in mixture]
+        parts[f"tokenizer {name}"] += [f"tokenizer {one}" for _, one in options.given_tokenizers()]
     for name, model in e.models.items():
-        found[f"model {name}"] = [f"tokenizer {model.tokenizer}"]
+        parts[f"model {name}"] = [f"tokenizer {model.tokenizer}"]
         if model.pretrain:
-            found[f"model {name}"] += _trained_on(e, model.pretrain.mixture, model.pretrain.recipe)
+            parts[f"model {name}"] += _trained_on(e, model.pretrain.mixture, model.pretrain.recipe)
     for name, _, change in changed_models(e):
-        found[f"model {name}"] += [node(one) for _, one in change.references()]
+        parts[f"model {name}"] += [node(one) for _, one in change.references()]
     for run in e.expanded.values():
-        read = found[f"run {run.id}"] = [f"model {run.source}"]
+        read = parts[f"run {run.id}"] = [f"model {run.source}"]
         if not run.made:
             continue
         entry = e.runs[run.group].methods[run.name]
@@ -72,7 +72,7 @@ def made_of(experiment: Experiment) -> dict[str, list[str]]:
         if not methods()[run.method].keeps_vocabulary:
             read += [f"tokenizer {run.target}"]
         read += _trained_on(e, run.mixture, run.recipe)
-    return found
+    return parts
 
 
 def _trained_on(experiment: Experiment, mixture: str | None, recipe: str | None) -> list[str]:

@@ -40,7 +40,7 @@ def local_paths(experiment: Experiment) -> Iterator[tuple[str, str]]:
     for name, entry in experiment.tokenizers.items():
         if entry.substitute and entry.substitute.path:
             yield f"tokenizers.{name}.substitute.path", entry.substitute.path
-    yield from (one for one in chat_templates(experiment) if under_data_root(one[1]))
+    yield from ((key, path) for key, path in chat_templates(experiment) if under_data_root(path))
     if experiment.paper_values:
         yield "paper_values", experiment.paper_values
     if experiment.auxiliary and experiment.auxiliary.vectors:
@@ -54,7 +54,7 @@ def local_paths(experiment: Experiment) -> Iterator[tuple[str, str]]:
 
 def check_sources(experiment: Experiment) -> Iterator[str]:
     needs_root = False
-    patterns = [(key, one.pattern) for key, one in sources(experiment) if one.pattern]
+    patterns = [(key, source.pattern) for key, source in sources(experiment) if source.pattern]
     for key, path in local_paths(experiment):
         if under_data_root(path):
             needs_root = True
@@ -67,7 +67,7 @@ def check_sources(experiment: Experiment) -> Iterator[str]:
         try:
             matching(pattern)
         except RevocabError as error:
-            yield from (f"{key}.pattern: {one}" for one in error.problems)
+            yield from (f"{key}.pattern: {problem}" for problem in error.problems)
     if needs_root:
         yield (
             "data_root: this experiment reads files under {data_root}, received none; "

@@ -65,17 +65,17 @@ def _in_value(value: Any, kind: Any, key: str) -> Iterator[Reference]:
             yield from ((key, value, one.to) for one in inner if isinstance(one, Refers))
         yield from _in_value(value, inner[0], key)
     elif get_origin(kind) in (Union, UnionType):
-        for one in inner:
-            yield from _in_value(value, one, key)
+        for member in inner:
+            yield from _in_value(value, member, key)
     elif isinstance(value, list | tuple) and inner:
-        for number, one in enumerate(value):
-            name = one.name if isinstance(one, Stage) else number
-            place = f"{key}.{name}" if isinstance(one, BaseModel) else key
-            yield from _in_value(one, inner[0], place)
+        for number, item in enumerate(value):
+            name = item.name if isinstance(item, Stage) else number
+            place = f"{key}.{name}" if isinstance(item, BaseModel) else key
+            yield from _in_value(item, inner[0], place)
     elif isinstance(value, dict) and inner:
-        for name, one in value.items():
+        for name, item in value.items():
             yield from _in_value(name, inner[0], key)
-            yield from _in_value(one, inner[1], f"{key}.{name}")
+            yield from _in_value(item, inner[1], f"{key}.{name}")
 
 
 # --- names ----------------------------------------------------------------------------------------
@@ -115,9 +115,9 @@ def check_names(experiment: Experiment) -> Iterator[str]:
         places: dict[str, list[str]] = {}
         for name, place in names:
             places.setdefault(name, []).append(place)
-        for name, found in places.items():
-            if len(found) > 1:
+        for name, keys in places.items():
+            if len(keys) > 1:
                 yield (
-                    f"{' and '.join(found)}: both are {what} {name!r}, and the results of one"
+                    f"{' and '.join(keys)}: both are {what} {name!r}, and the results of one"
                     " would be taken for the other's; rename one of them"
                 )

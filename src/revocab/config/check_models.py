@@ -48,22 +48,22 @@ def _model_behind(experiment: Experiment, reference: ModelReference) -> str | No
 
 
 def check_models(experiment: Experiment) -> Iterator[str]:
-    for name, key, given in changed_models(experiment):
-        for option, one in given.references():
-            if isinstance(one, RunStep):
-                yield from checkpoint_problems(experiment, f"{key}.{option}", one)
-        yield from (f"{key}.{one}" for one in given.problems(given.model))
-        yield from _tokenizer_problems(experiment, name, given)
-        yield from _block_problems(experiment, key, given)
+    for name, key, change in changed_models(experiment):
+        for option, reference in change.references():
+            if isinstance(reference, RunStep):
+                yield from checkpoint_problems(experiment, f"{key}.{option}", reference)
+        yield from (f"{key}.{problem}" for problem in change.problems(change.model))
+        yield from _tokenizer_problems(experiment, name, change)
+        yield from _block_problems(experiment, key, change)
 
 
-def _tokenizer_problems(experiment: Experiment, name: str, given: ChangedModel) -> Iterator[str]:
+def _tokenizer_problems(experiment: Experiment, name: str, change: ChangedModel) -> Iterator[str]:
     own = experiment.models[name].tokenizer
-    if isinstance(given.model, str):
-        what, tokenizer = f"model {given.model!r}", tokenizer_of(experiment, given.model)
+    if isinstance(change.model, str):
+        what, tokenizer = f"model {change.model!r}", tokenizer_of(experiment, change.model)
     else:
-        run = experiment.expanded.get(given.model.run)
-        what, tokenizer = f"run {given.model.run!r}", run.target if run else None
+        run = experiment.expanded.get(change.model.run)
+        what, tokenizer = f"run {change.model.run!r}", run.target if run else None
     if tokenizer not in (None, own):
         yield (
             f"models.{name}.tokenizer: {own!r}, but {what}, which it is made from, has"
@@ -73,15 +73,15 @@ def _tokenizer_problems(experiment: Experiment, name: str, given: ChangedModel) 
         )
 
 
-def _block_problems(experiment: Experiment, key: str, given: ChangedModel) -> Iterator[str]:
-    body = _model_behind(experiment, given.model)
+def _block_problems(experiment: Experiment, key: str, change: ChangedModel) -> Iterator[str]:
+    body = _model_behind(experiment, change.model)
     try:
         blocks = _blocks(experiment, body) if body else None
     except RevocabError:
         return  # said of the model that cannot be made
     if blocks is not None:
         try:
-            given.blocks_after(blocks)
+            change.blocks_after(blocks)
         except RevocabError as error:
             yield from (f"{key}: {one}" for one in error.problems)
 
@@ -93,8 +93,8 @@ def _blocks(experiment: Experiment, model: str) -> int | None:
     if pretrain is None:
         return None
     blocks = pretrain.architecture.layers
-    for one in reversed(made):
-        change = experiment.models[one].change()
+    for changed in reversed(made):
+        change = experiment.models[changed].change()
         blocks = change[1].blocks_after(blocks) if change else blocks
     return blocks
 
@@ -104,13 +104,13 @@ def check_lengths(experiment: Experiment) -> Iterator[str]:
     for name, model in e.models.items():
         if model.pretrain is None:
             continue
-        adapted = {group for group, one in e.runs.items() if bodies(e, one.source)[-1] == name}
+        adapted = {key for key, group in e.runs.items() if bodies(e, group.source)[-1] == name}
         trained = {run.recipe for run in e.expanded.values() if run.group in adapted}
         recipes = {model.pretrain.recipe, *trained}
         lengths = {
-            f"recipes.{one}.sequence_length": e.recipes[one].sequence_length
-            for one in sorted(filter(None, recipes))
-            if one in e.recipes
+            f"recipes.{recipe}.sequence_length": e.recipes[recipe].sequence_length
+            for recipe in sorted(filter(None, recipes))
+            if recipe in e.recipes
         }
         if adapted:
             generated = e.evaluation.generation.context_length
@@ -130,25 +130,25 @@ def own_answers(experiment: Experiment) -> Iterator[tuple[str, str, OwnAnswers]]
             yield name, f"corpora.{name}.answers", corpus.answers
 
 
-def named_models(given: OwnAnswers) -> Iterator[tuple[str, ModelReference]]:
-    yield "model", given.model
-    if given.judge_model is not None:
-        yield "judge_model", given.judge_model
+def named_models(answers: OwnAnswers) -> Iterator[tuple[str, ModelReference]]:
+    yield "model", answers.model
+    if answers.judge_model is not None:
+        yield "judge_model", answers.judge_model
 
 
 def check_answers(experiment: Experiment) -> Iterator[str]:
-    for name, key, given in own_answers(experiment):
+    for name, key, answers in own_answers(experiment):
         if experiment.corpora[name].messages_field is None:
             yield (
                 f"{key}: answers are those of conversations, and corpora.{name} holds text; give it"
                 " a messages_field"
             )
-        for option, one in named_models(given):
-            if isinstance(one, RunStep):
-                yield from checkpoint_problems(experiment, f"{key}.{option}", one)
-        needs = given.judge is not None and judges()[given.judge.kind].needs_model
-        if needs == (given.judge_model is None):
-            kind = given.judge.kind if given.judge else "none"
+        for option, reference in named_models(answers):
+            if isinstance(reference, RunStep):
+                yield from checkpoint_problems(experiment, f"{key}.{option}", reference)
+        needs = answers.judge is not None and judges()[answers.judge.kind].needs_model
+        if needs == (answers.judge_model is None):
+            kind = answers.judge.kind if answers.judge else "none"
             yield f"{key}.judge_model: judge {kind!r} " + (
                 "needs a model; name one" if needs else "uses no model; remove it"
             )

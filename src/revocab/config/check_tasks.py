@@ -59,7 +59,7 @@ def layout_problems(experiment: Experiment) -> Iterator[str]:
             kind.layout_in(task.direction, kind.changed(task))
         except RevocabError as error:
             key = f"{GENERATION}.{name}.direction {task.direction}"
-            yield from (f"{key}: {one}" for one in error.problems)
+            yield from (f"{key}: {problem}" for problem in error.problems)
 
 
 def corpus_word_problems(experiment: Experiment) -> Iterator[str]:
@@ -70,7 +70,7 @@ def corpus_word_problems(experiment: Experiment) -> Iterator[str]:
         try:
             _ = corpus.translation and corpus.translation.layouts
         except RevocabError as error:
-            yield from (f"corpora.{name}.translation: {one}" for one in error.problems)
+            yield from (f"corpora.{name}.translation: {problem}" for problem in error.problems)
         problem = missing_words((INSTRUCTION, TEXT, COPY), corpus.language)
         if corpus.copying is not None and problem:
             yield f"corpora.{name}.copying: {problem}"
@@ -91,7 +91,7 @@ def template_problems(experiment: Experiment) -> Iterator[str]:
         try:
             fill_words(load_template(path), path, task.language)
         except RevocabError as error:
-            yield from (f"{key}: {one}" for one in error.problems)
+            yield from (f"{key}: {problem}" for problem in error.problems)
 
 
 def probe_problems(experiment: Experiment, key: str, language: str, probe: Probe) -> Iterator[str]:
@@ -102,7 +102,7 @@ def probe_problems(experiment: Experiment, key: str, language: str, probe: Probe
         problems = find_probe(probe.kind).problems(probe, language)
     except RevocabError as error:
         problems = error.problems
-    yield from (f"{key}.{one}" for one in problems)
+    yield from (f"{key}.{problem}" for problem in problems)
 
 
 def heldout_texts(experiment: Experiment) -> Iterator[tuple[str, str, GenerationTask]]:

@@ -149,8 +149,8 @@ def as_it_is(
 
 
 def tokenizer_of(experiment: Experiment, model: str | None) -> str | None:
-    found = experiment.models.get(model or "")
-    return found.tokenizer if found else None
+    entry = experiment.models.get(model or "")
+    return entry.tokenizer if entry else None
 
 
 class Expansion:

@@ -147,11 +147,11 @@ def read_values(path: str | Path) -> dict[str, Any]:
 
 def overlaid(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     """Return ``base`` with the keys of ``over``; mappings that both have are laid over, too."""
-    found = dict(base)
+    laid = dict(base)
     for key, value in over.items():
         both = isinstance(value, dict) and isinstance(base.get(key), dict)
-        found[key] = overlaid(base[key], value) if both else value
-    return found
+        laid[key] = overlaid(base[key], value) if both else value
+    return laid
 
 
 def without_nulls(values: Any, *path: str) -> Any:

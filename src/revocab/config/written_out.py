@@ -101,8 +101,8 @@ def raw_runs(values: dict[str, Any]) -> tuple[list[RawRun], list[str]]:
 
 
 def mapping(values: Any, key: str) -> dict[str, Any]:
-    found = values.get(key) if isinstance(values, dict) else None
-    return found if isinstance(found, dict) else {}
+    inner = values.get(key) if isinstance(values, dict) else None
+    return inner if isinstance(inner, dict) else {}
 
 
 def check_number(runs: list[RawRun]) -> None:

@@ -141,27 +141,29 @@ def by_language(heldout: Iterable[dict[str, str]]) -> dict[str, float]:
     return {language: bits[language] / length[language] for language in sorted(bits)}
 
 
-def render(found: Status) -> str:
-    done = sum(one for one, _ in found.jobs.values())
-    jobs = sum(one for _, one in found.jobs.values())
-    lines = [f"{found.experiment}: {done} of {jobs} jobs done, {jobs - done} left"]
-    left = {rule: (ready, every) for rule, (ready, every) in found.jobs.items() if ready < every}
+def render(state: Status) -> str:
+    done = sum(ready for ready, _ in state.jobs.values())
+    jobs = sum(every for _, every in state.jobs.values())
+    lines = [f"{state.experiment}: {done} of {jobs} jobs done, {jobs - done} left"]
+    left = {rule: (ready, every) for rule, (ready, every) in state.jobs.items() if ready < every}
     lines += [f"  {rule:<24}{ready:>4} of {every}" for rule, (ready, every) in left.items()]
-    for one in found.trainings:
-        lines += ["", *_training_lines(one)]
+    for training in state.trainings:
+        lines += ["", *_training_lines(training)]
     return "\n".join(lines)
 
 
-def _training_lines(one: Training) -> list[str]:
+def _training_lines(training: Training) -> list[str]:
     speed: dict[str, Any] = {"tokens per second": "not known yet", "time left": "not known yet"}
-    if one.tokens_per_second is not None and one.seconds_left is not None:
-        speed["tokens per second"] = f"{one.tokens_per_second:,.0f}"
-        speed["time left"] = duration(one.seconds_left)
-    bits = ", ".join(f"{language} {value:.4f}" for language, value in one.bits_per_byte.items())
-    rows = {"step": f"{one.step} of {one.steps}", "loss": f"{one.loss:.4f}", **speed}
+    if training.tokens_per_second is not None and training.seconds_left is not None:
+        speed["tokens per second"] = f"{training.tokens_per_second:,.0f}"
+        speed["time left"] = duration(training.seconds_left)
+    bits = ", ".join(
+        f"{language} {value:.4f}" for language, value in training.bits_per_byte.items()
+    )
+    rows = {"step": f"{training.step} of {training.steps}", "loss": f"{training.loss:.4f}", **speed}
     rows |= {"held-out bits per byte": bits or "not measured"}
-    rows |= {"last step": f"{duration(one.seconds_ago)} ago"}
-    return [f"{one.name}", *(f"  {name:<24}{value}" for name, value in rows.items())]
+    rows |= {"last step": f"{duration(training.seconds_ago)} ago"}
+    return [f"{training.name}", *(f"  {name:<24}{value}" for name, value in rows.items())]
 
 
 def duration(seconds: float) -> str:
