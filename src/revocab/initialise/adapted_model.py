@@ -37,8 +37,6 @@ from revocab.progress import Say, silent
 if TYPE_CHECKING:
     import torch
 
-    from revocab.models.vocabulary.special_ids import Counterparts
-
 
 class NewMatrices(NamedTuple):
     """The matrices of a new vocabulary: ``input``, and ``output`` if untied."""
@@ -50,20 +48,17 @@ class NewMatrices(NamedTuple):
     source_weights: dict[Which, SourceWeights]
 
 
-def initialise_matrices(
-    material: Material, *, seed: int, device: str = "cpu", say: Say = silent
-) -> NewMatrices:
+def initialise_matrices(material: Material, say: Say) -> NewMatrices:
     import torch
 
     made = NewMatrices({}, {}, {})
     method, options, vocabularies = material.method, material.options, material.vocabularies
-    shared: dict[str, Any] = {}
 
     def fill_one(which: Which, name: str) -> None:
         """Fill and describe one matrix; what is read for it is freed with this call."""
         say(f"{name}: {method.name}")
         source_VD = material.source.matrix(which, len(vocabularies.source_tokenizer))
-        inputs = material.method_inputs(which, source_VD, seed=seed, device=device, shared=shared)
+        inputs = material.method_inputs(which, source_VD)
         matrix_VD = made.matrices[which] = fill(source_VD, inputs, method, options)
         if method.source_weights is not None:
             made.source_weights[which] = with_shared(method.source_weights(inputs, options), inputs)
@@ -124,21 +119,20 @@ def initialise_model(
                 link_or_copy(source.path / file, folder / file)
             _finish(folder, made_of, {"method": method.name, "matrices": {}, "warnings": []})
         return
-    material = Material.open(inputs, method, options, job.identity, device=device, say=say)
+    material = Material.open(inputs, job, device, say)
     warnings = []
-    if coverage := material.coverage():
+    if coverage := material.coverage:
         warnings += coverage.warnings(method)
         say(coverage.sentence(method))
-    new = initialise_matrices(material, seed=job.seed, device=device, say=say)
+    new = initialise_matrices(material, say)
     for which, statistics in new.described.items():
         warnings += warn(method.name, which, statistics)
     for warning in warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    _note(made_of, inputs, job, material, new)
+    _note(made_of, material, new)
     report = {"method": method.name, "matrices": new.described, "warnings": warnings}
     say("writing the model folder")
     assert isinstance(options, RowsOptions)  # of every method that makes rows
-    assert inputs.target_tokenizer is not None  # inputs.check
     target = material.vocabularies.target_tokenizer
     rows = padding.padded_rows(len(target), options.pad_to)
     matrices = {
@@ -148,12 +142,7 @@ def initialise_model(
     with output.replaced() as folder:
         made_of["special_token_ids"] = special_ids(target)
         made_of["dropped_settings"] = write_adapted(
-            source,
-            matrices,
-            inputs.target_tokenizer,
-            material.vocabularies.counterparts,
-            folder,
-            progress=say is not silent,
+            material, matrices, folder, progress=say is not silent
         )
         if new.source_weights:
             padded = {which: sparse.padded(rows) for which, sparse in new.source_weights.items()}
@@ -166,28 +155,25 @@ def initialise_model(
     say("done")
 
 
-def _note(
-    made_of: dict[str, Any],
-    inputs: InitInputs,
-    job: InitJob,
-    material: Material,
-    new: NewMatrices,
-) -> None:
+def _note(made_of: dict[str, Any], material: Material, new: NewMatrices) -> None:
     """Note in ``made_of`` all that is read beside the source, and what the rows are like."""
-    assert inputs.target_tokenizer is not None  # inputs.check
-    for name, model in material.others.items():
+    vocabularies, models = material.vocabularies, {}
+    if material.helper is not None:
+        models["helper"] = material.helper.model
+    if material.donor is not None:
+        models |= {"adapted": material.donor.adapted.model, "base": material.donor.base.model}
+    for name, model in models.items():
         made_of[name] = fingerprint(model, model.path)
         made_of["names"][name] = name_of(model.path)
-    if coverage := material.coverage():
+    if coverage := material.coverage:
         made_of["helper_vocabulary"] = coverage.counts(material.method)
     if material.method.needs(material.options) in ("fasttext", "file"):
-        assert inputs.auxiliary is not None  # inputs.check
-        made_of["auxiliary"] = vectors_hash(inputs.auxiliary)
-    made_of["names"]["target_tokenizer"] = name_of(inputs.target_tokenizer)
-    vocabularies = material.vocabularies
+        assert material.inputs.auxiliary is not None  # inputs.check
+        made_of["auxiliary"] = vectors_hash(material.inputs.auxiliary)
+    made_of["names"]["target_tokenizer"] = name_of(vocabularies.target)
     made_of |= {
-        "target_tokenizer": tokenizer_hash(inputs.target_tokenizer),
-        "identity": job.identity,
+        "target_tokenizer": tokenizer_hash(vocabularies.target),
+        "identity": material.job.identity,
         "counts": {
             "source_tokens": len(vocabularies.source_tokenizer),
             "target_tokens": len(vocabularies.target_tokenizer),
@@ -208,27 +194,21 @@ def _note(
 
 
 def write_adapted(
-    source: ModelFolder,
-    matrices: dict[Which, torch.Tensor],
-    tokenizer: Path,
-    counterparts: Counterparts,
-    out: Path,
-    *,
-    progress: bool = False,
+    material: Material, matrices: dict[Which, torch.Tensor], out: Path, *, progress: bool = False
 ) -> list[str]:
     """Write the adapted model into the folder ``out``; return the settings that were dropped.
 
     They are named on stderr, too: what a model does without them may surprise.
 
     ``matrices`` holds the new ``input`` matrix and, for an untied model, the ``output`` matrix;
-    rows after those of the tokens are padding; ``counterparts`` finds special tokens again in the
-    tokenizer of the folder ``tokenizer``.
+    rows after those of the tokens are padding.
     """
+    source, counterparts = material.source, material.vocabularies.counterparts
     names = source.vocabulary_tensors
     replace: dict[str, torch.Tensor | None] = {names[which]: matrices[which] for which in names}
     replace |= dict.fromkeys(source.tied_copies)  # dropped: a copy of the old matrix would be stale
     copy_documents(source, out, (*TOKENIZER_FILES, "config.json", "generation_config.json"))
-    copy_tokenizer(tokenizer, out)
+    copy_tokenizer(material.vocabularies.target, out)
     write_weights(source, with_tensors(source, replace), out, progress=progress)
     ids = special_ids(counterparts.target)
     tokens, rows = len(counterparts.target), len(matrices["input"])

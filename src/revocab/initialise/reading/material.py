@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from revocab.initialise.method import Auxiliary, Method, MethodInputs, MethodOptions
+from revocab.initialise.options import InitInputs, InitJob, find_method
 from revocab.initialise.reading.fasttext import load_auxiliary
 from revocab.initialise.reading.helper import Coverage, Donor, Helper, check_rows_fit, kept_tokens
 from revocab.initialise.reading.token_vectors import load_token_vectors
@@ -14,51 +16,43 @@ from revocab.initialise.rows.auxiliary import reads_auxiliary
 from revocab.models.folder import ModelFolder, Which, check_tokenizer_folder
 from revocab.models.load import check_model
 from revocab.models.vocabulary.per_token_tensors import check_other_tables
-from revocab.progress import Say, silent
+from revocab.progress import Say
 
 if TYPE_CHECKING:
     import torch
 
-    from revocab.initialise.options import InitInputs
-    from revocab.intersection.match import Identity
-
 
 @dataclass(frozen=True)
 class Material:
-    """A method, and the models, vocabularies and vectors that it makes new rows of."""
+    """The inputs and the job of an initialisation, and the models and vectors behind them, open."""
 
-    method: Method
-    options: MethodOptions
+    inputs: InitInputs
+    job: InitJob
+    device: str
     source: ModelFolder
     vocabularies: Vocabularies
     helper: Helper | None = None
     #: Rows that are the same for both matrices.
     auxiliary: Auxiliary | None = None
     donor: Donor | None = None
+    #: What a method takes from the helper alone: a tied one has the same rows for both matrices.
+    shared: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def open(
-        cls,
-        inputs: InitInputs,
-        method: Method,
-        options: MethodOptions,
-        identity: Identity = "bytes",
-        *,
-        device: str = "cpu",
-        say: Say = silent,
-    ) -> Material:
+    def open(cls, inputs: InitInputs, job: InitJob, device: str, say: Say) -> Material:
         """Return what the method reads, ``inputs`` being checked.
 
         Raises :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses in any
         of the models, and for folders that do not fit each other.
         """
+        method, options = find_method(job.method), job.options()
         source = ModelFolder(inputs.source)
         assert inputs.target_tokenizer is not None  # InitInputs.check
         check_tokenizer_folder(inputs.target_tokenizer)
         vocabularies = Vocabularies(
             inputs.source_tokenizer or inputs.source,
             inputs.target_tokenizer,
-            identity,
+            job.identity,
             inputs.pairs,
             # Relatives of one base: their special tokens have the same names, whatever their roles.
             spelled_alike=method.needs_donor,
@@ -78,9 +72,8 @@ class Material:
             if method.takes_helper_rows:
                 check_rows_fit(inputs.helper, target, source, method.name)
             check_model(inputs.helper)
-            helper = Helper.open(
-                inputs.helper, target, identity=identity, pairs=inputs.helper_pairs
-            )
+            pairs = inputs.helper_pairs
+            helper = Helper.open(inputs.helper, target, identity=job.identity, pairs=pairs)
             if coverage := helper.coverage(shared):
                 coverage.check(method, inputs.helper)
         if method.needs_donor:
@@ -95,48 +88,34 @@ class Material:
                 load = load_auxiliary if needed == "fasttext" else load_token_vectors
                 tokenizers = vocabularies.source_tokenizer, vocabularies.target_tokenizer
                 auxiliary = load(inputs.auxiliary, *tokenizers, device)
-        return cls(method, options, source, vocabularies, helper, auxiliary, donor)
+        return cls(inputs, job, device, source, vocabularies, helper, auxiliary, donor)
 
-    @property
-    def others(self) -> dict[str, ModelFolder]:
-        """Return the models that are read beside the source, by the name of their input."""
-        models = {}
-        if self.helper is not None:
-            models["helper"] = self.helper.model
-        if self.donor is not None:
-            models |= {"adapted": self.donor.adapted.model, "base": self.donor.base.model}
-        return models
+    @cached_property
+    def method(self) -> Method:
+        return find_method(self.job.method)
 
+    @cached_property
+    def options(self) -> MethodOptions:
+        return self.job.options()
+
+    @cached_property
     def coverage(self) -> Coverage | None:
         """Return what a helper of another tokenizer serves; none: there is no such helper."""
         return self.helper.coverage(self.vocabularies.intersection) if self.helper else None
 
-    def method_inputs(
-        self,
-        which: Which,
-        source_VD: torch.Tensor,
-        *,
-        seed: int,
-        device: str = "cpu",
-        shared: dict[str, Any],
-    ) -> MethodInputs:
-        """Return a method's inputs for one matrix of the source, ``source_VD`` as stored.
-
-        ``shared`` is for what a method takes from the helper alone: a tied one has the same rows
-        for both matrices.
-        """
+    def method_inputs(self, which: Which, source_VD: torch.Tensor) -> MethodInputs:
+        """Return a method's inputs for one matrix of the source, ``source_VD`` as stored."""
         more: dict[str, Any] = {"auxiliary": self.auxiliary}
         if self.helper is not None:
             more["helper_VD"] = self.helper.matrix(which)
             more["helper_known_V"] = self.helper.known_V
             if self.helper.model.tied:
-                more["shared"] = shared
+                more["shared"] = self.shared
         if self.donor is not None:
             more["donor"] = self.donor.rows(which)
             more["kept_N"] = kept_tokens(self.vocabularies)
-        return make_inputs(
-            source_VD, self.vocabularies, matrix=which, seed=seed, device=device, **more
-        )
+        more |= {"matrix": which, "seed": self.job.seed, "device": self.device}
+        return make_inputs(source_VD, self.vocabularies, **more)
 
 
 def make_inputs(
