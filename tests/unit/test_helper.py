@@ -22,11 +22,7 @@ from revocab.initialise.reading import helper as helper_module
 from revocab.initialise.reading.helper import Coverage, Helper, in_target_order
 from revocab.initialise.rows.means import piece_means
 from revocab.initialise.target_matrix import fill, new_rows
-from revocab.intersection.intersect import (
-    IntersectionJob,
-    intersect_canonical,
-    intersect_folders,
-)
+from revocab.intersection.intersect import IntersectionJob, intersect_canonical, intersect_folders
 from revocab.io import read_json
 from revocab.tokenizers.canonical import CanonicalToken, load_tokenizer
 

@@ -26,7 +26,7 @@ from revocab.io import read_json, write_json
 from revocab.models.fetch import fetch_model
 from revocab.models.folder import INDEX, ModelFolder
 from revocab.models.load import load_causal_lm
-from revocab.models.weights.files import replaced_parts, write_parts
+from revocab.models.weights.files import read_header, replaced_parts, write_parts
 
 
 @pytest.mark.parametrize("source", ["untied", "tied"])
@@ -188,6 +188,15 @@ def test_pickled_weights_are_refused(toys, tmp_path):
         fetch_model(tmp_path / "F" / "snapshot", hub=None, revision=None, path=tmp_path / "pickled")
 
 
+def test_settings_must_be_objects(toys, tmp_path):
+    for name in ("config.json", "generation_config.json"):
+        source = restore(toys / "untied", tmp_path / name, lambda one: one)
+        write_json(source / name, [1])
+        with pytest.raises(RevocabError, match=f"{name}: not a JSON object"):
+            adapt(toys, tmp_path / "out", source)
+        assert not (tmp_path / "out").exists()
+
+
 def test_pairs_of_other_vocabularies_are_refused(toys, tmp_path):
     from revocab.intersection.intersect import IntersectionJob, intersect_folders
 
@@ -244,3 +253,13 @@ def test_replaced_tensors_leave_the_others_alone(tmp_path):
     assert received.keys() == {"a", "b"}
     assert torch.equal(received["a"], tensors["a"])
     assert torch.equal(received["b"], new)
+
+
+def test_true_headers_of_every_dtype_are_read(tmp_path):
+    names = ("float64", "float32", "bfloat16", "float16", "int64", "uint8", "bool", "float8_e4m3fn")
+    tensors = {name: torch.zeros(3, 2).to(getattr(torch, name)) for name in names}
+    tensors |= {"empty": torch.zeros(0, 4), "scalar": torch.tensor(1.0)}
+    save_file(tensors, tmp_path / "a.safetensors", {"format": "pt"})
+    header, start = read_header(tmp_path / "a.safetensors")
+    assert header.keys() == {*tensors, "__metadata__"}
+    assert start % 8 == 0

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from method_inputs import SOURCE, make, new_rows, random_inputs
 
 from revocab.errors import RevocabError
 from revocab.initialise.method import Auxiliary, methods
+from revocab.initialise.methods import omp
 from revocab.initialise.methods.omp import orthogonal_pursuit
 from revocab.initialise.rows import weighted_means
 from revocab.initialise.rows.auxiliary import AuxiliaryOptions
@@ -78,25 +81,29 @@ def sparsemax_by_sorting(line):
     return (line - threshold).clamp(min=0)
 
 
-def test_wechsel_formula(inputs):
-    source = inputs.source_VD.double()[inputs.overlap_source_N]
-    expected = nearest_softmax(helper_cosines(inputs), source)
-    assert close(new_rows("wechsel", inputs), expected)
-
-
-def test_focus_formula(inputs):
-    source = inputs.source_VD.double()[inputs.overlap_source_N]
-    weights = torch.stack([sparsemax_by_sorting(line) for line in helper_cosines(inputs)])
-    assert (weights > 0).sum(1).max() < len(source)  # sparse, or the case would show little
-    assert close(new_rows("focus", inputs), weights @ source)
-
-
-def test_similarity_formula(inputs):
-    source = inputs.source_VD.double()[inputs.overlap_source_N]
-    best, index = helper_cosines(inputs).topk(5, dim=1)
+def nearest_shares(scores, source, neighbours=5):
+    best, index = scores.topk(neighbours, dim=1)
     assert (best > 0).all()
-    expected = torch.stack([(w / w.sum()) @ source[i] for w, i in zip(best, index, strict=True)])
-    assert close(new_rows("similarity", inputs), expected)
+    return torch.einsum("nk,nkd->nd", best / best.sum(1, keepdim=True), source[index])
+
+
+def sparsemax_means(scores, source):
+    weights = torch.stack([sparsemax_by_sorting(line) for line in scores])
+    assert (weights > 0).sum(1).max() < len(source)  # sparse, or the case would show little
+    return weights @ source
+
+
+FORMULAS = {
+    "wechsel": nearest_softmax, "ofa": nearest_softmax,  # at full rank
+    "focus": sparsemax_means, "similarity": nearest_shares,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("method", FORMULAS)
+def test_formulas_of_methods_that_compare_tokens(inputs, method):
+    source = inputs.source_VD.double()[inputs.overlap_source_N]
+    expected = FORMULAS[method](helper_cosines(inputs), source)
+    assert close(new_rows(method, inputs), expected)
 
 
 @pytest.mark.parametrize("rank", [1, 3, 8, 400])
@@ -136,8 +143,6 @@ def pursuit_by_refitting(row, atoms, size):
 @pytest.mark.parametrize("k", [1, 3, 5])
 @pytest.mark.parametrize("gram", [0, 10**6], ids=["direct", "gram"])
 def test_omp_formula(inputs, monkeypatch, k, gram):
-    from revocab.initialise.methods import omp
-
     monkeypatch.setattr(omp, "GRAM_ELEMENTS", gram)
     monkeypatch.setattr(omp, "CHOSEN_ELEMENTS", 500)  # several blocks
     helper = inputs.helper_VD.double()
@@ -177,10 +182,6 @@ def test_pursuit_of_nearly_dependent_atoms_stays_finite(with_gram):
 
 
 def test_a_tied_helper_is_coded_once(monkeypatch):
-    from dataclasses import replace
-
-    from revocab.initialise.methods import omp
-
     first = random_inputs()
     rows = new_rows("omp", first)
     monkeypatch.setattr(omp, "orthogonal_pursuit", None)  # any call would fail
@@ -193,8 +194,6 @@ def test_a_tied_helper_is_coded_once(monkeypatch):
 
 
 def with_auxiliary(inputs, **keys):
-    from dataclasses import replace
-
     generator = torch.Generator().manual_seed(5)
     target = torch.randn(inputs.target_rows, 7, generator=generator)
     source = torch.randn(len(inputs.source_VD), 7, generator=generator)
@@ -212,13 +211,7 @@ def test_source_tokens_with_a_vector_are_the_candidates(method):
         inputs.auxiliary.source_VA.double(),
     )
     source = inputs.source_VD.double()
-    if method == "similarity":
-        best, index = scores.topk(5, dim=1)
-        shares = best / best.sum(1, keepdim=True)
-        expected = torch.einsum("nk,nkd->nd", shares, source[index])
-    else:
-        expected = nearest_softmax(scores, source)
-    assert close(found, expected)
+    assert close(found, FORMULAS[method](scores, source))
     assert inputs.notes["candidates"] == len(source)
 
 
@@ -232,9 +225,8 @@ def test_focus_compares_shared_tokens_only():
     inputs = with_auxiliary(random_inputs())
     target = inputs.auxiliary.target_VA.double()
     scores = cosines(target[inputs.missing_N], target[inputs.overlap_target_N])
-    weights = torch.stack([sparsemax_by_sorting(line) for line in scores])
     source = inputs.source_VD.double()[inputs.overlap_source_N]
-    assert close(new_rows("focus", inputs), weights @ source)
+    assert close(new_rows("focus", inputs), sparsemax_means(scores, source))
 
 
 @pytest.mark.parametrize("method", COMPARING)

@@ -95,16 +95,14 @@ def test_what_is_lacking_is_said_at_once(toys):
     problems = caught.value.problems
     assert [line.partition(":")[0] for line in problems] == ["helper_VD", "source_VD"]
     assert "needs it" in problems[0] and "(5, 4)" in problems[1]
-    with pytest.raises(revocab.RevocabError, match="did you mean 'sava'"):
-        revocab.target_matrix(few, "savaa", **tokenizers)
-    with pytest.raises(revocab.RevocabError, match="keeps the vocabulary"):
-        revocab.target_matrix(few, "lapt", **tokenizers)
-    with pytest.raises(revocab.RevocabError, match="'lep' reads whole models"):
-        revocab.target_matrix(few, "lep", **tokenizers)
-    with pytest.raises(revocab.RevocabError, match=r"pad_to = 64: a matrix alone cannot say"):
-        revocab.target_matrix(few, "fvt", options={"pad_to": 64}, **tokenizers)
-    with pytest.raises(revocab.RevocabError, match="auxiliary_VA"):
-        options = {"auxiliary": "fasttext"}
-        revocab.target_matrix(rows(toys / "untied"), "focus", options=options, **tokenizers)
+    for method, options, said in (
+        ("savaa", {}, "did you mean 'sava'"),
+        ("lapt", {}, "keeps the vocabulary"),
+        ("lep", {}, "'lep' reads whole models"),
+        ("fvt", {"pad_to": 64}, "pad_to = 64: a matrix alone cannot say"),
+        ("focus", {"auxiliary": "fasttext"}, "auxiliary_VA"),
+    ):
+        with pytest.raises(revocab.RevocabError, match=said):
+            revocab.target_matrix(rows(toys / "untied"), method, options=options, **tokenizers)
     with pytest.raises(revocab.RevocabError, match="absent: no such folder"):
         revocab.shared_tokens(toys / "absent", toys / "helper")
