@@ -106,13 +106,6 @@ class MethodInputs:
         assert guide_VX is not None  # a method asks for one or the other
         return guide_VX
 
-    @property
-    def guided_V(self) -> torch.Tensor | None:
-        """Target tokens that have a row there (bool); none: all."""
-        if self.auxiliary is None:
-            return self.helper_known_V
-        return self.auxiliary.target_VA.any(dim=1)
-
     def generator(self) -> torch.Generator:
         """Return a fresh CPU generator; the two matrices of a model draw differently."""
         import torch

@@ -24,7 +24,9 @@ def new_rows(inputs: MethodInputs, method: Method, options: MethodOptions) -> to
     their source pieces, and are counted in the notes.
     """
     assert method.initialise is not None  # else no matrix is made
-    known_V = inputs.guided_V
+    known_V, lacking = inputs.helper_known_V, "tokens_without_helper_row"
+    if inputs.auxiliary is not None:
+        known_V, lacking = inputs.auxiliary.target_VA.any(dim=1), TOKENS_WITHOUT_AUXILIARY
     if known_V is None or method.without_helper_row == "own":
         return method.initialise(inputs, options)
     known_M, known_N = known_V[inputs.missing_N], known_V[inputs.overlap_target_N]
@@ -38,7 +40,6 @@ def new_rows(inputs: MethodInputs, method: Method, options: MethodOptions) -> to
     rows_MD = inputs.source_VD.new_empty(len(known_M), inputs.source_VD.shape[1])
     rows_MD[known_M] = method.initialise(served, options)
     rows_MD[~known_M] = piece_means(rest, inputs.pieces)
-    lacking = "tokens_without_helper_row" if inputs.auxiliary is None else TOKENS_WITHOUT_AUXILIARY
     inputs.notes[lacking] = len(rest.missing_N)
     return rows_MD
 

@@ -51,9 +51,9 @@ class SourceWeights:
             raise ValueError(
                 f"{int(starts_N[-1])} entries, but {entries} ids and {len(self.weight_K)} weights"
             )
-        if not _within(self.source_K, rows):
+        if ((self.source_K < 0) | (self.source_K >= rows)).any():
             raise ValueError(f"source rows beyond the {rows} of the source")
-        if not _within(self.shared_S, len(self)):
+        if ((self.shared_S < 0) | (self.shared_S >= len(self))).any():
             raise ValueError(f"shared rows beyond the {len(self)} of the target")
         if not self.weight_K.isfinite().all():
             raise ValueError("weights that are not finite")
@@ -119,11 +119,6 @@ class SourceWeights:
     def source_of_shared(self) -> torch.Tensor:
         """Return the source id of each shared row, in the order of ``shared_S`` (int64)."""
         return self.source_K[self.starts_N[self.shared_S]].long()
-
-
-def _within(ids: torch.Tensor, size: int) -> bool:
-    """Return whether all ids are below a size, and none is negative."""
-    return not len(ids) or bool(ids.min() >= 0 and ids.max() < size)
 
 
 def mean_weights(pieces: Iterable[int]) -> dict[int, float]:
