@@ -83,7 +83,7 @@ class Names:
         return len(self.vocab)
 
     def convert_ids_to_tokens(self, ids):
-        return str(ids) if isinstance(ids, int) else [str(one) for one in ids]
+        return str(ids) if isinstance(ids, int) else [str(number) for number in ids]
 
 
 @pytest.mark.parametrize(("neighbours", "temperature"), [(10, 0.1), (3, 1.0), (1, 0.1)])
@@ -91,8 +91,8 @@ def test_wechsel_equals_wechsel(inputs, neighbours, temperature):
     wechsel = pytest.importorskip("wechsel", reason="wechsel is not installed")
     names = Names(inputs.target_rows)
     source_VA, target_VA = (
-        unit_rows(one.double()).numpy()
-        for one in (inputs.auxiliary.source_VA, inputs.auxiliary.target_VA)
+        unit_rows(rows_VA.double()).numpy()
+        for rows_VA in (inputs.auxiliary.source_VA, inputs.auxiliary.target_VA)
     )
     expected, not_found, _ = wechsel.create_target_embeddings(
         source_VA,

@@ -6,12 +6,17 @@ import torch
 
 from revocab.initialise.method import DonorRows, MethodInputs, methods
 from revocab.initialise.options import check_options, find_method
+from revocab.initialise.rows.auxiliary import AuxiliaryOptions
 
 #: Methods that make new rows; one that takes a helper's as they are is in test_imported.
 CHANGING = [
     name
     for name, method in methods().items()
     if not (method.keeps_vocabulary or method.takes_helper_rows)
+]
+#: Methods that compare tokens in auxiliary embeddings.
+COMPARING = [
+    name for name, method in methods().items() if issubclass(method.options, AuxiliaryOptions)
 ]
 SOURCE = [[1.0, 0.0], [0.0, 2.0], [3.0, 4.0]]
 

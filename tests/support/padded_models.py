@@ -32,5 +32,5 @@ def pad(folder: Path, out: Path, rows: int, value: float = 9.0) -> Path:
     write_json(out / "config.json", {**config, "vocab_size": rows, TOKEN_ROWS: tokens})
     if (folder / FILE).is_file():
         weights = read_source_weights(folder)
-        write_source_weights(out, {which: one.padded(rows) for which, one in weights.items()})
+        write_source_weights(out, {which: sparse.padded(rows) for which, sparse in weights.items()})
     return out

@@ -80,7 +80,7 @@ def shard(source, out):
         part = {name: tensors[name] for name in names[number::3]}
         save_file(part, out / file, {"format": "pt"})
         weight_map |= dict.fromkeys(part, file)
-    size = sum(one.numel() * one.element_size() for one in tensors.values())
+    size = sum(tensor.numel() * tensor.element_size() for tensor in tensors.values())
     write_json(out / INDEX, {"metadata": {"total_size": size}, "weight_map": weight_map})
     return out
 
@@ -94,9 +94,11 @@ def restore(source, out, change):
 
 def cast(source, out, dtype, change=lambda tensors: tensors):
     """Copy a one-file model folder in another dtype, its tensors then passed through ``change``."""
-    return restore(
-        source, out, lambda tensors: change({name: one.to(dtype) for name, one in tensors.items()})
-    )
+
+    def converted(tensors):
+        return change({name: tensor.to(dtype) for name, tensor in tensors.items()})
+
+    return restore(source, out, converted)
 
 
 def with_settings(source, out, **settings):

@@ -32,10 +32,10 @@ def test_a_copy_stands_after_every_fourth_of_32_blocks():
 
 @pytest.mark.parametrize("blocks", [1, 2, 6, 12, 28, 32, 80, 126])
 def test_every_divisor_works_at_four_digits(blocks):
-    for new in [one for one in range(1, blocks + 1) if blocks % one == 0]:
+    for new in [number for number in range(1, blocks + 1) if blocks % number == 0]:
         found = Expansion.of(blocks, float(f"{new / blocks:.4g}"))
         assert len(found.added) == new and len(found.origin) == blocks + new
-        originals = [one for n, one in enumerate(found.origin) if n not in found.added]
+        originals = [origin for n, origin in enumerate(found.origin) if n not in found.added]
         assert originals == [*range(blocks)]
         assert all(found.origin[n] == found.origin[n - 1] for n in found.added)
         assert {b - a for a, b in zip(found.added, found.added[1:], strict=False)} <= {
@@ -72,7 +72,7 @@ def test_two_layers_tensor_by_tensor(toys, tmp_path, share, origin, new):
     before = load_file(toys / "untied" / "model.safetensors")
     out = changed("blocks", toys / "untied", tmp_path / "out", share=share)
     after = load_file(out / "model.safetensors")
-    expected = {name: one for name, one in before.items() if ".layers." not in name}
+    expected = {name: tensor for name, tensor in before.items() if ".layers." not in name}
     for number, source in enumerate(origin):
         for name, tensor in before.items():
             if name.startswith(f"model.layers.{source}."):
@@ -129,8 +129,8 @@ def test_new_tensors_stand_in_the_file_of_their_originals(toys, tmp_path):
     assert read_header(out / head)[0]["__metadata__"] == {"format": "pt"}
     stored = tensors_of(out).values()
     metadata = read_json(out / INDEX)["metadata"]
-    assert metadata["total_parameters"] == sum(one.numel() for one in stored)
-    assert metadata["total_size"] == sum(one.numel() * one.element_size() for one in stored)
+    assert metadata["total_parameters"] == sum(tensor.numel() for tensor in stored)
+    assert metadata["total_size"] == sum(tensor.nbytes for tensor in stored)
 
 
 # What they compute. ------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ def test_logits_are_the_source_bit_for_bit(toys, tmp_path, source, sharded, stor
     if sharded:
         folder = shard(folder, tmp_path / "sharded")
     out = changed("blocks", folder, tmp_path / "out", share=0.5)
-    assert {one.dtype for one in tensors_of(out).values()} == {stored}
+    assert {tensor.dtype for tensor in tensors_of(out).values()} == {stored}
     for dtype in (torch.float32, torch.bfloat16):
         expected = logits(folder, dtype)
         assert expected.dtype == dtype and expected.std() > 0.01
@@ -176,7 +176,7 @@ def test_other_architectures(toys, tmp_path, kind):
     for dtype in (torch.float32, torch.bfloat16):
         assert torch.equal(logits(out, dtype), logits(source, dtype))
     new = tensors_of(out)
-    biases = {f"model.layers.2.{one}.bias" for one in (O_PROJ, DOWN)} & new.keys()
+    biases = {f"model.layers.2.{module}.bias" for module in (O_PROJ, DOWN)} & new.keys()
     assert len(biases) == (2 if kind == "llama" else 0)
     assert not any(new[name].any() for name in biases)
 
@@ -219,7 +219,7 @@ def trained_names(model, *groups):
     """Return the parameters that a stage with these names of groups trains."""
     stage = Stage(name="one", train=list(groups), steps=1, learning_rate=1e-3)
     rated = StagePlan([stage]).groups(model)
-    return {name for one in rated if one.rates[0] is not None for name in one.names}
+    return {name for group in rated if group.rates[0] is not None for name in group.names}
 
 
 def test_a_stage_trains_the_added_blocks_alone(toys, tmp_path):

@@ -144,7 +144,7 @@ def given(repository):
 
 def with_models(values, **models):
     values = copy.deepcopy(values)
-    values["models"] |= {name.replace("_", "-"): one for name, one in models.items()}
+    values["models"] |= {name.replace("_", "-"): model for name, model in models.items()}
     return values
 
 

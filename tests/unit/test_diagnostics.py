@@ -105,9 +105,10 @@ def test_near_duplicates_are_those_of_a_full_search(width, monkeypatch):
     assert expected == {50, 51, 52, 53, 54}
     assert found["rows"] == len(expected)
     assert found["identical"] == 2
-    assert {one["token"] for one in found["examples"]} == expected
-    for one in found["examples"]:
-        assert one["cosine"] == pytest.approx(float(cosines[one["token"], one["other"]]), abs=1e-5)
+    assert {example["token"] for example in found["examples"]} == expected
+    for example in found["examples"]:
+        cosine = float(cosines[example["token"], example["other"]])
+        assert example["cosine"] == pytest.approx(cosine, abs=1e-5)
 
 
 def test_one_row_and_zero_rows_have_no_duplicates():

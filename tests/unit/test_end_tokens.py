@@ -25,8 +25,9 @@ def extended(folder, out, special=(), plain=(), words=(), **roles):
     vocabulary |= {word: len(vocabulary) + at for at, word in enumerate(words)}
     write_json(out / "tokenizer.json", state)
     tokenizer = AutoTokenizer.from_pretrained(out)
-    tokenizer.add_tokens([AddedToken(one, special=False) for one in plain])
-    tokenizer.add_tokens([AddedToken(one, special=True) for one in special], special_tokens=True)
+    tokenizer.add_tokens([AddedToken(token, special=False) for token in plain])
+    specials = [AddedToken(token, special=True) for token in special]
+    tokenizer.add_tokens(specials, special_tokens=True)
     for role, token in roles.items():
         setattr(tokenizer, role, token)
     tokenizer.save_pretrained(out)
@@ -58,7 +59,7 @@ def chat(toys, tmp_path_factory):
 
 def ids(folder, *spellings):
     vocabulary = load_tokenizer(folder).get_vocab()
-    return [vocabulary[one] for one in spellings]
+    return [vocabulary[spelling] for spelling in spellings]
 
 
 def adapted(chat, out, generation=None, config=None, **keys):

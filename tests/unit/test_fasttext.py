@@ -9,12 +9,12 @@ import sys
 import numpy as np
 import pytest
 import torch
+from method_inputs import COMPARING
 from safetensors.torch import load_file, save_file
 from toy_folders import initialise
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
-from revocab.initialise.method import methods
 from revocab.initialise.reading.fasttext import (
     AuxiliaryJob,
     Sentences,
@@ -25,12 +25,10 @@ from revocab.initialise.reading.fasttext import (
     vectors,
     word,
 )
-from revocab.initialise.rows.auxiliary import AuxiliaryOptions
 from revocab.io import read_json, write_json, write_jsonl
 from revocab.tokenizers.canonical import CanonicalToken, canonical_vocabulary, load_tokenizer
 
 SMALL = AuxiliaryJob(dimension=12, epochs=2, min_count=3, buckets=500, seed=5)
-COMPARING = [name for name, one in methods().items() if issubclass(one.options, AuxiliaryOptions)]
 
 
 def write_corpus(folder, texts):
@@ -70,7 +68,7 @@ def test_sentences_are_tokens_of_the_documents(world):
     words = [word(token) for token in canonical_vocabulary(tokenizer)]
     sentences = Sentences(tokenizer, words, ["il gatto", "", "the mat"])
     first = list(sentences)
-    assert ["".join(one) for one in first] == ["▁il▁gatto", "▁the▁mat"]
+    assert ["".join(words) for words in first] == ["▁il▁gatto", "▁the▁mat"]
     assert list(sentences) == first  # every epoch reads the same
     assert sentences.tokens == sum(map(len, first))
 
@@ -81,7 +79,7 @@ def test_long_documents_are_cut_and_nothing_is_lost(world):
     sentences = list(Sentences(tokenizer, words, ["il gatto " * 2000]))
     assert len(sentences) > 1
     assert max(map(len, sentences)) <= 1024
-    assert "".join("".join(one) for one in sentences).count("gatto") == 2000
+    assert "".join("".join(words) for words in sentences).count("gatto") == 2000
 
 
 def test_corpora_take_turns():
@@ -113,7 +111,7 @@ def test_same_text_same_bits_in_another_process(world, tmp_path):
     command += ["--dimension", "12", "--epochs", "2", "--min-count", "3", "--buckets", "500"]
     command += ["--seed", "5", "--out", tmp_path / "again"]
     environment = {**os.environ, "PYTHONHASHSEED": "7"}
-    subprocess.run([str(one) for one in command], check=True, env=environment)
+    subprocess.run([str(part) for part in command], check=True, env=environment)
     for name in ("vectors.safetensors", "manifest.json"):
         assert (tmp_path / "again" / name).read_bytes() == (world / "vectors" / name).read_bytes()
 
@@ -122,15 +120,15 @@ def test_source_tokens_are_in_the_same_space(world):
     source, target = (load_tokenizer(world / name) for name in ("source", "target"))
     found = load_auxiliary(world / "vectors", source, target)
     ours, theirs = (
-        {word(token): number for number, token in enumerate(canonical_vocabulary(one))}
-        for one in (source, target)
+        {word(token): number for number, token in enumerate(canonical_vocabulary(tokenizer))}
+        for tokenizer in (source, target)
     )
-    shared = [one for one in ours if one in theirs and one is not None and "▁" in one]
+    shared = [text for text in ours if text in theirs and text is not None and "▁" in text]
     assert {"▁the", "▁cat"} <= set(shared)
-    for one in shared:
-        assert (found.source_VA[ours[one]] == found.target_VA[theirs[one]]).all()
-    alone = [one for one in ours if one and one not in theirs and not one.startswith("<0x")]
-    assert alone and all(found.source_VA[ours[one]].any() for one in alone)
+    for text in shared:
+        assert (found.source_VA[ours[text]] == found.target_VA[theirs[text]]).all()
+    alone = [text for text in ours if text and text not in theirs and not text.startswith("<0x")]
+    assert alone and all(found.source_VA[ours[text]].any() for text in alone)
 
 
 def test_vectors_of_other_vocabularies_are_refused(world):

@@ -11,7 +11,7 @@ import torch
 from helper_toys import build_byte_level, change_matrices, permuted, token_bytes
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from method_inputs import SOURCE, make, random_inputs
+from method_inputs import CHANGING, SOURCE, make, random_inputs
 from safetensors.torch import load_file
 from toy_folders import initialise, shared_pairs
 from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model
@@ -26,7 +26,7 @@ from revocab.intersection.intersect import IntersectionJob, intersect_canonical,
 from revocab.io import read_json
 from revocab.tokenizers.canonical import CanonicalToken, load_tokenizer
 
-HELPED = [name for name, one in methods().items() if one.needs_helper and not one.takes_helper_rows]
+HELPED = [name for name in CHANGING if methods()[name].needs_helper]
 FALLING_BACK = [name for name in HELPED if methods()[name].without_helper_row == "pieces"]
 FILLING = [name for name in HELPED if name not in FALLING_BACK]
 MATRICES = ("model.embed_tokens.weight", "lm_head.weight")
@@ -198,7 +198,7 @@ def test_a_helper_in_another_order_gives_the_same_weights(toys, folders, tmp_pat
 def test_a_tied_helper_in_another_order_serves_both_matrices(toys, folders, tmp_path):
     plain = convert(toys, tmp_path / "plain", toys / "helper")
     other = convert(toys, tmp_path / "other", folders / "permuted")
-    first, second = (load_file(one / "model.safetensors") for one in (plain, other))
+    first, second = (load_file(folder / "model.safetensors") for folder in (plain, other))
     assert all(torch.equal(first[name], second[name]) for name in MATRICES)
     # Nothing is said of a helper with the target's tokenizer, and no byte is another than before.
     assert "helper_vocabulary" not in read_json(plain / "manifest.json")
@@ -225,7 +225,7 @@ def test_a_helper_of_another_family_is_counted(toys, folders, tmp_path):
         "filled_with": "pieces",
     }
     assert counts["new"] > 0 and counts["new_without_row"] > 0
-    (line,) = [one for one in said if "has another tokenizer" in one]
+    (line,) = [line for line in said if "has another tokenizer" in line]
     assert f"{counts['anchors']} anchors and {counts['new']} new" in line
     assert f"{counts['new_without_row']} new ones" in (out / "README.md").read_text()
     noted = read_json(out / "diagnostics.json")["matrices"]["output"]["method"]
@@ -236,7 +236,7 @@ def test_a_helper_of_another_family_is_counted(toys, folders, tmp_path):
 def test_every_method_takes_a_helper_of_another_family(toys, folders, tmp_path, method):
     out = convert(toys, tmp_path / "out", folders / "bytes", method)
     plain = convert(toys, tmp_path / "fvt", None, "fvt")
-    mine, means = (load_file(one / "model.safetensors") for one in (out, plain))
+    mine, means = (load_file(folder / "model.safetensors") for folder in (out, plain))
     target = load_tokenizer(toys / "target-tokenizer")
     known = Helper.open(folders / "bytes", target).known_V
     new = torch.ones(len(target), dtype=torch.bool)
@@ -336,9 +336,8 @@ def test_fewer_anchors_than_dimensions_are_a_warning(toys, folders, tmp_path, ca
     build_model(wide, tmp_path / "wide", seed=7, hidden_size=512)
     out = convert(toys, tmp_path / "out", tmp_path / "wide", "projection")
     assert "do not determine a map" in capsys.readouterr().err
-    assert any(
-        "do not determine a map" in one for one in read_json(out / "diagnostics.json")["warnings"]
-    )
+    warnings = read_json(out / "diagnostics.json")["warnings"]
+    assert any("do not determine a map" in warning for warning in warnings)
 
 
 def test_the_sources_own_tokenizer_has_no_new_token(toys, tmp_path):

@@ -52,9 +52,9 @@ def test_what_is_neither_here_nor_there_is_said(revocab, tmp_path):
 
 def test_ids_are_told_from_paths():
     ids = ("mistralai/Mistral-7B-v0.1", "a/b@main", "a/b@refs/pr/1")
-    assert all(REPOSITORY.fullmatch(one) for one in ids)
+    assert all(REPOSITORY.fullmatch(name) for name in ids)
     assert not any(map(REPOSITORY.fullmatch, ("a", "/a/b", "a/b/c", "../a", "a/b@", "a/../b")))
-    assert not [one for one in PATTERNS["model"] if "bin" in one or "py" in one]
+    assert not [pattern for pattern in PATTERNS["model"] if "bin" in pattern or "py" in pattern]
 
 
 def test_a_folder_above_checkpoints_names_them(tmp_path, toys):

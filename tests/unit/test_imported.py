@@ -31,7 +31,7 @@ def test_every_row_is_the_helpers():
 def test_a_model_with_the_helpers_rows_and_the_sources_body(toys, tmp_path):
     build_model(toys / "target-tokenizer", tmp_path / "helper", seed=5)
     out = adapt(toys, tmp_path / "helper", tmp_path / "out")
-    files = (one / "model.safetensors" for one in (out, tmp_path / "helper", toys / "untied"))
+    files = (folder / "model.safetensors" for folder in (out, tmp_path / "helper", toys / "untied"))
     found, theirs, ours = map(load_file, files)
     assert found.keys() > MATRICES
     for name, tensor in found.items():

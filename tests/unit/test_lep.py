@@ -142,7 +142,7 @@ def test_rows_are_those_of_float32_rounded_once(map_):
     donor = replace(given.donor, adapted_known_V=known)
     exact = replace(given, source_VD=stored.float(), donor=donor, notes={})
     coarse = replace(given, source_VD=stored, donor=donor, notes={})
-    wanted, found = (new_rows("lep", one, map=map_) for one in (exact, coarse))
+    wanted, found = (new_rows("lep", inputs_, map=map_) for inputs_ in (exact, coarse))
     assert found.dtype == torch.bfloat16
     assert torch.equal(found, wanted.bfloat16())
     assert exact.notes == coarse.notes
@@ -200,7 +200,7 @@ def test_with_the_base_itself_the_adapted_matrices_come_back(models, tmp_path, m
     """Bit for bit in every ordinary row; the special ones are the source's own."""
     root, _ = models
     found = propagate(root, tmp_path / "out", source="base", map=map_, solve=solve)
-    adapted, base = (load_file(root / one / "model.safetensors") for one in ("adapted", "base"))
+    adapted, base = (load_file(root / name / "model.safetensors") for name in ("adapted", "base"))
     for name in ("model.embed_tokens.weight", "lm_head.weight"):
         if name not in found:
             continue
@@ -240,8 +240,8 @@ def test_chunks_are_read_alike(models, tmp_path, monkeypatch):
     whole = propagate(root, tmp_path / "whole")
     monkeypatch.setattr(anchor_scaling, "CHUNK_ROWS", 7)
     parts = propagate(root, tmp_path / "parts")
-    for name, one in whole.items():
-        assert torch.allclose(one, parts[name], atol=1e-6)
+    for name, tensor in whole.items():
+        assert torch.allclose(tensor, parts[name], atol=1e-6)
 
 
 def test_what_is_missing_is_told_at_once(models, tmp_path):

@@ -83,7 +83,8 @@ def test_random_has_the_source_distribution():
 )
 def test_draws_of_known_variance_by_hand(name, variance):
     inputs = make(SOURCE, missing=tuple(range(2, 4002)))
-    uniform, normal = (new_rows(name, inputs, distribution=one) for one in ("uniform", "normal"))
+    shapes = ("uniform", "normal")
+    uniform, normal = (new_rows(name, inputs, distribution=shape) for shape in shapes)
     for rows in (uniform, normal):
         assert rows.shape == (4000, 2)
         assert rows.mean().abs() < 4 * (variance / 8000) ** 0.5
@@ -224,9 +225,9 @@ class Largest(TorchDispatchMode):
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
-        for one in result if isinstance(result, (tuple, list)) else [result]:
-            if isinstance(one, torch.Tensor):
-                self.values = max(self.values, one.numel())
+        for tensor in result if isinstance(result, (tuple, list)) else [result]:
+            if isinstance(tensor, torch.Tensor):
+                self.values = max(self.values, tensor.numel())
         return result
 
 

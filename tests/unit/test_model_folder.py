@@ -100,7 +100,7 @@ def test_shards_are_rewritten_or_linked(toys, tmp_path):
     index = read_json(tmp_path / "out" / INDEX)
     stored = {name: model.read(name) for name in model.tensors}
     assert index["metadata"]["total_size"] == sum(
-        one.numel() * one.element_size() for one in stored.values()
+        tensor.numel() * tensor.element_size() for tensor in stored.values()
     )
     changed = {model.tensors[name][0] for name in model.vocabulary_tensors.values()}
     for file in model.files:
@@ -120,7 +120,7 @@ def test_shards_keep_the_stored_dtype(toys, tmp_path, dtype):
     exact = adapt(toys, tmp_path / "exact", wide, "sava", options={"solver": "lstsq"})
     model, expected = ModelFolder(out), load_file(exact / "model.safetensors")
     stored = {name: model.read(name) for name in model.tensors}
-    assert {one.dtype for one in stored.values()} == {dtype}
+    assert {tensor.dtype for tensor in stored.values()} == {dtype}
     for name, rows in stored.items():
         assert torch.equal(rows, expected[name].to(dtype)), name
     assert read_json(out / "config.json")["dtype"] == named
@@ -128,19 +128,19 @@ def test_shards_keep_the_stored_dtype(toys, tmp_path, dtype):
 
 
 def test_padding_rows_are_cut_and_count_for_nothing(toys, tmp_path):
-    rows = restore(toys / "untied", tmp_path / "rows", lambda one: padded(one, 13))
+    rows = restore(toys / "untied", tmp_path / "rows", lambda tensors: padded(tensors, 13))
     size = read_json(rows / "config.json")["vocab_size"] + 13
     source = with_settings(rows, tmp_path / "padded", vocab_size=size)
     for method in ("mean", "sava"):
         out = adapt(toys, tmp_path / f"out-{method}", source, method)
         plain = adapt(toys, tmp_path / f"plain-{method}", "untied", method)
-        weights = [load_file(one / "model.safetensors") for one in (out, plain)]
+        weights = [load_file(folder / "model.safetensors") for folder in (out, plain)]
         assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[1])
         assert read_json(out / "config.json")["vocab_size"] == len(weights[0]["lm_head.weight"])
 
 
 def test_fewer_rows_than_tokens_are_refused(toys, tmp_path):
-    source = restore(toys / "untied", tmp_path / "short", lambda one: padded(one, -2))
+    source = restore(toys / "untied", tmp_path / "short", lambda tensors: padded(tensors, -2))
     with pytest.raises(RevocabError, match="do not belong together"):
         adapt(toys, tmp_path / "out", source)
     assert not (tmp_path / "out").exists()
@@ -190,7 +190,7 @@ def test_pickled_weights_are_refused(toys, tmp_path):
 
 def test_settings_must_be_objects(toys, tmp_path):
     for name in ("config.json", "generation_config.json"):
-        source = restore(toys / "untied", tmp_path / name, lambda one: one)
+        source = restore(toys / "untied", tmp_path / name, lambda tensors: tensors)
         write_json(source / name, [1])
         with pytest.raises(RevocabError, match=f"{name}: not a JSON object"):
             adapt(toys, tmp_path / "out", source)

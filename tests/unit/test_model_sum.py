@@ -35,7 +35,7 @@ def add(family, out, *terms, body="body", **others):
     """Write the body with terms (model, minus, weight) added."""
     keys = ("model", "minus", "weight")
     given = [dict(zip(keys, term, strict=False)) for term in terms]
-    named = {one[key]: family / one[key] for one in given for key in keys[:2] if one.get(key)}
+    named = {term[key]: family / term[key] for term in given for key in keys[:2] if term.get(key)}
     return changed("sum", family / body, out, {**named, **others}, add=given)
 
 
@@ -44,7 +44,7 @@ def add(family, out, *terms, body="body", **others):
 
 def test_the_difference_of_two_models_is_added(family, tmp_path):
     out = add(family, tmp_path / "out", ("instruct", "base", 0.5))
-    base, instruct, body = (tensors_of(family / one) for one in ("base", "instruct", "body"))
+    base, instruct, body = (tensors_of(family / name) for name in ("base", "instruct", "body"))
     received = tensors_of(out)
     assert received.keys() == body.keys()
     for name, tensor in body.items():
@@ -58,17 +58,17 @@ def test_the_difference_of_two_models_is_added(family, tmp_path):
 def test_without_minus_the_body_is_taken_away_and_weights_may_be_negative(family, tmp_path):
     terms = [("instruct",), ("base", None, -2.0)]
     received = tensors_of(add(family, tmp_path / "out", *terms))
-    base, instruct, body = (tensors_of(family / one) for one in ("base", "instruct", "body"))
-    for name, one in body.items():
-        expected = one + 1.0 * (instruct[name] - one)
-        expected = expected + -2.0 * (base[name] - one)
+    base, instruct, body = (tensors_of(family / name) for name in ("base", "instruct", "body"))
+    for name, tensor in body.items():
+        expected = tensor + 1.0 * (instruct[name] - tensor)
+        expected = expected + -2.0 * (base[name] - tensor)
         assert torch.equal(received[name], expected), name
 
 
 def test_what_was_added_to_the_base_itself_is_the_instruct_model(family, tmp_path):
     out = add(family, tmp_path / "out", ("instruct", "base"), body="base")
-    for name, one in tensors_of(family / "instruct").items():
-        assert torch.allclose(tensors_of(out)[name], one, atol=1e-7)
+    for name, tensor in tensors_of(family / "instruct").items():
+        assert torch.allclose(tensors_of(out)[name], tensor, atol=1e-7)
     assert torch.allclose(logits(out), logits(family / "instruct"), atol=1e-5)
 
 
@@ -82,7 +82,7 @@ def test_the_sum_is_rounded_once(family, tmp_path):
         cast(family / name, tmp_path / name, torch.bfloat16, norm(value))
     terms = [("instruct", "base")] * 2
     received = tensors_of(add(tmp_path, tmp_path / "out", *terms))
-    assert {one.dtype for one in received.values()} == {torch.bfloat16}
+    assert {tensor.dtype for tensor in received.values()} == {torch.bfloat16}
     assert received[NORM].tolist() == [1 + 2.0**-7] * 32
 
 
@@ -92,8 +92,8 @@ def test_terms_in_another_dtype_are_widened_first(family, tmp_path):
     out = add(tmp_path, tmp_path / "out", ("instruct", "base"), instruct=family / "instruct")
     received = tensors_of(out)
     base, body = tensors_of(tmp_path / "base"), tensors_of(tmp_path / "body")
-    for name, one in tensors_of(family / "instruct").items():
-        expected = (body[name].float() + (one - base[name].float())).half()
+    for name, tensor in tensors_of(family / "instruct").items():
+        expected = (body[name].float() + (tensor - base[name].float())).half()
         assert torch.equal(received[name], expected), name
 
 
@@ -127,7 +127,7 @@ def test_a_tied_head_stays_tied(toys, tmp_path, stored):
     other = build_model(tokenizer, tmp_path / "other", seed=9, tied=True, family="llama")
     body = toys / "tied"
     if stored:
-        copy = lambda one: {**one, HEAD: one[EMBEDDING].clone()}  # noqa: E731
+        copy = lambda tensors: {**tensors, HEAD: tensors[EMBEDDING].clone()}  # noqa: E731
         body = restore(body, tmp_path / "stored", copy)
     out = changed("sum", body, tmp_path / "out", {"other": other}, add=[{"model": "other"}])
     received = tensors_of(out)
@@ -142,8 +142,8 @@ def test_a_scalar_and_integers(family, tmp_path):
     """A tensor without dimensions is added up; whole numbers are kept."""
     extra = {"scale": torch.tensor(3.0), "count": torch.tensor([4])}
     for name, factor in (("body", 1), ("base", 2), ("instruct", 5)):
-        changes = {key: one * factor for key, one in extra.items()}
-        restore(family / name, tmp_path / name, lambda one, changes=changes: one | changes)
+        changes = {key: value * factor for key, value in extra.items()}
+        restore(family / name, tmp_path / name, lambda tensors, changes=changes: tensors | changes)
     with pytest.MonkeyPatch.context() as patch:  # no architecture has these
         patch.setattr("revocab.models.changed_model.check_model", lambda folder: None)
         out = add(tmp_path, tmp_path / "out", ("instruct", "base"))
@@ -153,8 +153,9 @@ def test_a_scalar_and_integers(family, tmp_path):
 
 def test_buffers_of_old_checkpoints_may_be_in_some(family, tmp_path):
     name = "model.layers.0.self_attn.rotary_emb.inv_freq"
-    body = restore(family / "body", tmp_path / "body", lambda one: {**one, name: torch.ones(4)})
-    others = {one: family / one for one in ("instruct", "base")}
+    buffer = {name: torch.ones(4)}
+    body = restore(family / "body", tmp_path / "body", lambda tensors: tensors | buffer)
+    others = {name: family / name for name in ("instruct", "base")}
     terms = [{"model": "instruct", "minus": "base"}]
     out = changed("sum", body, tmp_path / "out", others, add=terms)
     assert torch.equal(tensors_of(out)[name], torch.ones(4))
@@ -167,13 +168,13 @@ def test_an_instruct_difference_on_a_fully_adapted_body(toys, family, tmp_path, 
     """The new vocabulary's matrices have other rows: they stay, and are named and counted."""
     body = adapt(toys, tmp_path / "body", family / "body")
     job = ChangeJob(change="sum", option={"add": [{"model": "instruct", "minus": "base"}]})
-    others = {one: family / one for one in ("instruct", "base")}
+    others = {name: family / name for name in ("instruct", "base")}
     change_model(job, body, others, tmp_path / "out", spoken())
     said = capsys.readouterr().err
     old, received = tensors_of(body), tensors_of(tmp_path / "out")
     base, instruct = tensors_of(family / "base"), tensors_of(family / "instruct")
-    for name, one in old.items():
-        due = one if name in (EMBEDDING, HEAD) else one + (instruct[name] - base[name])
+    for name, tensor in old.items():
+        due = tensor if name in (EMBEDDING, HEAD) else tensor + (instruct[name] - base[name])
         assert torch.equal(received[name], due), name
     rows, columns = old[HEAD].shape
     why = f"{rows} × {columns} here, 289 × 32 in 'instruct'"
@@ -191,7 +192,7 @@ def test_rows_of_other_tokens_are_not_added_up(toys, family, tmp_path):
     tokenizer = build_tokenizer(TARGET_WORDS, 30, tmp_path / "tokenizer")
     body = build_model(tokenizer, tmp_path / "body", seed=7)
     assert ModelFolder(body).tensors[HEAD][1] == ModelFolder(family / "base").tensors[HEAD][1]
-    others = {one: family / one for one in ("instruct", "base")}
+    others = {name: family / name for name in ("instruct", "base")}
     terms = [{"model": "instruct", "minus": "base"}]
     out = changed("sum", body, tmp_path / "out", others, add=terms)
     old, received = tensors_of(body), tensors_of(out)
@@ -280,7 +281,7 @@ def test_quantised_models_are_refused(family, tmp_path):
     ],
 )
 def test_wrong_options_are_named(family, tmp_path, option, said):
-    others = {one: family / one for one in ("instruct", "base")}
+    others = {name: family / name for name in ("instruct", "base")}
     with pytest.raises(RevocabError, match=said):
         changed("sum", family / "body", tmp_path / "out", others, **option)
     assert not (tmp_path / "out").exists()
@@ -288,8 +289,8 @@ def test_wrong_options_are_named(family, tmp_path, option, said):
 
 def test_the_inputs_are_as_they_were(family, tmp_path):
     """Blocks of a file are computed with, never in place."""
-    before = {one: load_file(family / one / "model.safetensors") for one in ("body", "instruct")}
+    before = {name: load_file(family / name / "model.safetensors") for name in ("body", "instruct")}
     add(family, tmp_path / "out", ("instruct",), ("base",))
     for name, tensors in before.items():
         after = load_file(family / name / "model.safetensors")
-        assert all(torch.equal(after[one], tensors[one]) for one in tensors)
+        assert all(torch.equal(after[name], tensors[name]) for name in tensors)

@@ -6,16 +6,13 @@ from dataclasses import replace
 
 import pytest
 import torch
-from method_inputs import SOURCE, make, new_rows, random_inputs
+from method_inputs import COMPARING, SOURCE, make, new_rows, random_inputs
 
 from revocab.errors import RevocabError
 from revocab.initialise.method import Auxiliary, methods
 from revocab.initialise.methods import omp
 from revocab.initialise.methods.omp import orthogonal_pursuit
 from revocab.initialise.rows import weighted_means
-from revocab.initialise.rows.auxiliary import AuxiliaryOptions
-
-COMPARING = [name for name, one in methods().items() if issubclass(one.options, AuxiliaryOptions)]
 
 
 def close(rows, expected, tolerance=1e-5):
@@ -264,7 +261,7 @@ def test_no_auxiliary_embedding_at_all_is_an_error(method):
 
 @pytest.mark.parametrize("method", COMPARING)
 def test_what_a_method_needs_depends_on_its_auxiliary(method):
-    one = methods()[method]
-    assert one.needs(one.options()) == "helper"
-    assert one.needs(one.options(auxiliary="fasttext")) == "fasttext"
-    assert one.needs(one.options(auxiliary="file")) == "file"
+    chosen = methods()[method]
+    assert chosen.needs(chosen.options()) == "helper"
+    assert chosen.needs(chosen.options(auxiliary="fasttext")) == "fasttext"
+    assert chosen.needs(chosen.options(auxiliary="file")) == "file"

@@ -63,7 +63,7 @@ def test_every_method_that_makes_rows_has_the_option():
 
 
 @pytest.mark.parametrize(
-    ("source", "method"), [*(("untied", one) for one in CHANGING), ("tied", "fvt")]
+    ("source", "method"), [*(("untied", name) for name in CHANGING), ("tied", "fvt")]
 )
 def test_every_method_pads(toys, tmp_path, source, method):
     """The rows of tokens are those without padding; evaluation sees no others."""
@@ -71,7 +71,7 @@ def test_every_method_pads(toys, tmp_path, source, method):
     plain = adapt(toys, tmp_path / "plain", source, method, options=quick)
     options = {**quick, "pad_to": MULTIPLE}
     out = adapt(toys, tmp_path / "padded", source, method, options=options)
-    before, after = (load_file(one / "model.safetensors") for one in (plain, out))
+    before, after = (load_file(folder / "model.safetensors") for folder in (plain, out))
     tokens = len(before[MATRICES[0]])
     for name, tensor in before.items():
         if name in MATRICES:
@@ -82,7 +82,7 @@ def test_every_method_pads(toys, tmp_path, source, method):
     config = read_json(out / "config.json")
     assert (config["vocab_size"], config[TOKEN_ROWS]) == (len(after[MATRICES[0]]), tokens)
     ids = torch.arange(tokens)[None]
-    ours, theirs = (load_causal_lm(one, dtype="float32") for one in (out, plain))
+    ours, theirs = (load_causal_lm(folder, dtype="float32") for folder in (out, plain))
     assert ours(ids).logits.equal(theirs(ids).logits)
     made = read_json(out / "manifest.json")["options"]
     assert made.pop("pad_to") == MULTIPLE
@@ -167,13 +167,13 @@ def test_a_padded_helper_and_donor_lend_rows_of_tokens(toys, tmp_path):
     plain = adapt(toys, tmp_path / "plain", "untied", "fvt")
     target = toys / "target-tokenizer"
     for name, keys in {
-        "imported": lambda one: {"helper": one},
-        "lep": lambda one: {"adapted": one, "base": toys / "untied"},
+        "imported": lambda folder: {"helper": folder},
+        "lep": lambda folder: {"adapted": folder, "base": toys / "untied"},
     }.items():
         found = []
-        for number, one in enumerate((padded_one, plain)):
+        for number, folder in enumerate((padded_one, plain)):
             out = tmp_path / f"{name}-{number}"
-            initialise(toys / "untied", out, name, target_tokenizer=target, **keys(one))
+            initialise(toys / "untied", out, name, target_tokenizer=target, **keys(folder))
             found.append((out / "model.safetensors").read_bytes())
         assert found[0] == found[1], name
 

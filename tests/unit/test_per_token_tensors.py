@@ -74,7 +74,7 @@ def test_all_tables_are_listed_of_every_shard(toys, tmp_path):
     source = with_tensors(toys, tmp_path / "whole", a=(rows, 3), b=(5, rows), c=(rows - 1, 3))
     with pytest.raises(RevocabError) as error:
         adapt(toys, tmp_path / "out", shard(source, tmp_path / "sharded"))
-    assert [one.split()[1] for one in error.value.problems] == ["a", "b"]
+    assert [problem.split()[1] for problem in error.value.problems] == ["a", "b"]
 
 
 def test_a_size_that_layers_have_too_is_no_evidence(toys, tmp_path):
@@ -108,14 +108,17 @@ def test_a_table_of_positions_is_none_of_tokens(toys, tmp_path):
     check_other_tables(model, rows)
 
 
+def copied(source, out, name):
+    """Copy a model folder with its embedding stored once more."""
+    return restore(source, out, lambda tensors: {**tensors, name: tensors[EMBEDDING].clone()})
+
+
 HEADS = ["lm_head.weight", "embed_out.weight", "language_model.lm_head.weight"]
 
 
 @pytest.mark.parametrize("name", HEADS)
 def test_a_stored_copy_of_a_tied_head_is_dropped_whatever_its_name(toys, tmp_path, name):
-    source = restore(
-        toys / "tied", tmp_path / "stored", lambda one: {**one, name: one[EMBEDDING].clone()}
-    )
+    source = copied(toys / "tied", tmp_path / "stored", name)
     out = adapt(toys, tmp_path / "out", source)
     assert name not in ModelFolder(out).tensors
     assert_equal_logits(toys, toys / "tied", out)
@@ -126,8 +129,6 @@ def test_a_stored_copy_of_a_tied_head_is_dropped_whatever_its_name(toys, tmp_pat
 
 def test_a_copy_of_the_embedding_elsewhere_is_an_error(toys, tmp_path):
     """Equal values do not make it a head: a module that is not tied would be left without rows."""
-    source = restore(
-        toys / "tied", tmp_path / "mtp", lambda one: {**one, "mtp.weight": one[EMBEDDING].clone()}
-    )
+    source = copied(toys / "tied", tmp_path / "mtp", "mtp.weight")
     with pytest.raises(RevocabError, match=r"mtp\.weight \["):
         adapt(toys, tmp_path / "out", source)

@@ -193,10 +193,10 @@ def test_left_out_anchors_are_measured_as_if_refitted():
     source = inputs.source_VD[inputs.overlap_source_N]
     x, y = (anchor_scaling.Scaling.fit(rows).forward(rows) for rows in (helper, source))
     errors = []
-    for one in range(len(x)):
-        rest = torch.arange(len(x)) != one
+    for left in range(len(x)):
+        rest = torch.arange(len(x)) != left
         refitted = fit_lstsq(x[rest], y[rest], ridge=0.2)
-        errors.append((refitted(x[[one]]) - y[[one]]).square().sum().item())
+        errors.append((refitted(x[[left]]) - y[[left]]).square().sum().item())
     assert inputs.notes["held_out"] == "leave-one-out"
     assert inputs.notes["held_out_squared_error"] == pytest.approx(np.mean(errors), rel=1e-4)
     assert inputs.notes["held_out_squared_error"] > inputs.notes["anchors_squared_error"]

@@ -27,7 +27,7 @@ from revocab.initialise.target_matrix import fill
 from revocab.models.folder import ModelFolder
 from revocab.tokenizers.canonical import CanonicalToken
 
-SAYING = [name for name, one in methods().items() if one.source_weights is not None]
+SAYING = [name for name, method in methods().items() if method.source_weights is not None]
 
 
 def weights_of(name, inputs):

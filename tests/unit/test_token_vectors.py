@@ -82,7 +82,7 @@ def test_every_format_says_the_same(tmp_path, name):
     assert torch.equal(found.target_VA, expected.target_VA)
     assert torch.equal(found.source_VA, expected.source_VA)
     assert found.target_VA.dtype == torch.float32
-    assert {len(one) for one in vectors_hash(path).split()} == {64}
+    assert {len(digest) for digest in vectors_hash(path).split()} == {64}
 
 
 def test_a_vector_may_be_repeated_and_texts_of_no_token_may_be_anything(tmp_path):
@@ -223,7 +223,7 @@ def test_an_affine_relation_to_a_files_vectors_is_recovered(toys, tmp_path):
         for name in VOCABULARY_MATRICES
     }
     source_texts = [texts_of(token)[:1] for token in canonical_vocabulary(tokenizers[0])]
-    known = [(n, one[0]) for n, one in enumerate(source_texts) if one and one[0] in vectors]
+    known = [(n, texts[0]) for n, texts in enumerate(source_texts) if texts and texts[0] in vectors]
 
     def related(name, matrix):
         weight, bias = maps[name]
