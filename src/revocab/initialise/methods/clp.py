@@ -18,11 +18,16 @@ if TYPE_CHECKING:
     import torch
 
 
-class ClpOptions(RowsOptions):
-    """How similarities become weights."""
+class TopKOptions(RowsOptions):
+    """How many shared tokens are looked at."""
 
     #: Use only the k most similar shared tokens; none: all, as published.
     top_k: int | None = Field(default=None, ge=1)
+
+
+class ClpOptions(TopKOptions):
+    """How similarities become weights."""
+
     weights: Literal["cosine", "sparsemax"] = "cosine"
 
 

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydantic import Field
-
-from revocab.initialise.method import Method, MethodInputs, RowsOptions
-from revocab.initialise.methods.clp import weighted_rows
+from revocab.initialise.method import Method, MethodInputs
+from revocab.initialise.methods.clp import TopKOptions, weighted_rows
 
 if TYPE_CHECKING:
     import torch
 
 
-class ClpSparsemaxOptions(RowsOptions):
-    """How many shared tokens are looked at."""
-
-    #: Use only the k most similar shared tokens; none: all, as published.
-    top_k: int | None = Field(default=None, ge=1)
-
-
-def initialise(inputs: MethodInputs, options: ClpSparsemaxOptions) -> torch.Tensor:
-    """Return one sparse convex combination of shared source rows per missing token."""
+def initialise(inputs: MethodInputs, options: TopKOptions) -> torch.Tensor:
     return weighted_rows(inputs, METHOD.name, options.top_k, "sparsemax")
 
 
@@ -30,7 +20,7 @@ METHOD = Method(
     label="CLP+",
     summary="clp with sparsemax weights (CLP+)",
     citation="Yamaguchi et al. 2024, An Empirical Study on Cross-lingual Vocabulary Adaptation",
-    options=ClpSparsemaxOptions,
+    options=TopKOptions,
     initialise=initialise,
     needs_helper=True,
 )

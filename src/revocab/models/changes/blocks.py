@@ -168,22 +168,6 @@ def check_identity(body: ModelFolder, expansion: Expansion) -> dict[str, Any]:
     return changed
 
 
-def narrowed(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a configuration with small sizes; layers and heads' width stay."""
-    width = settings.get("head_dim") or settings["hidden_size"] // settings["num_attention_heads"]
-    small = {
-        "vocab_size": _TOKENS,
-        "hidden_size": _HEADS * width,
-        "intermediate_size": _WIDTH,
-        "num_attention_heads": _HEADS,
-        "num_key_value_heads": _HEADS,
-        "sliding_window": _WINDOW,
-    }
-    present = {key: size for key, size in small.items() if isinstance(settings.get(key), int)}
-    # A row for padding, and a type to compute in, would be those of the large model.
-    return {**settings, **present, "pad_token_id": None, "dtype": "float32"}
-
-
 def keeps_logits(config: Any, changed: Mapping[str, Any], expansion: Expansion) -> bool:
     """Tell whether a twin with ``changed`` settings, expanded, gives the logits of one without.
 
@@ -202,7 +186,19 @@ def keeps_logits(config: Any, changed: Mapping[str, Any], expansion: Expansion) 
         with torch.no_grad():
             return model(torch.arange(_TOKENS)[None], use_cache=False).logits
 
-    settings = narrowed(config.to_dict())
+    settings = config.to_dict()
+    width = settings.get("head_dim") or settings["hidden_size"] // settings["num_attention_heads"]
+    small = {
+        "vocab_size": _TOKENS,
+        "hidden_size": _HEADS * width,
+        "intermediate_size": _WIDTH,
+        "num_attention_heads": _HEADS,
+        "num_key_value_heads": _HEADS,
+        "sliding_window": _WINDOW,
+    }
+    settings |= {key: size for key, size in small.items() if isinstance(settings.get(key), int)}
+    # A row for padding, and a type to compute in, would be those of the large model.
+    settings |= {"pad_token_id": None, "dtype": "float32"}
     with torch.random.fork_rng(devices=[]):
         before, after = twin(settings), twin({**settings, **changed})
     generator = torch.Generator().manual_seed(0)
