@@ -41,6 +41,15 @@ TokenizerId = Annotated[Id, Refers("tokenizer")]
 ModelId = Annotated[Id, Refers("model")]
 MixtureId = Annotated[Id, Refers("mixture")]
 RecipeId = Annotated[Id, Refers("recipe")]
+GroupId = Annotated[Id, Refers("run group")]
+#: A run as tables and figures show it: of replicates, the one that stands for all.
+ShownRunId = Annotated[Id, Refers("run")]
+GenerationTaskId = Annotated[Id, Refers("generation task")]
+#: A language of multiple-choice tasks.
+TaskLanguage = Annotated[Id, Refers("language with tasks")]
+HeldoutLanguage = Annotated[Id, Refers("language with held-out text")]
+MeasuredCorpusId = Annotated[Id, Refers("corpus under fertility.corpora")]
+MeasuredTokenizerId = Annotated[Id, Refers("tokenizer under fertility.tokenizers")]
 #: Free text on one line.
 OneLine = Annotated[str, StringConstraints(pattern=r"^[^\n\r\x00]*$", min_length=1)]
 #: Names of checkpoints by their place among those of a run.

@@ -10,7 +10,7 @@ from bilingual_files import make_files
 from revocab.config import read
 from revocab.plan import Plan
 from revocab.report.names import method_label
-from revocab.report.published.paper_values import PaperValues
+from revocab.report.published import PaperValues
 
 #: A mean of values that are rounded to a tenth, rounded itself, is this near to the printed one.
 ROUNDING = 0.1

@@ -53,7 +53,7 @@ wrong = {"table01": {**tables["table01"], "groups": ["mistrall"]}}
 try:
     validate({**values, "tables": wrong, "figures": figures})
 except RevocabError as error:
-    assert error.problems[0].startswith("tables.table01: no run group 'mistrall'"), error
+    assert error.problems[0].startswith("tables.table01.groups: no run group 'mistrall'"), error
 else:
     raise AssertionError("an unknown group was accepted")
 

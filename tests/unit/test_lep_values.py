@@ -7,7 +7,7 @@ import pytest
 from revocab.config import as_json, read
 from revocab.io import write_json
 from revocab.report.make_tables import build_table
-from revocab.report.published.paper_values import PaperValues
+from revocab.report.published import PaperValues
 from revocab.report.results import Results
 from revocab.report.tables.categories import CategoriesTable
 

@@ -13,11 +13,11 @@ from revocab.report.asked import asked_scores
 from revocab.report.figure_parts.palette import Palette
 from revocab.report.figures.models_by_language import ModelsByLanguageFigure
 from revocab.report.make_tables import build_table
-from revocab.report.paper_claims.claim import PaperClaim
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import collect_scores
 from revocab.report.table_parts.table import Table
+from revocab.report.tables.claims import PaperClaim
 
 TABLE: dict = {
     "kind": "models_by_language",
@@ -187,7 +187,7 @@ def test_a_claim_is_on_the_least_gain(root, changes, gain):
         ({"metric": "bleu"}, "tables.t: metric is that of translations; give into or out_of"),
         ({"averages": [3]}, "tables.t: averages: 3 languages; blocks have 2"),
         ({"columns": {"A": {"it": "mistral-sawa"}}, "base": None},
-         "tables.t.columns.A.runs: no run 'mistral-sawa'"),
+         "tables.t.columns.A.it: no run 'mistral-sawa'"),
         ({"columns": {"A": {"itt": "mistral-sava"}}, "base": None},
          "tables.t.columns.A: no language of blocks, corpora or tasks 'itt'"),
         ({"family": "xnli"}, "tables.t.blocks: language 'en' has no multiple-choice task of fam"),

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from revocab.errors import RevocabError
-from revocab.report.published.paper_values import PaperValues
+from revocab.report.published import PaperValues
 
 FAMILIES = ("hellaswag", "mmlu", "arc_easy", "piqa", "sciq", "boolq")
 MISTRAL, LLAMA = "Mistral-7B-v0.1", "Llama-3.1-8B"

@@ -9,8 +9,7 @@ from fake_results import fake_results
 
 from revocab.errors import RevocabError
 from revocab.report.make_tables import build_table
-from revocab.report.published.paper_values import PaperValues
-from revocab.report.published.published_cells import HEADER
+from revocab.report.published import CELLS, PaperValues
 from revocab.report.results import Results
 from revocab.report.table_parts.render import to_csv, to_html, to_latex, to_markdown
 from revocab.report.table_parts.table import MISSING
@@ -27,7 +26,7 @@ LAST = '"Italian, bits per byte last checkpoint"'
 
 def put(folder: Path, *lines: str) -> Path:
     folder.mkdir(exist_ok=True)
-    text = "\n".join([",".join(HEADER), *lines, ""])
+    text = "\n".join([",".join(CELLS), *lines, ""])
     (folder / "any-name.csv").write_text(text, encoding="utf-8")
     return folder
 

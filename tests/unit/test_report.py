@@ -19,7 +19,7 @@ from revocab.report.claim import all_claims
 from revocab.report.claims import above_chance, fertility
 from revocab.report.claims.above_chance import chance
 from revocab.report.claims.fertility import change_in_words
-from revocab.report.page import initialisation
+from revocab.report.page import sections
 from revocab.report.page.export import export_results
 from revocab.report.page.html import build_report
 from revocab.report.results import Results, blind_baselines
@@ -283,7 +283,7 @@ def test_page_stands_alone(folder):
 
 
 def test_new_rows_stand_in_the_page_with_their_warnings(folder):
-    header, rows = initialisation.table(Results(folder))
+    header, rows = sections.new_rows(Results(folder))
     cells = [dict(zip(header, row, strict=True)) for row in rows]
     clp = next(row for row in cells if row["Run"].endswith("CLP") and row["Matrix"] == "LM head")
     assert clp["New / copied"] == "0.0333"

@@ -349,7 +349,7 @@ def column(**values: object) -> dict:
         ("categories", {"metrics": {"mmlu_it": "acc"}},
          "tables.t.metrics: no generation task 'mmlu_it'"),
         ("languages", {"groups": {}}, "tables.t.groups: Dictionary should have at least 1 item"),
-        ("languages", {"groups": {"mistrall": ["it"]}}, "tables.t: no run group 'mistrall'"),
+        ("languages", {"groups": {"mistrall": ["it"]}}, "tables.t.groups: no run group 'mistrall'"),
         ("languages", {"groups": {"mistral": ["de"]}},
          "tables.t.groups.mistral: language 'de' has no multiple-choice task; add one"),
         ("languages", {"groups": {"mistral": ["it", "it"]}},

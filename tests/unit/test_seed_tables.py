@@ -17,7 +17,7 @@ from revocab.evaluation.over_seeds import paired_interval, t_quantile
 from revocab.io import read_jsonl, write_jsonl
 from revocab.plan import Plan
 from revocab.report.checks import coverage_problems
-from revocab.report.figure_parts.seed_curves import heldout_over_seeds, training_curve
+from revocab.report.figure_parts.curves import heldout_over_seeds, training_curve
 from revocab.report.make_figures import caption, make_figures
 from revocab.report.make_tables import build_table, make_tables
 from revocab.report.results import Results
@@ -27,8 +27,7 @@ from revocab.report.results.significance import compare_runs
 from revocab.report.table_parts.table import MISSING, Cell, text
 from revocab.report.values.losses import HeldoutLoss
 from revocab.report.values.run_value import RunValue
-from revocab.report.values.similarity import HelperSimilarity
-from revocab.report.values.task_scores import TaskScore
+from revocab.report.values.task_scores import HelperSimilarity, TaskScore
 
 SEEDED = {"random": [1, 2, 3], "sava": [1, 2, 3], "fvt": [1, 2]}
 HELDOUT = {

@@ -93,7 +93,7 @@ def test_a_sweep_is_drawn_with_and_without_results(root, tmp_path):
 @pytest.mark.parametrize(
     ("options", "start"),
     [
-        ({"group": "mistrall"}, "no run group 'mistrall'"),
+        ({"group": "mistrall"}, "group: no run group 'mistrall'"),
         ({"rows": "speed"}, "rows: no axis of runs of group 'mistral' 'speed' (known: mix, rate)"),
         ({"columns": "rate"}, "columns: 'rate' is the axis of the rows; name another"),
         ({"where": {"mix": "none"}}, "where.mix: no value of this axis 'none'"),
@@ -222,8 +222,8 @@ def test_examples_without_results_and_missing_answers(answered, tmp_path):
 @pytest.mark.parametrize(
     ("options", "start"),
     [
-        ({"task": "squad"}, "tables.t.tasks: no generation task 'squad'"),
-        ({"task": "mmlu_it"}, "tables.t.tasks: no generation task 'mmlu_it'"),
+        ({"task": "squad"}, "tables.t.task: no generation task 'squad'"),
+        ({"task": "mmlu_it"}, "tables.t.task: no generation task 'mmlu_it'"),
         ({"runs": ["mistral-sawa"]}, "tables.t.runs: no run 'mistral-sawa'"),
         ({"runs": []}, "tables.t.runs: List should have at least 1 item"),
         ({"number": 0}, "tables.t.number: Input should be greater than or equal to 1"),

@@ -130,5 +130,5 @@ def test_what_is_wrong_is_told_and_files_are_made_first():
     with pytest.raises(RevocabError) as caught:
         validate(values)
     told = "\n".join(caught.value.problems)
-    assert "tables.claims.claims.0.runs: no run 'mistral-nobody'" in told
+    assert "tables.claims.claims.0.value_fall.runs: no run 'mistral-nobody'" in told
     assert "tables.claims.claims.0.value.language: no language" in told

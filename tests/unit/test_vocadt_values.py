@@ -8,7 +8,7 @@ from parallel_files import make_pairs
 from revocab.config import as_json, read
 from revocab.io import write_json
 from revocab.report.make_tables import build_table
-from revocab.report.published.paper_values import PaperValues
+from revocab.report.published import PaperValues
 from revocab.report.results import Results
 
 #: Rows of each table, averages included; the last average is over all of them.

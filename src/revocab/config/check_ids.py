@@ -6,15 +6,16 @@ those names are unambiguous. Runs and the rows of the score table have simple jo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
 from revocab.closed import Refers, unknown
-from revocab.config.lineage import BASE, run_id
+from revocab.config.lineage import BASE, run_id, shown_ids
 from revocab.config.schema import Experiment
+from revocab.report.values.losses import text_languages
 from revocab.training.recipe import Stage
 
 #: The section that defines each kind of thing.
@@ -30,7 +31,18 @@ Reference = tuple[str, str, str]
 
 
 def check_references(experiment: Experiment) -> Iterator[str]:
-    known = {what: getattr(experiment, section) for what, section in SECTIONS.items()}
+    evaluation, measured = experiment.evaluation, experiment.fertility
+    known: dict[str, Collection[str]] = {
+        **{what: getattr(experiment, section) for what, section in SECTIONS.items()},
+        "run group": experiment.runs,
+        "run": shown_ids(experiment),
+        "generation task": evaluation.generation.tasks,
+        "language with tasks": {t.language for t in evaluation.multiple_choice.tasks.values()},
+        "language with held-out text": text_languages(experiment),
+        "corpus under fertility.corpora": measured.corpora,
+        "tokenizer under fertility.tokenizers": measured.tokenizers,
+        "label in parameters": [model.label for model in experiment.parameters],
+    }
     for key, value, what in references(experiment):
         if value not in known[what]:
             yield unknown(key, value, known[what], what)

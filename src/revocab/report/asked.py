@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from revocab.closed import Id
-    from revocab.config.schema import Experiment
+from revocab.closed import Id
+from revocab.report.annotations import Experiment
 
 
 def asked_scores(experiment: Experiment) -> dict[str, set[str]]:
@@ -23,8 +21,8 @@ def asked_scores(experiment: Experiment) -> dict[str, set[str]]:
 def task_languages(experiment: Experiment) -> dict[str, set[Id]]:
     """Return the languages of every task: one of multiple choice, both of a translation."""
     evaluation = experiment.evaluation
-    choices = {task: {one.language} for task, one in evaluation.multiple_choice.tasks.items()}
-    generated = {task: {*one.direction} for task, one in evaluation.generation.tasks.items()}
+    choices = {name: {task.language} for name, task in evaluation.multiple_choice.tasks.items()}
+    generated = {name: {*task.direction} for name, task in evaluation.generation.tasks.items()}
     return {**choices, **generated}
 
 
@@ -40,9 +38,9 @@ def choices_in(
 ) -> list[str]:
     """Return the multiple-choice tasks of a language; with ``columns``, of those families only."""
     return [
-        task
-        for task, one in experiment.evaluation.multiple_choice.tasks.items()
-        if one.language == language and (columns is None or one.family in columns)
+        name
+        for name, task in experiment.evaluation.multiple_choice.tasks.items()
+        if task.language == language and (columns is None or task.family in columns)
     ]
 
 
@@ -52,9 +50,8 @@ def of_runs(
     """Yield each task beside the group of each run."""
     from revocab.config.lineage import group_of  # stands on the schema, which needs kinds
 
-    groups = dict.fromkeys(group_of(experiment, run) for run in runs)
     named = list(tasks)
-    for group in groups:
+    for group in dict.fromkeys(group_of(experiment, run) for run in runs):
         if group is not None:
             yield from of_group(group, named)
 

@@ -23,7 +23,6 @@ CLOSE = 1e-6
 
 
 def file_problems(results: Results) -> Iterator[str]:
-    """Yield a line for every configured table or figure that is missing or empty."""
     tables, figures = results.experiment.tables, results.experiment.figures
     endings = (*TABLE_ENDINGS, DATA_ENDING)
     wanted = [f"tables/{table}.{ending}" for table in tables for ending in endings]
@@ -51,7 +50,6 @@ def schema_problems(results: Results) -> list[str]:
 
 
 def value_problems(results: Results) -> Iterator[str]:
-    """Yield a line for every value that is missing or out of its metric's range."""
     for row in results.scores.rows:
         where = f"scores.parquet, {row['run']} step {row['step']} {row['task']} {row['metric']}"
         value, stderr = row["value"], row["stderr"]
@@ -94,7 +92,6 @@ def coverage_problems(results: Results) -> Iterator[str]:
 
 
 def average_problems(results: Results) -> Iterator[str]:
-    """Yield a line for every average that is missing or not the mean of its tasks."""
     setting = results.experiment.evaluation.multiple_choice
     shown = asked_scores(results.experiment)
     for language in sorted({task.language for task in setting.tasks.values()}):

@@ -15,13 +15,9 @@ from typing import TYPE_CHECKING, ClassVar
 from revocab.closed import Closed, OneLine, Step, kind_of
 from revocab.registry import found_in
 from revocab.report import notes
+from revocab.report.annotations import Experiment, Figure, Layout, Run
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from revocab.config.expand import Run
-    from revocab.config.layout import Layout
-    from revocab.config.schema import Experiment
     from revocab.report.figure_parts.palette import Palette
     from revocab.report.results import Results
     from revocab.report.table_parts.table import Table
@@ -96,6 +92,30 @@ class FigureOptions(KindOptions):
     @abstractmethod
     def draw(self, results: Results, palette: Palette) -> Figure:
         """Return the figure; without results, with empty panels that say so."""
+
+
+class TokenizerOptions(KindOptions):
+    """A table or figure of every tokenizer that is measured."""
+
+    def problems(self, experiment: Experiment, key: str) -> Iterable[str]:
+        if not experiment.fertility.tokenizers:
+            yield (
+                f"{key}: kind {self.kind!r} shows tokenizers; name them under fertility.tokenizers"
+            )
+
+    def needs(self, layout: Layout) -> Iterable[str]:
+        return [manifest(layout.paths.fertility)]
+
+
+class ParallelOptions(TokenizerOptions):
+    """A table or figure of text that says the same in several languages."""
+
+    def problems(self, experiment: Experiment, key: str) -> Iterable[str]:
+        if experiment.fertility.parallel is None:
+            yield (
+                f"{key}: kind {self.kind!r} shows parallel text, and fertility.parallel is not "
+                "given; add it"
+            )
 
 
 @cache

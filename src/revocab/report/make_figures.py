@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from revocab.output import OutputFolder
 from revocab.report import notes
+from revocab.report.annotations import Figure
 from revocab.report.figure_parts.palette import Palette
 from revocab.report.figure_parts.style import save, style
 from revocab.report.kind import FigureOptions
 from revocab.report.names import headed
 from revocab.report.results import Results
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Colour of what is written into a figure's lower corners.
 MARK = "#8A5300"
@@ -33,7 +30,6 @@ def make_figures(root: str | Path, out: str | Path, experiment: str | Path | Non
 
 
 def mark(figure: Figure, results: Results, options: FigureOptions) -> None:
-    """Write below a figure that its data are synthetic, or only a part."""
     if results.experiment.world:
         figure.text(0.995, 0.008, "synthetic data", ha="right", fontsize=7, color=MARK)
     limited = options.limited(results)

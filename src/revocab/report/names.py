@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from revocab.evaluation.generation.kind import metrics
 from revocab.evaluation.metric import UNKNOWN
 from revocab.initialise.method import methods
-
-if TYPE_CHECKING:
-    from revocab.config.expand import Run
+from revocab.report.annotations import Run
 
 
 def metric_label(metric: str) -> str:
-    """Return a metric as readers see it: its own name where none is known."""
     return metrics().get(metric, UNKNOWN).label or metric
 
 
@@ -44,7 +40,6 @@ def numbered(identifier: str) -> str:
 
 
 def headed(identifier: str, title: str) -> str:
-    """Return the title of a table or figure after its number, where it has one."""
     return ": ".join(filter(None, (numbered(identifier), title)))
 
 

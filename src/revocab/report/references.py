@@ -1,18 +1,16 @@
-"""What tables and figures may lack in an experiment: groups, runs, tasks and steps that they name.
+"""What tables and figures may lack in an experiment: families, tasks and steps that they name.
 
-Every function yields problems and raises nothing.
+Ids need no check here: what they name is said by their types, and checked with all others
+(``config/check_references.py``). Every function yields problems and raises nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from revocab.closed import BEST, PLACES, Step, unknown
+from revocab.report.annotations import Experiment
 from revocab.report.asked import group_tasks, task_languages
-
-if TYPE_CHECKING:
-    from revocab.config.schema import Experiment
 
 #: What to do where the best checkpoint is to be shown: which step it is, nobody knows beforehand.
 AS_A_RUN = (
@@ -22,18 +20,7 @@ AS_A_RUN = (
 
 
 def unknowns(key: str, names: Iterable[str], known: Collection[str], what: str) -> Iterator[str]:
-    """Yield a problem for every name that is not known."""
     return (unknown(key, name, known, what) for name in names if name not in known)
-
-
-def unknown_groups(experiment: Experiment, key: str, *groups: str) -> Iterator[str]:
-    return unknowns(key, groups, experiment.runs, "run group")
-
-
-def unknown_runs(experiment: Experiment, key: str, runs: Iterable[str]) -> Iterator[str]:
-    from revocab.config.lineage import shown_ids
-
-    return unknowns(f"{key}.runs", runs, shown_ids(experiment), "run")
 
 
 def unscored_runs(
@@ -46,9 +33,16 @@ def unscored_runs(
     from revocab.config.lineage import group_of, method_runs, run_steps, selected, single_runs
 
     runs = single_runs(experiment, runs)
-    groups = dict.fromkeys(group_of(experiment, run) for run in runs)
-    for group in filter(None, groups):
-        yield from tasks_in_other_languages(experiment, key, group, tasks)
+    for group in dict.fromkeys(group_of(experiment, run) for run in runs):
+        known = set(tasks) & set(task_languages(experiment))
+        left = sorted(known - group_tasks(experiment, group)) if group is not None else []
+        if group is not None and left:
+            spoken = ", ".join(experiment.runs[group].languages or ())
+            yield (
+                f"{key}: runs of group {group!r} are not scored on {', '.join(left)}, being in "
+                f"other languages than the group's ({spoken}); name other tasks, or add the "
+                "language there"
+            )
     evaluation, made = experiment.evaluation, method_runs(experiment)
     sections = [
         name
@@ -71,24 +65,6 @@ def unscored_runs(
                     f"{key}.step: run {run!r} is not scored at {step!r}; add it to "
                     f"evaluation.{section}.steps (received {steps})"
                 )
-
-
-def tasks_in_other_languages(
-    experiment: Experiment, key: str, group: str, tasks: Iterable[str]
-) -> Iterator[str]:
-    """Yield a problem if a group is not scored on some tasks, not being in its languages."""
-    left = sorted(set(tasks) & set(task_languages(experiment)) - group_tasks(experiment, group))
-    if left:
-        spoken = ", ".join(experiment.runs[group].languages or ())
-        yield (
-            f"{key}: runs of group {group!r} are not scored on {', '.join(left)}, being in other "
-            f"languages than the group's ({spoken}); name other tasks, or add the language there"
-        )
-
-
-def unknown_tasks(experiment: Experiment, key: str, tasks: Iterable[str]) -> Iterator[str]:
-    known = experiment.evaluation.generation.tasks
-    return unknowns(f"{key}.tasks", tasks, known, "generation task")
 
 
 def wrong_steps(
@@ -116,18 +92,18 @@ def wrong_steps(
 
 
 def unscored_steps(
-    experiment: Experiment, key: str, group: str, steps: Iterable[Step], section: str
+    experiment: Experiment, key: str, group: str, steps: Sequence[Step], section: str
 ) -> Iterator[str]:
-    """Yield a problem if a run of a group is not scored at a step that is shown.
+    """Yield a problem for every step that is no checkpoint of a group, and if a run of it is not
+    scored at one.
 
     ``section``: ``multiple_choice`` or ``generation``, whose ``steps`` say where runs are scored.
     """
     from revocab.config.lineage import run_id, run_steps, selected
 
+    yield from wrong_steps(experiment, key, group, steps)
     scored = getattr(experiment.evaluation, section).steps
-    if group not in experiment.runs:
-        return
-    for name in experiment.runs[group].methods:
+    for name in experiment.runs[group].methods if group in experiment.runs else ():
         known = run_steps(experiment, run_id(group, name))
         missing = sorted({*selected(*known, steps)} - {*selected(*known, scored)})
         if missing:
@@ -138,36 +114,29 @@ def unscored_steps(
             return
 
 
-def no_choices(
-    experiment: Experiment, key: str, language: str, columns: Iterable[str] | None = None
+def unscored_language(
+    experiment: Experiment,
+    key: str,
+    group: str,
+    language: str,
+    families: Iterable[str] | None = None,
 ) -> Iterator[str]:
-    """Yield a problem for a language without multiple-choice tasks, or families without one."""
-    of_language = [
-        task
-        for task in experiment.evaluation.multiple_choice.tasks.values()
-        if task.language == language
-    ]
-    if not of_language:
-        known = {task.language for task in experiment.evaluation.multiple_choice.tasks.values()}
-        yield unknown(f"{key}.language", language, known, "language with tasks")
-        return
-    families = {task.family for task in of_language}
-    what = f"family of {language!r} tasks"
-    yield from unknowns(f"{key}.columns", columns or (), families, what)
-
-
-def other_languages(experiment: Experiment, key: str, group: str, language: str) -> Iterator[str]:
-    """Yield a problem for a language that has tasks, on which a group is not scored."""
-    spoken = experiment.runs[group].languages if group in experiment.runs else None
+    """Yield a problem for families without a task in a language that has tasks, and if a group is
+    not scored on these.
+    """
     tasks = experiment.evaluation.multiple_choice.tasks.values()
-    if spoken is None or language in spoken or language not in {task.language for task in tasks}:
+    known = {task.family for task in tasks if task.language == language}
+    if not known:
         return
-    yield (
-        f"{key}.language: {language!r} is not a language of group {group!r}"
-        f" (runs.{group}.languages: "
-        f"{', '.join(spoken)}), whose runs are scored only on tasks in these; choose one of "
-        "them, or add it there"
-    )
+    yield from unknowns(f"{key}.columns", families or (), known, f"family of {language!r} tasks")
+    spoken = experiment.runs[group].languages if group in experiment.runs else None
+    if spoken is not None and language not in spoken:
+        yield (
+            f"{key}.language: {language!r} is not a language of group {group!r}"
+            f" (runs.{group}.languages: "
+            f"{', '.join(spoken)}), whose runs are scored only on tasks in these; choose one of "
+            "them, or add it there"
+        )
 
 
 def no_generated_text(experiment: Experiment, key: str, group: str) -> Iterator[str]:
@@ -176,7 +145,7 @@ def no_generated_text(experiment: Experiment, key: str, group: str) -> Iterator[
     if not tasks:
         yield f"{key}: shows generation, and evaluation.generation.tasks is empty; add a task"
     elif group in experiment.runs and not tasks.keys() & group_tasks(experiment, group):
-        known = "; ".join(f"{task}: {' '.join(one.direction)}" for task, one in tasks.items())
+        known = "; ".join(f"{name}: {' '.join(task.direction)}" for name, task in tasks.items())
         yield (
             f"{key}: shows generation, and no generative task is in languages of group {group!r} "
             f"alone (runs.{group}.languages: {', '.join(experiment.runs[group].languages or ())}; "
@@ -185,7 +154,6 @@ def no_generated_text(experiment: Experiment, key: str, group: str) -> Iterator[
 
 
 def no_new_rows(experiment: Experiment, key: str, *groups: str) -> Iterator[str]:
-    """Yield a problem for a group none of whose runs trains rows of a new vocabulary."""
     from revocab.config.lineage import learns_new_rows
 
     for group in groups:

@@ -41,7 +41,6 @@ def chance(results: Results, task: str) -> float | None:
 
 
 def scored(results: Results, group: str, language: str) -> list[Record]:
-    """Return, for each task of a language, the base model's score against chance."""
     base = results.base(group)
     rows = []
     for task in results.choice_tasks(language):

@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from revocab.evaluation.over_seeds import paired_interval
 from revocab.languages import language_label
+from revocab.report.annotations import Run
 from revocab.report.claim import Claim, ClaimKind
 from revocab.report.names import method_label
 from revocab.report.results import Record, Results
 from revocab.report.results.adapted_language import adapted_language
 from revocab.report.results.score_table import AVERAGE, average_task
+from revocab.report.table_parts.table import Cell
 from revocab.report.tables.significance import is_marked
 from revocab.report.values.task_scores import TaskScore
-
-if TYPE_CHECKING:
-    from revocab.config.expand import Run
-    from revocab.report.table_parts.table import Cell
 
 #: The checkpoint at which runs are compared with their base model.
 STEP = "last"
@@ -61,7 +58,6 @@ def find(results: Results) -> Iterator[Claim]:
 
 
 def claim(base: Run, language: str, level: Cell, adapted: list[tuple[str, Cell, Gain]]) -> Claim:
-    """Return the claim on one group, from label, average and gain of its runs."""
     listed = [f"{name} {percent(cell)}{gain.chance}" for name, cell, gain in adapted]
     unknown = [name for name, _, gain in adapted if not gain.chance]
     more = " by more than chance" if not unknown else ""
@@ -106,7 +102,6 @@ def gain_of(value: float, by_seed: list[float], level: float, compared: Record |
 
 
 def percent(cell: Cell) -> str:
-    """Return an average in per cent with its standard error over items, where that is known."""
     error = f"±{100 * cell.stderr:.2f}" if cell.stderr else ""
     return f"{100 * (cell.value or 0):.2f}{error}"
 

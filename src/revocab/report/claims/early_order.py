@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 from statistics import fmean
-from typing import TYPE_CHECKING
 
 from revocab.evaluation.over_seeds import FEWEST_SEEDS, deviation, paired_interval
 from revocab.languages import language_label
+from revocab.report.annotations import Run
 from revocab.report.claim import Claim, ClaimKind
 from revocab.report.names import method_label
 from revocab.report.results import Results
 from revocab.report.results.adapted_language import adapted_language
 from revocab.report.results.heldout_losses import heldout_curve
-
-if TYPE_CHECKING:
-    from revocab.config.expand import Run
 
 #: Names of runs, the one expected to be best first.
 ORDER = ("sava", "fvt", "random")
@@ -54,7 +51,6 @@ def claim(
     curves: list[list[dict[int, float]]],
     step: int,
 ) -> Claim:
-    """Return the claim on one group at one step, with means, deviations and intervals."""
     labels = [method_label(run) for run in runs]
     where = f"{results.experiment.runs[group].label}: held-out {language_label(language)}"
     statement = (

@@ -34,7 +34,6 @@ def reductions(results: Results) -> list[Record]:
 
 
 def change_in_words(fall: float) -> str:
-    """Return by how much fertility falls or, for a negative share, rises."""
     return f"falls by {fall:.1%}" if fall >= 0 else f"rises by {-fall:.1%}"
 
 

@@ -19,7 +19,6 @@ SPARE_DASHES = ((0, (6, 2)), (0, (3, 2)), (0, (6, 2, 1, 2)), (0, (6, 2, 1, 2, 1,
 
 
 def own_colours() -> dict[str, str]:
-    """Return the colours that methods give to runs of their name, and to variants of it."""
     found = {}
     for name, method in methods().items():
         if method.colour:
@@ -39,7 +38,6 @@ class Palette:
         self._own = own
 
     def line(self, name: str) -> dict[str, Any]:
-        """Return the keywords that draw a run's line."""
         method = methods().get(name)
         dash, colour = self._spare.get(name) or ("solid", self._own[name])
         return {"color": colour, "linestyle": (method and method.dash) or dash}

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from revocab.io import atomic
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from revocab.report.annotations import Axes, Figure
 
 SETTINGS: dict[str, Any] = {
     "svg.hashsalt": "revocab",
@@ -51,7 +48,6 @@ def style() -> Iterator[None]:
 
 
 def save(figure: Figure, folder: Path, identifier: str, title: str) -> None:
-    """Write a figure as SVG and PNG without dates or versions inside."""
     empty = {"svg": {"Date": None, "Creator": None, "Title": title}, "png": {"Software": None}}
     for ending, metadata in empty.items():
         with atomic(folder / f"{identifier}.{ending}") as temporary:
@@ -97,5 +93,4 @@ def label_ends(axes: Axes, labels: list[tuple[float, str, str]], x: float) -> No
 
 
 def nothing_yet(axes: Axes, what: str = "no results yet") -> None:
-    """Say in an empty panel that there is nothing to draw."""
     axes.text(0.5, 0.5, what, transform=axes.transAxes, ha="center", va="center", color="#888888")

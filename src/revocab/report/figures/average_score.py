@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from revocab.closed import Id
+from revocab.closed import GroupId, TaskLanguage
 from revocab.languages import language_label
+from revocab.report.annotations import Axes, Experiment, Figure, Run
 from revocab.report.asked import choices_in, of_group
+from revocab.report.figure_parts.curves import draw_band
 from revocab.report.figure_parts.palette import Palette
-from revocab.report.figure_parts.seed_curves import draw_band
 from revocab.report.figure_parts.style import label_ends, nothing_yet
 from revocab.report.kind import FigureOptions
 from revocab.report.names import method_label
-from revocab.report.references import no_choices, other_languages, unknown_groups
+from revocab.report.references import unscored_language
 from revocab.report.results import Results
 from revocab.report.table_parts.table import Cell
 from revocab.report.values.task_scores import TaskScore
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from revocab.config.expand import Run
-    from revocab.config.schema import Experiment
 
 #: Checkpoints that still fit as ticks.
 MOST_TICKS = 13
@@ -33,8 +27,8 @@ class AverageScoreFigure(FigureOptions):
     """Average multiple-choice score of a group by step."""
 
     kind: Literal["average_score"]
-    group: Id
-    language: Id
+    group: GroupId
+    language: TaskLanguage
     caption: ClassVar[str] = (
         "Unweighted mean over tasks at every checkpoint; bars are one standard error of the "
         "mean, items taken as independent. Dashed: the base model."
@@ -46,7 +40,6 @@ class AverageScoreFigure(FigureOptions):
     caption_published: ClassVar[str] = "Open diamonds: the paper's printed averages."
 
     def draw(self, results: Results, palette: Palette) -> Figure:
-        """Return one line per run of the group, the base model as a level line."""
         from matplotlib import pyplot
 
         figure, axes = pyplot.subplots(figsize=(7.2, 4.0))
@@ -73,9 +66,7 @@ class AverageScoreFigure(FigureOptions):
         return figure
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        yield from unknown_groups(experiment, key, self.group)
-        yield from no_choices(experiment, key, self.language)
-        yield from other_languages(experiment, key, self.group, self.language)
+        return unscored_language(experiment, key, self.group, self.language)
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
         return of_group(self.group, choices_in(experiment, self.language))
@@ -129,7 +120,6 @@ class AverageScoreFigure(FigureOptions):
         return labels
 
     def draw_published(self, results: Results, axes: Axes, run: Run, colour: str) -> float | None:
-        """Draw the averages that the paper printed for a run as open diamonds; return the last."""
         last = None
         for step in run.steps:
             printed = self.average(results, run, step).published

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from revocab.languages import language_colours, language_label
+from revocab.report.annotations import Axes, Figure
 from revocab.report.figure_parts.palette import Palette
 from revocab.report.figure_parts.style import nothing_yet, readable
-from revocab.report.kind import FigureOptions
+from revocab.report.kind import FigureOptions, TokenizerOptions
 from revocab.report.results import Results, number
-from revocab.report.tokenizer_options import BY_CORPUS, TokenizerOptions
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 BINS = 60
 #: Height of a ridge's highest point; the next ridge stands at 1.
@@ -33,7 +29,6 @@ class FertilityFigure(TokenizerOptions, FigureOptions):
     )
 
     def draw(self, results: Results, palette: Palette) -> Figure:
-        """Return a panel per tokenizer, in it a ridge per corpus with its mean marked."""
         from matplotlib import pyplot
 
         setting = results.experiment.fertility
@@ -50,10 +45,8 @@ class FertilityFigure(TokenizerOptions, FigureOptions):
             squeeze=False,
         )
         values = fertility_values(results)
-        means = {
-            (row["tokenizer"], row["corpus"]): number(row["fertility"])
-            for row in results.csv(BY_CORPUS)
-        }
+        measured = results.measured_tokenizers
+        means = {place: number(row["fertility"]) for place, row in measured.items()}
         low, high = span(values)
         panels = [axes for line in grid for axes in line]
         for axes, tokenizer in zip(panels, tokenizers, strict=False):
@@ -79,7 +72,6 @@ class FertilityFigure(TokenizerOptions, FigureOptions):
 
 
 def draw_mean(axes: Axes, mean: float | None, place: float, colour: str) -> None:
-    """Mark the mean of the ridge that stands on ``place``; nothing without one."""
     if mean is None:
         return
     axes.plot([mean, mean], [place, place + PEAK], color=colour, linewidth=1.6)
@@ -90,7 +82,6 @@ def draw_mean(axes: Axes, mean: float | None, place: float, colour: str) -> None
 
 
 def corpus_labels(results: Results, corpora: list[str]) -> list[str]:
-    """Return the corpora from bottom to top, each with its language."""
     entries = results.experiment.corpora
     return [f"{one}\n{language_label(entries[one].language)}" for one in reversed(corpora)]
 
@@ -106,7 +97,6 @@ def corpus_colour(results: Results, corpus: str) -> str:
 
 
 def fertility_values(results: Results) -> dict[tuple[str, str], list[float]]:
-    """Return fertility by document for every (tokenizer, corpus)."""
     path = results.root / "fertility" / "documents.parquet"
     if not path.is_file():
         return {}
@@ -138,7 +128,6 @@ def span(values: dict[Any, list[float]]) -> tuple[float, float]:
 def draw_ridge(
     axes: Axes, values: list[float] | None, place: float, limits: tuple[float, float], colour: str
 ) -> None:
-    """Draw a smoothed histogram standing on ``place``, its highest point at :data:`PEAK`."""
     if not values:
         return
     import numpy as np

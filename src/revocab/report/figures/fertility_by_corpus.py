@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from revocab.closed import Id
+from revocab.closed import MeasuredCorpusId, MeasuredTokenizerId
 from revocab.languages import language_label
+from revocab.report.annotations import Figure
 from revocab.report.figure_parts.palette import SPARE_COLOURS, Palette
 from revocab.report.figure_parts.style import nothing_yet
 from revocab.report.figures.fertility import draw_mean, draw_ridge, fertility_values, span
-from revocab.report.kind import FigureOptions
-from revocab.report.references import unknowns
+from revocab.report.kind import FigureOptions, TokenizerOptions
 from revocab.report.results import Results, number
-from revocab.report.tokenizer_options import BY_CORPUS, TokenizerOptions
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from revocab.config.schema import Experiment
 
 #: Blue and red, in the order of the corpora, as in the paper.
 COLOURS = ("#0072B2", "#C1272D", *SPARE_COLOURS)
@@ -30,15 +23,14 @@ class FertilityByCorpusFigure(TokenizerOptions, FigureOptions):
     """Distributions of fertility over documents, corpora in one panel."""
 
     kind: Literal["fertility_by_corpus"]
-    tokenizers: list[Id] = Field(min_length=1)
-    corpora: list[Id] = Field(min_length=1, max_length=len(COLOURS))
+    tokenizers: list[MeasuredTokenizerId] = Field(min_length=1)
+    corpora: list[MeasuredCorpusId] = Field(min_length=1, max_length=len(COLOURS))
     caption: ClassVar[str] = (
         "Tokens per word of each document, smoothed, every curve to the same height; bars "
         "mark the mean over documents. Up to half a per cent of documents lie outside the range."
     )
 
     def draw(self, results: Results, palette: Palette) -> Figure:
-        """Return a panel per tokenizer with a curve per corpus, its mean marked."""
         from matplotlib import pyplot
         from matplotlib.patches import Patch
 
@@ -48,10 +40,8 @@ class FertilityByCorpusFigure(TokenizerOptions, FigureOptions):
         )
         shown = {(tokenizer, corpus) for tokenizer in self.tokenizers for corpus in self.corpora}
         values = {one: found for one, found in fertility_values(results).items() if one in shown}
-        means = {
-            (row["tokenizer"], row["corpus"]): number(row["fertility"])
-            for row in results.csv(BY_CORPUS)
-        }
+        measured = results.measured_tokenizers
+        means = {place: number(row["fertility"]) for place, row in measured.items()}
         limits = span(values)
         colours = dict(zip(self.corpora, COLOURS, strict=False))
         for axes, tokenizer in zip(grid[0], self.tokenizers, strict=True):
@@ -77,12 +67,6 @@ class FertilityByCorpusFigure(TokenizerOptions, FigureOptions):
         figure.supxlabel("tokens per word in a document", fontsize=9)
         figure.tight_layout(rect=(0, 0, 1, 0.92))
         return figure
-
-    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        known = experiment.fertility
-        what = "fertility tokenizer"
-        yield from unknowns(f"{key}.tokenizers", self.tokenizers, known.tokenizers, what)
-        yield from unknowns(f"{key}.corpora", self.corpora, known.corpora, "fertility corpus")
 
 
 FIGURE = FertilityByCorpusFigure

@@ -3,41 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from revocab.closed import Id, unknown
+from revocab.closed import HeldoutLanguage, Id, ShownRunId, unknown
 from revocab.languages import language_label
-from revocab.report.figure_parts.loss_axes import (
+from revocab.report.annotations import Axes, Experiment, Figure, Run
+from revocab.report.figure_parts.curves import (
     LABELS,
+    LEGEND_COLUMNS,
+    SEED_BANDS,
     LossAxes,
+    Point,
     Scale,
+    draw_curve,
+    heldout_over_seeds,
+    legend,
     scale_axes,
     training_progress,
 )
 from revocab.report.figure_parts.palette import Palette
-from revocab.report.figure_parts.seed_curves import SEED_BANDS, draw_band, heldout_over_seeds
 from revocab.report.figure_parts.style import nothing_yet
-from revocab.report.figures.loss import LEGEND_COLUMNS, legend
 from revocab.report.kind import FigureOptions
 from revocab.report.names import method_label
-from revocab.report.references import unknown_runs
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve
-from revocab.report.values.heldout_options import heldout_problems, text_languages
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from revocab.config.expand import Run
-    from revocab.config.schema import Experiment
+from revocab.report.values.losses import text_languages, without_heldout_text
 
 #: Up to so many points of a curve have markers.
 MOST_MARKERS = 16
-#: Points of a curve by run, ascending: place on the horizontal axis, loss, deviation over seeds.
-Curves = dict[str, list[tuple[float, float, float | None]]]
+#: Points of a curve by run, ascending.
+Curves = dict[str, list[Point]]
 #: Least width, in inches: the legend stands above a single panel, too.
 NARROWEST = 6.2
 
@@ -46,8 +43,8 @@ class HeldoutFigure(FigureOptions, LossAxes):
     """Held-out losses of chosen runs."""
 
     kind: Literal["heldout"]
-    runs: list[Id] = Field(min_length=1)
-    languages: list[Id] | None = Field(
+    runs: list[ShownRunId] = Field(min_length=1)
+    languages: list[HeldoutLanguage] | None = Field(
         default=None, min_length=1, description="default: those of all held-out text"
     )
     scale: Scale = "log"
@@ -82,14 +79,22 @@ class HeldoutFigure(FigureOptions, LossAxes):
         )  # fmt: skip
         for panels, language in zip(grid.T, languages, strict=True):
             curves = self.curves(results, runs, language)
-            draw_curves(panels[0], curves, runs, palette)
-            draw_base(results, panels[0], runs, language, palette)
-            scale_axes(panels[0], self.scale, places_in(curves))
+            places = [place for points in curves.values() for place, *_ in points]
+            for run in curves:
+                # Markers where these can be told apart.
+                marker = "o" if len(curves[run]) <= MOST_MARKERS else None
+                line = palette.line(results.run(run).name)
+                draw_curve(panels[0], curves[run], line, marker=marker, markersize=3.5)
+            if len({run.group for run in runs}) == 1:
+                levels = heldout_curve(results, results.base(runs[0].group), language)
+                for level in levels.values():
+                    panels[0].axhline(level, linewidth=1.2, **palette.line("base"))
+            scale_axes(panels[0], self.scale, places)
             title = f"Held-out {language_label(language)} text"
             panels[0].set(title=title, ylabel="bits per byte")
             if self.against is not None:
                 draw_differences(results, panels[1], curves, self.against, palette)
-                scale_axes(panels[1], self.scale, places_in(curves), vertical=False)
+                scale_axes(panels[1], self.scale, places, vertical=False)
                 panels[1].set_xlim(panels[0].get_xlim())
                 named = method_label(results.run(self.against))
                 panels[1].set(title=f"Difference from {named}", ylabel="bits per byte")
@@ -101,46 +106,19 @@ class HeldoutFigure(FigureOptions, LossAxes):
         return figure
 
     def curves(self, results: Results, runs: list[Run], language: str) -> Curves:
-        """Return the curve of every trained run that has losses."""
-        found: Curves = {}
+        curves: Curves = {}
         for run in runs:
             places = training_progress(results, run, self.over)
             losses = heldout_over_seeds(results, run, language)
             points = [(places[step], *loss) for step, loss in losses.items() if step in places]
             if run.trains and points:
-                found[run.id] = points
-        return found
+                curves[run.id] = points
+        return curves
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        yield from unknown_runs(experiment, key, self.runs)
-        yield from heldout_problems(experiment, key, self.languages, None)
+        yield from without_heldout_text(experiment, key)
         if self.against is not None and self.against not in self.runs:
             yield unknown(f"{key}.against", self.against, self.runs, "run of the figure")
-
-
-def draw_curves(axes: Axes, curves: Curves, runs: list[Run], palette: Palette) -> None:
-    """Draw the curves, with markers where these can be told apart, and bands over seeds."""
-    for run in runs:
-        points = curves.get(run.id, [])
-        if points:
-            marker = "o" if len(points) <= MOST_MARKERS else None
-            at, losses, deviations = map(list, zip(*points, strict=True))
-            line = palette.line(run.name)
-            axes.plot(at, losses, marker=marker, markersize=3.5, **line)
-            draw_band(axes, at, losses, deviations, line["color"])
-
-
-def draw_base(
-    results: Results,
-    axes: Axes,
-    runs: list[Run],
-    language: str,
-    palette: Palette,
-) -> None:
-    if len({run.group for run in runs}) == 1:
-        levels = heldout_curve(results, results.base(runs[0].group), language)
-        for level in levels.values():
-            axes.axhline(level, linewidth=1.2, **palette.line("base"))
 
 
 def draw_differences(
@@ -158,10 +136,6 @@ def draw_differences(
             at, values = (np.array(part) for part in zip(*shared, strict=True))
             line = palette.line(results.run(name).name)
             axes.plot(at, values - np.interp(at, places, losses), **line)
-
-
-def places_in(curves: Curves) -> list[float]:
-    return [place for points in curves.values() for place, *_ in points]
 
 
 FIGURE = HeldoutFigure

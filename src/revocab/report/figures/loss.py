@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from revocab.closed import Id
+from revocab.closed import ShownRunId
 from revocab.languages import language_label
-from revocab.report.figure_parts.loss_axes import LABELS, LossAxes, scale_axes, training_progress
-from revocab.report.figure_parts.palette import Palette
-from revocab.report.figure_parts.seed_curves import (
+from revocab.report.annotations import Axes, Figure, Run
+from revocab.report.figure_parts.curves import (
+    LABELS,
+    LEGEND_COLUMNS,
     SEED_BANDS,
+    LossAxes,
     draw_band,
+    draw_curve,
     heldout_over_seeds,
+    legend,
+    scale_axes,
     training_curve,
+    training_progress,
 )
+from revocab.report.figure_parts.palette import Palette
 from revocab.report.figure_parts.style import nothing_yet
 from revocab.report.kind import FigureOptions
-from revocab.report.names import method_label
-from revocab.report.references import unknown_runs
 from revocab.report.results import Results
 from revocab.report.results.heldout_losses import heldout_curve
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from revocab.config.expand import Run
-    from revocab.config.schema import Experiment
-
-LEGEND_COLUMNS = 4
 #: Where each step stands on the horizontal axis, by run.
 Places = dict[str, dict[int, float]]
 #: Width of smoothing (sigma) as a share of all steps.
@@ -40,7 +36,7 @@ class LossFigure(FigureOptions, LossAxes):
     """Training loss of chosen runs."""
 
     kind: Literal["loss"]
-    runs: list[Id]
+    runs: list[ShownRunId]
     caption: ClassVar[str] = (
         "Above: training loss at every step (faint) and smoothed. Loss per token cannot be "
         "compared between tokenizers; loss per byte can. Below: text held out from training, at "
@@ -60,7 +56,7 @@ class LossFigure(FigureOptions, LossAxes):
         figure.subplots_adjust(
             left=0.075, right=0.985, bottom=0.075, top=top, hspace=0.34, wspace=0.2
         )
-        for axes in grid[0][2:]:
+        for axes in (*grid[0][2:], *grid[1][len(languages) :]):
             axes.set_axis_off()
         same = len({run.target for run in runs}) == 1
         title = "Training loss per token" + ("" if same else " (tokenizers differ)")
@@ -70,19 +66,25 @@ class LossFigure(FigureOptions, LossAxes):
         draw_losses(results, grid[0][1], runs, palette, "bits_per_byte", places)
         grid[0][1].set(title="Training loss per byte of text", ylabel="bits per byte")
         for axes, language in zip(grid[1], languages, strict=False):
-            draw_heldout(results, axes, runs, palette, language, places)
+            base = heldout_curve(results, results.base(runs[0].group), language)
+            if base and len({run.group for run in runs}) == 1:
+                axes.axhline(base[0], linewidth=1.2, **palette.line("base"))
+            for run in runs:
+                curve, line = heldout_over_seeds(results, run, language), palette.line(run.name)
+                points = [(places[run.id][step], *loss) for step, loss in curve.items()]
+                draw_curve(axes, points, line, marker="o", markersize=4, clip_on=False)
+            if not axes.lines:
+                nothing_yet(axes)
             axes.set(title=f"Held-out {language_label(language)} text", ylabel="bits per byte")
-        for axes in grid[1][len(languages) :]:
-            axes.set_axis_off()
+        # A logarithmic axis begins at the first place at which held-out loss was measured.
+        steps = {run.id: {row["step"] for row in results.heldout(run)[0]} for run in runs}
+        measured = [at for run in places for step, at in places[run].items() if step in steps[run]]
         for axes in (*grid[0][:2], *grid[1][: len(languages)]):
             axes.set_xlabel(LABELS[self.over])
             axes.set_xlim(left=0)
-            scale_axes(axes, self.scale, measured_places(results, runs, places))
+            scale_axes(axes, self.scale, measured)
         legend(figure, runs, palette)
         return figure
-
-    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        return unknown_runs(experiment, key, self.runs)
 
 
 def smooth(values: list[float], width: float = SMOOTHING) -> list[float]:
@@ -101,23 +103,9 @@ def smooth(values: list[float], width: float = SMOOTHING) -> list[float]:
     return (np.convolve(padded, kernel, "valid") / weights).tolist()
 
 
-def measured_places(results: Results, runs: list[Run], places: Places) -> list[float]:
-    """Return where held-out loss was measured; a logarithmic axis begins at the first of these."""
-    steps = {run.id: {row["step"] for row in results.heldout(run)[0]} for run in runs}
-    return [
-        place for run, one in places.items() for step, place in one.items() if step in steps[run]
-    ]
-
-
 def draw_losses(
-    results: Results,
-    axes: Axes,
-    runs: list[Run],
-    palette: Palette,
-    column: str,
-    places: Places,
+    results: Results, axes: Axes, runs: list[Run], palette: Palette, column: str, places: Places
 ) -> None:
-    """Draw one column of ``losses.csv``: every step faint, and smoothed."""
     for run in runs:
         curve = training_curve(results, run, column)
         if not curve:
@@ -129,46 +117,6 @@ def draw_losses(
         draw_band(axes, at, smooth(values), deviations, line["color"])
     if not axes.has_data():
         nothing_yet(axes)
-
-
-def draw_heldout(
-    results: Results,
-    axes: Axes,
-    runs: list[Run],
-    palette: Palette,
-    language: str,
-    places: Places,
-) -> None:
-    """Draw held-out bits per byte wherever measured, and the base model's level."""
-    base = heldout_curve(results, results.base(runs[0].group), language)
-    if base and len({run.group for run in runs}) == 1:
-        axes.axhline(base[0], linewidth=1.2, **palette.line("base"))
-    for run in runs:
-        curve = heldout_over_seeds(results, run, language)
-        if curve:
-            values, deviations = map(list, zip(*curve.values(), strict=True))
-            at, line = [places[run.id][step] for step in curve], palette.line(run.name)
-            axes.plot(at, values, marker="o", markersize=4, clip_on=False, **line)
-            draw_band(axes, at, values, deviations, line["color"])
-    if not axes.lines:
-        nothing_yet(axes)
-
-
-def legend(figure: Figure, runs: list[Run], palette: Palette) -> None:
-    from matplotlib.lines import Line2D
-
-    handles = [
-        Line2D([], [], label=method_label(run), linewidth=2.2, **palette.line(run.name))
-        for run in runs
-    ]
-    if len({run.group for run in runs}) == 1:
-        handles.append(Line2D([], [], label="base model (held-out)", **palette.line("base")))
-    figure.legend(
-        handles=handles,
-        loc="upper center",
-        ncols=min(LEGEND_COLUMNS, len(handles)),
-        handlelength=2.8,
-    )
 
 
 FIGURE = LossFigure

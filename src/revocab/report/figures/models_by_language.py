@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
 from revocab.closed import Id
 from revocab.languages import language_label
+from revocab.report.annotations import Axes, Experiment, Figure
 from revocab.report.figure_parts.palette import SPARE_COLOURS, Palette
 from revocab.report.figure_parts.style import nothing_yet
 from revocab.report.kind import FigureOptions
@@ -17,12 +18,6 @@ from revocab.report.results import Results
 from revocab.report.table_parts.published_table import add_published, places_of
 from revocab.report.table_parts.table import Cell
 from revocab.report.tables.models_by_language import AVERAGE, ModelsByLanguageTable
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from revocab.config.schema import Experiment
 
 #: Cells by row and column.
 Cells = Mapping[tuple[str, str], Cell]
@@ -102,7 +97,6 @@ class ModelsByLanguageFigure(FigureOptions):
 
     @property
     def columns(self) -> list[str]:
-        """Return the columns of all tables, for changes without the base's."""
         names = [
             name
             for table in self.tables.values()
@@ -147,7 +141,6 @@ class ModelsByLanguageFigure(FigureOptions):
     def changes(
         self, cells: Mapping[str, Cells], column: str, rows: Sequence[str]
     ) -> dict[str, list[Bar]]:
-        """Return the change of every language in a column, by the table's title."""
         return {
             table.title: [
                 Bar.of(cells[name].get((row, table.change_header(column)))) for row in rows

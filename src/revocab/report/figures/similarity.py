@@ -5,28 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from statistics import fmean
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from revocab.closed import Id
+from revocab.closed import GroupId
+from revocab.report.annotations import Experiment, Figure, Layout
 from revocab.report.figure_parts.palette import Palette
 from revocab.report.figure_parts.style import nothing_yet
 from revocab.report.kind import FigureOptions, manifest
 from revocab.report.names import method_label
-from revocab.report.references import no_new_rows, unknown_groups
+from revocab.report.references import no_new_rows
 from revocab.report.results import Results
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from revocab.config.layout import Layout
-    from revocab.config.schema import Experiment
 
 
 class SimilarityFigure(FigureOptions):
     """Similarity between the runs of a group after training."""
 
     kind: Literal["similarity"]
-    group: Id
+    group: GroupId
     caption: ClassVar[str] = (
         "Mean cosine of relative representations of the input embeddings after training, runs "
         "with the target vocabulary."
@@ -34,7 +29,6 @@ class SimilarityFigure(FigureOptions):
     small: ClassVar[bool] = True
 
     def draw(self, results: Results, palette: Palette) -> Figure:
-        """Return the grid: runs by runs, the diagonal grey."""
         from matplotlib import pyplot
 
         values = self.similarities(results)
@@ -92,8 +86,7 @@ class SimilarityFigure(FigureOptions):
         return {pair: fmean(found) for pair, found in by_pair.items()}
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        yield from unknown_groups(experiment, key, self.group)
-        yield from no_new_rows(experiment, key, self.group)
+        return no_new_rows(experiment, key, self.group)
 
     def needs(self, layout: Layout) -> list[str]:
         return [manifest(layout.paths.similarity(self.group))]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
+from revocab.report.annotations import Figure
 from revocab.report.figure_parts.palette import Palette
 from revocab.report.figure_parts.style import nothing_yet
 from revocab.report.kind import FigureOptions
 from revocab.report.results import Results
 from revocab.report.values.sweep_grid import SweepOptions, values_of
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Share of the range above which a number is written in white.
 DARK = 0.6
@@ -26,7 +24,6 @@ class SweepFigure(SweepOptions, FigureOptions):
     caption: ClassVar[str] = "Runs of a sweep by two of its axes; darker is better."
 
     def draw(self, results: Results, palette: Palette) -> Figure:
-        """Return the grid, each number in its field; the better, the darker."""
         from matplotlib import pyplot
 
         down, across = values_of(self.grid(results.experiment))

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from revocab.languages import language_colours, language_label
+from revocab.report.annotations import Axes, Figure
 from revocab.report.figure_parts.palette import SPARE_COLOURS, Palette
 from revocab.report.figure_parts.style import nothing_yet
-from revocab.report.kind import FigureOptions
+from revocab.report.kind import FigureOptions, ParallelOptions
 from revocab.report.results import Results, number
-from revocab.report.tokenizer_options import BY_CORPUS, PARALLEL, ParallelOptions
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 
 #: Part of a group's place that its bars fill.
 FILLED = 0.8
@@ -43,14 +38,9 @@ class TokenCountsFigure(ParallelOptions, FigureOptions):
         figure, (left, right) = pyplot.subplots(
             1, 2, figsize=(9.4, 1.6 + 0.3 * len(tokenizers) * max(len(languages), len(corpora), 1))
         )
-        tokens = {
-            (row["tokenizer"], row["language"]): number(row["tokens"])
-            for row in results.csv(PARALLEL)
-        }
-        characters = {
-            (row["tokenizer"], row["corpus"]): number(row["characters_per_token"])
-            for row in results.csv(BY_CORPUS)
-        }
+        parallel, measured = results.parallel_text, results.measured_tokenizers
+        tokens = {place: number(row["tokens"]) for place, row in parallel.items()}
+        characters = {place: number(row["characters_per_token"]) for place, row in measured.items()}
         names = {language: language_label(language) for language in languages}
         draw_bars(left, tokens, tokenizers, names, colours, "{:,.0f}")
         left.set_xlabel("tokens for the same sentences (fewer is better)")
@@ -84,7 +74,6 @@ def draw_bars(
     colours: dict[str, str],
     shown: str,
 ) -> None:
-    """Draw a group of bars per tokenizer, one bar per name, each with its value."""
     thickness = FILLED / max(len(names), 1)
     drawn = False
     for place, name in enumerate(names):

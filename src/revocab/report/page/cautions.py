@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from revocab.evaluation.generation.kind import find_kind
 from revocab.languages import language_label
 from revocab.report import notes
+from revocab.report.results import Results
 from revocab.report.values.task_scores import TaskScore
-
-if TYPE_CHECKING:
-    from revocab.report.results import Results
 
 #: Standard normal quantile of a 95 % interval.
 TWO_SIDED = 1.96
@@ -64,12 +61,10 @@ def line(name: str, averages: list[tuple[float, float]]) -> str:
 
 
 def limitations(results: Results) -> list[str]:
-    """Return a sentence or two on each limitation, those of the data first."""
     return [*notes.synthetic(results), *of_models(results), *of_scores(results), *of_runs(results)]
 
 
 def of_models(results: Results) -> Iterator[str]:
-    """Yield that stand-ins are no real models, where there are any."""
     built = [name for name, model in results.experiment.models.items() if model.pretrain]
     what = "is a small stand-in" if len(built) == 1 else "are small stand-ins"
     if built:
@@ -80,7 +75,6 @@ def of_models(results: Results) -> Iterator[str]:
 
 
 def of_scores(results: Results) -> Iterator[str]:
-    """Yield which items are left out and which metric is missing."""
     evaluation = results.experiment.evaluation
     limit = evaluation.multiple_choice.limit
     if limit and evaluation.multiple_choice.tasks:

@@ -33,7 +33,6 @@ LONG = 60
 
 
 def versions() -> list[tuple[str, str]]:
-    """Return the installed libraries that numbers depend on, with their versions."""
     installed = []
     of_engines = [name for engine in engines().values() for name in engine.libraries]
     for name in dict.fromkeys((*LIBRARIES, *of_engines)):

@@ -9,13 +9,26 @@ from typing import Any
 from revocab.config.lineage import compared_pairs
 from revocab.languages import language_label
 from revocab.report.names import method_label
-from revocab.report.page import initialisation
 from revocab.report.results import Results, blind_baselines
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.table_parts.table import MISSING
 
 #: Header and rows of plain text.
 Grid = tuple[list[str], list[list[str]]]
+
+MATRICES = {"input": "embedding", "output": "LM head"}
+NEW_ROWS_HEADER = [
+    "Run", "Matrix", "Copied rows", "New rows", "Norm copied", "Norm new", "New / copied",
+    "Cosine to mean, copied", "Cosine to mean, new", "Near duplicates", "Cosine on anchors",
+    "Cosine on held-out anchors",
+]  # fmt: skip
+NEW_ROWS_NOTE = (
+    "L2 norms are means over rows. Cosine to mean: 1 when all rows of a kind point the same way. "
+    "Near duplicates: new rows with a cosine of at least 0.99 to another row. Cosines on anchors: "
+    "for methods that fit a map, between mapped and true rows, on shared tokens that the map was "
+    "fitted on and on shared tokens that it was not. Each run's init folder holds a figure, "
+    "diagnostics.svg."
+)
 
 
 @dataclass(frozen=True)
@@ -58,9 +71,9 @@ def sections(results: Results, resources: Path) -> list[Section]:
         Section(
             "initialisation",
             "New rows",
-            initialisation.NOTE,
-            *initialisation.table(results),
-            initialisation.warnings(results),
+            NEW_ROWS_NOTE,
+            *new_rows(results),
+            warnings(results),
             texts=2,
         ),
         Section(
@@ -87,7 +100,6 @@ def sections(results: Results, resources: Path) -> list[Section]:
 
 
 def heldout(results: Results) -> Grid:
-    """Return header and rows of held-out bits per byte: at initialisation, first and last."""
     languages = results.heldout_languages()
     header = ["Group", "Run"]
     for language in languages:
@@ -107,7 +119,6 @@ def heldout(results: Results) -> Grid:
 
 
 def trainings(results: Results) -> Grid:
-    """Return header and rows of tokens seen and the cost of each training (``timing.json``)."""
     header = ["Training", "Steps", "Tokens", "Seconds", "Tokens per second", "Peak memory (GB)"]
     header.append("Start-up (s)")
     folders = [("models", one) for one in sorted(results.experiment.models)]
@@ -133,7 +144,6 @@ def trainings(results: Results) -> Grid:
 
 
 def shown_number(value: Any, digits: int, scale: float = 1) -> str:
-    """Return a number with thousands separators, or a dash."""
     if not isinstance(value, int | float):
         return MISSING
     return f"{value * scale:,.{digits}f}"
@@ -161,7 +171,6 @@ def intersections(results: Results) -> Grid:
 
 
 def scale(results: Results) -> Grid:
-    """Return header and rows of initialisation at a real model's size (``scale/scale.csv``)."""
     rows = results.csv("scale", "scale.csv") if results.experiment.scale else []
     if not rows:
         return [], []
@@ -177,3 +186,49 @@ def compact(value: str) -> str:
     if real.is_integer():
         return f"{int(real):,}"
     return f"{real:.4g}"
+
+
+def _shown(value: Any, digits: int = 4) -> str:
+    return f"{value:.{digits}g}" if isinstance(value, int | float) else "–"
+
+
+def _row(name: str, matrix: str, found: dict[str, Any]) -> list[str]:
+    copied, new, noted = found["norm_copied"], found["norm_new"], found["method"]
+    both = copied["mean"] and new["mean"] is not None
+    alike = found.get("near_duplicates", {}).get("rows")
+    return [
+        name,
+        matrix,
+        f"{copied['rows']:,}",
+        f"{new['rows']:,}",
+        _shown(copied["mean"]),
+        _shown(new["mean"]),
+        _shown(new["mean"] / copied["mean"], 3) if both else "–",
+        _shown(found["cosine_to_mean_copied"], 3),
+        _shown(found["cosine_to_mean_new"], 3),
+        "–" if alike is None else f"{alike:,}",
+        _shown(noted.get("anchors_cosine"), 3),
+        _shown(noted.get("held_out_cosine"), 3),
+    ]
+
+
+def new_rows(results: Results) -> Grid:
+    rows = []
+    for run in results.runs:
+        described = results.json("runs", run.id, "init", "diagnostics.json") or {}
+        matrices = described.get("matrices", {})
+        label = results.model_label(run)
+        for which, found in matrices.items():
+            matrix = MATRICES[which] if len(matrices) > 1 else "embedding and LM head"
+            rows.append(_row(f"{label}, {method_label(run)}", matrix, found))
+    return NEW_ROWS_HEADER, rows
+
+
+def warnings(results: Results) -> list[str]:
+    return [
+        f"{run.id}: {warning}"
+        for run in results.runs
+        for warning in (results.json("runs", run.id, "init", "diagnostics.json") or {}).get(
+            "warnings", []
+        )
+    ]

@@ -1,38 +1,77 @@
-"""What the statements of a paper are about: sizes, fertility, gains of scores and of similarity.
-
-Every measure gives one number twice: from the paper's printed values, and from our results.
-"""
+"""What a statement measures: one number, from the paper's printed values and from our results."""
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, ClassVar, Literal
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from revocab.closed import Id, OneLine
-from revocab.report.asked import choices_in, of_group
+from revocab.closed import (
+    Closed,
+    MeasuredCorpusId,
+    MeasuredTokenizerId,
+    OneLine,
+    Refers,
+    TokenizerId,
+)
+from revocab.report.annotations import Experiment, Layout
 from revocab.report.kind import manifest
-from revocab.report.paper_claims.measure import Measure, lead
-from revocab.report.references import no_choices, other_languages, unknown_groups, unknowns
 from revocab.report.results import Results, number
-from revocab.report.tokenizer_options import BY_CORPUS
-from revocab.report.values.run_value import RunValue
-from revocab.report.values.similarity import HelperSimilarity
-from revocab.report.values.task_scores import TaskScore
 
-if TYPE_CHECKING:
-    from revocab.config.layout import Layout
-    from revocab.config.schema import Experiment
+ModelLabel = Annotated[OneLine, Refers("label in parameters")]
+
+
+def lead(ours: Sequence[float | None], others: Sequence[float | None]) -> float | None:
+    """Return by how much the least of ours is above the greatest of others; None without one."""
+    known = [value for value in ours if value is not None]
+    against = [value for value in others if value is not None]
+    if len(known) < len(ours) or len(against) < len(others):
+        return None
+    return min(known) - max(against)
+
+
+class Measure(Closed):
+    """What a claim is about; the hooks say nothing where a measure has nothing to say."""
+
+    #: Whether it follows from names and sizes, so that a smaller run tests it as well.
+    any_scale: ClassVar[bool] = False
+
+    def published(self, results: Results) -> float | None:
+        """Return the number that the paper's printed values give, None where they give none."""
+        return None
+
+    def ours(self, results: Results) -> float | None:
+        """Return the number that our results give, None where it is not measured."""
+        return None
+
+    def shown(self, value: float) -> str:
+        """Return a number as readers see it."""
+        return f"{value:,.10g}"
+
+    def remark(self, results: Results) -> str:
+        """Return what stands behind our number."""
+        return ""
+
+    def problems(self, experiment: Experiment, key: str) -> Iterable[str]:
+        """Yield what the experiment lacks for it, besides what ids name."""
+        return ()
+
+    def needs(self, layout: Layout) -> Iterable[str]:
+        """Return the files that it reads beside the scores."""
+        return ()
+
+    def scores(self, experiment: Experiment) -> Iterable[tuple[str, str]]:
+        """Yield the groups and tasks whose scores it reads."""
+        return ()
 
 
 class SharedTokens(Measure):
     """Tokens that two vocabularies share, spellings compared as the SAVA release does."""
 
-    source: Id
-    target: Id
+    source: TokenizerId
+    target: TokenizerId
 
     def ours(self, results: Results) -> float | None:
         return self._counts(results).get("marker")
@@ -40,9 +79,6 @@ class SharedTokens(Measure):
     def remark(self, results: Results) -> str:
         count = self._counts(results).get("bytes")
         return "" if count is None else f" by marker; {count:,} by bytes"
-
-    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        return unknowns(key, (self.source, self.target), experiment.tokenizers, "tokenizer")
 
     def needs(self, layout: Layout) -> list[str]:
         pair = (self.source, self.target)
@@ -56,24 +92,19 @@ class SharedTokens(Measure):
 class FertilityFall(Measure):
     """Share by which fertility falls between two tokenizers, mean over corpora."""
 
-    source: Id
-    target: Id
-    corpora: list[Id] = Field(min_length=1)
+    source: MeasuredTokenizerId
+    target: MeasuredTokenizerId
+    corpora: list[MeasuredCorpusId] = Field(min_length=1)
 
     def published(self, results: Results) -> float | None:
         return self._fall(results.paper.fertility)
 
     def ours(self, results: Results) -> float | None:
-        rows = {(row["tokenizer"], row["corpus"]): row for row in results.csv(BY_CORPUS)}
+        rows = results.measured_tokenizers
         return self._fall(lambda *place: number(rows.get(place, {}).get("fertility")))
 
     def shown(self, value: float) -> str:
         return f"{100 * value:.1f} %"
-
-    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        known, names = experiment.fertility, (self.source, self.target)
-        yield from unknowns(key, names, known.tokenizers, "tokenizer in fertility.tokenizers")
-        yield from unknowns(key, self.corpora, known.corpora, "corpus in fertility.corpora")
 
     def needs(self, layout: Layout) -> list[str]:
         return [manifest(layout.paths.fertility)]
@@ -90,8 +121,8 @@ class SizeFall(Measure):
     any_scale: ClassVar[bool] = True
 
     of: Literal["vocabulary_size", "parameters"]
-    source: OneLine
-    target: OneLine
+    source: ModelLabel
+    target: ModelLabel
     #: A share of the source's size, or a count.
     share: bool = True
 
@@ -105,10 +136,6 @@ class SizeFall(Measure):
     def shown(self, value: float) -> str:
         return f"{100 * value:.1f} %" if self.share else f"{value / 1e9:.2f} B"
 
-    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        known = [model.label for model in experiment.parameters]
-        return unknowns(key, (self.source, self.target), known, "label in parameters")
-
     def needs(self, layout: Layout) -> list[str]:
         return [layout.paths.parameters]
 
@@ -116,108 +143,6 @@ class SizeFall(Measure):
         if not before or after is None:
             return None
         return (before - after) / before if self.share else before - after
-
-
-class Gain(Measure):
-    """By how many points the worst of some runs of a group is above the best of others."""
-
-    group: Id
-    runs: list[Id] = Field(min_length=1)
-    over: list[Id] = Field(min_length=1)
-    #: Steps of the paper; ``paper_steps`` of the group says which of ours stand for them.
-    step: int = Field(ge=0)
-    #: Step of those in ``over``; none: the same.
-    over_step: int | None = Field(default=None, ge=0)
-
-    def published(self, results: Results) -> float | None:
-        return self._gain(lambda name, step: self._printed(results, name, step))
-
-    def ours(self, results: Results) -> float | None:
-        named = {run.name: run for run in results.group(self.group)}
-
-        def value(name: str, step: int) -> float | None:
-            run = named.get(name)
-            if run is None:
-                return None
-            at = [one for one in run.steps if results.published_place(run, one)[1] == step]
-            return self._value(results, at[0]).cell(results, run).value if at else None
-
-        return self._gain(value)
-
-    def shown(self, value: float) -> str:
-        return f"{100 * value:+.2f}"
-
-    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        yield from unknown_groups(experiment, key, self.group)
-        group = experiment.runs.get(self.group)
-        from revocab.config.lineage import shown_names  # stands on the schema, which needs kinds
-
-        if group is not None:
-            known = ["base", *group.references, *shown_names(group)]
-            names = [*self.runs, *self.over]
-            yield from unknowns(key, names, known, f"run of group {self.group!r}")
-
-    def _gain(self, value: Callable[[str, int], float | None]) -> float | None:
-        second = self.step if self.over_step is None else self.over_step
-        return lead(
-            [value(name, self.step) for name in self.runs],
-            [value(name, second) for name in self.over],
-        )
-
-    @abstractmethod
-    def _printed(self, results: Results, name: str, step: int) -> float | None:
-        """Return the paper's value of a run at one of its steps."""
-
-    @abstractmethod
-    def _value(self, results: Results, step: int) -> RunValue:
-        """Return our value at one of our steps."""
-
-
-class ScoreGain(Gain):
-    """Of multiple-choice scores in a language: of one family, or (none) of their average."""
-
-    language: Id
-    family: Id | None = None
-
-    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        yield from super().problems(experiment, key)
-        yield from no_choices(experiment, key, self.language, self._families)
-        yield from other_languages(experiment, key, self.group, self.language)
-
-    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
-        return of_group(self.group, choices_in(experiment, self.language, self._families))
-
-    @property
-    def _families(self) -> list[str] | None:
-        return [self.family] if self.family else None
-
-    def _printed(self, results: Results, name: str, step: int) -> float | None:
-        place = (results.experiment.runs[self.group].label, step, name)
-        return results.paper.multiple_choice(*place, self.family or "avg", self.language)
-
-    def _value(self, results: Results, step: int) -> RunValue:
-        if self.family is None:
-            return TaskScore.average(self.language, step)
-        (task, *_) = results.choice_tasks(self.language, [self.family])
-        return TaskScore(task=task, step=step)
-
-
-class SimilarityGain(Gain):
-    """Of similarity to the helper."""
-
-    def needs(self, layout: Layout) -> list[str]:
-        from revocab.config.lineage import learns_new_rows  # stands on the schema
-
-        if not learns_new_rows(layout.experiment.runs[self.group]):
-            return []
-        return [manifest(layout.paths.similarity(self.group))]
-
-    def _printed(self, results: Results, name: str, step: int) -> float | None:
-        label = results.experiment.runs[self.group].label
-        return results.paper.similarity(label, step, name)
-
-    def _value(self, results: Results, step: int) -> RunValue:
-        return HelperSimilarity(step=step)
 
 
 class Product(Measure):

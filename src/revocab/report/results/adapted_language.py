@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from revocab.report.annotations import Experiment, Run
+
 from typing import TYPE_CHECKING
 
 from revocab.training.recipe import ANSWERS
 
 if TYPE_CHECKING:
-    from revocab.config.expand import Run
-    from revocab.config.schema import Experiment
     from revocab.report.results.folder import Results
 
 
@@ -38,7 +38,6 @@ def trained_on_text(results: Results, run: Run) -> bool:
 
 
 def seen_shares(experiment: Experiment, run: Run) -> dict[str, float]:
-    """Return each language's share of the data of a trained run, over all its stages."""
     assert run.recipe is not None and run.mixture is not None  # trained
     stages = experiment.recipes[run.recipe].stages
     steps = {one.name: one.steps for one in stages} if stages else {"all": 1}

@@ -6,16 +6,14 @@ baseline, which sees only the lengths or positions of the choices; that of a pro
 
 from __future__ import annotations
 
+from revocab.report.annotations import Experiment
+
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from revocab.evaluation.multiple_choice.blind import BASELINES
 from revocab.io import read_json
-
-if TYPE_CHECKING:
-    from revocab.config.schema import Experiment
 
 #: A baseline may be above chance by this, or by three standard errors of so few items.
 TOLERANCE = 0.06
@@ -53,7 +51,6 @@ def problems(experiment: Experiment, resources: Path) -> list[str]:
 
 
 def table(experiment: Experiment, resources: Path) -> tuple[list[str], list[list[str]]]:
-    """Return header and rows of the baselines' accuracies in per cent."""
     rows = {task: row for _, task, row in baselines(experiment, resources)}
     names = list(dict.fromkeys(name for row in rows.values() for name in row if name != "items"))
     header = ["Task", "Items", *[name.replace("_", " ").capitalize() for name in names]]

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from revocab.report.annotations import Experiment, Run
+
 import csv
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from revocab.closed import checked
 from revocab.errors import RevocabError
 from revocab.evaluation.metric import COMET
 from revocab.evaluation.multiple_choice.families import family_rank
 from revocab.io import read_json
-from revocab.report.published.paper_values import PaperValues
+from revocab.report.published import PaperValues
 from revocab.report.results.score_table import (
     AVERAGE,
     HELPER_SIMILARITY,
@@ -25,9 +27,8 @@ from revocab.report.results.score_table import (
 )
 from revocab.training.outputs.loss_tables import HELDOUT, MEASURED
 
-if TYPE_CHECKING:
-    from revocab.config.expand import Run
-    from revocab.config.schema import Experiment
+#: What is measured of each tokenizer on each corpus, and on parallel text.
+BY_CORPUS, PARALLEL = "fertility/fertility.csv", "fertility/parallel.csv"
 
 
 def number(text: Any) -> float | None:
@@ -39,7 +40,6 @@ def number(text: Any) -> float | None:
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a CSV file as text, or nothing if there is no such file."""
     if not path.is_file():
         return []
     with path.open(encoding="utf-8", newline="") as handle:
@@ -105,12 +105,19 @@ class Results:
 
     @cached_property
     def paper(self) -> PaperValues:
-        """Return the published values; none where the configuration names no folder."""
         return PaperValues(self.experiment.paper_values)
 
     def csv(self, *parts: str) -> list[dict[str, str]]:
         """Return the rows of a CSV file in the folder (none: no such file)."""
         return read_csv(self.root.joinpath(*parts))
+
+    @property
+    def measured_tokenizers(self) -> dict[tuple[str, str], dict[str, str]]:
+        return {(row["tokenizer"], row["corpus"]): row for row in self.csv(BY_CORPUS)}
+
+    @property
+    def parallel_text(self) -> dict[tuple[str, str], dict[str, str]]:
+        return {(row["tokenizer"], row["language"]): row for row in self.csv(PARALLEL)}
 
     def generation(self, run: Run) -> list[dict[str, str]]:
         """Return a run's generation scores, those of COMET in place of its empty rows.
@@ -136,7 +143,6 @@ class Results:
 
     @property
     def comet_metrics(self) -> list[str]:
-        """Return the COMET metrics that the experiment names a model for."""
         return list(self.experiment.evaluation.generation.comet_models)
 
     def json(self, *parts: str) -> Any:
@@ -229,12 +235,10 @@ class Results:
         return self.experiment.evaluation.multiple_choice.tasks[task].family
 
     def tokenizer_pairs(self) -> list[tuple[str, str]]:
-        """Return every pair of tokenizers that runs or ``intersections`` name, each once."""
         pairs = [(r.source_tokenizer, r.target) for r in self.runs if not r.keeps_vocabulary]
         return list(dict.fromkeys([*pairs, *self.experiment.intersections]))
 
     def trained_on(self, tokenizer: str) -> list[str]:
-        """Return the corpora that a tokenizer was trained on here; none for another's."""
         trained = self.experiment.tokenizers[tokenizer].train
         return list(trained.corpora) if trained else []
 
@@ -245,7 +249,6 @@ class Results:
 
     @cached_property
     def similarities(self) -> list[Record]:
-        """Return every group's similarity rows, with the file that each was read from."""
         files = sorted(self.root.glob("similarity/**/similarity.csv"))
         return [
             {**row, "similarity": number(row["similarity"]), "step": int(row["step"]),
@@ -255,7 +258,6 @@ class Results:
         ]  # fmt: skip
 
     def heldout_languages(self) -> list[str]:
-        """Return the languages of the held-out corpora, in the experiment's order."""
         corpora, used = self.experiment.corpora, self.experiment.evaluation.heldout
         return list(dict.fromkeys(corpora[corpus].language for corpus in used))
 

@@ -8,6 +8,8 @@ N / N_reference, as in appendix B of Gosal et al.). Both rank models alike.
 
 from __future__ import annotations
 
+from revocab.report.annotations import Run
+
 import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -16,7 +18,6 @@ from revocab.closed import Step
 from revocab.io import read_json
 
 if TYPE_CHECKING:
-    from revocab.config.expand import Run
     from revocab.report.results.folder import Results
 
 #: Number of tokens by corpus and bytes of its held-out text.

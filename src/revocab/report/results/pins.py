@@ -26,7 +26,6 @@ class Pins:
     loose: list[str] = field(default_factory=list)
 
     def add(self, keys: Keys, value: str) -> None:
-        """Set the value at a path of keys."""
         place = self.overlay
         for key in keys[:-1]:
             place = place.setdefault(key, {})
@@ -97,7 +96,6 @@ def find_pins(results: Results, resources: Path) -> Pins:
 
 
 def pin_harness_tasks(pins: Pins, results: Results) -> None:
-    """Pin tasks that the harness ships to the commit that the score tables name."""
     commits: dict[str, set[str]] = {}
     for run in results.runs:
         for row in results.csv("runs", run.id, "multiple_choice.csv"):

@@ -6,11 +6,13 @@ losses are nats per token and bits per byte. ``paper_value`` is in the unit of `
 
 from __future__ import annotations
 
+from revocab.report.annotations import Run
+
 import json
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.families import metrics_of_families
@@ -19,9 +21,6 @@ from revocab.output import check_files
 from revocab.report.asked import group_tasks
 from revocab.report.results.folder import Results, number
 from revocab.report.results.score_table import AVERAGE, Record, Scores, average_task
-
-if TYPE_CHECKING:
-    from revocab.config.expand import Run
 
 #: A multiple-choice or a generative task of an experiment.
 AnyTask = TypeVar("AnyTask")
@@ -62,7 +61,6 @@ def score_row(results: Results, run: Run, **values: Any) -> Record:
 
 
 def measured(row: dict[str, str]) -> Record:
-    """Return what every score file says of a value beside the value."""
     counts = {name: int(row[name]) if row.get(name) else None for name in ("items", "limit")}
     return {
         "value": number(row["value"]),
@@ -74,7 +72,6 @@ def measured(row: dict[str, str]) -> Record:
 
 
 def task_of(row: Record, tasks: dict[str, AnyTask], path: Path, advice: str) -> AnyTask:
-    """Return a row's task in the experiment; raise :class:`RevocabError` where it is not there."""
     if row["task"] not in tasks:
         raise RevocabError(
             f"{path}: task {row['task']!r} is not in the experiment (its tasks: "
@@ -84,7 +81,6 @@ def task_of(row: Record, tasks: dict[str, AnyTask], path: Path, advice: str) -> 
 
 
 def multiple_choice_rows(results: Results, run: Run) -> Iterator[Record]:
-    """Yield every metric of every multiple-choice task of a run."""
     tasks = results.experiment.evaluation.multiple_choice.tasks
     own = group_tasks(results.experiment, run.group)
     path = f"runs/{run.scored_id}/multiple_choice.csv"
@@ -132,7 +128,6 @@ def generation_rows(results: Results, run: Run) -> Iterator[Record]:
 
 
 def heldout_rows(results: Results, run: Run) -> Iterator[Record]:
-    """Yield held-out loss (nats per token) and bits per byte of a run, by corpus and step."""
     rows, path = results.heldout(run)
     for row in rows:
         for metric in ("loss", "bits_per_byte"):
@@ -149,7 +144,6 @@ def heldout_rows(results: Results, run: Run) -> Iterator[Record]:
 
 
 def similarity_rows(results: Results, run: Run) -> Iterator[Record]:
-    """Yield a run's similarity to its group's helper and, after training, to other runs."""
     for row in results.similarities:
         if row["run"] != run.id:
             continue
@@ -245,7 +239,6 @@ def collect_scores(
     experiment: str | Path | None = None,
     metrics: Mapping[str, str] | None = None,
 ) -> None:
-    """Collect the scores of a results folder into ``out`` (Parquet) and a CSV file beside it."""
     results = Results(root, experiment)
     check_files(out, Path(out).with_suffix(".csv"), inputs=[results.experiment_file])
     rows = collect(results, metrics)

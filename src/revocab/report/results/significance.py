@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from revocab.report.annotations import Run
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,9 +29,6 @@ from revocab.io import read_jsonl, write_csv
 from revocab.output import check_files
 from revocab.report.results.folder import Results
 from revocab.report.results.score_table import AVERAGE, average_task
-
-if TYPE_CHECKING:
-    from revocab.config.expand import Run
 
 COLUMNS = (
     "group", "step", "task", "language", "metric", "run", "other", "difference", "low", "high",
@@ -65,7 +64,6 @@ class System:
         return self.replicates[0].run.replicate_of is not None
 
     def has(self, key: Key) -> bool:
-        """Return whether all of it was scored."""
         return all(key in replicate.items for replicate in self.replicates)
 
 
@@ -111,7 +109,6 @@ def over_seeds(key: Key, first: System, second: System) -> dict[str, Any]:
 
 
 def stored_items(results: Results, system: Replicate, name: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of an item file that belong to a system's step; none without the file."""
     path = results.root / "runs" / system.run.scored_id / name
     if path.is_file():
         yield from (row for row in read_jsonl(path) if row["step"] == system.step)
@@ -139,7 +136,6 @@ def choice_items(results: Results, system: Replicate) -> dict[tuple[str, str], I
 
 
 def generation_items(results: Results, system: Replicate) -> dict[tuple[str, str], Items]:
-    """Return the items of every generative task and metric, COMET's included."""
     found: dict[tuple[str, str], Items] = {}
     for task, entry in results.experiment.evaluation.generation.tasks.items():
         folder = results.root / "runs" / system.run.scored_id / "generation"

@@ -5,45 +5,61 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
 from revocab.closed import Id, OneLine, Step
 from revocab.languages import language_label
 from revocab.report import notes
+from revocab.report.annotations import Experiment, Run
 from revocab.report.asked import choices_in
 from revocab.report.kind import TableOptions
 from revocab.report.results import Results
 from revocab.report.table_parts.table import MISSING, Cell, Row, Table, mark_cells, text
-from revocab.report.values.heldout_options import unit_note
-from revocab.report.values.losses import HeldoutLoss
+from revocab.report.values.losses import HeldoutLoss, unit_note
 from revocab.report.values.run_value import RunValue
 from revocab.report.values.task_scores import Average, metrics_note
-
-if TYPE_CHECKING:
-    from revocab.config.expand import Run
-    from revocab.config.schema import Experiment
 
 #: Kind of the generative tasks that translate.
 TRANSLATION = "translation"
 
 
 @dataclass(frozen=True)
+class Head:
+    """A column with a value: its header, that of the column with its change, if it has one, and
+    the header above both.
+    """
+
+    name: str
+    change: str | None = None
+    over: str = ""
+
+
+@dataclass(frozen=True)
 class LanguageRow:
-    """A language's run in every column (None: no such run), and the run that changes are from."""
+    """A language's run in every column (None: no such run), which of them can be the best, and the
+    run that changes are from.
+    """
 
     language: str
     runs: Sequence[Run | None]
+    ranked: Sequence[bool]
     base: Run | None
 
 
 @dataclass(frozen=True)
-class Head:
-    """A column with a value: its header, and that of the column with its change, if it has one."""
+class Languages:
+    """A table laid out: its columns, and its rows in blocks, each below a heading or below none."""
 
-    name: str
-    change: str | None = None
+    heads: Sequence[Head]
+    blocks: Sequence[tuple[str | None, Sequence[LanguageRow]]]
+    #: The heading above rows of means, and of each over how many of the first languages it is.
+    averages_heading: str | None
+    averages: dict[str, int]
+    #: What changes are from, as a note calls it, and the notes on what is ranked.
+    base: str | None
+    ranking: Sequence[str]
 
 
 class LanguageTable(TableOptions):
@@ -74,22 +90,8 @@ class LanguageTable(TableOptions):
         return self
 
     @abstractmethod
-    def heads(self, results: Results) -> list[Head]:
-        """Return the columns with values."""
-
-    @abstractmethod
-    def blocks_shown(self, results: Results) -> list[tuple[str | None, list[LanguageRow]]]:
-        """Return the rows in blocks, each below a heading or below none."""
-
-    @abstractmethod
-    def is_ranked(self, column: str, run: Run | None) -> bool:
-        """Return whether a run in a column can be the best of a row."""
-
-    @abstractmethod
-    def averages_shown(self, languages: int) -> tuple[str | None, dict[str, int]]:
-        """Return the heading above rows of means, and of each over how many of the first languages
-        it is, by its label.
-        """
+    def laid_out(self, results: Results) -> Languages:
+        """Return the columns and rows, and the runs in them."""
 
     def tasks(self, experiment: Experiment, language: str) -> list[str]:
         if self.heldout:
@@ -125,67 +127,61 @@ class LanguageTable(TableOptions):
 
     def build(self, results: Results) -> Table:
         """Return a row per language, and means over languages; the best of a row is marked."""
-        heads = self.heads(results)
-        blocks = self.blocks_shown(results)
+        shown = self.laid_out(results)
         values: list[list[Cell]] = []
         rows: list[Row] = []
-        for heading, languages in blocks:
-            if heading is not None:
-                rows.append(Row(section=heading))
+        for heading, languages in shown.blocks:
+            rows += [] if heading is None else [Row(section=heading)]
             for row in languages:
                 value = self.value(results.experiment, row.language)
                 *cells, base = (
                     text(MISSING) if run is None else value.cell(results, run)
                     for run in (*row.runs, row.base)
                 )
-                placed = zip(heads, row.runs, cells, strict=True)
-                ranked = [cell for head, run, cell in placed if self.is_ranked(head.name, run)]
+                ranked = [cell for cell, best in zip(cells, row.ranked, strict=True) if best]
                 mark_cells(ranked, "lower" if self.heldout else "higher")
                 values.append([*cells, base])
                 name = text(language_label(row.language))
-                rows.append(Row([name, *self._with_changes(heads, cells, base)]))
-        heading, averages = self.averages_shown(len(values))
-        if averages and heading is not None:
-            rows.append(Row(section=heading))
-        for label, count in averages.items():
+                rows.append(Row([name, *self._with_changes(shown.heads, cells, base)]))
+        if shown.averages and shown.averages_heading is not None:
+            rows.append(Row(section=shown.averages_heading))
+        for label, count in shown.averages.items():
             *means, base = average_cells(values[:count])
-            rows.append(Row([text(label), *self._with_changes(heads, means, base)]))
-        columns = [name for head in heads for name in (head.name, head.change) if name is not None]
-        return Table(["Language", *columns], rows, self._said(results, blocks))
+            rows.append(Row([text(label), *self._with_changes(shown.heads, means, base)]))
+        columns = [
+            (name, head.over) for head in shown.heads for name in (head.name, head.change) if name
+        ]
+        return Table(
+            ["Language", *(name for name, _ in columns)],
+            rows,
+            self._notes(results, shown),
+            over=["", *(over for _, over in columns)] if any(o for _, o in columns) else None,
+        )
 
     def _with_changes(self, heads: Sequence[Head], cells: Sequence[Cell], base: Cell) -> list[Cell]:
-        """Return the cells, each followed by its change where its column has one."""
+        """Return the cells, each followed by its change from the base's value, in its unit or in
+        per cent of it, where its column has one.
+        """
         shown = []
         for head, cell in zip(heads, cells, strict=True):
             shown.append(cell)
-            if head.change is not None:
-                shown.append(self._change(cell, base))
+            if head.change is None:
+                continue
+            if cell.text is not None:
+                shown.append(text(MISSING))
+            elif cell.value is None or not base.value:
+                shown.append(Cell(provenance=cell.provenance))
+            else:
+                change = cell.value - base.value
+                if self.change == "percent":
+                    shown.append(Cell(100 * change / base.value, provenance=cell.provenance))
+                else:
+                    shown.append(Cell(change, digits=cell.digits, provenance=cell.provenance))
         return shown
 
-    def _change(self, cell: Cell, base: Cell) -> Cell:
-        """Return the change from the base's value, in its unit or in per cent of it."""
-        if cell.text is not None:
-            return text(MISSING)
-        if cell.value is None or not base.value:
-            return Cell(provenance=cell.provenance)
-        change = cell.value - base.value
-        if self.change == "percent":
-            return Cell(100 * change / base.value, provenance=cell.provenance)
-        return Cell(change, digits=cell.digits, provenance=cell.provenance)
-
-    @abstractmethod
-    def base_said(self) -> str | None:
-        """Return what changes are from, as a note calls it."""
-
-    @abstractmethod
-    def ranking_said(self, results: Results) -> list[str]:
-        """Return the notes on what is ranked, and on the models."""
-
-    def _said(
-        self, results: Results, blocks: Sequence[tuple[str | None, list[LanguageRow]]]
-    ) -> list[str]:
+    def _notes(self, results: Results, shown: Languages) -> list[str]:
         experiment = results.experiment
-        rows = [row for _, rows in blocks for row in rows]
+        rows = [row for _, rows in shown.blocks for row in rows]
         languages = list(dict.fromkeys(row.language for row in rows))
         if self.heldout:
             lines = [unit_note(languages, None)]
@@ -197,18 +193,17 @@ class LanguageTable(TableOptions):
             ]
         if self.change:
             unit = "per cent of it" if self.change == "percent" else "its unit"
-            lines.append(f"Change: from {self.base_said()}, in {unit}.")
+            lines.append(f"Change: from {shown.base}, in {unit}.")
         runs = dict.fromkeys(run.id for row in rows for run in row.runs if run is not None)
         return [
             *lines,
-            *self.ranking_said(results),
+            *shown.ranking,
             *notes.seeds_of(results, runs),
             *notes.synthetic(results),
         ]
 
 
 def average_cells(rows: Sequence[Sequence[Cell]]) -> list[Cell]:
-    """Return the mean of every column; a dash where a language cannot have a value."""
     means = []
     for column in zip(*rows, strict=True):
         values = [cell.value for cell in column if cell.value is not None]

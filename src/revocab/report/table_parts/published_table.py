@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from revocab.errors import RevocabError
 from revocab.report.notes import IN_PARENTHESES
-from revocab.report.published.published_cells import PublishedCell
+from revocab.report.published import PublishedCell
 from revocab.report.table_parts.table import Cell, Table
 
 

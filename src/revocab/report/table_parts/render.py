@@ -92,7 +92,6 @@ def row_of(cells: list[str]) -> str:
 
 
 def markdown_escape(content: str) -> str:
-    """Return text that Markdown shows as it is, on one table row."""
     for character in "\\`*_|<>[]&~$":
         content = content.replace(character, f"\\{character}")
     return content.replace("\n", "<br>")
@@ -119,7 +118,6 @@ _LATEX = {
 
 
 def latex_escape(content: str) -> str:
-    """Return text that LaTeX sets as it is."""
     return "".join(_LATEX.get(character, character) for character in content)
 
 
@@ -138,7 +136,6 @@ def latex_cell(cell: Cell) -> str:
 
 
 def over_groups(table: Table) -> list[tuple[str, int]]:
-    """Return the upper headers, equal neighbours joined, with how many columns each spans."""
     return [(name, len(list(same))) for name, same in itertools.groupby(table.over or [])]
 
 

@@ -108,13 +108,11 @@ class Table:
 
     @property
     def columns(self) -> list[str]:
-        """Return one unique name per column: the header, under its upper header if it has one."""
         if self.over is None:
             return self.header
         return [f"{over} {name}".strip() for over, name in zip(self.over, self.header, strict=True)]
 
     def shown_title(self) -> str:
-        """Return the title, with a mark on a limited run."""
         return f"{self.title} [{self.limited}]" if self.limited else self.title
 
     def interval_text(self, cell: Cell) -> str | None:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import groupby
 
 from pydantic import Field
 
-from revocab.closed import Id
+from revocab.closed import ShownRunId, Step
 from revocab.report import notes
+from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.asked import of_runs
 from revocab.report.kind import TableOptions
-from revocab.report.references import unknown_runs
+from revocab.report.names import method_label
 from revocab.report.results import Results
-from revocab.report.table_parts.rows import run_rows
-from revocab.report.table_parts.table import Table
+from revocab.report.table_parts.table import Cell, Row, Table, mark_columns, text
 from revocab.report.values.run_value import RunValue
-
-if TYPE_CHECKING:
-    from revocab.config.layout import Layout
-    from revocab.config.schema import Experiment
 
 RANKED = "Best in bold, second underlined; unadapted models are not ranked."
 
@@ -38,7 +34,7 @@ class Column:
 class ValueTable(TableOptions):
     """Chosen runs and numbers; a kind says which columns it has, and what stands under them."""
 
-    runs: list[Id] = Field(min_length=1)
+    runs: list[ShownRunId] = Field(min_length=1)
 
     @abstractmethod
     def shown(self, experiment: Experiment) -> list[Column]:
@@ -49,8 +45,23 @@ class ValueTable(TableOptions):
         """Return what stands under the table of its numbers."""
 
     def build(self, results: Results) -> Table:
+        """Return a row per run in the order given; where groups differ, under headings of groups.
+
+        Models that no method made are not ranked.
+        """
         columns = self.shown(results.experiment)
-        rows = run_rows(results, self.runs, [column.value for column in columns])
+        runs = [results.run(run) for run in self.runs]
+        headed = len({run.group for run in runs}) > 1
+        rows: list[Row] = []
+        ranked: list[Row] = []
+        for _, members in groupby(runs, key=lambda run: run.group):
+            for place, run in enumerate(members):
+                if headed and place == 0:
+                    rows.append(Row(section=results.model_label(run)))
+                cells = [column.value.cell(results, run) for column in columns]
+                rows.append(Row([text(method_label(run)), *cells]))
+                ranked += rows[-1:] if run.made else []
+        mark_columns(ranked, [column.value.better for column in columns])
         upper = ["", *(column.over for column in columns)]
         return Table(
             ["Model", *(column.header for column in columns)],
@@ -64,9 +75,6 @@ class ValueTable(TableOptions):
             over=upper if any(upper) else None,
         )
 
-    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        yield from unknown_runs(experiment, key, self.runs)
-
     def needs(self, layout: Layout) -> list[str]:
         columns = self.shown(layout.experiment)
         files = [file for column in columns for file in column.value.needs(layout, self.runs)]
@@ -76,3 +84,43 @@ class ValueTable(TableOptions):
         columns = self.shown(experiment)
         tasks = [task for column in columns for task in column.value.tasks(experiment)]
         return of_runs(experiment, self.runs, tasks)
+
+
+def blocks(
+    results: Results, group: str, wanted: Sequence[Step]
+) -> Iterator[tuple[str, list[tuple[Run, int]]]]:
+    """Yield a heading and (run, step) pairs of a group's evaluated runs: of those that are not
+    trained, then of the others for every wanted step.
+    """
+    made = [run for run in results.group(group) if run.made]
+    untrained = [(run, 0) for run in made if not run.trains]
+    if untrained:
+        yield "Not trained", untrained
+    headings: set[str] = set()
+    for step in dict.fromkeys(wanted):
+        pairs = [(run, at) for run in made if run.trains for at in run.select([step])]
+        steps = sorted({at for _, at in pairs})
+        listed = ", ".join(map(str, steps))
+        heading = f"{str(step).capitalize()} checkpoint ({listed} steps)"
+        if len(steps) == 1:
+            heading = f"{listed} training steps"
+        if steps and heading not in headings:  # "first" and "last" of a run with one checkpoint
+            headings.add(heading)
+            yield heading, pairs
+
+
+def score_rows(
+    results: Results, group: str, wanted: Sequence[Step], cells: Callable[[Run, int], list[Cell]]
+) -> list[Row]:
+    """Return rows of the base model and references, then one block per step, best and second marked
+    within each block.
+
+    ``cells``: from a run and a step to the cells right of its label.
+    """
+    as_they_are = [run for run in results.group(group) if not run.made]
+    rows = [Row([text(method_label(run)), *cells(run, 0)]) for run in as_they_are]
+    for heading, pairs in blocks(results, group, wanted):
+        block = [Row([text(method_label(run)), *cells(run, step)]) for run, step in pairs]
+        mark_columns(block, ["higher"] * (len(block[0].cells) - 1))
+        rows += [Row(section=heading), *block]
+    return rows

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from revocab.closed import Id, OneLine, Step
+from revocab.report.annotations import Experiment
 from revocab.report.references import unscored_runs
+from revocab.report.results import Results
 from revocab.report.table_parts.value_table import Column, ValueTable
 from revocab.report.values.task_scores import (
     Average,
@@ -16,10 +18,6 @@ from revocab.report.values.task_scores import (
     unknown_choices,
     unknown_task_ids,
 )
-
-if TYPE_CHECKING:
-    from revocab.config.schema import Experiment
-    from revocab.report.results import Results
 
 
 class CategoriesTable(ValueTable):
@@ -62,7 +60,6 @@ class CategoriesTable(ValueTable):
         ]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        yield from super().problems(experiment, key)
         for name, tasks in self.categories.items():
             yield from unknown_task_ids(experiment, f"{key}.categories.{name}", tasks)
         yield from unknown_choices(experiment, key, self.metrics)

@@ -2,27 +2,106 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from revocab.closed import Closed, OneLine, exactly_one
 from revocab.report import notes
+from revocab.report.annotations import Experiment, Layout
 from revocab.report.kind import TableOptions
-from revocab.report.paper_claims.claim import PaperClaim, smaller
+from revocab.report.paper_claims.gains import CellGain, ScoreGain, SimilarityGain, ValueFall
+from revocab.report.paper_claims.measures import (
+    FertilityFall,
+    Measure,
+    Product,
+    SharedTokens,
+    SizeFall,
+)
 from revocab.report.results import Results
 from revocab.report.table_parts.table import MISSING, Row, Table, text
-
-if TYPE_CHECKING:
-    from revocab.config.layout import Layout
-    from revocab.config.schema import Experiment
 
 VERDICTS = {True: "holds", False: "does not hold"}
 OF_THE_PAPER = ("Printed values", "They say")
 COLUMNS = ("Claim", "Where", "Holds if", *OF_THE_PAPER, "Our values", "We say")
 NOT_PRINTED = "not printed"
-NOT_MEASURED = "not measured here"
-TOO_SMALL = "cannot be tested at this scale"
+#: Bounds are met up to this share of them: printed decimals have no exact binary form.
+SLACK = 1e-9
+#: Keys of a statement that are no measure.
+WORDS = ("says", "place", "at_least", "at_most")
+
+
+class PaperClaim(Closed):
+    """One statement: its words, where it stands, one measure, and the bounds within which it holds.
+
+    Shares are fractions, and so are gains: 0.04 is 4 points.
+    """
+
+    says: OneLine
+    place: OneLine
+    at_least: float | None = None
+    at_most: float | None = None
+    shared_tokens: SharedTokens | None = None
+    fertility_fall: FertilityFall | None = None
+    size_fall: SizeFall | None = None
+    score_gain: ScoreGain | None = None
+    similarity_gain: SimilarityGain | None = None
+    value_fall: ValueFall | None = None
+    cell_gain: CellGain | None = None
+    product: Product | None = None
+
+    @model_validator(mode="after")
+    def _one_measure_and_a_bound(self) -> PaperClaim:
+        exactly_one(self, tuple(key for key in PaperClaim.model_fields if key not in WORDS))
+        if self.at_least is None and self.at_most is None:
+            raise ValueError("at_least or at_most must be given, received neither")
+        return self
+
+    @property
+    def measure(self) -> Measure:
+        return next(value for key, value in self if key not in WORDS and value is not None)
+
+    def holds(self, value: float) -> bool:
+        low = -math.inf if self.at_least is None else self.at_least - SLACK * abs(self.at_least)
+        high = math.inf if self.at_most is None else self.at_most + SLACK * abs(self.at_most)
+        return low <= value <= high
+
+    def bounds(self) -> str:
+        show, given = self.measure.shown, (self.at_least, self.at_most)
+        low, high = ("" if one is None else show(one) for one in given)
+        if low == high:
+            return low
+        if not high:
+            return f"at least {low}"
+        return f"{low} to {high}" if low else f"at most {high}"
+
+    def texts(self, results: Results) -> list[str]:
+        """Return the cells of its row, by :data:`COLUMNS`."""
+        measure = self.measure
+        printed, ours = measure.published(results), measure.ours(results)
+        if ours is None:
+            verdict = "not measured here"
+        elif smaller(results) and not measure.any_scale:
+            verdict = "cannot be tested at this scale"
+        else:
+            verdict = VERDICTS[self.holds(ours)]
+        return [
+            self.says,
+            self.place,
+            self.bounds(),
+            MISSING if printed is None else measure.shown(printed),
+            NOT_PRINTED if printed is None else VERDICTS[self.holds(printed)],
+            MISSING if ours is None else measure.shown(ours) + measure.remark(results),
+            verdict,
+        ]
+
+
+def smaller(results: Results) -> bool:
+    """Return whether the experiment is a smaller copy of the paper's: fewer steps, or few items."""
+    limited = results.experiment.evaluation.multiple_choice.limit is not None
+    return limited or any(group.paper_steps for group in results.experiment.runs.values())
 
 
 class ClaimsTable(TableOptions):
@@ -36,7 +115,7 @@ class ClaimsTable(TableOptions):
 
         Where no statement has printed numbers, the columns for them are left out.
         """
-        rows = [dict(zip(COLUMNS, texts_of(results, claim), strict=True)) for claim in self.claims]
+        rows = [dict(zip(COLUMNS, claim.texts(results), strict=True)) for claim in self.claims]
         printed = any(row["They say"] != NOT_PRINTED for row in rows)
         columns = [name for name in COLUMNS if printed or name not in OF_THE_PAPER]
         sources = "the printed tables and from our results" if printed else "our results"
@@ -65,28 +144,6 @@ class ClaimsTable(TableOptions):
 
     def limited(self, results: Results) -> None:
         """Return None: what is too small to be tested says so itself."""
-
-
-def texts_of(results: Results, claim: PaperClaim) -> list[str]:
-    measure = claim.measure
-    printed, ours = measure.published(results), measure.ours(results)
-    return [
-        claim.says,
-        claim.place,
-        claim.bounds(),
-        MISSING if printed is None else measure.shown(printed),
-        NOT_PRINTED if printed is None else VERDICTS[claim.holds(printed)],
-        MISSING if ours is None else measure.shown(ours) + measure.remark(results),
-        verdict(results, claim, ours),
-    ]
-
-
-def verdict(results: Results, claim: PaperClaim, ours: float | None) -> str:
-    if ours is None:
-        return NOT_MEASURED
-    if smaller(results) and not claim.measure.any_scale:
-        return TOO_SMALL
-    return VERDICTS[claim.holds(ours)]
 
 
 TABLE = ClaimsTable

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from revocab.closed import Id
+from revocab.closed import GroupId
 from revocab.report import notes
+from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import TableOptions
 from revocab.report.names import method_label
-from revocab.report.references import unknown_groups
 from revocab.report.results import Results, number
 from revocab.report.table_parts.table import MISSING, Cell, Row, Table, text
-
-if TYPE_CHECKING:
-    from revocab.config.expand import Run
-    from revocab.config.layout import Layout
-    from revocab.config.schema import Experiment
 
 #: Key in the measurement, header, factor, digits.
 COLUMNS = (
@@ -35,7 +30,7 @@ class EfficiencyTable(TableOptions):
     """What base and adapted models cost on the same text (``evaluation.efficiency``)."""
 
     kind: Literal["efficiency"]
-    group: Id
+    group: GroupId
 
     def timed(self, runs: Sequence[Run]) -> list[Run]:
         """Return the models that are shown as they are, the base's first, and the first scored run
@@ -46,7 +41,6 @@ class EfficiencyTable(TableOptions):
         return [run for run in scored if not run.made] + adapted[:1]
 
     def build(self, results: Results) -> Table:
-        """Return a row per run, and under each but the base model's its ratio to that one."""
         rows: list[Row] = []
         base: dict[str, Any] = {}
         for place, run in enumerate(self.timed(results.runs)):
@@ -69,7 +63,6 @@ class EfficiencyTable(TableOptions):
         )
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        yield from unknown_groups(experiment, key, self.group)
         if experiment.evaluation.efficiency is None:
             yield f"{key}: needs evaluation.efficiency, received none; name its corpus there"
 
@@ -79,7 +72,6 @@ class EfficiencyTable(TableOptions):
 
 
 def ratio(value: float | None, base: float | None) -> str:
-    """Return how many times the base's value, or a dash."""
     return f"×{value / base:.2f}" if value and base else MISSING
 
 

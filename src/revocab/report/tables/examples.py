@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
-from revocab.closed import Id
+from revocab.closed import GenerationTaskId, ShownRunId
 from revocab.io import read_jsonl
 from revocab.report import notes
+from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.asked import of_runs
 from revocab.report.kind import TableOptions
 from revocab.report.names import method_label
-from revocab.report.references import unknown_runs, unknown_tasks, unscored_runs
+from revocab.report.references import unscored_runs
 from revocab.report.results import Results
 from revocab.report.results.folder import outputs_file
 from revocab.report.table_parts.table import MISSING, Row, Table, text
-
-if TYPE_CHECKING:
-    from revocab.config.expand import Run
-    from revocab.config.layout import Layout
-    from revocab.config.schema import Experiment
 
 #: Where Unicode shows control characters; a tab and the end of a line stay what they are.
 PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"} | {
@@ -35,8 +31,8 @@ class ExamplesTable(TableOptions):
     """What runs answered to the same prompts of a task."""
 
     kind: Literal["examples"]
-    task: Id
-    runs: list[Id] = Field(min_length=1)
+    task: GenerationTaskId
+    runs: list[ShownRunId] = Field(min_length=1)
     number: int = Field(default=3, ge=1, description="number of queries, from the first")
 
     def build(self, results: Results) -> Table:
@@ -84,8 +80,6 @@ class ExamplesTable(TableOptions):
         return {row["id"]: row for row in read_jsonl(results.root / path)}
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        yield from unknown_runs(experiment, key, self.runs)
-        yield from unknown_tasks(experiment, key, [self.task])
         yield from unscored_runs(experiment, key, self.runs, [self.task], "last")
         generated = experiment.evaluation.generation.tasks
         limit = generated[self.task].limit if self.task in generated else None
@@ -111,7 +105,6 @@ class ExamplesTable(TableOptions):
 
 
 def shown(content: str) -> str:
-    """Return text as a cell shows it: without control characters."""
     return content.replace("\r\n", "\n").translate(PICTURES).strip() or "(nothing)"
 
 

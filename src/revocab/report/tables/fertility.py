@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from revocab.corpora.word_splitters import GET_SENTENCES, SENTENCES
 from revocab.languages import language_label
 from revocab.report import notes
-from revocab.report.kind import TableOptions
-from revocab.report.results import Results, number
+from revocab.report.kind import TableOptions, TokenizerOptions
+from revocab.report.results import BY_CORPUS, Results, number
 from revocab.report.table_parts.table import Cell, Row, Table, text
-from revocab.report.tokenizer_options import BY_CORPUS, TokenizerOptions
 
 
 class FertilityTable(TokenizerOptions, TableOptions):
@@ -19,9 +18,8 @@ class FertilityTable(TokenizerOptions, TableOptions):
     kind: Literal["fertility"]
 
     def build(self, results: Results) -> Table:
-        """Return the fertility of every tokenizer on every corpus measured."""
         setting, corpora = results.experiment.fertility, results.experiment.corpora
-        measured = {(row["tokenizer"], row["corpus"]): row for row in results.csv(BY_CORPUS)}
+        measured = results.measured_tokenizers
         rows = []
         for tokenizer in setting.tokenizers:
             cells = []
@@ -41,32 +39,29 @@ class FertilityTable(TokenizerOptions, TableOptions):
             ["Tokenizer", *setting.corpora],
             rows,
             [
-                measured_note(measured),
+                measured_note(list(measured.values())),
                 *trained_on_note(results),
                 *(notes.published(results) if printed else []),
-                *other_words_note(results, measured),
+                *other_words_note(results, list(measured.values())),
                 *notes.synthetic(results),
             ],
             over=["", *[language_label(corpora[one].language) for one in setting.corpora]],
         )
 
 
-def measured_note(measured: dict[Any, dict[str, str]]) -> str:
+def measured_note(measured: list[dict[str, str]]) -> str:
     note = "Mean over documents of tokens per word; lower is better."
-    splitters = sorted({row["splitter"] for row in measured.values()})
+    splitters = sorted({row["splitter"] for row in measured})
     if splitters:
         note += f" Words split by {', '.join(splitters)}."
-    sizes = {r["corpus"]: (int(r["documents"]), int(r["bytes"])) for r in measured.values()}
-    parts = [
-        f"{corpus} {n:,} documents, {size / 1e6:.1f} MB" for corpus, (n, size) in sizes.items()
-    ]
+    sizes = {row["corpus"]: (int(row["documents"]), int(row["bytes"])) for row in measured}
+    parts = [f"{name} {n:,} documents, {size / 1e6:.1f} MB" for name, (n, size) in sizes.items()]
     return f"{note} Text measured: {'; '.join(parts)}." if parts else note
 
 
-def other_words_note(results: Results, measured: dict[Any, dict[str, str]]) -> list[str]:
+def other_words_note(results: Results, measured: list[dict[str, str]]) -> list[str]:
     """Return why published values are not shown: their words are not those counted here."""
-    rows = measured.values()
-    others = dict.fromkeys(row["corpus"] for row in rows if row["splitter"] != SENTENCES)
+    others = dict.fromkeys(row["corpus"] for row in measured if row["splitter"] != SENTENCES)
     if not results.paper or not others:
         return []
     return [
@@ -79,7 +74,6 @@ def other_words_note(results: Results, measured: dict[Any, dict[str, str]]) -> l
 
 
 def trained_on_note(results: Results) -> list[str]:
-    """Return which tokenizers were trained here on a corpus that they are measured on."""
     setting = results.experiment.fertility
     parts = []
     for tokenizer in setting.tokenizers:

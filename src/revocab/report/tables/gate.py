@@ -7,21 +7,19 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from revocab.closed import Id, RunStep, Step
+from revocab.closed import GroupId, RunStep, Step
 from revocab.report import notes
+from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.asked import group_tasks, of_group
 from revocab.report.kind import TableOptions, manifest
 from revocab.report.names import method_label, metric_label
-from revocab.report.references import unknown_groups, unknown_runs, unscored_steps, wrong_steps
+from revocab.report.references import unknowns, unscored_steps
 from revocab.report.results import Results
 from revocab.report.results.folder import outputs_file
-from revocab.report.table_parts.rows import blocks
 from revocab.report.table_parts.table import Cell, Row, Table, text
+from revocab.report.table_parts.value_table import blocks
 
 if TYPE_CHECKING:
-    from revocab.config.expand import Run
-    from revocab.config.layout import Layout
-    from revocab.config.schema import Experiment
     from revocab.evaluation.resampling import Items, PairedComparison
 
     #: A run at a step.
@@ -36,7 +34,7 @@ class GateTable(TableOptions):
     """What runs of a group do with instructions, beside what a model did before."""
 
     kind: Literal["gate"]
-    group: Id
+    group: GroupId
     steps: list[Step] = Field(default=["last"])
     before: RunStep | None = Field(
         default=None, description="the run that others are compared with; default: the group's base"
@@ -46,7 +44,6 @@ class GateTable(TableOptions):
     )
 
     def build(self, results: Results) -> Table:
-        """Return a block of rows for each run and step, a row per task and share."""
         before = (results.base(self.group), 0)
         if self.before is not None:
             run = results.run(self.before.run)
@@ -106,10 +103,8 @@ class GateTable(TableOptions):
         return [name for name in given if given[name].kind == INSTRUCTIONS and name in shown]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        from revocab.config.lineage import run_steps, selected
+        from revocab.config.lineage import run_steps, selected, shown_ids
 
-        yield from unknown_groups(experiment, key, self.group)
-        yield from wrong_steps(experiment, f"{key}.steps", self.group, self.steps)
         yield from unscored_steps(experiment, f"{key}.steps", self.group, self.steps, "generation")
         if self.group in experiment.runs and not self.tasks(experiment):
             yield (
@@ -119,7 +114,7 @@ class GateTable(TableOptions):
         if self.before is None:
             return
         run, step = self.before.run, self.before.step
-        yield from unknown_runs(experiment, f"{key}.before", [run])
+        yield from unknowns(f"{key}.before.run", [run], shown_ids(experiment), "run")
         if run not in experiment.expanded:
             return
         known = run_steps(experiment, run)
@@ -152,7 +147,6 @@ class GateTable(TableOptions):
 
 
 def shares() -> list[str]:
-    """Return the metrics of instructions that are shown, in their order."""
     from revocab.evaluation.generation.kind import find_kind
 
     return [metric.name for metric in find_kind(INSTRUCTIONS).metrics if metric.name != CHANCE]
@@ -170,7 +164,6 @@ def share_cell(items: Items | None, provenance: str) -> Cell:
 
 
 def comparison(after: Items | None, before: Items | None) -> PairedComparison | None:
-    """Return how two runs differ on the same questions, where both were asked them."""
     from revocab.evaluation.resampling import compare
 
     if after is None or before is None or after.counts_NK.shape != before.counts_NK.shape:

@@ -5,32 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from revocab.closed import Id, OneLine, Step, unknown
+from revocab.closed import GenerationTaskId, GroupId, OneLine, Step, unknown
 from revocab.evaluation.generation.kind import generation_kinds
 from revocab.evaluation.metric import COMET
 from revocab.report import notes
+from revocab.report.annotations import Experiment, Run
 from revocab.report.asked import group_tasks, of_group
 from revocab.report.kind import TableOptions
 from revocab.report.names import metric_label
-from revocab.report.references import (
-    no_generated_text,
-    unknown_groups,
-    unknown_tasks,
-    unscored_steps,
-    wrong_steps,
-)
-from revocab.report.table_parts.rows import score_rows
+from revocab.report.references import no_generated_text, unscored_steps
+from revocab.report.results import Results
 from revocab.report.table_parts.table import Cell, Table
+from revocab.report.table_parts.value_table import score_rows
 from revocab.report.values.task_scores import TaskScore, wrong_metrics
-
-if TYPE_CHECKING:
-    from revocab.config.expand import Run
-    from revocab.config.schema import Experiment
-    from revocab.report.results import Results
 
 
 class GenerationTable(TableOptions):
@@ -40,9 +31,9 @@ class GenerationTable(TableOptions):
     may_be_empty: ClassVar[bool] = True
 
     kind: Literal["generation"]
-    group: Id
+    group: GroupId
     steps: list[Step] = Field(default=["first", "last"])
-    metrics: dict[Id, list[OneLine]] = Field(
+    metrics: dict[GenerationTaskId, list[OneLine]] = Field(
         default_factory=dict, description="metrics of a task, instead of those that its kind shows"
     )
 
@@ -76,14 +67,8 @@ class GenerationTable(TableOptions):
         )
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        """Yield a problem for an unknown group, for steps at which nothing is generated, and for
-        tasks and metrics that are not there, or not in the group's languages.
-        """
-        yield from unknown_groups(experiment, key, self.group)
-        yield from wrong_steps(experiment, f"{key}.steps", self.group, self.steps)
         yield from no_generated_text(experiment, key, self.group)
         yield from unscored_steps(experiment, f"{key}.steps", self.group, self.steps, "generation")
-        yield from unknown_tasks(experiment, f"{key}.metrics", self.metrics)
         tasks, shown = experiment.evaluation.generation.tasks, group_tasks(experiment, self.group)
         for task in tasks.keys() & self.metrics.keys():
             where = f"{key}.metrics.{task}"

@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from revocab.closed import Id, Step
+from revocab.closed import HeldoutLanguage, Id, Step, TokenizerId
 from revocab.languages import language_label
+from revocab.report.annotations import Experiment
 from revocab.report.references import unknowns
+from revocab.report.results import Results
 from revocab.report.table_parts.value_table import Column, ValueTable
-from revocab.report.values.heldout_options import (
-    heldout_problems,
+from revocab.report.values.losses import (
+    HOW_COUNTED,
+    HeldoutLoss,
+    StepsTo,
     text_languages,
     unit,
     unit_note,
     unmeasured_steps,
+    without_heldout_text,
 )
-from revocab.report.values.losses import HOW_COUNTED, HeldoutLoss, StepsTo
-
-if TYPE_CHECKING:
-    from revocab.config.schema import Experiment
-    from revocab.report.results import Results
 
 
 class HeldoutTable(ValueTable):
     """Held-out losses of chosen runs."""
 
     kind: Literal["heldout"]
-    languages: list[Id] | None = Field(
+    languages: list[HeldoutLanguage] | None = Field(
         default=None, min_length=1, description="default: those of all held-out text"
     )
     steps: list[Step] = Field(default=["first", "last"], min_length=1)
-    reference: Id | None = Field(
+    reference: TokenizerId | None = Field(
         default=None, description="tokenizer in whose tokens losses are shown next to bits per byte"
     )
     reach: dict[Id, list[Annotated[float, Field(gt=0)]]] = Field(
@@ -65,8 +65,7 @@ class HeldoutTable(ValueTable):
         return lines
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        yield from super().problems(experiment, key)
-        yield from heldout_problems(experiment, key, self.languages, self.reference)
+        yield from without_heldout_text(experiment, key)
         yield from unmeasured_steps(experiment, f"{key}.steps", self.runs, self.steps)
         shown = self.languages or text_languages(experiment)
         yield from unknowns(f"{key}.reach", self.reach, set(shown), "language of the table")

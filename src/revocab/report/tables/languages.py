@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from revocab.closed import Id
+from revocab.closed import GroupId, Id
+from revocab.report.annotations import Experiment
 from revocab.report.asked import of_group
 from revocab.report.names import method_label
-from revocab.report.references import unknown_groups, unknowns, unscored_runs
-from revocab.report.table_parts.by_language import Head, LanguageRow, LanguageTable
-from revocab.report.values.heldout_options import heldout_problems, unmeasured_steps
+from revocab.report.references import unknowns, unscored_runs
+from revocab.report.results import Results
+from revocab.report.table_parts.by_language import Head, LanguageRow, Languages, LanguageTable
+from revocab.report.values.losses import unmeasured_steps, without_heldout_text
 from revocab.report.values.task_scores import unknown_choices
-
-if TYPE_CHECKING:
-    from revocab.config.expand import Run
-    from revocab.config.schema import Experiment
-    from revocab.report.results import Results
-    from revocab.report.table_parts.table import Table
 
 BASE = "base"
 
@@ -29,64 +25,45 @@ class LanguagesTable(LanguageTable):
 
     kind: Literal["languages"]
     #: Languages that are shown of each group; a group has one tokenizer and so its languages.
-    groups: dict[Id, Annotated[list[Id], Field(min_length=1)]] = Field(min_length=1)
+    groups: dict[GroupId, Annotated[list[Id], Field(min_length=1)]] = Field(min_length=1)
     columns: list[Id] | None = Field(
         default=None, min_length=1, description="names of runs; default: all that are scored"
     )
 
-    def names(self, results: Results) -> list[str]:
-        runs = [run for group in self.groups for run in results.group(group)]
-        return list(self.columns or dict.fromkeys(run.name for run in runs))
-
-    def heads(self, results: Results) -> list[Head]:
-        runs = [run for group in self.groups for run in results.group(group, evaluated=False)]
-        labels = {run.name: method_label(run) for run in reversed(runs)}
-        change = "change (%)" if self.change == "percent" else "change"
-        return [
-            Head(labels[name], change if self.change and name != BASE else None)
-            for name in self.names(results)
-        ]
-
-    def blocks_shown(self, results: Results) -> list[tuple[str | None, list[LanguageRow]]]:
+    def laid_out(self, results: Results) -> Languages:
+        """Return the table; with changes, a run's name stands above its value and its change."""
+        scored = [run.name for group in self.groups for run in results.group(group)]
+        names = self.columns or list(dict.fromkeys(scored))
+        every = [run for group in self.groups for run in results.group(group, evaluated=False)]
+        labels = {run.name: method_label(run) for run in reversed(every)}
+        heads = [Head(labels[name]) for name in names]
+        if self.change:
+            what = "loss" if self.heldout else "score"
+            change = "change (%)" if self.change == "percent" else "change"
+            heads = [Head(what, None if name == BASE else change, labels[name]) for name in names]
+        several = len(self.groups) > 1
         blocks: list[tuple[str | None, list[LanguageRow]]] = []
         for group, languages in self.groups.items():
             runs = {run.name: run for run in results.group(group, evaluated=not self.heldout)}
-            shown = [runs.get(name) for name in self.names(results)]
-            heading = results.experiment.runs[group].label if len(self.groups) > 1 else None
-            base = results.base(group)
-            blocks.append((heading, [LanguageRow(one, shown, base) for one in languages]))
-        return blocks
-
-    def is_ranked(self, column: str, run: Run | None) -> bool:
-        return run is not None and run.made
-
-    def averages_shown(self, languages: int) -> tuple[str | None, dict[str, int]]:
-        heading = "All" if len(self.groups) > 1 else None
-        return heading, {"Average": languages} if languages > 1 else {}
-
-    def build(self, results: Results) -> Table:
-        """Return the table; with changes, a run's name stands above its value and its change."""
-        table = super().build(results)
-        if self.change:
-            what = "loss" if self.heldout else "score"
-            table.over, table.header = [""], ["Language"]
-            for head in self.heads(results):
-                parts = [what] if head.change is None else [what, head.change]
-                table.over += [head.name] * len(parts)
-                table.header += parts
-        return table
-
-    def base_said(self) -> str:
-        return "the base model of the group"
-
-    def ranking_said(self, results: Results) -> list[str]:
+            shown = [runs.get(name) for name in names]
+            made = [run is not None and run.made for run in shown]
+            base, label = results.base(group), results.experiment.runs[group].label
+            rows = [LanguageRow(language, shown, made, base) for language in languages]
+            blocks.append((label if several else None, rows))
+        count = sum(map(len, self.groups.values()))
         best = "Best of a row in bold, second underlined; models that are shown as they are, are"
-        return [f"{best} not ranked."]
+        return Languages(
+            heads,
+            blocks,
+            "All" if several else None,
+            {"Average": count} if count > 1 else {},
+            "the base model of the group",
+            [f"{best} not ranked."],
+        )
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         from revocab.config.lineage import run_id, shown_names  # stands on the schema
 
-        yield from unknown_groups(experiment, key, *self.groups)
         groups = {name: experiment.runs[name] for name in self.groups if name in experiment.runs}
         known = {BASE}
         for given in groups.values():
@@ -99,7 +76,7 @@ class LanguagesTable(LanguageTable):
             if len(set(languages)) < len(languages):
                 yield f"{where}: {languages} repeats a language; name each once"
             if self.heldout:
-                yield from heldout_problems(experiment, where, languages, None)
+                yield from without_heldout_text(experiment, where, languages)
             else:
                 for language in languages:
                     yield from self.without_tasks(experiment, where, language)
@@ -111,16 +88,15 @@ class LanguagesTable(LanguageTable):
             if self.heldout:
                 yield from unmeasured_steps(experiment, f"{key}.step", runs, [self.step])
             else:
-                tasks = [task for _, task in self._of_group(experiment, group)]
+                tasks = self._tasks_of(experiment, group)
                 yield from unscored_runs(experiment, key, runs, tasks, self.step)
 
-    def _of_group(self, experiment: Experiment, group: str) -> Iterator[tuple[str, str]]:
-        tasks = [task for one in self.groups[group] for task in self.tasks(experiment, one)]
-        return of_group(group, tasks)
+    def _tasks_of(self, experiment: Experiment, group: str) -> list[str]:
+        return [task for one in self.groups[group] for task in self.tasks(experiment, one)]
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
         for group in self.groups:
-            yield from self._of_group(experiment, group)
+            yield from of_group(group, self._tasks_of(experiment, group))
 
 
 TABLE = LanguagesTable

@@ -6,22 +6,19 @@ So one row compares a multilingual model with one that was adapted to the row's 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from revocab.closed import Closed, Id, OneLine, unknown
+from revocab.closed import Closed, Id, OneLine, ShownRunId, unknown
 from revocab.languages import language_label
+from revocab.report.annotations import Experiment
 from revocab.report.asked import of_runs, task_languages
-from revocab.report.references import unknown_runs, unknowns, unscored_runs
-from revocab.report.table_parts.by_language import Head, LanguageRow, LanguageTable
-from revocab.report.values.heldout_options import heldout_problems, unmeasured_steps
+from revocab.report.references import unknowns, unscored_runs
+from revocab.report.results import Results
+from revocab.report.table_parts.by_language import Head, LanguageRow, Languages, LanguageTable
+from revocab.report.values.losses import unmeasured_steps, without_heldout_text
 from revocab.report.values.task_scores import unknown_choices
-
-if TYPE_CHECKING:
-    from revocab.config.expand import Run
-    from revocab.config.schema import Experiment
-    from revocab.report.results import Results
 
 #: What averages are called.
 AVERAGE = "Average of {}"
@@ -39,7 +36,7 @@ class ModelsByLanguageTable(LanguageTable):
 
     kind: Literal["models_by_language"]
     blocks: list[LanguageBlock] = Field(min_length=1)
-    columns: dict[OneLine, Annotated[dict[Id, Id], Field(min_length=1)]] = Field(
+    columns: dict[OneLine, Annotated[dict[Id, ShownRunId], Field(min_length=1)]] = Field(
         min_length=1, description="a run for each language; a language without one has a dash"
     )
     base: OneLine | None = Field(
@@ -73,7 +70,6 @@ class ModelsByLanguageTable(LanguageTable):
 
     @property
     def row_labels(self) -> list[str]:
-        """Return the first cell of every row."""
         averages = [AVERAGE.format(number) for number in self.averages]
         return [*map(language_label, self.languages), *averages]
 
@@ -81,20 +77,18 @@ class ModelsByLanguageTable(LanguageTable):
         return f"{column} change (%)" if self.change == "percent" else f"{column} change"
 
     def metrics_shown(self, experiment: Experiment) -> dict[str, str]:
-        """Return the metrics that are chosen, ``metric`` being that of every translation."""
         if self.metric is None:
             return self.metrics
         tasks = [task for one in self.languages for task in self.tasks(experiment, one)]
         return {**dict.fromkeys(tasks, self.metric), **self.metrics}
 
-    def heads(self, results: Results) -> list[Head]:
-        return [
+    def laid_out(self, results: Results) -> Languages:
+        heads = [
             Head(name, self.change_header(name) if self.change and name != self.base else None)
             for name in self.columns
         ]
-
-    def blocks_shown(self, results: Results) -> list[tuple[str | None, list[LanguageRow]]]:
-        blocks: list[tuple[str | None, list[LanguageRow]]] = []
+        ranked = [name != self.base for name in self.columns]
+        blocks = []
         for block in self.blocks:
             rows = []
             for language in block.languages:
@@ -103,31 +97,20 @@ class ModelsByLanguageTable(LanguageTable):
                     for name, column in self.columns.items()
                 }
                 base = None if self.base is None else runs[self.base]
-                rows.append(LanguageRow(language, list(runs.values()), base))
+                rows.append(LanguageRow(language, list(runs.values()), ranked, base))
             blocks.append((block.label, rows))
-        return blocks
-
-    def is_ranked(self, column: str, run: Run | None) -> bool:
-        return column != self.base
-
-    def averages_shown(self, languages: int) -> tuple[str, dict[str, int]]:
-        return "All", {AVERAGE.format(number): number for number in self.averages}
-
-    def base_said(self) -> str | None:
-        return self.base
-
-    def ranking_said(self, results: Results) -> list[str]:
-        ranked = "Best of a row in bold, second underlined"
+        averages = {AVERAGE.format(number): number for number in self.averages}
+        best = "Best of a row in bold, second underlined"
         if self.base is not None:
-            ranked += f"; {self.base} is not ranked"
+            best += f"; {self.base} is not ranked"
         counts = ", ".join(
             f"{name} {len({results.run(run).scored_id for run in column.values()})}"
             for name, column in self.columns.items()
         )
-        return [f"{ranked}.", f"Models: {counts}."]
+        ranking = [f"{best}.", f"Models: {counts}."]
+        return Languages(heads, blocks, "All", averages, self.base, ranking)
 
     def runs_of(self, language: str) -> list[str]:
-        """Return the runs of a language, each once."""
         runs = [column[language] for column in self.columns.values() if language in column]
         return list(dict.fromkeys(runs))
 
@@ -135,21 +118,19 @@ class ModelsByLanguageTable(LanguageTable):
         known = {*self.languages, *(corpus.language for corpus in experiment.corpora.values())}
         known |= {language for used in task_languages(experiment).values() for language in used}
         for name, column in self.columns.items():
-            where = f"{key}.columns.{name}"
-            yield from unknown_runs(experiment, where, dict.fromkeys(column.values()))
             # Columns may serve several tables.
-            yield from unknowns(where, column, known, "language of blocks, corpora or tasks")
+            about = "language of blocks, corpora or tasks"
+            yield from unknowns(f"{key}.columns.{name}", column, known, about)
         if self.heldout:
-            yield from heldout_problems(experiment, key, self.languages, None)
-            runs = dict.fromkeys(run for one in self.languages for run in self.runs_of(one))
-            yield from unmeasured_steps(experiment, f"{key}.step", runs, [self.step])
+            yield from without_heldout_text(experiment, key, self.languages)
+            every = dict.fromkeys(run for one in self.languages for run in self.runs_of(one))
+            yield from unmeasured_steps(experiment, f"{key}.step", every, [self.step])
             return
         for language in self.languages:
             yield from self.without_tasks(experiment, f"{key}.blocks", language)
-            tasks = self.tasks(experiment, language)
-            if tasks and self.runs_of(language):
-                runs_of = self.runs_of(language)
-                yield from unscored_runs(experiment, key, runs_of, tasks, self.step)
+            tasks, runs = self.tasks(experiment, language), self.runs_of(language)
+            if tasks and runs:
+                yield from unscored_runs(experiment, key, runs, tasks, self.step)
         yield from unknown_choices(experiment, key, self.metrics_shown(experiment))
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:

@@ -4,30 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from revocab.closed import Id, Step
+from revocab.closed import GroupId, Id, Step, TaskLanguage
 from revocab.evaluation.multiple_choice.families import family_label
 from revocab.report import notes
+from revocab.report.annotations import Experiment, Run
 from revocab.report.asked import choices_in, of_group
 from revocab.report.kind import TableOptions
-from revocab.report.references import (
-    no_choices,
-    other_languages,
-    unknown_groups,
-    unscored_steps,
-    wrong_steps,
-)
-from revocab.report.table_parts.rows import score_rows
+from revocab.report.references import unscored_language, unscored_steps
+from revocab.report.results import Results
 from revocab.report.table_parts.table import Cell, Table
+from revocab.report.table_parts.value_table import score_rows
 from revocab.report.values.task_scores import Average, TaskScore
-
-if TYPE_CHECKING:
-    from revocab.config.expand import Run
-    from revocab.config.schema import Experiment
-    from revocab.report.results import Results
 
 
 class AverageAccuracy(Average):
@@ -40,13 +31,12 @@ class MultipleChoiceTable(TableOptions):
     """Scores of one group in one language at chosen steps; families in ``columns`` order."""
 
     kind: Literal["multiple_choice"]
-    group: Id
-    language: Id
+    group: GroupId
+    language: TaskLanguage
     steps: list[Step] = Field(default=["first", "last"])
     columns: list[Id] | None = None
 
     def build(self, results: Results) -> Table:
-        """Return a table of accuracies: one column per family, and their mean."""
         tasks = results.choice_tasks(self.language, self.columns)
 
         def cells(run: Run, step: int) -> list[Cell]:
@@ -68,13 +58,10 @@ class MultipleChoiceTable(TableOptions):
         )
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        yield from unknown_groups(experiment, key, self.group)
-        yield from wrong_steps(experiment, f"{key}.steps", self.group, self.steps)
         yield from unscored_steps(
             experiment, f"{key}.steps", self.group, self.steps, "multiple_choice"
         )
-        yield from no_choices(experiment, key, self.language, self.columns)
-        yield from other_languages(experiment, key, self.group, self.language)
+        yield from unscored_language(experiment, key, self.group, self.language, self.columns)
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
         return of_group(self.group, choices_in(experiment, self.language, self.columns))

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from revocab.report import notes
+from revocab.report.annotations import Experiment, Layout
 from revocab.report.kind import TableOptions
 from revocab.report.results import Results
 from revocab.report.table_parts.table import MISSING, Row, Table, text
-
-if TYPE_CHECKING:
-    from revocab.config.layout import Layout
-    from revocab.config.schema import Experiment
 
 FILE = "parameters.csv"
 
@@ -23,7 +20,6 @@ class ParametersTable(TableOptions):
     kind: Literal["parameters"]
 
     def build(self, results: Results) -> Table:
-        """Return the parameter counts of the experiment's ``parameters``."""
         counts = {
             (row["label"], int(row["vocabulary_size"])): int(row["parameters"])
             for row in results.csv(FILE)

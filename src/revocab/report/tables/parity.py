@@ -6,10 +6,9 @@ from typing import Literal
 
 from revocab.languages import language_label
 from revocab.report import notes
-from revocab.report.kind import TableOptions
-from revocab.report.results import Results, number
+from revocab.report.kind import ParallelOptions, TableOptions
+from revocab.report.results import PARALLEL, Results, number
 from revocab.report.table_parts.table import Cell, Row, Table, text
-from revocab.report.tokenizer_options import PARALLEL, ParallelOptions
 
 #: Column of ``parallel.csv``, header and digits.
 MEASURES = (
@@ -25,8 +24,7 @@ class ParityTable(ParallelOptions, TableOptions):
     kind: Literal["parity"]
 
     def build(self, results: Results) -> Table:
-        """Return tokens and characters per token of parallel text, and their parity."""
-        measured = {(row["tokenizer"], row["language"]): row for row in results.csv(PARALLEL)}
+        measured = results.parallel_text
         parallel = results.experiment.fertility.parallel
         languages = parallel.languages if parallel else []
         rows = []

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from revocab.closed import Id
+from revocab.closed import GenerationTaskId
 from revocab.io import read_jsonl
 from revocab.report import notes
+from revocab.report.annotations import Layout
 from revocab.report.kind import TableOptions
-from revocab.report.references import unknown_tasks
 from revocab.report.results import Results
 from revocab.report.table_parts.table import MISSING, Row, Table, text
-
-if TYPE_CHECKING:
-    from revocab.config.layout import Layout
-    from revocab.config.schema import Experiment
 
 
 class PromptsTable(TableOptions):
     """The prompts in use."""
 
     kind: Literal["prompts"]
-    tasks: list[Id]
+    tasks: list[GenerationTaskId]
 
     def build(self, results: Results) -> Table:
-        """Return the first query of every task, with one shot, and its reference."""
         from revocab.evaluation.generation.prompts import render
 
         rows = []
@@ -50,9 +44,6 @@ class PromptsTable(TableOptions):
             texts=True,
             latex_columns=r"lllp{0.45\textwidth}p{0.2\textwidth}",
         )
-
-    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        return unknown_tasks(experiment, key, self.tasks)
 
     def needs(self, layout: Layout) -> list[str]:
         return [layout.paths.prompts(task) for task in self.tasks]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
+from revocab.report.annotations import Experiment
+from revocab.report.results import Results
 from revocab.report.table_parts.value_table import Column, ValueTable
 from revocab.report.values.one_value import OneValue
-
-if TYPE_CHECKING:
-    from revocab.config.schema import Experiment
-    from revocab.report.results import Results
 
 
 class RunsTable(ValueTable):
@@ -38,7 +36,6 @@ class RunsTable(ValueTable):
         ]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        yield from super().problems(experiment, key)
         for place, column in enumerate(self.columns):
             where = f"{key}.columns.{place}.{column.name}"
             yield from column.value.problems(experiment, where, self.runs)

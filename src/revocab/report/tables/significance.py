@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from revocab.closed import Id, Step, unknown
+from revocab.closed import GroupId, Id, Step, TaskLanguage, unknown
 from revocab.evaluation.over_seeds import FEWEST_SEEDS, is_real
 from revocab.report import notes
+from revocab.report.annotations import Experiment, Layout
 from revocab.report.asked import choices_in, of_group
 from revocab.report.kind import TableOptions
 from revocab.report.names import method_label, metric_label
-from revocab.report.references import (
-    no_generated_text,
-    other_languages,
-    unknown_groups,
-    wrong_steps,
-)
+from revocab.report.references import no_generated_text, unscored_language, wrong_steps
 from revocab.report.results import Results
 from revocab.report.results.score_table import AVERAGE, average_task
 from revocab.report.table_parts.table import Cell, Row, Table, text
 from revocab.report.tables.generation import task_label, task_metrics
 from revocab.report.tables.multiple_choice import column_labels
-
-if TYPE_CHECKING:
-    from revocab.config.layout import Layout
-    from revocab.config.schema import Experiment
 
 #: Below this adjusted p-value a difference is called significant.
 LEVEL = 0.05
@@ -40,13 +32,12 @@ class SignificanceTable(TableOptions):
     """
 
     kind: Literal["significance"]
-    group: Id
-    language: Id | None = None
+    group: GroupId
+    language: TaskLanguage | None = None
     step: Step = "last"
     against: Id | None = Field(default=None, description="one run of the group; default: all pairs")
 
     def build(self, results: Results) -> Table:
-        """Return a row per pair of runs, a column per task and metric."""
         path = f"significance/{self.group}/significance.csv"
         compared = [row for row in results.csv(path) if row["step"] == str(self.step)]
         runs = {run.id: run for run in results.group(self.group)}
@@ -102,7 +93,6 @@ class SignificanceTable(TableOptions):
         return [*columns, (average_task(self.language), AVERAGE, "AVG")]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        yield from unknown_groups(experiment, key, self.group)
         yield from wrong_steps(experiment, f"{key}.step", self.group, [self.step])
         group = experiment.runs.get(self.group)
         if group is None:
@@ -114,13 +104,10 @@ class SignificanceTable(TableOptions):
         names = ["base", *[name for name in shown_names(group) if name not in silent]]
         if self.against and self.against not in names:
             yield unknown(f"{key}.against", self.against, names, "scored run of the group")
-        languages = {task.language for task in experiment.evaluation.multiple_choice.tasks.values()}
         if self.language is None:
             yield from no_generated_text(experiment, key, self.group)
         else:
-            if self.language not in languages:
-                yield unknown(f"{key}.language", self.language, languages, "language with tasks")
-            yield from other_languages(experiment, key, self.group, self.language)
+            yield from unscored_language(experiment, key, self.group, self.language)
 
     def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
         if self.language is None:
@@ -135,7 +122,6 @@ class SignificanceTable(TableOptions):
 
 
 def chance_note(compared: Sequence[Mapping[str, str]]) -> str:
-    """Return which chance the comparisons know of."""
     counts = sorted({int(row["seeds"]) for row in compared if row.get("seeds")})
     if not counts:
         return "Chance in the choice of items only: one training run per method."

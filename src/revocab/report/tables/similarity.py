@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from revocab.closed import Id
+from revocab.closed import GroupId
 from revocab.report import notes
+from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.kind import TableOptions, manifest
 from revocab.report.names import method_label
-from revocab.report.references import no_new_rows, unknown_groups
+from revocab.report.references import no_new_rows
 from revocab.report.results import Results
 from revocab.report.table_parts.table import MISSING, Row, Table, mark_columns, text
-from revocab.report.values.similarity import HelperSimilarity
-
-if TYPE_CHECKING:
-    from revocab.config.expand import Run
-    from revocab.config.layout import Layout
-    from revocab.config.schema import Experiment
+from revocab.report.values.task_scores import HelperSimilarity
 
 
 class SimilarityTable(TableOptions):
@@ -27,10 +23,9 @@ class SimilarityTable(TableOptions):
     may_be_empty: ClassVar[bool] = True
 
     kind: Literal["similarity"]
-    groups: list[Id]
+    groups: list[GroupId]
 
     def build(self, results: Results) -> Table:
-        """Return a row per name of a run, two columns (beginning and end) per group."""
         groups = results.experiment.runs
         by_name: dict[str, dict[str, Run]] = {}
         header, over = ["Model"], [""]
@@ -69,14 +64,12 @@ class SimilarityTable(TableOptions):
         )
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        yield from unknown_groups(experiment, key, *self.groups)
-        yield from no_new_rows(experiment, key, *self.groups)
+        return no_new_rows(experiment, key, *self.groups)
 
     def needs(self, layout: Layout) -> list[str]:
         return [manifest(layout.paths.similarity(group)) for group in self.groups]
 
     def gaps(self, results: Results) -> Iterator[str]:
-        """Yield a line for every run with a new vocabulary and a helper that has no similarity."""
         for run in results.runs:
             group = results.experiment.runs[run.group]
             shown = run.group in self.groups and run.evaluate and group.helper

@@ -17,7 +17,6 @@ class SweepTable(SweepOptions, TableOptions):
     kind: Literal["sweep"]
 
     def build(self, results: Results) -> Table:
-        """Return a row per value of one axis and a column per value of the other."""
         grid, value = self.grid(results.experiment), self.value.value
         down, across = values_of(grid)
         cells = self.cells(results)

@@ -6,10 +6,9 @@ from typing import Literal
 
 from revocab.languages import language_label
 from revocab.report import notes
-from revocab.report.kind import TableOptions
-from revocab.report.results import Results, number
+from revocab.report.kind import TableOptions, TokenizerOptions
+from revocab.report.results import BY_CORPUS, Results, number
 from revocab.report.table_parts.table import Cell, Row, Table, text
-from revocab.report.tokenizer_options import BY_CORPUS, TokenizerOptions
 
 #: Column of ``fertility.csv``, header, scale and digits.
 MEASURES = (
@@ -29,9 +28,7 @@ class TokenizersTable(TokenizerOptions, TableOptions):
     kind: Literal["tokenizers"]
 
     def build(self, results: Results) -> Table:
-        """Return the measures of every tokenizer, a block per corpus."""
-        setting = results.experiment.fertility
-        measured = {(row["tokenizer"], row["corpus"]): row for row in results.csv(BY_CORPUS)}
+        setting, measured = results.experiment.fertility, results.measured_tokenizers
         rows = []
         for corpus in setting.corpora:
             language = results.experiment.corpora[corpus].language

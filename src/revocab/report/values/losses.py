@@ -1,30 +1,21 @@
-"""Losses of a run, and how much it was trained on."""
+"""Losses of a run, and how much it was trained on; what an experiment may lack for them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from revocab.closed import Id, Step, unknown
+from revocab.closed import PLACES, HeldoutLanguage, Id, Step, TokenizerId, unknown
 from revocab.languages import language_label
+from revocab.report.annotations import Experiment, Layout, Run
+from revocab.report.kind import manifest
+from revocab.report.references import unknowns
 from revocab.report.results import Results, number
 from revocab.report.results.heldout_losses import heldout_curve, loss_at, steps_to_reach
 from revocab.report.table_parts.table import MISSING, Better, Cell, text
-from revocab.report.values.heldout_options import (
-    answer_languages,
-    counted_files,
-    heldout_problems,
-    unit,
-    unmeasured_steps,
-)
 from revocab.report.values.run_value import RunValue
-
-if TYPE_CHECKING:
-    from revocab.config.expand import Run
-    from revocab.config.layout import Layout
-    from revocab.config.schema import Experiment
 
 COUNTS = "Tokens and bytes of training text in millions; tokens are those of a run's own tokenizer."
 OWN_TOKENS = (
@@ -50,7 +41,6 @@ class TrainingText(RunValue):
         return f"{language_label(self.language)} {self.counted} (M)"
 
     def of_training(self, results: Results, run: Run) -> Cell:
-        """Return the count, in millions; a dash for a run that is not trained."""
         if not run.trains:
             return text(MISSING)
         where = f"runs/{run.id}/manifest.json"
@@ -58,7 +48,6 @@ class TrainingText(RunValue):
         return Cell(value, scale=1e-6, digits=3, provenance=where)
 
     def _count(self, results: Results, manifest: dict[str, Any]) -> float | None:
-        """Return the count of a run's manifest; None where only a part of its rows was used."""
         if self.language is None:
             return manifest.get(self.counted)
         counts = manifest.get("corpora")
@@ -99,7 +88,7 @@ class HeldoutLoss(RunValue):
 
     language: Id
     step: Step = "last"
-    reference: Id | None = None
+    reference: TokenizerId | None = None
     answers: bool = Field(
         default=False, description="on answers in held-out conversations instead of text"
     )
@@ -116,7 +105,6 @@ class HeldoutLoss(RunValue):
         return f"{language_label(self.language)}{on} loss{at} ({unit(self.reference)})"
 
     def of_training(self, results: Results, run: Run) -> Cell:
-        """Return the loss; a dash at a step at which only other runs are measured."""
         curve = heldout_curve(results, run, self.language, self.reference, answers=self.answers)
         loss = loss_at(run, curve, self.step)
         if loss is None and isinstance(self.step, int) and self.step not in run.steps:
@@ -125,18 +113,21 @@ class HeldoutLoss(RunValue):
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
         if self.answers:
-            known = answer_languages(experiment)
+            named = (experiment.corpora.get(corpus) for corpus in experiment.evaluation.heldout)
+            known = {corpus.language for corpus in named if corpus and corpus.holds_conversations}
             if self.language not in known:
                 about = "language with held-out conversations"
                 yield unknown(f"{key}.language", self.language, known, about)
         else:
-            yield from heldout_problems(
-                experiment, key, [self.language], self.reference, listed="language"
-            )
+            yield from without_heldout_text(experiment, key, [self.language], "language")
         yield from unmeasured_steps(experiment, f"{key}.step", runs, [self.step])
 
     def needs(self, layout: Layout, runs: Sequence[str]) -> list[str]:
-        return counted_files(layout, runs, self.reference)
+        if self.reference is None:
+            return []
+        trainings = (training for run in runs for training in layout.replicates(run))
+        length = next(filter(None, map(layout.heldout_length, trainings)), None)
+        return [manifest(layout.paths.heldout(self.reference, str(length)))] if length else []
 
 
 class StepsTo(RunValue):
@@ -144,14 +135,13 @@ class StepsTo(RunValue):
 
     better: ClassVar[Better | None] = "lower"
 
-    language: Id
+    language: HeldoutLanguage
     loss: float = Field(gt=0)
 
     def header(self) -> str:
         return f"Steps to {self.loss:g} bits per byte ({language_label(self.language)})"
 
     def of_training(self, results: Results, run: Run) -> Cell:
-        """Return the steps; "> 20" where 20 steps do not reach it."""
         if not run.trains:
             return text(MISSING)
         curve = heldout_curve(results, run, self.language)
@@ -165,7 +155,7 @@ class StepsTo(RunValue):
         return [f"{header}: {HOW_COUNTED}"]
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterable[str]:
-        return heldout_problems(experiment, key, [self.language], None, listed="language")
+        return without_heldout_text(experiment, key)
 
 
 class FirstStepLoss(RunValue):
@@ -179,7 +169,6 @@ class FirstStepLoss(RunValue):
         return f"First-step loss ({'bits per byte' if self.per == 'byte' else 'nats per token'})"
 
     def of_training(self, results: Results, run: Run) -> Cell:
-        """Return the loss; a dash for a run that is not trained."""
         if not run.trains:
             return text(MISSING)
         where = f"runs/{run.id}/losses.csv"
@@ -189,3 +178,65 @@ class FirstStepLoss(RunValue):
 
     def notes(self, results: Results, header: str) -> list[str]:
         return [OWN_TOKENS] if self.per == "token" else []
+
+
+def unit(reference: str | None) -> str:
+    return f"nats per token of {reference}" if reference else "bits per byte"
+
+
+def unit_note(languages: Sequence[str], reference: str | None) -> str:
+    listed = ", ".join(map(language_label, languages))
+    if reference is None:
+        return f"Loss on held-out text ({listed}) in bits per byte; lower is better."
+    return (
+        f"Loss on held-out text ({listed}) in nats per token of the tokenizer {reference}: the "
+        "nats of the text divided by that tokenizer's number of tokens, whatever tokenizer a "
+        "model has. Lower is better."
+    )
+
+
+def text_languages(experiment: Experiment) -> list[str]:
+    """Return the languages of held-out text that is no conversation, in the file's order."""
+    from revocab.config.lineage import text_corpora  # imports the schema, which imports kinds
+
+    corpora = experiment.corpora
+    texts = text_corpora(experiment, experiment.evaluation.heldout)
+    return list(dict.fromkeys(corpora[corpus].language for corpus in texts if corpus in corpora))
+
+
+def without_heldout_text(
+    experiment: Experiment, key: str, languages: Iterable[str] = (), listed: str = "languages"
+) -> Iterator[str]:
+    """Yield a problem if there is no held-out text, and for languages, under a key ``listed``,
+    without any.
+    """
+    if not experiment.evaluation.heldout:
+        yield f"{key}: shows held-out loss, and evaluation.heldout names no corpus; name one"
+        return
+    known = text_languages(experiment)
+    yield from unknowns(f"{key}.{listed}", languages, known, "language with held-out text")
+
+
+def unmeasured_steps(
+    experiment: Experiment, key: str, runs: Iterable[str], steps: Iterable[Step]
+) -> Iterator[str]:
+    from revocab.config.lineage import method_runs, run_steps, single_runs
+
+    made = method_runs(experiment)
+    numbers: set[int] = set()
+    names: dict[str, None] = dict.fromkeys(PLACES)
+    for run in single_runs(experiment, runs):
+        group, name = made.get(run, (None, ""))
+        recipe = experiment.recipes.get(group.setting(name, "recipe")) if group else None
+        if recipe is not None:
+            numbers.update(recipe.heldout_steps)
+            names.update(dict.fromkeys(run_steps(experiment, run)[1]))
+    if not numbers:
+        return  # all runs have step 0 and no other, whatever is wanted
+    for step in steps:
+        if step not in numbers and step not in names:
+            yield (
+                f"{key}: held-out loss is measured at no step {step!r} of these runs (measured: "
+                f"{', '.join(map(str, sorted(numbers)))}; or by name: {', '.join(names)}); "
+                "heldout_every of their recipes adds steps"
+            )

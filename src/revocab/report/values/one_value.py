@@ -1,18 +1,73 @@
-"""One number of a run, as an experiment file chooses it."""
+"""Numbers of a run's tokenizer, and one number of any kind, as an experiment file chooses it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import ClassVar
 
 from pydantic import model_validator
 
-from revocab.closed import Closed, OneLine, exactly_one
+from revocab.closed import Closed, MeasuredCorpusId, OneLine, exactly_one
+from revocab.report.annotations import Layout, Run
+from revocab.report.kind import manifest
+from revocab.report.results import BY_CORPUS, Results, number
+from revocab.report.table_parts.table import Better, Cell
 from revocab.report.values.losses import Bytes, FirstStepLoss, HeldoutLoss, StepsTo, Tokens
+from revocab.report.values.run_value import RunValue
 from revocab.report.values.task_scores import Average
-from revocab.report.values.tokenizers import CharactersPerToken, Fertility, Vocabulary
 
-if TYPE_CHECKING:
-    from revocab.report.values.run_value import RunValue
+
+class TokenizerMeasure(RunValue):
+    """What the report on tokenizers measured of a run's tokenizer on a corpus."""
+
+    #: The column of the report.
+    measure: ClassVar[str]
+    #: What it is called in front of the corpus.
+    said: ClassVar[str]
+
+    corpus: MeasuredCorpusId
+
+    def header(self) -> str:
+        return f"{self.said} on {self.corpus}"
+
+    def of_training(self, results: Results, run: Run) -> Cell:
+        row = results.measured_tokenizers.get((run.target, self.corpus))
+        return Cell(number(row[self.measure]), provenance=BY_CORPUS) if row else Cell()
+
+    def needs(self, layout: Layout, runs: Sequence[str]) -> list[str]:
+        return [manifest(layout.paths.fertility)]
+
+
+class Fertility(TokenizerMeasure):
+    """Tokens per word, mean over the documents."""
+
+    better: ClassVar[Better | None] = "lower"
+    measure: ClassVar[str] = "fertility"
+    said: ClassVar[str] = "Fertility"
+
+
+class CharactersPerToken(TokenizerMeasure):
+    """Characters of the corpus divided by its tokens."""
+
+    better: ClassVar[Better | None] = "higher"
+    measure: ClassVar[str] = "characters_per_token"
+    said: ClassVar[str] = "Characters per token"
+
+
+class Vocabulary(RunValue):
+    """Number of tokens of a run's tokenizer, special ones included."""
+
+    def header(self) -> str:
+        return "Vocabulary"
+
+    def of_training(self, results: Results, run: Run) -> Cell:
+        where = f"tokenizers/{run.target}/manifest.json"
+        size = (results.json(where) or {}).get("vocabulary_size")
+        return Cell(size, digits=0, provenance=where)
+
+    def needs(self, layout: Layout, runs: Sequence[str]) -> list[str]:
+        used = dict.fromkeys(one.target for run in runs for one in layout.replicates(run))
+        return [manifest(layout.paths.tokenizer(one)) for one in used]
 
 
 class OneValue(Closed):

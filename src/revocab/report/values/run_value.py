@@ -6,17 +6,13 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from statistics import fmean
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from revocab.closed import Closed
 from revocab.evaluation.over_seeds import deviation
+from revocab.report.annotations import Experiment, Layout, Run
+from revocab.report.results import Results
 from revocab.report.table_parts.table import MISSING, Better, Cell, text
-
-if TYPE_CHECKING:
-    from revocab.config.expand import Run
-    from revocab.config.layout import Layout
-    from revocab.config.schema import Experiment
-    from revocab.report.results import Results
 
 
 class RunValue(Closed):

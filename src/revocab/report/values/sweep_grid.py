@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from revocab.closed import Id, unknown
+from revocab.closed import GroupId, Id, unknown
+from revocab.report.annotations import Experiment, Layout
 from revocab.report.asked import of_group
 from revocab.report.kind import KindOptions
-from revocab.report.references import unknown_groups
+from revocab.report.results import Results
 from revocab.report.table_parts.table import MISSING, Cell, text
 from revocab.report.values.one_value import OneValue
-
-if TYPE_CHECKING:
-    from revocab.config.layout import Layout
-    from revocab.config.schema import Experiment
-    from revocab.report.results import Results
 
 #: Id of a run by the values of the rows' and the columns' axis.
 Grid = dict[tuple[str, str], str]
@@ -26,7 +21,7 @@ Grid = dict[tuple[str, str], str]
 class SweepOptions(KindOptions):
     """One value of the runs of a sweep, by two of its axes."""
 
-    group: Id
+    group: GroupId
     rows: Id = Field(description="axis")
     columns: Id = Field(description="axis")
     value: OneValue
@@ -35,11 +30,9 @@ class SweepOptions(KindOptions):
     )
 
     def grid(self, experiment: Experiment) -> Grid:
-        """Return the run at every pair of values, in the order of the file."""
         return {pair: run for run, pair in self._chosen(experiment).items()}
 
     def cells(self, results: Results) -> list[list[Cell]]:
-        """Return the value at every place, row by row; a dash where no run stands."""
         grid = self.grid(results.experiment)
         down, across = values_of(grid)
         return [
@@ -53,7 +46,6 @@ class SweepOptions(KindOptions):
         ]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
-        yield from unknown_groups(experiment, key, self.group)
         if self.group not in experiment.runs:
             return
         places = places_of(experiment, self.group)
@@ -95,7 +87,6 @@ class SweepOptions(KindOptions):
         return of_group(self.group, self.value.value.tasks(experiment))
 
     def _chosen(self, experiment: Experiment) -> dict[str, tuple[str, str]]:
-        """Return the values of both axes of those runs that are shown."""
         return {
             run: (place[self.rows], place[self.columns])
             for run, place in places_of(experiment, self.group).items()

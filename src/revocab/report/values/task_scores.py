@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pydantic import Field, model_validator
 
-from revocab.closed import Id, OneLine, Step, exactly_one, unknown
+from revocab.closed import Id, OneLine, Step, TaskLanguage, exactly_one, unknown
 from revocab.evaluation.generation.kind import find_kind, metrics
 from revocab.evaluation.metric import COMET_METRICS, UNKNOWN
 from revocab.languages import language_label
+from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.asked import choices_in
+from revocab.report.kind import manifest
 from revocab.report.names import metric_label
-from revocab.report.references import no_choices, unknowns, unscored_runs
-from revocab.report.results.score_table import AVERAGE, average_task
+from revocab.report.references import unknowns, unscored_runs
+from revocab.report.results import Results
+from revocab.report.results.score_table import AVERAGE, HELPER_SIMILARITY, average_task
 from revocab.report.table_parts.table import MISSING, Better, Cell, text
 from revocab.report.values.run_value import RunValue
-
-if TYPE_CHECKING:
-    from revocab.config.expand import Run
-    from revocab.config.schema import Experiment
-    from revocab.report.results import Results
 
 #: The metric of generative tasks, by task, in place of the first of their kind.
 Metrics = Mapping[str, str]
@@ -47,7 +45,6 @@ class TaskScore(RunValue):
         return self.task
 
     def of_training(self, results: Results, run: Run) -> Cell:
-        """Return the score, which is shown in per cent where it is a fraction."""
         at = run.select([self.step])
         if not at:
             return Cell()
@@ -76,7 +73,7 @@ class Average(RunValue):
     #: What the mean is multiplied by when it is shown: 100 for a mean of fractions.
     unit: ClassVar[float] = 1
 
-    language: Id | None = None
+    language: TaskLanguage | None = None
     named: list[Id] | None = Field(default=None, min_length=1)
     step: Step = "last"
     metrics: dict[Id, OneLine] = Field(
@@ -122,7 +119,6 @@ class Average(RunValue):
         )
 
     def _metrics(self, experiment: Experiment) -> dict[str, str | None]:
-        """Return the metric of every task; None: that of its family."""
         generated = experiment.evaluation.generation.tasks
         return {
             task: metric_of(experiment, task, self.metrics) if task in generated else None
@@ -138,12 +134,35 @@ class Average(RunValue):
         return [said, *metrics_note(results, named, self.metrics)]
 
     def problems(self, experiment: Experiment, key: str, runs: Sequence[str]) -> Iterator[str]:
-        if self.language is not None:
-            yield from no_choices(experiment, key, self.language)
         named = self.tasks(experiment)
         yield from unknown_task_ids(experiment, f"{key}.named", named)
         yield from unknown_choices(experiment, key, self.metrics)
         yield from unscored_runs(experiment, key, runs, named, self.step)
+
+
+class HelperSimilarity(RunValue):
+    """Mean cosine of relative representations to those of the group's helper, as a fraction."""
+
+    better: ClassVar[Better | None] = "higher"
+
+    step: Step
+
+    def header(self) -> str:
+        return f"@{self.step}"
+
+    def of_training(self, results: Results, run: Run) -> Cell:
+        (step,) = run.select([self.step]) or (None,)
+        if step is None:
+            return Cell(scale=100)
+        cell = Cell(published=results.printed(run, step, "", HELPER_SIMILARITY), scale=100)
+        for row in results.similarities:
+            if (row["kind"], row["run"], row["step"]) == ("helper", run.id, step):
+                cell.value, cell.provenance = row["similarity"], row["provenance"]
+        return cell
+
+    def needs(self, layout: Layout, runs: Sequence[str]) -> list[str]:
+        groups = dict.fromkeys(one.group for run in runs for one in layout.replicates(run))
+        return [manifest(layout.paths.similarity(group)) for group in groups]
 
 
 def metric_of(experiment: Experiment, task: str, chosen: Metrics) -> str:
@@ -153,13 +172,11 @@ def metric_of(experiment: Experiment, task: str, chosen: Metrics) -> str:
 
 
 def metrics_note(results: Results, tasks: Iterable[str], chosen: Metrics) -> list[str]:
-    """Return the sentence on the metrics of generative tasks, where there are any."""
     listed = shown_metrics(results, tasks, chosen)
     return [f"Metrics of generated text, 0 to 100: {listed}."] if listed else []
 
 
 def shown_metrics(results: Results, tasks: Iterable[str], chosen: Metrics) -> str:
-    """Return which metric of each generative task is shown; nothing where there is no such task."""
     experiment = results.experiment
     generated = experiment.evaluation.generation.tasks
     named = [task for task in dict.fromkeys(tasks) if task in generated]
@@ -193,7 +210,6 @@ def unknown_choices(experiment: Experiment, key: str, chosen: Metrics) -> Iterat
 def wrong_metrics(
     experiment: Experiment, key: str, task: str, metrics: Iterable[str]
 ) -> Iterator[str]:
-    """Yield a problem for every metric that the kind of a generative task lacks."""
     kind = find_kind(experiment.evaluation.generation.tasks[task].kind)
     known = [one.name for one in kind.metrics]
     known += [one.name for one in COMET_METRICS.values()] if kind.comet_source else []

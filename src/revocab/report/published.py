@@ -2,18 +2,25 @@
 
 Multiple-choice accuracies and similarities are printed there in percent and held here as fractions;
 COMET-22 and ROUGE-L are 0 to 100 in both.
+
+A file of any table's values has a line per value, addressed as the table's CSV file names its
+cells: table, block, row, column, value, stderr, note. ``table`` is the id in the experiment,
+``block`` the heading above the row (empty: none), ``row`` the first cell, ``column`` the column's
+name in the CSV file. Values are in the unit shown. A note stands under the table: of a cell, say,
+that contradicts the average which the paper prints beside it.
 """
 
 from __future__ import annotations
 
 import csv
+import math
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from revocab.errors import RevocabError
-from revocab.report.published.published_cells import HEADER as CELLS
-from revocab.report.published.published_cells import PublishedCell, read_cells
 
 #: Column headers by which a file of the folder is known, whatever its name.
 PARAMETERS = ("model", "vocabulary_size", "parameters")
@@ -22,8 +29,34 @@ MULTIPLE_CHOICE = ("source_model", "step", "method", "task", "score_percent", "s
 GENERATION = ("source_model", "step", "method", "task_metric", "score")
 SIMILARITY = ("source_model", "step", "method", "similarity_percent")
 NAMES = ("kind", "ours", "published")
+CELLS = ("table", "block", "row", "column", "value", "stderr", "note")
+#: Columns that every line fills.
+NEEDED = ("table", "row", "column")
 #: What a letter behind a printed count stands for.
 UNITS = {"K": 1e3, "M": 1e6, "B": 1e9}
+
+
+@dataclass(frozen=True)
+class PublishedCell:
+    """One line of such a file; without a ``value`` the paper prints none, and a note says why."""
+
+    table: str
+    block: str
+    row: str
+    column: str
+    value: float | None
+    stderr: float | None
+    note: str
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        return self.block, self.row, self.column
+
+    def told(self) -> str:
+        return ", ".join(filter(None, self.place))
+
+    def told_row(self) -> str:
+        return ", ".join(filter(None, self.place[:2]))
 
 
 class PaperValues:
@@ -53,14 +86,11 @@ class PaperValues:
                 reader = csv.DictReader(handle)
                 header = tuple(reader.fieldnames or ())
                 if header == CELLS:
-                    self._add_cells(read_cells(path, list(reader)))
+                    for cell in read_cells(path, list(reader)):
+                        self._cells.setdefault(cell.table, []).append(cell)
                     continue
                 for row in reader:
                     self._add(path, header, row)
-
-    def _add_cells(self, cells: list[PublishedCell]) -> None:
-        for one in cells:
-            self._cells.setdefault(one.table, []).append(one)
 
     def _add(self, path: Path, header: tuple[str, ...], row: dict[str, Any]) -> None:
         if header == NAMES:
@@ -91,7 +121,6 @@ class PaperValues:
             )
 
     def cells(self, table: str) -> list[PublishedCell]:
-        """Return the values of a table that are addressed by its rows and columns."""
         return self._cells.get(table, [])
 
     def parameters(self, label: str) -> str | None:
@@ -134,3 +163,48 @@ class PaperValues:
 
 def _run_key(row: dict[str, Any]) -> tuple[str, int, str]:
     return row["source_model"], int(row["step"]), row["method"]
+
+
+def read_cells(path: Path, rows: Sequence[dict[str, str]]) -> list[PublishedCell]:
+    """Return the cells of a file; raise :class:`RevocabError` naming every line that is wrong."""
+    problems = [
+        f"{path}, line {line}: {problem}"
+        for line, row in enumerate(rows, start=2)
+        for problem in line_problems(row)
+    ]
+    if problems:
+        raise RevocabError(problems)
+    found = [
+        PublishedCell(
+            **{key: row[key] or "" for key in ("table", "block", "row", "column", "note")},
+            value=float(row["value"]) if row["value"] else None,
+            stderr=float(row["stderr"]) if row["stderr"] else None,
+        )
+        for row in rows
+    ]
+    places = [(one.table, *one.place) for one in found]
+    twice = {place for place in places if places.count(place) > 1}
+    if twice:
+        raise RevocabError(
+            f"{path}: {', '.join(filter(None, place))}: given {places.count(place)} times; keep one"
+            for place in sorted(twice)
+        )
+    return found
+
+
+def line_problems(row: dict[str, str]) -> Iterator[str]:
+    for name in NEEDED:
+        if not row[name]:
+            yield f"{name} is empty; every line names {', '.join(NEEDED)}"
+    for name in ("value", "stderr"):
+        if row[name] and not is_number(row[name]):
+            yield f"{name}: {row[name]!r} is not a number; give one, or leave it empty"
+    if not row["value"] and not row["note"]:
+        yield "value and note are empty; give a value, or a note that says why there is none"
+
+
+def is_number(content: str) -> bool:
+    try:
+        return math.isfinite(float(content))
+    except ValueError:
+        return False

@@ -1,0 +1,17 @@
+"""Types that kinds name in annotations alone: what they are made of is made of kinds itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["Axes", "Experiment", "Figure", "Layout", "Run"]
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from revocab.config.expand import Run
+    from revocab.config.layout import Layout
+    from revocab.config.schema import Experiment
+else:
+    Axes = Figure = Run = Layout = Experiment = Any

@@ -1,0 +1,248 @@
+"""By how much some runs are above or below others: of a score, of any number, in a table."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from pydantic import Field
+
+from revocab.closed import GroupId, Id, OneLine, ShownRunId, TaskLanguage, unknown
+from revocab.report.annotations import Experiment, Layout
+from revocab.report.asked import choices_in, of_group, of_runs
+from revocab.report.kind import manifest
+from revocab.report.paper_claims.measures import Measure, lead
+from revocab.report.published import PaperValues
+from revocab.report.references import unknowns, unscored_language
+from revocab.report.results import Results
+from revocab.report.table_parts.published_table import places_of
+from revocab.report.tables.models_by_language import ModelsByLanguageTable
+from revocab.report.values.one_value import OneValue
+from revocab.report.values.run_value import RunValue
+from revocab.report.values.task_scores import HelperSimilarity, TaskScore
+
+
+class Gain(Measure):
+    """By how many points the worst of some runs of a group is above the best of others."""
+
+    group: GroupId
+    runs: list[Id] = Field(min_length=1)
+    over: list[Id] = Field(min_length=1)
+    #: Steps of the paper; ``paper_steps`` of the group says which of ours stand for them.
+    step: int = Field(ge=0)
+    #: Step of those in ``over``; none: the same.
+    over_step: int | None = Field(default=None, ge=0)
+
+    def published(self, results: Results) -> float | None:
+        return self._gain(lambda name, step: self._printed(results, name, step))
+
+    def ours(self, results: Results) -> float | None:
+        named = {run.name: run for run in results.group(self.group)}
+
+        def value(name: str, step: int) -> float | None:
+            run = named.get(name)
+            if run is None:
+                return None
+            at = [one for one in run.steps if results.published_place(run, one)[1] == step]
+            return self._value(results, at[0]).cell(results, run).value if at else None
+
+        return self._gain(value)
+
+    def shown(self, value: float) -> str:
+        return f"{100 * value:+.2f}"
+
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        from revocab.config.lineage import shown_names  # stands on the schema, which needs kinds
+
+        group = experiment.runs.get(self.group)
+        if group is not None:
+            known = ["base", *group.references, *shown_names(group)]
+            names = [*self.runs, *self.over]
+            yield from unknowns(key, names, known, f"run of group {self.group!r}")
+
+    def _gain(self, value: Callable[[str, int], float | None]) -> float | None:
+        second = self.step if self.over_step is None else self.over_step
+        return lead(
+            [value(name, self.step) for name in self.runs],
+            [value(name, second) for name in self.over],
+        )
+
+    @abstractmethod
+    def _printed(self, results: Results, name: str, step: int) -> float | None:
+        """Return the paper's value of a run at one of its steps."""
+
+    @abstractmethod
+    def _value(self, results: Results, step: int) -> RunValue:
+        """Return our value at one of our steps."""
+
+
+class ScoreGain(Gain):
+    """Of multiple-choice scores in a language: of one family, or (none) of their average."""
+
+    language: TaskLanguage
+    family: Id | None = None
+
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        yield from super().problems(experiment, key)
+        yield from unscored_language(experiment, key, self.group, self.language, self._families)
+
+    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
+        return of_group(self.group, choices_in(experiment, self.language, self._families))
+
+    @property
+    def _families(self) -> list[str] | None:
+        return [self.family] if self.family else None
+
+    def _printed(self, results: Results, name: str, step: int) -> float | None:
+        place = (results.experiment.runs[self.group].label, step, name)
+        return results.paper.multiple_choice(*place, self.family or "avg", self.language)
+
+    def _value(self, results: Results, step: int) -> RunValue:
+        if self.family is None:
+            return TaskScore.average(self.language, step)
+        (task, *_) = results.choice_tasks(self.language, [self.family])
+        return TaskScore(task=task, step=step)
+
+
+class SimilarityGain(Gain):
+    """Of similarity to the helper."""
+
+    def needs(self, layout: Layout) -> list[str]:
+        from revocab.config.lineage import learns_new_rows  # stands on the schema
+
+        if not learns_new_rows(layout.experiment.runs[self.group]):
+            return []
+        return [manifest(layout.paths.similarity(self.group))]
+
+    def _printed(self, results: Results, name: str, step: int) -> float | None:
+        label = results.experiment.runs[self.group].label
+        return results.paper.similarity(label, step, name)
+
+    def _value(self, results: Results, step: int) -> RunValue:
+        return HelperSimilarity(step=step)
+
+
+class ValueFall(Measure):
+    """By how much a number of the worst of some runs is below the best of others, lower being
+    better; means over seeds.
+    """
+
+    value: OneValue = Field(description="as a column of a table of kind runs")
+    runs: list[ShownRunId] = Field(min_length=1)
+    below: list[ShownRunId] = Field(min_length=1)
+    below_value: OneValue | None = Field(
+        default=None, description="another number of those in below; default: the same"
+    )
+    share: bool = Field(default=False, description="as a share of the others' number")
+
+    def ours(self, results: Results) -> float | None:
+        return self._fall(results, None)
+
+    def shown(self, value: float) -> str:
+        return f"{100 * value:.1f} %" if self.share else f"{value:.3f}"
+
+    def remark(self, results: Results) -> str:
+        """Return the number by seed, of the seeds that all runs with several have."""
+        runs = [results.replicates(results.run(run)) for run in (*self.runs, *self.below)]
+        several = [{training.seed for training in run} for run in runs if len(run) > 1]
+        seeds = sorted(set.intersection(*several)) if several else []
+        falls = [self._fall(results, seed) for seed in seeds]
+        listed = ", ".join(self.shown(fall) for fall in falls if fall is not None)
+        return f" (by seed: {listed})" if listed else ""
+
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        yield from self.value.value.problems(experiment, f"{key}.value", self.runs)
+        yield from self._others.value.problems(experiment, f"{key}.below_value", self.below)
+
+    def needs(self, layout: Layout) -> list[str]:
+        return [
+            *self.value.value.needs(layout, self.runs),
+            *self._others.value.needs(layout, self.below),
+        ]
+
+    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
+        yield from of_runs(experiment, self.runs, self.value.value.tasks(experiment))
+        yield from of_runs(experiment, self.below, self._others.value.tasks(experiment))
+
+    @property
+    def _others(self) -> OneValue:
+        return self.below_value or self.value
+
+    def _fall(self, results: Results, seed: int | None) -> float | None:
+        """Return the fall of means over seeds, or of one seed; a run without replicates stands for
+        every seed.
+        """
+
+        def values(runs: Sequence[str], value: OneValue) -> list[float | None]:
+            shown = [results.run(run) for run in runs]
+            if seed is not None:
+                every = [results.replicates(run) for run in shown]
+                shown = [next((one for one in run if one.seed == seed), run[0]) for run in every]
+            return [value.value.cell(results, run).value for run in shown]
+
+        others = values(self.below, self._others)
+        fall = lead(others, values(self.runs, self.value))
+        if fall is None or not self.share:
+            return fall
+        return fall / min(value for value in others if value is not None)
+
+
+class CellGain(Measure):
+    """The least gain, over rows, of a column over the best of others in a table of models by
+    language.
+    """
+
+    table: Id
+    rows: list[OneLine] = Field(min_length=1, description="as the table names its rows")
+    column: OneLine
+    over: list[OneLine] = Field(min_length=1, description="columns")
+
+    def published(self, results: Results) -> float | None:
+        return self._gain({(p.row, p.column): p.value for p in results.paper.cells(self.table)})
+
+    def ours(self, results: Results) -> float | None:
+        options = self._options(results.experiment)
+        if options is None:
+            return None
+        places = places_of(options.build(results))
+        return self._gain({(row, column): cell.value for (_, row, column), cell in places.items()})
+
+    def shown(self, value: float) -> str:
+        return f"{100 * value:+.2f}"
+
+    def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
+        options = self._options(experiment)
+        if options is None:
+            tables = experiment.tables.items()
+            known = [name for name, one in tables if isinstance(one, ModelsByLanguageTable)]
+            yield unknown(f"{key}.table", self.table, known, "table of kind models_by_language")
+            return
+        yield from unknowns(f"{key}.rows", self.rows, options.row_labels, f"row of {self.table!r}")
+        folder = experiment.paper_values
+        # Models that are not run here may be among the columns of the paper's table.
+        printed = PaperValues(Path(folder)).cells(self.table) if folder is not None else []
+        known = [*options.columns, *(one.column for one in printed)]
+        names = [name for name in (self.column, *self.over) if name not in known]
+        yield from unknowns(key, names, options.columns, f"column of {self.table!r}, also printed,")
+
+    def scores(self, experiment: Experiment) -> Iterator[tuple[str, str]]:
+        options = self._options(experiment)
+        if options is not None:
+            yield from options.scores(experiment)
+
+    def _options(self, experiment: Experiment) -> ModelsByLanguageTable | None:
+        options = experiment.tables.get(self.table)
+        return options if isinstance(options, ModelsByLanguageTable) else None
+
+    def _gain(self, values: dict[tuple[str, str], float | None]) -> float | None:
+        """Return the least gain in fractions of 100 points; None where a value is missing."""
+        gains = [
+            lead(
+                [values.get((row, self.column))],
+                [values.get((row, column)) for column in self.over],
+            )
+            for row in self.rows
+        ]
+        known = [gain / 100 for gain in gains if gain is not None]
+        return min(known) if len(known) == len(gains) else None

@@ -1,1 +1,0 @@
-"""The values that papers publish, read from files, in the units of our own scores."""
