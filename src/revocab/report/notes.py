@@ -54,9 +54,11 @@ def published(results: Results) -> list[str]:
 
 
 def multiple_choice(results: Results, tasks: list[str]) -> list[str]:
+    """Return the notes under multiple-choice scores: shots, items, metric of each column."""
     setting = results.experiment.evaluation.multiple_choice
-    items = items_by_task(results, tasks)
-    sizes = sorted(set(items.values()))
+    scored = [results.csv("runs", run.scored_id, "multiple_choice.csv") for run in results.runs]
+    first = next(filter(None, scored), [])
+    sizes = sorted({int(row["items"]) for row in first if row["task"] in tasks})
     if setting.limit:
         amount = f"the first {setting.limit} items of each task"
     elif len(sizes) == 1:
@@ -72,6 +74,12 @@ def multiple_choice(results: Results, tasks: list[str]) -> list[str]:
     shown = "; ".join(
         f"{metric_label(metric)}: {', '.join(used)}" for metric, used in sorted(metrics.items())
     )
+    cut: dict[str, int] = {}
+    for row in (row for rows in scored for row in rows if row["task"] in tasks):
+        if count := int(row.get("cut_prompts") or 0):
+            cut[row["task"]] = max(cut.get(row["task"], 0), count)
+    listed = ", ".join(f"{task} up to {count}" for task, count in sorted(cut.items()))
+    too_long = "Requests longer than a model's context, which were truncated at the beginning"
     usual = ScoringOptions.model_fields["engine"].default
     engine = f" Engine: {setting.engine}." if setting.engine != usual else ""
     return [
@@ -79,23 +87,23 @@ def multiple_choice(results: Results, tasks: list[str]) -> list[str]:
         f"Metric by column: {shown}. AVG is the unweighted mean of the columns.{engine}",
         *([STEREOTYPES] if "pct_stereotype" in metrics else []),
         *asking(results),
-        *cut_prompts(results, tasks),
+        *([f"{too_long}: {listed}."] if cut else []),
     ]
 
 
 def asking(results: Results) -> list[str]:
-    groups = results.experiment.runs.values()
-    limited = [group for group in groups if group.most_shots is not None]
-    fewer = [f"{group.label}: {group.most_shots}" for group in limited]
-    said = [f"Most examples in a prompt: {', '.join(fewer)}."] if fewer else []
-    return [*asked_in_chat(results), *said]
-
-
-def asked_in_chat(results: Results) -> list[str]:
+    """Return the notes on groups whose models are not asked as the tasks say: through their chat
+    templates, or with fewer examples.
+    """
     ways = {"turns": "examples as turns", "one_turn": "examples in one turn"}
     groups = results.experiment.runs.values()
-    said = [f"{group.label} ({ways[group.chat.shots]})" for group in groups if group.chat]
-    return [f"Prompted through the model's chat template: {', '.join(said)}."] if said else []
+    chats = [f"{group.label} ({ways[group.chat.shots]})" for group in groups if group.chat]
+    limited = [group for group in groups if group.most_shots is not None]
+    fewer = [f"{group.label}: {group.most_shots}" for group in limited]
+    return [
+        *([f"Prompted through the model's chat template: {', '.join(chats)}."] if chats else []),
+        *([f"Most examples in a prompt: {', '.join(fewer)}."] if fewer else []),
+    ]
 
 
 def limited_tasks(results: Results, tasks: Iterable[str]) -> str | None:
@@ -111,28 +119,6 @@ def limited_tasks(results: Results, tasks: Iterable[str]) -> str | None:
         amount = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         parts.append(f"{amount} queries of {', '.join(limited)}")
     return "; ".join(parts) or None
-
-
-def cut_prompts(results: Results, tasks: list[str]) -> list[str]:
-    counts: dict[str, int] = {}
-    for run in results.runs:
-        for row in results.csv("runs", run.scored_id, "multiple_choice.csv"):
-            if row["task"] in tasks and int(row.get("cut_prompts") or 0):
-                counts[row["task"]] = max(counts.get(row["task"], 0), int(row["cut_prompts"]))
-    if not counts:
-        return []
-    listed = ", ".join(f"{task} up to {count}" for task, count in sorted(counts.items()))
-    return [
-        f"Requests longer than a model's context, which were truncated at the beginning: {listed}."
-    ]
-
-
-def items_by_task(results: Results, tasks: list[str]) -> dict[str, int]:
-    for run in results.runs:
-        rows = results.csv("runs", run.scored_id, "multiple_choice.csv")
-        if rows:
-            return {row["task"]: int(row["items"]) for row in rows if row["task"] in tasks}
-    return {}
 
 
 def generation(results: Results, group: str) -> list[str]:

@@ -29,18 +29,12 @@ def find(results: Results) -> Iterator[Claim]:
         language = adapted_language(results, group)
         if language is None or any(len(results.replicates(run)) < FEWEST_SEEDS for run in runs):
             continue
-        curves = [
-            [heldout_curve(results, single, language) for single in seeds_of(results, run)]
-            for run in runs
-        ]
+        # By ascending seed, so that those of two runs belong together.
+        replicates = [sorted(results.replicates(run), key=lambda one: one.seed) for run in runs]
+        curves = [[heldout_curve(results, one, language) for one in of] for of in replicates]
         steps = {step for of in curves for curve in of for step in curve if step}
         if len(runs) > 1 and steps:
             yield claim(results, group, language, runs, curves, min(steps))
-
-
-def seeds_of(results: Results, run: Run) -> list[Run]:
-    """Return a run's replicates by ascending seed, so that those of two runs belong together."""
-    return sorted(results.replicates(run), key=lambda single: single.seed)
 
 
 def claim(
