@@ -16,6 +16,9 @@ from revocab.output import check_files
 from revocab.report.results.folder import Results
 
 Keys = tuple[str, ...]
+#: Where an experiment names a revision, and the file and keys where its results say which commit
+#: that was.
+Pinned = tuple[Keys, Path, Keys]
 
 
 @dataclass
@@ -32,41 +35,31 @@ class Pins:
         place[keys[-1]] = value
 
 
-@dataclass(frozen=True)
-class Pinned:
-    """Where an experiment names a revision, and where its results say which commit that was."""
-
-    keys: Keys
-    file: Path
-    inside: Keys
-
-
 def recorded(results: Results, resources: Path) -> Iterator[Pinned]:
     """Yield every Hub source whose commit stands in a manifest or a task file."""
     experiment, root = results.experiment, results.root
     for name, corpus in experiment.corpora.items():
         if corpus.source.hub:
             file = resources / "corpora" / name / "manifest.json"
-            yield Pinned(("corpora", name, "source", "hub", "revision"), file, ("source", "commit"))
+            yield ("corpora", name, "source", "hub", "revision"), file, ("source", "commit")
     for name, tokenizer in experiment.tokenizers.items():
-        inside: tuple[str, ...] = ("substitute",) if tokenizer.substitute else ()
+        inside: Keys = ("substitute",) if tokenizer.substitute else ()
         if (tokenizer.substitute or tokenizer).hub:
             file = root / "tokenizers" / name / "manifest.json"
-            yield Pinned(("tokenizers", name, *inside, "revision"), file, ("commit",))
+            yield ("tokenizers", name, *inside, "revision"), file, ("commit",)
     for name, model in experiment.models.items():
         if model.hub:
-            file = root / "models" / name / "manifest.json"
-            yield Pinned(("models", name, "revision"), file, ("commit",))
+            yield ("models", name, "revision"), root / "models" / name / "manifest.json", ("commit",)
     for name, task in experiment.evaluation.generation.tasks.items():
+        tasks = ("evaluation", "generation", "tasks")
         for part, source in (("pool", task.pool), ("test", task.test)):
             if source.hub:
-                keys = ("evaluation", "generation", "tasks", name, part, "hub", "revision")
-                yield Pinned(keys, root / f"prompts/{name}.manifest.json", (part, "commit"))
+                file = root / f"prompts/{name}.manifest.json"
+                yield (*tasks, name, part, "hub", "revision"), file, (part, "commit")
     for name, choice in experiment.evaluation.multiple_choice.tasks.items():
         if choice.data and choice.data.hub:
             keys = ("evaluation", "multiple_choice", "tasks", name, "data", "hub", "revision")
-            inside = ("dataset_kwargs", "revision")
-            yield Pinned(keys, root / f"tasks/{name}.yaml", inside)
+            yield keys, root / f"tasks/{name}.yaml", ("dataset_kwargs", "revision")
 
 
 def find_pins(results: Results, resources: Path) -> Pins:
@@ -75,14 +68,14 @@ def find_pins(results: Results, resources: Path) -> Pins:
     Raises :class:`RevocabError` naming every file that is not there.
     """
     pins, problems = Pins(), []
-    for pinned in recorded(results, resources):
-        if not pinned.file.is_file():
-            problems.append(f"{pinned.file}: not there; run the experiment to its end first")
+    for keys, file, inside in recorded(results, resources):
+        if not file.is_file():
+            problems.append(f"{file}: not there; run the experiment to its end first")
             continue
-        found = yaml.safe_load(pinned.file.read_text(encoding="utf-8"))  # JSON is YAML
-        for key in pinned.inside:
-            found = found[key]
-        pins.add(pinned.keys, found)
+        revision = yaml.safe_load(file.read_text(encoding="utf-8"))  # JSON is YAML
+        for key in inside:
+            revision = revision[key]
+        pins.add(keys, revision)
     if problems:
         raise RevocabError(problems)
     parallel = results.experiment.fertility.parallel
