@@ -10,7 +10,7 @@ from revocab.report.figure_parts.palette import Palette
 from revocab.report.figure_parts.style import nothing_yet
 from revocab.report.kind import FigureOptions
 from revocab.report.results import Results
-from revocab.report.values.sweep_grid import SweepOptions, values_of
+from revocab.report.table_parts.sweep_grid import SweepOptions, values_of
 
 #: Share of the range above which a number is written in white.
 DARK = 0.6
@@ -27,7 +27,7 @@ class SweepFigure(SweepOptions, FigureOptions):
         from matplotlib import pyplot
 
         down, across = values_of(self.grid(results.experiment))
-        cells = self.cells(results)
+        cells = [row.cells[1:] for row in self.rows_shown(results)]
         numbers = [
             [math.nan if cell.value is None else cell.value * cell.scale for cell in row]
             for row in cells

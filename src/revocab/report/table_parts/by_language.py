@@ -17,6 +17,7 @@ from revocab.report.asked import choices_in
 from revocab.report.kind import TableOptions
 from revocab.report.results import Results
 from revocab.report.table_parts.table import MISSING, Cell, Row, Table, mark_cells, text
+from revocab.report.table_parts.value_table import value_row
 from revocab.report.values.losses import HeldoutLoss, unit_note
 from revocab.report.values.run_value import RunValue
 from revocab.report.values.task_scores import Average, metrics_note
@@ -134,14 +135,11 @@ class LanguageTable(TableOptions):
             rows += [] if heading is None else [Row(section=heading)]
             for row in languages:
                 value = self.value(results.experiment, row.language)
-                *cells, base = (
-                    text(MISSING) if run is None else value.cell(results, run)
-                    for run in (*row.runs, row.base)
-                )
+                places = [(value, run) for run in (*row.runs, row.base)]
+                name, *cells, base = value_row(results, language_label(row.language), places).cells
                 ranked = [cell for cell, best in zip(cells, row.ranked, strict=True) if best]
                 mark_cells(ranked, "lower" if self.heldout else "higher")
                 values.append([*cells, base])
-                name = text(language_label(row.language))
                 rows.append(Row([name, *self._with_changes(shown.heads, cells, base)]))
         if shown.averages and shown.averages_heading is not None:
             rows.append(Row(section=shown.averages_heading))

@@ -1,22 +1,26 @@
-"""Tables of runs by numbers: a row per run, a column per value."""
+"""Tables of numbers of runs: the one way in which rows and columns of values become a table.
+
+A kind says which runs and values it shows: chosen runs (:class:`ValueTable`), those of a group at
+chosen steps (:class:`GroupTable`), or rows of its own (:func:`value_row`).
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from pydantic import Field
 
-from revocab.closed import ShownRunId, Step
+from revocab.closed import GroupId, ShownRunId, Step
 from revocab.report import notes
 from revocab.report.annotations import Experiment, Layout, Run
 from revocab.report.asked import of_runs
 from revocab.report.kind import TableOptions
 from revocab.report.names import method_label
 from revocab.report.results import Results
-from revocab.report.table_parts.table import Cell, Row, Table, mark_columns, text
+from revocab.report.table_parts.table import MISSING, Row, Table, mark_columns, text
 from revocab.report.values.run_value import RunValue
 
 RANKED = "Best in bold, second underlined; unadapted models are not ranked."
@@ -29,6 +33,18 @@ class Column:
     header: str
     value: RunValue
     over: str = ""
+
+
+def value_row(results: Results, label: str, places: Iterable[tuple[RunValue, Run | None]]) -> Row:
+    """Return a row of values, each of a run; a dash where there is no run."""
+    cells = [text(MISSING) if run is None else value.cell(results, run) for value, run in places]
+    return Row([text(label), *cells])
+
+
+def table_of(columns: Sequence[Column], rows: list[Row], notes: Iterable[str]) -> Table:
+    upper = ["", *(column.over for column in columns)]
+    header = ["Model", *(column.header for column in columns)]
+    return Table(header, rows, list(notes), over=upper if any(upper) else None)
 
 
 class ValueTable(TableOptions):
@@ -58,22 +74,17 @@ class ValueTable(TableOptions):
             for place, run in enumerate(members):
                 if headed and place == 0:
                     rows.append(Row(section=results.model_label(run)))
-                cells = [column.value.cell(results, run) for column in columns]
-                rows.append(Row([text(method_label(run)), *cells]))
+                values = [(column.value, run) for column in columns]
+                rows.append(value_row(results, method_label(run), values))
                 ranked += rows[-1:] if run.made else []
         mark_columns(ranked, [column.value.better for column in columns])
-        upper = ["", *(column.over for column in columns)]
-        return Table(
-            ["Model", *(column.header for column in columns)],
-            rows,
-            [
-                *dict.fromkeys(self.said(results)),
-                RANKED,
-                *notes.seeds_of(results, self.runs),
-                *notes.synthetic(results),
-            ],
-            over=upper if any(upper) else None,
-        )
+        said = [
+            *dict.fromkeys(self.said(results)),
+            RANKED,
+            *notes.seeds_of(results, self.runs),
+            *notes.synthetic(results),
+        ]
+        return table_of(columns, rows, said)
 
     def needs(self, layout: Layout) -> list[str]:
         columns = self.shown(layout.experiment)
@@ -84,6 +95,46 @@ class ValueTable(TableOptions):
         columns = self.shown(experiment)
         tasks = [task for column in columns for task in column.value.tasks(experiment)]
         return of_runs(experiment, self.runs, tasks)
+
+
+class GroupTable(TableOptions):
+    """Numbers of one group's runs at chosen steps."""
+
+    group: GroupId
+    steps: list[Step] = Field(default=["first", "last"])
+
+    @abstractmethod
+    def shown(self, results: Results) -> list[Column]:
+        """Return the columns, whose values have a step."""
+
+    @abstractmethod
+    def said(self, results: Results) -> Iterable[str]:
+        """Return what stands under the table of its numbers."""
+
+    def build(self, results: Results) -> Table:
+        """Return rows of the base model and references, then one block per step, best and second
+        marked within each block.
+        """
+        columns = self.shown(results)
+
+        def row(run: Run, step: int) -> Row:
+            at_step = {"step": step}
+            values = [(column.value.model_copy(update=at_step), run) for column in columns]
+            return value_row(results, method_label(run), values)
+
+        rows = [row(run, 0) for run in results.group(self.group) if not run.made]
+        for heading, pairs in blocks(results, self.group, self.steps):
+            block = [row(run, step) for run, step in pairs]
+            mark_columns(block, [column.value.better for column in columns])
+            rows += [Row(section=heading), *block]
+        said = [
+            *self.said(results),
+            notes.MARKS,
+            *notes.seeds(results, self.group),
+            *notes.published(results),
+            *notes.synthetic(results),
+        ]
+        return table_of(columns, rows, said)
 
 
 def blocks(
@@ -107,20 +158,3 @@ def blocks(
         if steps and heading not in headings:  # "first" and "last" of a run with one checkpoint
             headings.add(heading)
             yield heading, pairs
-
-
-def score_rows(
-    results: Results, group: str, wanted: Sequence[Step], cells: Callable[[Run, int], list[Cell]]
-) -> list[Row]:
-    """Return rows of the base model and references, then one block per step, best and second marked
-    within each block.
-
-    ``cells``: from a run and a step to the cells right of its label.
-    """
-    as_they_are = [run for run in results.group(group) if not run.made]
-    rows = [Row([text(method_label(run)), *cells(run, 0)]) for run in as_they_are]
-    for heading, pairs in blocks(results, group, wanted):
-        block = [Row([text(method_label(run)), *cells(run, step)]) for run, step in pairs]
-        mark_columns(block, ["higher"] * (len(block[0].cells) - 1))
-        rows += [Row(section=heading), *block]
-    return rows

@@ -9,62 +9,43 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from revocab.closed import GenerationTaskId, GroupId, OneLine, Step, unknown
+from revocab.closed import GenerationTaskId, OneLine, unknown
 from revocab.evaluation.generation.kind import generation_kinds
 from revocab.evaluation.metric import COMET
 from revocab.report import notes
-from revocab.report.annotations import Experiment, Run
+from revocab.report.annotations import Experiment
 from revocab.report.asked import group_tasks, of_group
-from revocab.report.kind import TableOptions
 from revocab.report.names import metric_label
 from revocab.report.references import no_generated_text, unscored_steps
 from revocab.report.results import Results
-from revocab.report.table_parts.table import Cell, Table
-from revocab.report.table_parts.value_table import score_rows
+from revocab.report.table_parts.value_table import Column, GroupTable
 from revocab.report.values.task_scores import TaskScore, wrong_metrics
 
 
-class GenerationTable(TableOptions):
+class GenerationTable(GroupTable):
     """Generation metrics of one group at chosen steps."""
 
     #: COMET's column is there without its model, too.
     may_be_empty: ClassVar[bool] = True
 
     kind: Literal["generation"]
-    group: GroupId
-    steps: list[Step] = Field(default=["first", "last"])
     metrics: dict[GenerationTaskId, list[OneLine]] = Field(
         default_factory=dict, description="metrics of a task, instead of those that its kind shows"
     )
 
-    def build(self, results: Results) -> Table:
-        """Return a table of every generation task's metrics; COMET's has a column if empty, too."""
+    def shown(self, results: Results) -> list[Column]:
+        """Return every generation task's metrics; COMET's has a column if empty, too."""
         comet = dict.fromkeys([COMET, *results.comet_metrics])
-        columns = [
-            (task, metric)
+        return [
+            Column(
+                metric_label(metric), TaskScore(task=task, metric=metric), task_label(results, task)
+            )
             for task, shown in groupby(task_metrics(results, self.group, comet), key=itemgetter(0))
             for metric in self.metrics.get(task) or [metric for _, metric in shown]
         ]
 
-        def cells(run: Run, step: int) -> list[Cell]:
-            return [
-                TaskScore(task=task, metric=metric, step=step).cell(results, run)
-                for task, metric in columns
-            ]
-
-        return Table(
-            ["Model", *[metric_label(metric) for _, metric in columns]],
-            score_rows(results, self.group, self.steps, cells),
-            [
-                *notes.generation(results, self.group),
-                *notes.captions(results),
-                notes.MARKS,
-                *notes.seeds(results, self.group),
-                *notes.published(results),
-                *notes.synthetic(results),
-            ],
-            over=["", *[task_label(results, task) for task, _ in columns]],
-        )
+    def said(self, results: Results) -> list[str]:
+        return [*notes.generation(results, self.group), *notes.captions(results)]
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         yield from no_generated_text(experiment, key, self.group)

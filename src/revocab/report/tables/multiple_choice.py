@@ -6,56 +6,51 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal
 
-from pydantic import Field
-
-from revocab.closed import GroupId, Id, Step, TaskLanguage
+from revocab.closed import Id, TaskLanguage
 from revocab.evaluation.multiple_choice.families import family_label
 from revocab.report import notes
 from revocab.report.annotations import Experiment, Run
 from revocab.report.asked import choices_in, of_group
-from revocab.report.kind import TableOptions
 from revocab.report.references import unscored_language, unscored_steps
 from revocab.report.results import Results
-from revocab.report.table_parts.table import Cell, Table
-from revocab.report.table_parts.value_table import score_rows
+from revocab.report.table_parts.table import Cell
+from revocab.report.table_parts.value_table import Column, GroupTable
 from revocab.report.values.task_scores import Average, TaskScore
 
 
 class AverageAccuracy(Average):
-    """The mean of a row's accuracies, as fractions."""
+    """The mean of a row's accuracies, as fractions, and the average that the paper prints."""
 
     unit: ClassVar[float] = 100
 
+    #: Language of the printed average.
+    printed: str
 
-class MultipleChoiceTable(TableOptions):
+    def of_training(self, results: Results, run: Run) -> Cell:
+        average = TaskScore.average(self.printed, self.step).of_training(results, run)
+        mean = super().of_training(results, run)
+        return replace(mean, stderr=None, published=average.published)
+
+
+class MultipleChoiceTable(GroupTable):
     """Scores of one group in one language at chosen steps; families in ``columns`` order."""
 
     kind: Literal["multiple_choice"]
-    group: GroupId
     language: TaskLanguage
-    steps: list[Step] = Field(default=["first", "last"])
     columns: list[Id] | None = None
 
-    def build(self, results: Results) -> Table:
+    def shown(self, results: Results) -> list[Column]:
+        """Return one column per family, and their mean."""
         tasks = results.choice_tasks(self.language, self.columns)
+        labels = column_labels(results, tasks)
+        scores = [
+            Column(label, TaskScore(task=task)) for label, task in zip(labels, tasks, strict=True)
+        ]
+        mean = AverageAccuracy(named=tasks, printed=self.language)
+        return [*scores, Column("AVG", mean)]
 
-        def cells(run: Run, step: int) -> list[Cell]:
-            scores = [TaskScore(task=task, step=step).cell(results, run) for task in tasks]
-            mean = AverageAccuracy(named=tasks, step=step).cell(results, run)
-            printed = TaskScore.average(self.language, step).cell(results, run).published
-            return [*scores, replace(mean, stderr=None, published=printed)]
-
-        return Table(
-            ["Model", *column_labels(results, tasks), "AVG"],
-            score_rows(results, self.group, self.steps, cells),
-            [
-                *notes.multiple_choice(results, tasks),
-                notes.MARKS,
-                *notes.seeds(results, self.group),
-                *notes.published(results),
-                *notes.synthetic(results),
-            ],
-        )
+    def said(self, results: Results) -> list[str]:
+        return notes.multiple_choice(results, results.choice_tasks(self.language, self.columns))
 
     def problems(self, experiment: Experiment, key: str) -> Iterator[str]:
         yield from unscored_steps(

@@ -12,7 +12,8 @@ from revocab.report.kind import TableOptions, manifest
 from revocab.report.names import method_label
 from revocab.report.references import no_new_rows
 from revocab.report.results import Results
-from revocab.report.table_parts.table import MISSING, Row, Table, mark_columns, text
+from revocab.report.table_parts.table import Table, mark_columns
+from revocab.report.table_parts.value_table import value_row
 from revocab.report.values.task_scores import HelperSimilarity
 
 
@@ -39,15 +40,12 @@ class SimilarityTable(TableOptions):
             over += [groups[group].label] * 2
         rows = []
         for named in by_name.values():
-            row = Row([text(method_label(next(iter(named.values()))))])
-            for group in self.groups:
-                for step in (0, "last"):
-                    value = HelperSimilarity(step=step)
-                    missing = text(MISSING)
-                    row.cells.append(
-                        value.cell(results, named[group]) if group in named else missing
-                    )
-            rows.append(row)
+            places = [
+                (HelperSimilarity(step=step), named.get(group))
+                for group in self.groups
+                for step in (0, "last")
+            ]
+            rows.append(value_row(results, method_label(next(iter(named.values()))), places))
         mark_columns(rows, ["higher"] * (len(header) - 1))
         return Table(
             header,

@@ -7,8 +7,8 @@ from typing import Literal
 from revocab.report import notes
 from revocab.report.kind import TableOptions
 from revocab.report.results import Results
-from revocab.report.table_parts.table import Row, Table, mark_cells, text
-from revocab.report.values.sweep_grid import SweepOptions, values_of
+from revocab.report.table_parts.sweep_grid import SweepOptions, values_of
+from revocab.report.table_parts.table import Table, mark_cells
 
 
 class SweepTable(SweepOptions, TableOptions):
@@ -18,13 +18,13 @@ class SweepTable(SweepOptions, TableOptions):
 
     def build(self, results: Results) -> Table:
         grid, value = self.grid(results.experiment), self.value.value
-        down, across = values_of(grid)
-        cells = self.cells(results)
+        _, across = values_of(grid)
+        rows = self.rows_shown(results)
         if value.better is not None:
-            mark_cells([cell for row in cells for cell in row], value.better)
+            mark_cells([cell for row in rows for cell in row.cells[1:]], value.better)
         return Table(
             [f"{self.rows} / {self.columns}", *across],
-            [Row([text(name), *row]) for name, row in zip(down, cells, strict=True)],
+            rows,
             [
                 f"{self.value.header}; {self.rows} down, {self.columns} across"
                 + (". Best in bold, second underlined." if value.better else "."),

@@ -11,7 +11,8 @@ from revocab.report.annotations import Experiment, Layout
 from revocab.report.asked import of_group
 from revocab.report.kind import KindOptions
 from revocab.report.results import Results
-from revocab.report.table_parts.table import MISSING, Cell, text
+from revocab.report.table_parts.table import Row
+from revocab.report.table_parts.value_table import value_row
 from revocab.report.values.one_value import OneValue
 
 #: Id of a run by the values of the rows' and the columns' axis.
@@ -32,16 +33,13 @@ class SweepOptions(KindOptions):
     def grid(self, experiment: Experiment) -> Grid:
         return {pair: run for run, pair in self._chosen(experiment).items()}
 
-    def cells(self, results: Results) -> list[list[Cell]]:
-        grid = self.grid(results.experiment)
+    def rows_shown(self, results: Results) -> list[Row]:
+        """Return the value at every place, row by row; a dash where no run stands."""
+        grid, value = self.grid(results.experiment), self.value.value
+        runs = {place: results.run(run) for place, run in grid.items()}
         down, across = values_of(grid)
         return [
-            [
-                self.value.value.cell(results, results.run(grid[row, column]))
-                if (row, column) in grid
-                else text(MISSING)
-                for column in across
-            ]
+            value_row(results, row, [(value, runs.get((row, column))) for column in across])
             for row in down
         ]
 
