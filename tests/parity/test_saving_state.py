@@ -188,10 +188,10 @@ def test_a_micro_batch_that_does_not_fit_is_halved_until_it_does(
 
 
 def test_out_of_memory_elsewhere_is_one_line(inputs, tmp_path, monkeypatch):
-    def full(self, step):
+    def full(self, *_):
         raise torch.OutOfMemoryError("planted")
 
-    monkeypatch.setattr(RecipeTrainer, "work_between", full)
+    monkeypatch.setattr(RecipeTrainer, "finish_step", full)
     with pytest.raises(RevocabError, match="outside of the forward and backward pass"):
         train(run_of(inputs, tmp_path, **RECIPE))
 

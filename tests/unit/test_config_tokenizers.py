@@ -105,7 +105,8 @@ def test_every_construction_is_a_key(demo):
     assert [made[one].construction()[0] for one in "abcde"] == [
         *("extend", "replace", "optimise", "substitute", "substitute")
     ]
-    assert dict(made["c"].construction()[1].given_tokenizers()) == {"base": "b", "donor": "target"}
+    _, options = made["c"].construction()
+    assert dict(options.named(options.tokenizers)) == {"base": "b", "donor": "target"}
     assert made["source"].construction()[0] == "train"
 
 

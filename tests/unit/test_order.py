@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from training_pico import write_packed
 
 from revocab.training.data.mixture import layout
-from revocab.training.data.order import drawn_order
-from revocab.training.data.packed_rows import PackedRows, open_packed
+from revocab.training.data.packed_rows import PackedRows, drawn_order, open_packed
 
 #: Shares by stage: two stages, of which the second has one corpus more.
 SHARES = {"it": [0.75, 0.25], "en": [0.25, 0.5], "fr": [0, 0.25]}

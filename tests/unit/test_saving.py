@@ -12,7 +12,7 @@ import torch
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.training.loop.loss_watch import LossWatch
+from revocab.training.loop.step_callback import LossWatch
 from revocab.training.machine.micro_batch import FILE, MicroBatch, halved
 from revocab.training.outputs.saving import Asked, Saving
 

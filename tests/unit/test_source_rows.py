@@ -89,13 +89,13 @@ def test_fields_are_renamed():
 )
 def test_configurations_that_cannot_be_joined(italian, english, said):
     with pytest.raises(RevocabError, match=said):
-        list(joined({"it": italian, "en": english}, "id", "o/d"))
+        list(joined({"it": italian, "en": english}, "o/d"))
 
 
 def test_configurations_are_joined_by_their_key_in_the_order_of_the_first():
     italian = [{"id": 2, "text": "due"}, {"id": 1, "text": "uno"}]
     english = [{"id": 1, "text": "one"}, {"id": 2, "text": "two"}]
-    assert list(joined({"it": italian, "en": english}, "id", "o/d")) == [
+    assert list(joined({"it": italian, "en": english}, "o/d")) == [
         {"id": "2", "it": "due", "en": "two"},
         {"id": "1", "it": "uno", "en": "one"},
     ]

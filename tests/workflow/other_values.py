@@ -116,7 +116,6 @@ for source in HUBS:
     names[f"{source}.hub.name"] = None
     pattern = source.replace(".web.", ".*.").replace(".hub.", ".*.")
     BY_HAND[f"{pattern}.hub.names.*"] = names
-    BY_HAND[f"{pattern}.hub.join"] = {f"{source}.hub.join": "key", **names}
 
 
 class Place(NamedTuple):

@@ -32,7 +32,7 @@ WITHOUT = {
     "experiment": "another experiment: test_another_id_is_another_experiment",
     **{
         f"evaluation.multiple_choice.tasks.*.data.{key}": "refused: test_source"
-        for key in ("lines.*", "pattern", "hub.fields.*", "hub.names.*", "hub.join", "hub.files")
+        for key in ("lines.*", "pattern", "hub.fields.*", "hub.names.*", "hub.files")
     },
 }
 PACKED = "pack_tokens pack_heldout pack_heldout_answers"

@@ -51,12 +51,14 @@ COMMAND = Command(run, job=TokenizerJob, inputs=Inputs, finds=("tokenizer_buildi
 def planned(plan: Plan, tokenizer: str) -> Step:
     construction, options = plan.experiment.tokenizers[tokenizer].construction()
     inputs: dict[str, Given] = {
-        option: plan.corpora(mixture) for option, mixture in options.given_mixtures()
+        option: plan.corpora(mixture) for option, mixture in options.named(options.mixtures)
     }
-    inputs |= {option: plan.tokenizer(other) for option, other in options.given_tokenizers()}
+    inputs |= {option: plan.tokenizer(other) for option, other in options.named(options.tokenizers)}
     # A folder may lie outside the workflow: nothing waits for it.
-    inputs |= {option: Artefact(path, ()) for option, path in options.given_folders()}
-    inputs |= {option: plan.chat_template(name) for option, name in options.given_templates()}
+    inputs |= {option: Artefact(path, ()) for option, path in options.named(options.folders)}
+    inputs |= {
+        option: plan.chat_template(name) for option, name in options.named(options.templates)
+    }
     job = TokenizerJob(construction=construction, option=options.given())
     return Step(plan.paths.tokenizer(tokenizer), job, inputs)
 

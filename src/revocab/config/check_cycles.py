@@ -51,9 +51,10 @@ def made_of(experiment: Experiment) -> dict[str, list[str]]:
     }
     for name, tokenizer in e.tokenizers.items():
         options = tokenizer.construction()[1]
-        mixtures = [mixture for _, mixture in options.given_mixtures()]
+        mixtures = [mixture for _, mixture in options.named(options.mixtures)]
         parts[f"tokenizer {name}"] = [f"corpus {one}" for mixture in mixtures for one in mixture]
-        parts[f"tokenizer {name}"] += [f"tokenizer {one}" for _, one in options.given_tokenizers()]
+        others = options.named(options.tokenizers)
+        parts[f"tokenizer {name}"] += [f"tokenizer {other}" for _, other in others]
     for name, model in e.models.items():
         parts[f"model {name}"] = [f"tokenizer {model.tokenizer}"]
         if model.pretrain:

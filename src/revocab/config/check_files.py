@@ -104,7 +104,7 @@ def template_problems(experiment: Experiment) -> Iterator[str]:
 def chat_templates(experiment: Experiment) -> Iterator[tuple[str, str]]:
     for name, tokenizer in experiment.tokenizers.items():
         built, options = tokenizer.construction()
-        for option, template in options.given_templates():
+        for option, template in options.named(options.templates):
             yield f"tokenizers.{name}.{built}.{option}", template
     for name, recipe in experiment.recipes.items():
         if recipe.chat_template:

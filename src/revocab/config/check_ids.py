@@ -52,9 +52,9 @@ def references(experiment: Experiment) -> Iterator[Reference]:
     yield from _in_model(experiment, "")
     for name, tokenizer in experiment.tokenizers.items():
         built, options = tokenizer.construction()
-        for option, mixture in options.given_mixtures():
+        for option, mixture in options.named(options.mixtures):
             yield from ((f"tokenizers.{name}.{built}.{option}", one, "corpus") for one in mixture)
-        for option, other in options.given_tokenizers():
+        for option, other in options.named(options.tokenizers):
             yield f"tokenizers.{name}.{built}.{option}", other, "tokenizer"
 
 

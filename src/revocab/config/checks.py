@@ -28,7 +28,7 @@ def check_mixtures(experiment: Experiment) -> Iterator[str]:
     }
     for name, tokenizer in experiment.tokenizers.items():
         built, options = tokenizer.construction()
-        for option, mixture in options.given_mixtures():
+        for option, mixture in options.named(options.mixtures):
             shares[f"tokenizers.{name}.{built}.{option}"] = mixture
     for key, given_shares in shares.items():
         fixed = [share for share in given_shares.values() if share != "size"]

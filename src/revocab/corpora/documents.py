@@ -51,11 +51,8 @@ def _document(row: Any, where: str, options: CorpusOptions) -> dict[str, Any]:
         raise RevocabError(
             f"{where}: field {options.text_field!r} is a {type(text).__name__}, expected text"
         )
-    return {"text": _unescaped(text or "", options)}
-
-
-def _unescaped(text: str, options: CorpusOptions) -> str:
-    return text.replace("\\n", "\n") if options.escaped_line_ends else text
+    text = text or ""
+    return {"text": text.replace("\\n", "\n") if options.escaped_line_ends else text}
 
 
 def documents_of(rows: Iterable[Any], label: str, options: CorpusJob) -> Iterator[Document]:

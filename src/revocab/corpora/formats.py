@@ -83,12 +83,15 @@ def file_rows(path: str | Path) -> Iterator[dict[str, Any]]:
         lines = numbered_lines(file, compression)
         if content == "jsonl":
             yield from json_rows(file, lines)
-        else:
-            yield from tsv_rows(lines) if content == "tsv" else text_rows(lines)
+        elif content == "text":
+            yield from text_rows(lines)
+        else:  # a line as it stands between tabs; there is no header, and no quoting
+            for _, line in lines:
+                if line.strip():
+                    yield {str(number): cell for number, cell in enumerate(line.split("\t"), 1)}
 
 
 def numbered_lines(path: Path, compression: str | None) -> Iterator[tuple[int, str]]:
-    """Yield (number, line without its end) of a UTF-8 file."""
     number = 0
     try:
         with opened(path, compression) as handle:
@@ -107,7 +110,6 @@ def numbered_lines(path: Path, compression: str | None) -> Iterator[tuple[int, s
 
 
 def opened(path: Path, compression: str | None) -> BinaryIO | gzip.GzipFile:
-    """Open a file for reading bytes line by line."""
     if compression == "gzip":
         return gzip.open(path, "rb")
     if compression == "zstd":
@@ -121,22 +123,13 @@ def opened(path: Path, compression: str | None) -> BinaryIO | gzip.GzipFile:
 
 
 def json_rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[dict[str, Any]]:
-    """Yield one object per line; blank lines are skipped."""
     for number, line in lines:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            yield json.loads(line)
         except json.JSONDecodeError as error:
             raise RevocabError(f"{path}, line {number}: not valid JSON ({error})") from None
-        yield row
-
-
-def tsv_rows(lines: Iterator[tuple[int, str]]) -> Iterator[dict[str, str]]:
-    """Yield one row per line, as it stands between tabs; there is no header, and no quoting."""
-    for _, line in lines:
-        if line.strip():
-            yield {str(number): one for number, one in enumerate(line.split("\t"), 1)}
 
 
 def text_rows(lines: Iterator[tuple[int, str]]) -> Iterator[dict[str, str]]:
@@ -153,7 +146,6 @@ def text_rows(lines: Iterator[tuple[int, str]]) -> Iterator[dict[str, str]]:
 
 
 def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a parquet file, a batch in memory at a time."""
     import pyarrow
     from pyarrow import parquet
 

@@ -78,13 +78,14 @@ class CorpusOptions(Closed):
     )
 
     @model_validator(mode="after")
-    def _copies_of_text(self) -> CorpusOptions:
+    def _one_content(self) -> CorpusOptions:
         if self.copying is not None and self.messages_field is not None:
             raise ValueError("copying makes conversations of text; leave messages_field out")
-        return self
-
-    @model_validator(mode="after")
-    def _translations_alone(self) -> CorpusOptions:
+        if self.escaped_line_ends and (self.messages_field or self.translation):
+            raise ValueError(
+                "escaped_line_ends is for rows of text; leave it out, or messages_field and"
+                " translation"
+            )
         if self.translation is None:
             return self
         if self.copying is not None or self.messages_field is not None:
@@ -104,18 +105,8 @@ class CorpusOptions(Closed):
             )
         return self
 
-    @model_validator(mode="after")
-    def _escapes_in_text(self) -> CorpusOptions:
-        if self.escaped_line_ends and (self.messages_field or self.translation):
-            raise ValueError(
-                "escaped_line_ends is for rows of text; leave it out, or messages_field and"
-                " translation"
-            )
-        return self
-
     @property
     def holds_conversations(self) -> bool:
-        """Whether documents are conversations and not text."""
         made = (self.messages_field, self.copying, self.translation)
         return any(one is not None for one in made)
 
@@ -252,17 +243,26 @@ def prepare_corpus(
             train = _write_split(spool, folder / "train.jsonl.gz", heldout, inside=False)
             aside = _write_split(spool, folder / "heldout.jsonl.gz", heldout, inside=True)
             sums = {name: sha256(folder / f"{name}.jsonl.gz") for name in ("train", "heldout")}
+            if options.translation is not None:
+                content: dict[str, Any] = {
+                    "translation": options.translation.model_dump(exclude_none=True)
+                }
+            elif options.messages_field is not None:
+                content = {"messages_field": options.messages_field}
+            else:
+                content = {"text_field": options.text_field}
+            near = options.near_duplicates
             manifest = {
                 "corpus": options.corpus,
                 "language": options.language,
                 "source": source,
-                **_read_as(options),
+                **content,
                 "limit_documents": options.limit_documents,
                 "limit_bytes": options.limit_bytes,
                 "heldout_bytes": options.heldout_bytes,
                 **({"copying": options.copying} if options.copying else {}),
                 **({"escaped_line_ends": True} if options.escaped_line_ends else {}),
-                **_given(options.near_duplicates),
+                **({"near_duplicates": near.model_dump()} if near else {}),
                 "words": "separated by whitespace",
                 "train": train,
                 "heldout": aside,
@@ -273,21 +273,7 @@ def prepare_corpus(
     return manifest
 
 
-def _read_as(options: CorpusOptions) -> dict[str, Any]:
-    if options.translation is not None:
-        return {"translation": options.translation.model_dump(exclude_none=True)}
-    if options.messages_field is not None:
-        return {"messages_field": options.messages_field}
-    return {"text_field": options.text_field}
-
-
-def _given(near_duplicates: NearDuplicates | None) -> dict[str, Any]:
-    """Return what a manifest says about near duplicates; nothing if all are kept."""
-    return {"near_duplicates": near_duplicates.model_dump()} if near_duplicates else {}
-
-
 def prepare(files: Sequence[Path], job: CorpusJob, out: str | Path) -> dict[str, Any]:
-    """Prepare a corpus from files or the Hub; see :func:`prepare_corpus`."""
     OutputFolder(Path(out), KIND, files)  # before a large file is read for its checksum
     source = described(job.source, files)
     return prepare_corpus(read_rows(job.source, files, streaming=True), source, job, out, files)

@@ -46,7 +46,6 @@ def check_content(folders: Mapping[str, str | Path], *, conversations: bool) -> 
 
 
 def holds_conversations(folder: str | Path) -> bool:
-    """Return whether a prepared corpus keeps the messages of conversations."""
     manifest = corpus_manifest(folder)
     kinds = ("messages_field", "copying", "translation")
     return any(manifest.get(key) is not None for key in kinds)

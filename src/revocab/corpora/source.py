@@ -38,9 +38,8 @@ class HubData(Closed):
     names: dict[Id, OneLine] | None = Field(
         default=None,
         min_length=2,
-        description="one configuration per language; rows with equal 'join' are merged",
+        description="one configuration per language; rows with equal 'id' are merged",
     )
-    join: OneLine = Field(default="id", description="field by which rows of 'names' are merged")
     split: OneLine = Field(default="train", description="split of the data set")
     files: OneLine | None = Field(
         default=None,
@@ -64,8 +63,6 @@ class HubData(Closed):
             content, _ = content_of(Path(self.files)) or (None, None)
             if content not in HUB_CONTENTS:
                 raise ValueError(f"files: received {self.files!r}; allowed are {HUB_ALLOWED}")
-        if self.names is None and self.join != "id":
-            raise ValueError(f"join: {self.join!r} joins the rows of 'names', which is not given")
         return self
 
 
@@ -90,11 +87,6 @@ class Form(Closed):
             return {**values, "kind": given[0] if given else "path"}
         return values
 
-    @property
-    def label(self) -> str:
-        """Return how messages name it where files do not."""
-        return self.hub.id if self.hub else self.kind
-
 
 class Source(Closed):
     """Where data comes from: the demo's world, files, aligned lines of text, or the Hub."""
@@ -115,12 +107,10 @@ class Source(Closed):
 
     @property
     def kind(self) -> Kind:
-        """Return which of the places it is."""
         return next(kind for kind in ANY if getattr(self, kind) is not None)
 
     @property
     def form(self) -> Form:
-        """Return the source without its paths."""
         return Form(kind=self.kind, languages=tuple(self.lines or ()), hub=self.hub)
 
     def files(self, world: str) -> list[str]:
@@ -206,7 +196,9 @@ def read_numbered(
 
 def place(form: Form, files: Sequence[Path] = ()) -> str:
     """Return how messages name a source."""
-    return ", ".join(map(str, files)) if files else form.label
+    if files:
+        return ", ".join(map(str, files))
+    return form.hub.id if form.hub else form.kind
 
 
 def origin(form: Form, files: Sequence[Path] = ()) -> dict[str, Any]:
@@ -242,7 +234,7 @@ def hub_rows(hub: HubData, *, streaming: bool = False) -> Iterator[dict[str, Any
         ]
         for language, name in hub.names.items()
     }
-    yield from joined(by_language, hub.join, hub.id)
+    yield from joined(by_language, hub.id)
 
 
 def configuration(
@@ -261,34 +253,34 @@ def configuration(
         raise RevocabError(explain_streamed(error, hub.id, number)) from error
 
 
-def joined(
-    by_language: dict[str, list[dict[str, Any]]], key: str, where: str
-) -> Iterator[dict[str, Any]]:
-    """Yield one row per value of ``key``: each language's ``text`` under the language's name.
+def joined(by_language: dict[str, list[dict[str, Any]]], where: str) -> Iterator[dict[str, Any]]:
+    """Yield one row per id: each language's ``text`` under the language's name.
 
-    In the order of the first language. Raises :class:`RevocabError` for a key that is missing,
+    In the order of the first language. Raises :class:`RevocabError` for an id that is missing,
     repeated, or not there in every language.
     """
     indexed: dict[str, dict[Any, str]] = {}
     for language, rows in by_language.items():
         for row in rows:
-            missing = [field for field in (key, "text") if field not in row]
+            missing = [field for field in ("id", "text") if field not in row]
             if missing:
                 raise RevocabError(
                     f"{where}, {language}: no field {missing[0]!r} (a row has: "
-                    f"{', '.join(sorted(row))}); name it under 'fields' or 'join'"
+                    f"{', '.join(sorted(row))}); name it under 'fields'"
                 )
-        indexed[language] = {row[key]: row["text"] for row in rows}
+        indexed[language] = {row["id"]: row["text"] for row in rows}
         if len(indexed[language]) < len(rows):
-            raise RevocabError(f"{where}, {language}: {key!r} is not unique; join by another field")
+            raise RevocabError(
+                f"{where}, {language}: 'id' is not unique; name another field under 'fields'"
+            )
     first, *others = indexed
     for other in others:
         differing = indexed[first].keys() ^ indexed[other].keys()
         if differing:
             shown = ", ".join(sorted(map(str, differing))[:3])
             raise RevocabError(
-                f"{where}: {len(differing)} values of {key!r} are in {first} or in {other} only "
-                f"({shown}); join by a field that both share"
+                f"{where}: {len(differing)} values of 'id' are in {first} or in {other} only "
+                f"({shown}); name a field that both share under 'fields'"
             )
     for value in indexed[first]:
         yield {"id": str(value), **{language: texts[value] for language, texts in indexed.items()}}

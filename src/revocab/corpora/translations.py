@@ -94,7 +94,6 @@ def aliases(languages: Languages) -> dict[str, str]:
 
 
 def translation_task(texts: tuple[str, str], layout: Layout) -> list[Message]:
-    """Return a conversation: a text to translate, and its translation."""
     return [
         *layout.messages([], texts, turns=True),
         {"role": ASSISTANT, "content": texts[1]},

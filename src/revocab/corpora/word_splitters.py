@@ -86,7 +86,6 @@ class Splitter(ABC):
         self._seen: Counter[str] = Counter()
 
     def count(self, texts: Iterable[str]) -> list[int]:
-        """Return the number of words of each text."""
         counts = []
         for text in texts:
             words = self.words(text)
@@ -99,7 +98,6 @@ class Splitter(ABC):
         """Return the words of ``text``."""
 
     def take_frequencies(self) -> Counter[str]:
-        """Return how often each word occurred since the last call."""
         seen, self._seen = self._seen, Counter()
         return seen
 
@@ -195,7 +193,6 @@ class RulesSplitter(ChunkSplitter):
         self._joined = re.compile(r"(?i)cannot|gimme|gonna|gotta|lemme|wanna").fullmatch
 
     def chunks(self, text: str) -> tuple[list[str], list[str]]:
-        """Return chunks, each with the whitespace after it unless that is a space; and the end."""
         start = 0 if SEPARATOR in text or text.startswith("''") else _last_word(text)
         if start == 0:
             return [], self._tokenize(text)
@@ -212,11 +209,9 @@ class RulesSplitter(ChunkSplitter):
         return [key for key in head.split(" ") if key and key != "\n"], end
 
     def is_word(self, key: str) -> bool:
-        """Return whether a chunk has letters and digits only, and is no joined word."""
         return key.isalnum() and not self._joined(key)
 
     def split_chunks(self, keys: list[str]) -> dict[str, list[str]]:
-        """Return the words of each chunk, all in one call of the rules."""
         if not keys:
             return {}
         joined = f"{SEPARATOR} ".join(key if key[-1].isspace() else f"{key} " for key in keys)
@@ -242,11 +237,9 @@ class UnicodeSplitter(ChunkSplitter):
         self._split = regex.compile(r"\b", regex.WORD | regex.V1).split
 
     def chunks(self, text: str) -> tuple[list[str], list[str]]:
-        """Return a text's whitespace-separated chunks."""
         return text.split(), []
 
     def is_word(self, key: str) -> bool:
-        """Return whether a chunk has ASCII letters and digits only."""
         return key.isascii() and key.isalnum()
 
     def split_chunks(self, keys: list[str]) -> dict[str, list[str]]:

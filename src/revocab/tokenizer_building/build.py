@@ -97,7 +97,7 @@ def build_tokenizer(
     """
     construction = find_construction(name)
     options = check_construction_options(construction, given)
-    own = [Path(path) for _, path in options.given_folders()]
+    own = [Path(path) for _, path in options.named(options.folders)]
     OutputFolder(Path(out), KIND, [*inputs.folders, *own])
     built = construction.build(inputs, options)
     manifest = {"construction": name, **built.facts}

@@ -38,22 +38,9 @@ class ConstructionOptions(Closed):
     folders: ClassVar[tuple[str, ...]] = ()
     templates: ClassVar[tuple[str, ...]] = ()
 
-    # Each yields name and value of the options of that kind that are given.
-
-    def given_mixtures(self) -> Iterator[tuple[str, dict[str, float]]]:
-        return self._given(self.mixtures)
-
-    def given_tokenizers(self) -> Iterator[tuple[str, str]]:
-        return self._given(self.tokenizers)
-
-    def given_folders(self) -> Iterator[tuple[str, str]]:
-        return self._given(self.folders)
-
-    def given_templates(self) -> Iterator[tuple[str, str]]:
-        return self._given(self.templates)
-
-    def _given(self, names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-        return ((name, value) for name in names if (value := getattr(self, name)) is not None)
+    def named(self, options: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+        """Yield name and value of those of ``options`` that are given."""
+        return ((name, value) for name in options if (value := getattr(self, name)) is not None)
 
     def given(self) -> dict[str, Any]:
         """Return the options that are given, without files and folders: what a job holds."""
@@ -143,7 +130,6 @@ class Construction:
 
 @cache
 def constructions() -> dict[str, Construction]:
-    """Return every construction in ``constructions/`` by name, sorted."""
     from revocab.tokenizer_building import constructions as package
 
     return found_in(package, "CONSTRUCTION")

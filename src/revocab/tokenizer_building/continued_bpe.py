@@ -107,7 +107,6 @@ class _Pairs:
         self.counts.pop(pair, None)
 
     def uses(self, wanted: Iterable[str]) -> Counter[str]:
-        """Return how often the ``wanted`` tokens are used now."""
         names = set(wanted)
         used: Counter[str] = Counter(dict.fromkeys(sorted(names), 0))
         for word, weight in zip(self.words, self.weights, strict=True):

@@ -21,26 +21,22 @@ if TYPE_CHECKING:
 
 
 def spelling_in(base: EditableVocabulary, data: bytes) -> str | None:
-    """Return how ``base`` would spell a token for ``data``; None if it cannot have one."""
-    if base.style == "byte_level":
-        return to_byte_level(data)
-    try:
-        return data.decode().replace(" ", "▁")
-    except UnicodeDecodeError:
-        return None
-
-
-def is_one_word(base: EditableVocabulary, token: str, data: bytes) -> bool:
-    """Return whether the base's word splitter leaves a token's text in one piece."""
+    """Return how ``base`` would spell a token for ``data``; None if it cannot have one: its text
+    must stay in one piece of the base's word splitter.
+    """
     splitter = base.base.backend_tokenizer.pre_tokenizer
-    if splitter is None:
-        return True
     try:
-        text = data.decode() if base.style == "byte_level" else token
-    except UnicodeDecodeError:
-        return True  # part of a character: splitters work on whole ones
-    words = [word for word, _ in splitter.pre_tokenize_str(text)]
-    return words in ([token], ["▁" + token])
+        text = data.decode()
+    except UnicodeDecodeError:  # part of a character: splitters work on whole ones
+        return to_byte_level(data) if base.style == "byte_level" else None
+    if base.style == "byte_level":
+        spelling, shown = to_byte_level(data), text
+    else:
+        spelling = shown = text.replace(" ", "▁")
+    if splitter is None:
+        return spelling
+    words = [word for word, _ in splitter.pre_tokenize_str(shown)]
+    return spelling if words in ([spelling], ["▁" + spelling]) else None
 
 
 def donor_candidates(
@@ -65,7 +61,7 @@ def donor_candidates(
         spelling = spelling_in(base, one.data)
         if not spelling or spelling in found:
             continue
-        if allowed(spelling) and is_one_word(base, spelling, one.data):
+        if allowed(spelling):
             found[spelling] = used[one.string]
     return Counter(found)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +51,6 @@ class ExpansionCorpus:
         mixture: list[TrainingText],
         limit_bytes: int | None,
     ) -> ExpansionCorpus:
-        """Read a mixture; raise :class:`RevocabError` where it holds no words."""
         budgets = training_budgets(mixture, limit_bytes)
         words = count_pretokens(vocabulary, training_texts(mixture, budgets))
         if not words:
@@ -161,54 +160,6 @@ def _donated(
     return Expansion(grown, tokens, counts, len(letters), steps)
 
 
-def expand(
-    vocabulary: EditableVocabulary,
-    corpus: ExpansionCorpus,
-    wanted: int | None,
-    *,
-    forbidden: frozenset[str] = frozenset(),
-    donor: PreTrainedTokenizerFast | None = None,
-    top: int | None = None,
-) -> Expansion:
-    """Return the vocabulary with ``wanted`` new tokens (None: all that the donor has).
-
-    Without a donor new tokens are learned from the corpus (:mod:`.continued_bpe`), after frequent
-    characters that the vocabulary lacks; with one they are the donor's most frequent
-    (:mod:`.donor`). Raises :class:`RevocabError` where there are too few, and where a new token
-    cannot be reached.
-    """
-    if wanted == 0:
-        return Expansion(vocabulary, [], Counter(), 0)
-    if donor is None:
-        assert wanted is not None  # all that a donor has
-        expansion = _learned(vocabulary, corpus, wanted, forbidden)
-    else:
-        expansion = _donated(vocabulary, corpus, wanted, forbidden, donor, top)
-    if wanted is not None and len(expansion.tokens) < wanted:
-        where = (
-            f"the donor has {len(expansion.tokens)} that the base can take"
-            if donor is not None
-            else f"the corpora give {len(expansion.tokens)} (pairs of pieces seen at least"
-            f" {MINIMUM_COUNT} times)"
-        )
-        raise RevocabError(
-            f"{wanted} new tokens were requested, but {where}; request fewer or give more text"
-        )
-    tokenize = expansion.vocabulary.backend.model.tokenize
-    missed = [one for one in expansion.tokens if [p.value for p in tokenize(one)] != [one]]
-    if missed:
-        raise RevocabError(
-            f"{len(missed)} new tokens are not the encoding of their own text, such as"
-            f" {missed[:5]};"
-            f" this base ({vocabulary.base.name_or_path}) cannot be grown here"
-        )
-    uses = cut_pretokens(expansion.vocabulary.backend, corpus.words).token_counts()
-    used = Counter({one: uses[one] for one in expansion.tokens})
-    return Expansion(
-        expansion.vocabulary, expansion.tokens, used, expansion.characters, expansion.steps
-    )
-
-
 @dataclass(frozen=True)
 class Change:
     """The base of a construction, the text it is changed for, and the options."""
@@ -221,7 +172,6 @@ class Change:
 
     @classmethod
     def read(cls, inputs: BuildInputs, options: ChangeOptions) -> Change:
-        """Read the base and count the words of the text."""
         base = EditableVocabulary.read(inputs.tokenizers["base"])
         corpus = ExpansionCorpus.read(base, inputs.mixtures["corpora"], options.limit_bytes)
         counted = corpus
@@ -241,14 +191,44 @@ class Change:
         wanted: int | None,
         forbidden: frozenset[str] = frozenset(),
     ) -> Expansion:
-        """Return ``vocabulary`` with new tokens, none of them ``forbidden``; see :func:`expand`."""
-        top = self.options.donor_top
-        return expand(
-            vocabulary, self.corpus, wanted, forbidden=forbidden, donor=self.donor, top=top
-        )
+        """Return the vocabulary with ``wanted`` new tokens (None: all that the donor has).
+
+        Without a donor new tokens are learned from the corpus (:mod:`.continued_bpe`), after
+        frequent characters that the vocabulary lacks; with one they are the donor's most frequent
+        (:mod:`.donor`). None of them is ``forbidden``. Raises :class:`RevocabError` where there are
+        too few, and where a new token cannot be reached.
+        """
+        if wanted == 0:
+            return Expansion(vocabulary, [], Counter(), 0)
+        if self.donor is None:
+            assert wanted is not None  # all that a donor has
+            expansion = _learned(vocabulary, self.corpus, wanted, forbidden)
+        else:
+            top = self.options.donor_top
+            expansion = _donated(vocabulary, self.corpus, wanted, forbidden, self.donor, top)
+        if wanted is not None and len(expansion.tokens) < wanted:
+            where = (
+                f"the donor has {len(expansion.tokens)} that the base can take"
+                if self.donor is not None
+                else f"the corpora give {len(expansion.tokens)} (pairs of pieces seen at least"
+                f" {MINIMUM_COUNT} times)"
+            )
+            raise RevocabError(
+                f"{wanted} new tokens were requested, but {where}; request fewer or give more text"
+            )
+        tokenize = expansion.vocabulary.backend.model.tokenize
+        missed = [one for one in expansion.tokens if [p.value for p in tokenize(one)] != [one]]
+        if missed:
+            raise RevocabError(
+                f"{len(missed)} new tokens are not the encoding of their own text, such as"
+                f" {missed[:5]};"
+                f" this base ({vocabulary.base.name_or_path}) cannot be grown here"
+            )
+        uses = cut_pretokens(expansion.vocabulary.backend, self.corpus.words).token_counts()
+        used = Counter({one: uses[one] for one in expansion.tokens})
+        return replace(expansion, uses=used)
 
     def built(self, expansion: Expansion, dropped: list[str]) -> Built:
-        """Return the tokenizer, with what was kept, dropped and added."""
         base, grown = self.base, expansion.vocabulary
 
         def readable(token: str) -> str:

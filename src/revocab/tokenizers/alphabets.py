@@ -128,7 +128,6 @@ def marker_decoder() -> Any:
 def set_pipeline(
     tokenizer: Tokenizer, alphabet: Alphabet, digits: Digits, whitespace: Whitespace
 ) -> None:
-    """Give a tokenizer the normaliser, word splitter and decoder of an alphabet."""
     from tokenizers import Regex, decoders, pre_tokenizers
 
     if alphabet == "byte_fallback":

@@ -34,5 +34,4 @@ def from_byte_level(string: str) -> bytes | None:
 
 
 def to_byte_level(data: bytes) -> str:
-    """Return bytes in GPT-2's alphabet."""
     return data.decode("latin-1").translate(_character_of_byte())

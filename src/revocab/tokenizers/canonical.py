@@ -108,7 +108,6 @@ def token_roles(
 
 
 def special_and_added(tokenizer: PreTrainedTokenizerFast) -> set[int]:
-    """Return the ids of a tokenizer's special and added tokens."""
     return {*tokenizer.all_special_ids, *tokenizer.added_tokens_decoder}
 
 

@@ -151,7 +151,6 @@ def _settings(path: Path) -> dict[str, Any]:
 
 
 def _check_special_ids(specials: dict[str, int], size: int, path: Path) -> None:
-    """Raise unless the special ids follow the ranks without holes."""
     ids = sorted(specials.values())
     if ids != list(range(size, size + len(ids))):
         shown = ", ".join(map(str, ids[:SHOWN]))

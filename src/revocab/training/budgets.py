@@ -29,7 +29,6 @@ def steps_of(tokens: int, per_step: int) -> int:
 
 
 def with_warmup(values: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return ``values`` with ``warmup_share`` turned into ``warmup_steps``."""
     share, steps = values.get("warmup_share"), values.get("steps")
     if share is None or not isinstance(share, int | float) or not isinstance(steps, int):
         return values
@@ -69,7 +68,6 @@ def resolved(values: dict[str, Any]) -> dict[str, Any]:
 def resolved_stages(
     recipe: dict[str, Any], stages: list[dict[str, Any]], per_step: int
 ) -> list[dict[str, Any]]:
-    """Return the stages with what they inherit and with budgets in steps."""
     total = recipe.get("steps")
     found = []
     for number, one in enumerate(stages):

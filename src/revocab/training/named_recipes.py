@@ -29,7 +29,6 @@ UNKNOWN_LENGTH = {"steps": ALL_CHECKPOINTS // RUNS, "checkpoint_every": 1}
 
 
 def recipe_names() -> list[str]:
-    """Return the names of all recipes, sorted."""
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 

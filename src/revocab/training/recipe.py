@@ -135,7 +135,6 @@ class Stage(Closed):
         return self
 
     def factor(self, step: int) -> float:
-        """Return the multiple of the peak rates after ``step`` updates of this stage."""
         return learning_rate_factor(
             step,
             schedule=self.schedule,
@@ -309,12 +308,10 @@ class TrainingOptions(LossOptions):
 
     @property
     def adapter(self) -> VocabularyAdapters | None:
-        """Return how the first stage trains vocabulary adapters, if it does."""
         return self.stages[0].adapter if self.stages else None
 
     @property
     def stage_ends(self) -> dict[str, int]:
-        """Return the step that ends each stage, by the stage's name, in order."""
         stages = self.stages or ()
         ends = accumulate(stage.steps for stage in stages)
         return {stage.name: end for stage, end in zip(stages, ends, strict=True)}

@@ -67,7 +67,6 @@ class StagePlan:
         return len(self.stages) - 1
 
     def factor(self, step: int) -> float:
-        """Return the factor of the update after ``step`` updates of the whole run."""
         number = self.index(step)
         return self.stages[number].factor(step - self.begins[number])
 
@@ -113,7 +112,6 @@ class _Members:
         ]
 
     def rates(self, name: str) -> PeakRates | None:
-        """Return the rates of the parameter ``name``, or ``None`` where it is frozen."""
         if not any(name in names for names in self.trained.values()):
             return None
         own = next((key for key, names in self.special.items() if name in names), None)

@@ -17,19 +17,17 @@ from typing import TYPE_CHECKING, Any
 from revocab import io
 from revocab.errors import RevocabError
 from revocab.folder_claim import is_whole
-from revocab.models.folder import Which
+from revocab.initialise.rows.source_weights import FILE, read_source_weights
+from revocab.models.folder import ModelFolder, Which
 from revocab.models.load import load_causal_lm
+from revocab.models.weights.files import tensor_bytes
 from revocab.output import ResumableFolder
 from revocab.training.adapters import lora
-from revocab.training.adapters.adapter_inputs import adapter_checksums, check_source
 from revocab.training.data.shards import MARKS
 from revocab.training.loop.checkpoint_work import CheckpointWork
-from revocab.training.loop.loss_watch import LossWatch
 from revocab.training.machine.costs import EnergyMeter
-from revocab.training.machine.micro_batch import MicroBatch
-from revocab.training.machine.out_of_memory import STATE_KEPT
+from revocab.training.machine.micro_batch import STATE_KEPT, MicroBatch
 from revocab.training.outputs import checkpoints, resume_state
-from revocab.training.outputs.best_checkpoint import check_judged, keep_best
 from revocab.training.outputs.loss_tables import ADAPTER, HELDOUT, LOSSES, MEASURED, LossTables
 from revocab.training.outputs.record import manifest_of, timing_of
 from revocab.training.run import TrainingRun
@@ -55,9 +53,17 @@ def input_checksums(run: TrainingRun) -> dict[str, Any]:
     bits = {stem: packed[f"{stem}_sha256"] for stem in MARKS if f"{stem}_sha256" in packed}
     if "chat_template" in packed:
         bits["chat_template"] = sha256(packed["chat_template"].encode()).hexdigest()
+    adapters: dict[str, Any] = {}
+    if run.settings.adapter is not None:  # the first ones, and the rows that they combine
+        assert run.source is not None  # train looked
+        weights, source = read_source_weights(run.model), ModelFolder(run.source)
+        rows = {which: source.matrix(which, own.source_rows) for which, own in weights.items()}
+        hashes = {which: sha256(tensor_bytes(rows_VD)) for which, rows_VD in rows.items()}
+        adapters["source_weights"] = io.sha256(run.model / FILE)
+        adapters["source"] = {which: digest.hexdigest() for which, digest in hashes.items()}
     return {
         "model": {file.name: io.sha256(file) for file in files},
-        **adapter_checksums(run.settings.adapter, run.model, run.source),
+        **adapters,
         "packed": packed["sha256"],
         **bits,
         "heldout": io.sha256(run.heldout / "manifest.json"),
@@ -135,7 +141,7 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
     check_stages(packed.manifest, settings)
     heldout, manifest = open_heldout(run.heldout)
     if settings.keep_best:
-        check_judged([corpus.name for corpus in heldout], packed.manifest["corpora"])
+        checkpoints.check_judged([corpus.name for corpus in heldout], packed.manifest["corpora"])
     checksums = input_checksums(run)
     config = AutoConfig.from_pretrained(run.model, local_files_only=True, trust_remote_code=False)
     check_fit(packed, config, run.model, manifest)
@@ -161,7 +167,16 @@ def train(run: TrainingRun) -> dict[str, Any]:
     began = run.started or time.time()
     writes = os.environ.get("RANK", "0") == "0"
     output = output_folder(run) if writes else None
-    check_source(run.settings.adapter, run.source)
+    if run.settings.adapter is not None and run.source is None:
+        raise RevocabError(
+            "--source: the first stage trains vocabulary adapters, combinations of source rows, and"
+            " received none; give the model that --model was made from"
+        )
+    if run.settings.adapter is None and run.source is not None:
+        raise RevocabError(
+            f"--source {run.source}: only vocabulary adapters read it, and no stage trains them;"
+            " leave it out, or give the first stage an adapter"
+        )
     done = finished_manifest(run)
     if done is not None:
         if output is not None:
@@ -182,19 +197,22 @@ def train(run: TrainingRun) -> dict[str, Any]:
         # Of a launcher's processes, the first to end takes the others with it.
         trainer.accelerator.wait_for_everyone()
     if trainer.state.global_step < run.settings.steps:
-        raise _stopped(run, trainer.state.global_step) if writes else SystemExit(1)
+        if not writes:
+            raise SystemExit(1)
+        raise RevocabError(
+            f"{run.out}: stopped by SIGTERM; the state of step {trainer.state.global_step} of"
+            f" {run.settings.steps} is saved: run the same command again to go on from it"
+        )
     if not writes:
         return {}
-    manifest = manifest_of(run, work.inputs, _best(run, work.inputs))
+    best = {}
+    if run.settings.keep_best:
+        corpora = work.inputs.packed.manifest["corpora"]
+        best = checkpoints.keep_best(run.out, run.settings.checkpoint_steps, corpora)
+    manifest = manifest_of(run, work.inputs, best)
     io.write_json(run.out / "manifest.json", manifest)
     resume_state.discard(run.out / "state")
     return manifest
-
-
-def _best(run: TrainingRun, inputs: TrainingInputs) -> dict[str, Any]:
-    if not run.settings.keep_best:
-        return {}
-    return keep_best(run.out, run.settings.checkpoint_steps, inputs.packed.manifest["corpora"])
 
 
 def _prepared(
@@ -207,7 +225,8 @@ def _prepared(
     from accelerate.utils import broadcast_object_list
     from transformers.utils import logging
 
-    from revocab.training.estimates.probe import probed_micro_batch
+    from revocab.training.estimates.estimate import probed_micro_batch
+    from revocab.training.loop.step_callback import LossWatch
     from revocab.training.loop.trainer import RecipeTrainer
     from revocab.training.machine.engine import training_arguments
     from revocab.training.outputs.saving import Saving
@@ -223,7 +242,7 @@ def _prepared(
     args = training_arguments(run, micro.share, root)
     mark = fingerprint(run.settings, inputs.checksums)
     with args.main_process_first(local=False):
-        state = resume_state.find(root, mark, _tell if writes else _silent)
+        state = resume_state.find(root, mark, _tell if writes else None)
         recorded = micro.recorded() if resume_state.belongs(root, mark) else None
     if output is not None:
         _clear(output, mark, keep_state=state is not None)
@@ -253,13 +272,6 @@ def _prepared(
     return trainer, work, state
 
 
-def _stopped(run: TrainingRun, step: int) -> RevocabError:
-    return RevocabError(
-        f"{run.out}: stopped by SIGTERM; the state of step {step} of {run.settings.steps} is saved:"
-        " run the same command again to go on from it"
-    )
-
-
 @contextmanager
 def _explained(run: TrainingRun) -> Iterator[None]:
     """Turn a lack of memory or disk into :class:`RevocabError`."""
@@ -287,10 +299,6 @@ def _explained(run: TrainingRun) -> Iterator[None]:
 
 def _tell(message: str) -> None:
     print(message, file=sys.stderr)
-
-
-def _silent(message: str) -> None:
-    """Print nothing."""
 
 
 def _clear(output: ResumableFolder, mark: str, *, keep_state: bool) -> None:

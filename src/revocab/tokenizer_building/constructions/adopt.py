@@ -5,7 +5,7 @@ Or with a chat template that is given, and the tokens that it writes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, model_validator
@@ -54,17 +54,6 @@ class AdoptOptions(ConstructionOptions):
         return self
 
 
-@dataclass(frozen=True)
-class Adopted:
-    """What the base is given: entries of ``added_tokens`` in ``tokenizer.json``, and the rest."""
-
-    tokens: list[dict[str, Any]]
-    template: str
-    #: The base's own where None.
-    eos: str | None
-    pad: str | None = None
-
-
 def build(inputs: BuildInputs, options: Any) -> Built:
     """Return the base, its ids unchanged, with the chat tokens at the end.
 
@@ -79,16 +68,21 @@ def build(inputs: BuildInputs, options: Any) -> Built:
     from revocab.tokenizers.load import tokenizer_style
 
     base = EditableVocabulary.read(inputs.tokenizers["base"])
-    adopted = _of_template(options) if options.template else _of_chat(inputs.tokenizers["chat"])
-    grown = with_added_tokens(base, adopted.tokens)
-    tokenizer = grown.tokenizer()
-    tokenizer.chat_template = adopted.template
-    if adopted.eos is not None:
-        tokenizer.eos_token = adopted.eos
-    if adopted.pad is not None:
-        tokenizer.pad_token = adopted.pad
     if options.template:
+        plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+        tokens = [{"id": 0, "content": text, **plain, "special": True} for text in options.tokens]
+        grown = with_added_tokens(base, tokens)
+        tokenizer = grown.tokenizer()
+        tokenizer.chat_template = find_template(options.template).read_text(encoding="utf-8")
         _end_as_the_template(tokenizer, options)
+    else:
+        chat = inputs.tokenizers["chat"]
+        _check_chat(chat)
+        grown = with_added_tokens(base, _added_tokens(chat))
+        tokenizer = grown.tokenizer()
+        tokenizer.chat_template, tokenizer.eos_token = chat.chat_template, chat.eos_token
+        if chat.pad_token is not None:
+            tokenizer.pad_token = chat.pad_token
     added = [token for token in grown.ids if token not in base.ids]
     facts = {
         "alphabet": tokenizer_style(tokenizer),
@@ -102,28 +96,12 @@ def build(inputs: BuildInputs, options: Any) -> Built:
     return Built(tokenizer, facts, {"added": listed, "dropped": []})
 
 
-def _of_chat(chat: PreTrainedTokenizerFast) -> Adopted:
-    """Return what a chat tokenizer gives; raise :class:`RevocabError` if it is none."""
-    _check_chat(chat)
-    return Adopted(_added_tokens(chat), chat.chat_template, chat.eos_token, chat.pad_token)
-
-
-def _of_template(options: AdoptOptions) -> Adopted:
-    """Return what a template and its tokens give; the end token is found once it has them."""
-    plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-    tokens = [{"id": 0, "content": one, **plain, "special": True} for one in options.tokens]
-    assert options.template is not None  # the caller looked
-    text = find_template(options.template).read_text(encoding="utf-8")
-    return Adopted(tokens, text, None)
-
-
-def _end_as_the_template(tokenizer: PreTrainedTokenizerFast, options: AdoptOptions) -> None:
+def _end_as_the_template(tokenizer: PreTrainedTokenizerFast, options: Any) -> None:
     """Make the token that ends the template's answers the tokenizer's end token.
 
     Raises :class:`RevocabError` for a template that no model can learn from with these tokens, and
     for tokens that it never writes.
     """
-    assert options.template is not None  # the caller looked
     where = f"construction 'adopt', option template = {options.template}"
     try:
         template = load_template(tokenizer, find_template(options.template), options.template)
@@ -168,16 +146,9 @@ def _added_tokens(chat: PreTrainedTokenizerFast) -> list[dict[str, Any]]:
     Its beginning and unknown tokens are left out: the base has its own.
     """
     own = {chat.bos_token, chat.unk_token} - {chat.eos_token, chat.pad_token}
+    keys = ("content", "single_word", "lstrip", "rstrip", "normalized", "special")
     return [
-        {
-            "id": number,
-            "content": token.content,
-            "single_word": token.single_word,
-            "lstrip": token.lstrip,
-            "rstrip": token.rstrip,
-            "normalized": token.normalized,
-            "special": token.special,
-        }
+        {"id": number, **{key: getattr(token, key) for key in keys}}
         for number, token in sorted(chat.added_tokens_decoder.items())
         if token.content not in own
     ]

@@ -52,7 +52,6 @@ def wanted(options: Any, base_size: int) -> int | None:
 
 
 def build(inputs: BuildInputs, options: Any) -> Built:
-    """Return the base with new tokens on the ids after its own."""
     from revocab.tokenizer_building.expansion import Change
 
     change = Change.read(inputs, options)

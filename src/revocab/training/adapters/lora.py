@@ -112,43 +112,38 @@ class Adapters:
                 "trains; leave --fsdp (a resource fsdp of the profile) out"
             )
         if asked:
+            import torch
+            from peft import inject_adapter_in_model
+            from peft.tuners.lora import LoraLayer
+
             self.configs = _configs(model, plan, asked)
-            self._inject(seed)
+            with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+                # Once for each stage.
+                warnings.filterwarnings("ignore", "Already found a `peft_config`")
+                torch.manual_seed(seed)
+                for stage, config in self.configs.items():
+                    inject_adapter_in_model(config, model, adapter_name(stage))
+            named = model.named_modules()
+            self.layers = {name: layer for name, layer in named if isinstance(layer, LoraLayer)}
             self.enter(0, merge=False)
-
-    def _inject(self, seed: int) -> None:
-        import torch
-        from peft import inject_adapter_in_model
-        from peft.tuners.lora import LoraLayer
-
-        with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Already found a `peft_config`")  # one for each stage
-            torch.manual_seed(seed)
-            for stage, config in self.configs.items():
-                inject_adapter_in_model(config, self.model, adapter_name(stage))
-        named = self.model.named_modules()
-        self.layers = {name: one for name, one in named if isinstance(one, LoraLayer)}
 
     def enter(self, stage: int, *, merge: bool) -> None:
         """Make the adapter of ``stage`` the active one; with ``merge``, merge the one before."""
         if not self.layers:
             return
         if merge and stage - 1 in self.stages:
-            self._merge(adapter_name(stage - 1))
+            import torch
+
+            before = adapter_name(stage - 1)
+            with torch.no_grad():  # add its update to the weights, and make the update zero
+                for layer in self.layers.values():
+                    if before in layer.lora_A:
+                        layer.get_base_layer().weight += layer.get_delta_weight(before)
+                        layer.lora_B[before].weight.zero_()
         active = self.stages if self.parallel else self.stages & {stage}
         for layer in self.layers.values():
             present = [adapter_name(one) for one in sorted(active)]
             layer.set_adapter([one for one in present if one in layer.lora_A])
-
-    def _merge(self, adapter: str) -> None:
-        """Add an adapter's update to the weights, and make the update zero."""
-        import torch
-
-        with torch.no_grad():
-            for layer in self.layers.values():
-                if adapter in layer.lora_A:
-                    layer.get_base_layer().weight += layer.get_delta_weight(adapter)
-                    layer.lora_B[adapter].weight.zero_()
 
     def merged(self, weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """Return the weights of the model without adapters that computes the same.
@@ -196,20 +191,19 @@ class Adapters:
             tensors[f"{WRAPPED}{key}"] = tensor.contiguous().clone()
         with OutputFolder(out, KIND, []).replaced(keeps_job=False) as temporary:
             save_file(tensors, temporary / "adapter_model.safetensors", metadata={"format": "pt"})
-            write_json(temporary / "adapter_config.json", described(self.configs[stage]))
-
-
-def described(config: Any) -> dict[str, Any]:
-    """Return a PEFT configuration as JSON that is the same in every process: sets are sorted."""
-    values = {**config.to_dict(), "inference_mode": True}
-    return {key: sorted(one) if isinstance(one, set) else one for key, one in values.items()}
+            values = {**self.configs[stage].to_dict(), "inference_mode": True}
+            # The same in every process.
+            config = {key: sorted(v) if isinstance(v, set) else v for key, v in values.items()}
+            write_json(temporary / "adapter_config.json", config)
 
 
 def _configs(model: Any, plan: StagePlan, asked: dict[int, Lora]) -> dict[int, Any]:
     """Return PEFT's configuration for each stage; raise :class:`RevocabError` with all problems."""
     from peft import LoraConfig
+    from torch import nn
 
-    linear = linear_modules(model)
+    named = [name for name, module in model.named_modules() if isinstance(module, nn.Linear)]
+    linear = [name for name in named if layer_of(name) is not None]
     configs, problems = {}, []
     for stage, lora in asked.items():
         where = f"stage {plan.stages[stage].name}: lora"
@@ -227,17 +221,6 @@ def _configs(model: Any, plan: StagePlan, asked: dict[int, Lora]) -> dict[int, A
     if problems:
         raise RevocabError(problems)
     return configs
-
-
-def linear_modules(model: Any) -> list[str]:
-    """Return the names of the linear modules in a model's decoder layers, in its order."""
-    from torch import nn
-
-    return [
-        name
-        for name, module in model.named_modules()
-        if isinstance(module, nn.Linear) and layer_of(name) is not None
-    ]
 
 
 def chosen_layers(

@@ -46,17 +46,11 @@ def open_adapters(
             )
     if problems:
         raise RevocabError(problems)
-    return shared_adapter(found, given.auxiliary) if given.shared else found
-
-
-def shared_adapter(
-    each: Mapping[tuple[Which, ...], VocabularyAdapter], auxiliary: float
-) -> dict[tuple[Which, ...], VocabularyAdapter]:
-    """Return one adapter in the place of those of all matrices."""
-    first, *_ = each.values()
-    source_VD = side_by_side([one.source_VD for one in each.values()])
-    whichs = tuple(which for (which,) in each)
-    return {whichs: VocabularyAdapter(first.weights, source_VD, auxiliary)}
+    if not given.shared:
+        return found
+    first, *_ = weights.values()
+    source_VD = side_by_side([adapter.source_VD for adapter in found.values()])
+    return {tuple(weights): VocabularyAdapter(first, source_VD, given.auxiliary)}
 
 
 def placed(

@@ -12,40 +12,33 @@ def own_part(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.to_local() if hasattr(tensor, "to_local") else tensor
 
 
-def mesh_of(parameter: Any) -> Any:
-    """Return the processes that a distributed tensor is spread over."""
-    return parameter.device_mesh
-
-
-def own_rows(parameter: torch.Tensor) -> slice:
-    """Return the rows that this process holds of a matrix."""
+def own_rows(parameter: Any) -> slice:
     rows = len(parameter)
     for dimension, placement in enumerate(getattr(parameter, "placements", ())):
         if placement.is_shard():
-            mesh = mesh_of(parameter)
+            mesh = parameter.device_mesh
             each = -(-rows // mesh.size(dimension))
             first = min(rows, each * mesh.get_local_rank(dimension))
             return slice(first, min(rows, first + each))
     return slice(0, rows)
 
 
-def spread_like(parameter: torch.Tensor, own_NV: torch.Tensor) -> torch.Tensor:
+def spread_like(parameter: Any, own_NV: torch.Tensor) -> torch.Tensor:
     """Return a matrix of which each process has the rows that it has of ``parameter``."""
     if not hasattr(parameter, "to_local"):
         return own_NV
     from torch.distributed.tensor import DTensor
 
-    whole: Any = parameter
     shape = torch.Size((len(parameter), own_NV.shape[1]))
     return DTensor.from_local(
-        own_NV, whole.device_mesh, whole.placements, shape=shape, stride=(shape[1], 1)
+        own_NV, parameter.device_mesh, parameter.placements, shape=shape, stride=(shape[1], 1)
     )
 
 
-def summed(parameter: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
+def summed(parameter: Any, own: torch.Tensor) -> torch.Tensor:
     """Return the sum of a number over the processes that share the rows of ``parameter``."""
     for dimension, placement in enumerate(getattr(parameter, "placements", ())):
         if placement.is_shard():
-            mesh = mesh_of(parameter)
-            torch.distributed.all_reduce(own, group=mesh.get_group(dimension))
+            group = parameter.device_mesh.get_group(dimension)
+            torch.distributed.all_reduce(own, group=group)
     return own

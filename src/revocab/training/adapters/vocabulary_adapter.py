@@ -34,7 +34,7 @@ from torch.optim.adamw import adamw
 from revocab.initialise.rows.source_weights import SourceWeights
 from revocab.initialise.rows.weighted_means import blocks
 from revocab.training.adapters.sharded_rows import own_part, own_rows, spread_like, summed
-from revocab.training.machine.out_of_memory import OPTIMIZER, explained
+from revocab.training.machine.micro_batch import OPTIMIZER, explained
 
 #: The number of a group of parameters, and a parameter's place in it.
 Place = tuple[int, int]
@@ -124,10 +124,6 @@ class VocabularyAdapter:
             **{name: spread_like(parameter, one) for name, one in matrices.items()},
         }
 
-    def parts(self, parameter: torch.Tensor) -> Iterator[slice]:
-        """Yield the blocks of this process' rows."""
-        yield from blocks(len(own_part(parameter)), len(self.source_VD), BLOCK_ELEMENTS)
-
     def departure(self, own_NV: torch.Tensor, part: slice, first: int) -> Departure:
         """Return the change of the shared rows in a block, whose rows are ``first`` and on."""
         shared_S, edges = self.weights.shared_S, torch.tensor([part.start, part.stop]) + first
@@ -154,7 +150,7 @@ class VocabularyAdapter:
         own, gradients_ND = [*map(own_part, matrices)], [*map(own_part, gradients)]
         own_NV, first = own_part(state["adapter"]), own_rows(parameter).start
         found = torch.zeros(2, dtype=torch.float64, device=own_NV.device)
-        for part in self.parts(parameter):
+        for part in blocks(len(own_NV), len(self.source_VD), BLOCK_ELEMENTS):
             g_ND = side_by_side([one[part] for one in gradients_ND])
             found[0] += ((g_ND @ self.gram_DD) * g_ND).sum(dtype=torch.float64)
             row_S, source_S, _, norm_S = self.departure(own_NV, part, first)
@@ -184,7 +180,7 @@ class VocabularyAdapter:
         own_NV, first = own_part(state["adapter"]), own_rows(parameter).start
         moments = own_part(state["exp_avg"]), own_part(state["exp_avg_sq"])
         beta1, beta2 = group["betas"]
-        for part in self.parts(parameter):
+        for part in blocks(len(own_NV), len(self.source_VD), BLOCK_ELEMENTS):
             gradient_ND = side_by_side([one[part] for one in gradients_ND])
             gradient_NV = (gradient_ND * scale) @ self.source_VD.T
             if self.auxiliary:
@@ -284,7 +280,6 @@ class AdapterAdamW(torch.optim.AdamW):
     @torch.no_grad()
     @explained(OPTIMIZER)
     def step(self, closure: Any = None) -> Any:
-        """Make a step: on adapters where matrices have them, else on parameters."""
         held = []
         for group, matrices, adapter in self.adapted() if self.adapting else ():
             if gradients := gradients_of(matrices):

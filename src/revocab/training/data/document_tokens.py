@@ -114,11 +114,3 @@ def token_spans(tokenizer: TextTokenizer, text: str) -> list[tuple[int, int]]:
 
 def count_bytes(text: str) -> int:
     return len(text.encode("utf-8"))
-
-
-def count_spaced_words(text: str) -> int:
-    """Return the number of whitespace-separated words: cheap, and the same for every language.
-
-    Fertility (Table 2) counts NLTK words instead; this count only says how much text was seen.
-    """
-    return len(text.split())

@@ -12,14 +12,24 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
+from revocab import io
 from revocab.chat.template import find_template
 from revocab.closed import Job
 from revocab.corpora.read import holds_conversations
 from revocab.errors import RevocabError
 from revocab.output import OutputFolder
-from revocab.training.data.conversation_rows import ConversationCount, fitting
-from revocab.training.data.conversations import ChatTokenizer, load_chat_tokenizer
-from revocab.training.data.document_tokens import Document, TextTokenizer, count_bytes, tokenise
+from revocab.training.data.conversations import (
+    ChatTokenizer,
+    ConversationCount,
+    fitting,
+    load_chat_tokenizer,
+)
+from revocab.training.data.document_tokens import (
+    Document,
+    count_bytes,
+    load_tokenizer,
+    tokenise,
+)
 from revocab.training.recipe import ConversationOptions
 
 if TYPE_CHECKING:
@@ -129,12 +139,6 @@ def conversation_windows(
     )
 
 
-def start_id_of(tokenizer: TextTokenizer) -> int:
-    """Return the id that begins a window of text: bos, or eos for a tokenizer without bos."""
-    start = tokenizer.start_id if tokenizer.start_id is not None else tokenizer.end_id
-    return tokenizer.require(start, "bos or eos", "held-out windows need one to begin with")
-
-
 def pack_heldout_folder(
     tokenizer_folder: str | Path,
     corpora: Mapping[str, Path],
@@ -150,9 +154,6 @@ def pack_heldout_folder(
     :func:`~revocab.training.data.conversations.load_chat_tokenizer` do.
     """
     from safetensors.numpy import save_file
-
-    from revocab import io
-    from revocab.training.data.document_tokens import load_tokenizer
 
     named = [] if chat_template is None else [find_template(chat_template)]
     inputs = [Path(tokenizer_folder), *corpora.values(), *named]
@@ -173,7 +174,11 @@ def pack_heldout_folder(
                     name, rows, chat, length, drop_too_long=job.drop_too_long
                 )
             else:
-                windows = windows_of(tokenise(tokenizer, rows), start_id_of(tokenizer), length)
+                start = tokenizer.start_id if tokenizer.start_id is not None else tokenizer.end_id
+                start = tokenizer.require(
+                    start, "bos or eos", "held-out windows need one to begin with"
+                )
+                windows = windows_of(tokenise(tokenizer, rows), start, length)
             if not windows.documents:
                 raise RevocabError(f"{file}: no held-out text; set heldout_bytes of corpus {name}")
             save_file(windows.arrays, packed / f"{name}.safetensors")

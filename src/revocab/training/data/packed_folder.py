@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,12 @@ from revocab.chat.template import find_template
 from revocab.corpora.read import check_content
 from revocab.errors import RevocabError
 from revocab.output import OutputFolder
-from revocab.training.data.conversation_rows import pack_conversations
-from revocab.training.data.conversations import ChatTokenizer, load_chat_tokenizer
+from revocab.training.data.conversations import (
+    ChatTokenizer,
+    load_chat_tokenizer,
+    pack_conversations,
+)
 from revocab.training.data.document_tokens import TextTokenizer, load_tokenizer
-from revocab.training.data.heldout_exclusion import heldout_keys, without_heldout
 from revocab.training.data.mixture import layout, shares_by_size
 from revocab.training.data.packing import Packed, PackingJob, pack
 from revocab.training.data.shards import SHARD_BYTES, new_shards
@@ -48,10 +51,11 @@ def pack_folder(
     do, and ``OSError`` for a disk without room; both leave nothing.
     """
     heldout = list(heldout)
+    templates = [] if chat_template is None else [find_template(chat_template)]
     output = OutputFolder(
         Path(out),
         "packed tokens",
-        [Path(tokenizer_folder), *corpora.values(), *heldout, *template_files(chat_template)],
+        [Path(tokenizer_folder), *corpora.values(), *heldout, *templates],
     )
     check_content(corpora, conversations=options.loss == ANSWERS)
     described = {name: io.read_json(folder / "manifest.json") for name, folder in corpora.items()}
@@ -64,14 +68,20 @@ def pack_folder(
     )
     dtype = np.uint16 if tokenizer.vocabulary_size <= 65536 else np.uint32
     files = {name: folder / "train.jsonl.gz" for name, folder in corpora.items()}
-    keys = heldout_keys(heldout)
+    held = [row["text"] for one in heldout for row in io.read_jsonl(one / "heldout.jsonl.gz")]
+    words, hashes = set(map(first_word, held)), set(map(text_key, held))
     skipped = dict.fromkeys(files, 0)
 
     def reader(name: str) -> Callable[[], Iterable[dict[str, Any]]]:
-        def skip() -> None:
-            skipped[name] += 1
+        def rows() -> Iterator[dict[str, Any]]:
+            for row in io.read_jsonl(files[name]):
+                text = row["text"]
+                if isinstance(text, str) and first_word(text) in words and text_key(text) in hashes:
+                    skipped[name] += 1
+                else:
+                    yield row
 
-        return lambda: without_heldout(io.read_jsonl(files[name]), keys, skip)
+        return rows
 
     length, chat = options.sequence_length, isinstance(tokenizer, ChatTokenizer)
     with output.replaced() as folder:
@@ -152,10 +162,6 @@ def described_text(options: PackingJob, tokenizer: TextTokenizer) -> dict[str, A
     }
 
 
-def template_files(chat_template: str | Path | None) -> list[Path]:
-    return [] if chat_template is None else [find_template(chat_template)]
-
-
 def resolved_shares(
     described: Mapping[str, Mapping[str, Any]], options: PackingJob
 ) -> tuple[dict[str, list[float]], dict[str, int]]:
@@ -215,3 +221,13 @@ def by_language(packed: Packed, languages: Mapping[str, str]) -> dict[str, dict[
         for key in SUMMED:
             counts[languages[name]][key] += getattr(count, key)
     return counts
+
+
+def first_word(text: str) -> str:
+    """Return the first word: cheap, and nearly always enough to see that a text is another."""
+    return next(iter(text.split(None, 1)), "")
+
+
+def text_key(text: str) -> bytes:
+    """Return a hash that copies share which differ in runs of whitespace alone."""
+    return hashlib.blake2b(" ".join(text.split()).encode(errors="replace"), digest_size=16).digest()

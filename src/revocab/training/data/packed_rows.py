@@ -13,7 +13,7 @@ import torch
 from revocab import io
 from revocab.errors import RevocabError
 from revocab.models.vocabulary.padding import token_rows
-from revocab.training.data.order import drawn_order
+from revocab.training.data.mixture import interleave
 from revocab.training.data.shards import ShardedRows, open_shards
 from revocab.training.recipe import ALL
 
@@ -58,7 +58,10 @@ class PackedRows:
             firsts_BL = self._marked("starts", rows)
             firsts_BL[:, 0] = True
             batch["position_ids"] = torch.from_numpy(positions_of(firsts_BL))
-            batch["predicted"] = torch.tensor([self._predicted(index) for index in indices])
+            begins = [index // self.batch_size * self.batch_size for index in indices]
+            steps = [self._rows(range(begin, begin + self.batch_size)) for begin in begins]
+            predicted = [int(self._marked("answers", step).sum()) for step in steps]
+            batch["predicted"] = torch.tensor(predicted)
             batch["learned"] = torch.from_numpy(self._marked("answers", rows))
         return batch
 
@@ -69,11 +72,6 @@ class PackedRows:
         """Return booleans [B, L] of bits that ``numpy.packbits`` put into bytes."""
         bits = np.unpackbits(self.marks[stem][rows], axis=1, count=self.sequence_length)
         return bits.astype(bool)
-
-    def _predicted(self, place: int) -> int:
-        begin = place // self.batch_size * self.batch_size
-        rows = self._rows(range(begin, begin + self.batch_size))
-        return int(self._marked("answers", rows).sum())
 
     def tokens_per_byte(self, stage: int) -> float:
         """Return the ratio for the text of a stage: the whole's, unless stages are mixed apart."""
@@ -162,7 +160,6 @@ def too_long(what: str, length: int, config: Any, model_folder: Path) -> Iterato
 
 
 def check_loss(manifest: Mapping[str, Any], settings: Settings) -> None:
-    """Raise :class:`RevocabError` if rows were packed for another loss than ``settings`` take."""
     packed = manifest.get("loss", ALL)
     if packed != settings.loss:
         raise RevocabError(
@@ -186,3 +183,24 @@ def check_stages(manifest: Mapping[str, Any], settings: Settings) -> None:
             f"packed rows are mixed for the stages {rows} (rows), but the recipe's are {wanted};"
             " pack again with --stages"
         )
+
+
+def drawn_order(manifest: Mapping[str, Any], rows: int, seed: int) -> np.ndarray:
+    """Return the packed row (int64) that is read at each place of a training on the first ``rows``.
+
+    Rows were packed once, by the seed in ``manifest``. A run with another ``seed`` reads the same
+    ones in another order: corpora take turns as packing with that seed would have them, each in its
+    share at every point (:func:`interleave`), and the rows of each corpus come in an order of their
+    own. Rows of a stage with a mixture of its own stay in that stage.
+    """
+    order, begin = np.empty(rows, dtype=np.int64), 0
+    for stage, part in enumerate(manifest.get("stages", [manifest])):
+        counts = {corpus: entry["rows"] for corpus, entry in part["corpora"].items()}
+        packed = interleave(counts, manifest["seed"], stage)
+        used = {name: places[places < rows - begin] for name, places in packed.items()}
+        places = interleave({name: len(own) for name, own in used.items()}, seed, stage)
+        for number, name in enumerate(used):
+            own = np.random.default_rng([seed, number, stage, 2]).permutation(used[name])
+            order[begin + places[name]] = begin + own
+        begin += sum(counts.values())
+    return order

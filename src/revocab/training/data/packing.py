@@ -1,6 +1,6 @@
 """Pack documents of several corpora into one array of token rows, in training order.
 
-(Conversations: :mod:`revocab.training.data.conversation_rows`.)
+(Conversations: :mod:`revocab.training.data.conversations`.)
 
 METHODS.md section 4: a token stream with bos per document (eos by option), wrapped across rows, the
 last partial row dropped; corpora mixed by tokens. Rows and their order are decided here, once, so
@@ -21,7 +21,6 @@ from revocab.errors import RevocabError
 from revocab.training.data.document_tokens import (
     TextTokenizer,
     count_bytes,
-    count_spaced_words,
     tokenise,
 )
 from revocab.training.data.mixture import layout, shuffled
@@ -42,6 +41,7 @@ BLOCK_ROWS = 1024
 @dataclass
 class CorpusCount:
     """What was packed of one corpus. ``tokens`` includes specials; the rest counts text only.
+    ``words`` are separated by whitespace, the same for every language.
 
     The document that the budget cuts counts as one, with the bytes and words of the part used.
     """
@@ -65,7 +65,7 @@ class CorpusCount:
         """Count the text of one document, in the parts that are used of it."""
         self.documents += 1
         self.bytes += sum(map(count_bytes, parts))
-        self.words += sum(map(count_spaced_words, parts))
+        self.words += sum(len(part.split()) for part in parts)
 
     @property
     def learned(self) -> tuple[int, int]:
@@ -144,7 +144,12 @@ def token_stream(
     is cut at the budget, and others as :class:`RowSpace` says. Raises :class:`RevocabError` if the
     corpus ends first and may not repeat.
     """
-    before, after = _specials(tokenizer, options)
+    before, after = [], []
+    if options.document_start:
+        advice = "set document_start: false and document_end: true"
+        before = [tokenizer.require(tokenizer.start_id, "bos", advice)]
+    if options.document_end:
+        after = [tokenizer.require(tokenizer.end_id, "eos", "set document_end: false")]
     budget = count.rows * options.sequence_length
     rows = RowSpace(options.sequence_length, budget, options.rows_begin_at)
     while count.tokens < budget:
@@ -168,26 +173,14 @@ def token_stream(
         if count.tokens == start:
             raise RevocabError(f"corpus {name}: no text in it; prepare it again")
         if not options.repeat_corpora:
-            raise RevocabError(_ends_early(name, options, count, budget))
-
-
-def _ends_early(name: str, options: PackingJob, count: CorpusCount, budget: int) -> str:
-    lost = f"; {count.skipped_tokens} tokens are in no row (rows_begin_at: {options.rows_begin_at})"
-    return (
-        f"corpus {name}: ends after {count.tokens} tokens, {budget} needed "
-        f"({count.rows} rows of {options.sequence_length}){lost if count.skipped_tokens else ''}; "
-        "set repeat_corpora: true (--repeat-corpora), give more text, or fewer steps"
-    )
-
-
-def _specials(tokenizer: TextTokenizer, options: PackingJob) -> tuple[list[int], list[int]]:
-    before, after = [], []
-    if options.document_start:
-        advice = "set document_start: false and document_end: true"
-        before = [tokenizer.require(tokenizer.start_id, "bos", advice)]
-    if options.document_end:
-        after = [tokenizer.require(tokenizer.end_id, "eos", "set document_end: false")]
-    return before, after
+            lost = ""
+            if count.skipped_tokens:
+                lost = f"; {count.skipped_tokens} tokens are in no row (rows_begin_at)"
+            raise RevocabError(
+                f"corpus {name}: ends after {count.tokens} tokens, {budget} needed "
+                f"({count.rows} rows of {options.sequence_length}){lost}; set repeat_corpora: true"
+                " (--repeat-corpora), give more text, or fewer steps"
+            )
 
 
 def blocks(stream: Iterator[list[int]], length: int) -> Iterator[np.ndarray]:

@@ -26,7 +26,9 @@ from revocab.training.outputs.resume_state import KEPT
 if TYPE_CHECKING:
     import torch
 
+    from revocab.training.loop.trainer import RecipeTrainer
     from revocab.training.recipe import VocabularyAdapters
+    from revocab.training.run import TrainingRun
     from revocab.training.settings import Settings
 
 
@@ -44,7 +46,6 @@ class TrainingEstimate:
 
     @property
     def disk(self) -> int:
-        """Return the bytes of checkpoints and, until the end, resume states."""
         return self.checkpoints + self.states
 
     def seconds(self, flops_per_second: float) -> float:
@@ -100,3 +101,24 @@ def adapted_shapes(model: Any, given: VocabularyAdapters | None) -> list[tuple[i
     if given and given.shared:
         return [(shapes[0][0], sum(width for _, width in shapes))]
     return shapes
+
+
+def probed_micro_batch(trainer: RecipeTrainer, run: TrainingRun) -> int | None:
+    """Return the micro batch that should fit on this process' GPU; None without one."""
+    import torch
+
+    if trainer.args.device.type != "cuda":
+        return None
+    args = trainer.args
+    adapted = (one.weights for one in trainer.vocabulary_adapters.values())
+    adapters = sum(len(one) * one.source_rows for one in adapted)
+    shape = shape_of(trainer.model, trainer.groups, len(trainer.plan.stages), adapters)
+    options = StepOptions(
+        trainer.packed.sequence_length,
+        trainer.settings.precision,
+        run.activation_checkpointing,
+        args.world_size if args.fsdp else 1,
+    )
+    # As if the model, which may be on the device already, were not there.
+    free = torch.cuda.mem_get_info(args.device)[0] + torch.cuda.memory_reserved(args.device)
+    return starting_micro_batch(free, shape, options, trainer.micro.share)

@@ -52,7 +52,6 @@ class ModelShape:
         chunked_head: bool = True,
         adapters: int = 0,
     ) -> ModelShape:
-        """Return the shape that a transformers configuration and the counts give."""
         heads, hidden = config.num_attention_heads, config.hidden_size
         head = getattr(config, "head_dim", None) or hidden // heads
         return cls(

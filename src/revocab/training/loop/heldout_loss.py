@@ -16,7 +16,7 @@ from revocab.errors import RevocabError
 from revocab.output import check_files
 from revocab.training.data.packed_rows import heldout_problems
 from revocab.training.loop.loss import summed_loss
-from revocab.training.machine.out_of_memory import in_halves
+from revocab.training.machine.micro_batch import in_halves
 from revocab.training.outputs.loss_tables import COLUMNS, HELDOUT
 
 #: Tokens (with padding) put through the model at once.
@@ -100,7 +100,9 @@ def heldout_losses(
         for number, corpus in enumerate(corpora)
         for batch in batches_of(corpus, device)
     ]
-    rank, processes = place_among_processes()
+    rank, processes = 0, 1
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        rank, processes = torch.distributed.get_rank(), torch.distributed.get_world_size()
     rounds = -(-len(work) // processes)  # the last one is filled up with batches done already
     mine = [work[(turn * processes + rank) % len(work)] for turn in range(rounds)]
     training = model.training
@@ -114,7 +116,12 @@ def heldout_losses(
         else:
             sums[place] = batch_loss(model, corpus, batch, device)
     model.train(training)
-    ordered = gathered(sums, processes)[: len(work)]
+    # The first value of every process, then the second of each, and so on.
+    ordered = sums.tolist()
+    if processes > 1:
+        everyone = [torch.zeros_like(sums) for _ in range(processes)]
+        torch.distributed.all_gather(everyone, sums)
+        ordered = torch.stack(everyone, dim=1).flatten().tolist()[: len(work)]
     totals = [0.0] * len(corpora)
     for (number, _, _), value in zip(work, ordered, strict=True):
         totals[number] += value
@@ -140,22 +147,6 @@ def batch_loss(
         return summed_loss(model, *windows(corpus, part, device))
 
     return in_halves(compute, batch.start, min(batch.stop, len(corpus.lengths)))
-
-
-def place_among_processes() -> tuple[int, int]:
-    """Return (rank, number of processes)."""
-    if torch.distributed.is_available() and torch.distributed.is_initialized():
-        return torch.distributed.get_rank(), torch.distributed.get_world_size()
-    return 0, 1
-
-
-def gathered(values: torch.Tensor, processes: int) -> list[float]:
-    """Return the values of all processes, the first of each, then the second of each, and so on."""
-    if processes == 1:
-        return values.tolist()
-    everyone = [torch.zeros_like(values) for _ in range(processes)]
-    torch.distributed.all_gather(everyone, values)
-    return torch.stack(everyone, dim=1).flatten().tolist()
 
 
 def check_heldout(rows: list[tuple[Any, ...]]) -> None:

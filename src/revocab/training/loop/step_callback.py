@@ -1,18 +1,24 @@
-"""What is done around each training step: the clock, the progress bar, the rows of the tables."""
+"""What is done around each training step: clock, progress bar, rows of the tables, loss watch."""
 
 from __future__ import annotations
 
 import time
+from collections import deque
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 from transformers import TrainerCallback
 
+from revocab.errors import RevocabError
 from revocab.training.outputs.saving import Asked
 
 if TYPE_CHECKING:
     from revocab.training.loop.trainer import RecipeTrainer
+
+#: Steps whose mean a loss is compared with, and how many of a stage there must be first.
+WINDOW, FIRST = 50, 10
 
 
 @dataclass
@@ -76,7 +82,9 @@ class StepCallback(TrainerCallback):
         self.trainer.finish_step(state.global_step, self.rate)
         self.trainer.clock.step()
         if state.global_step in self.trainer.between:
-            self.trainer.work_between(state.global_step)
+            self.trainer.write_rows()
+            self.trainer.work(self.trainer, state.global_step)
+            self.trainer.clock.start()
         assert self.bar is not None  # on_train_begin was called
         self.bar.set_postfix_str(f"loss {self.trainer.last_loss:.3f}", refresh=False)
         self.bar.update()
@@ -84,3 +92,36 @@ class StepCallback(TrainerCallback):
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         assert self.bar is not None
         self.bar.close()
+
+
+class LossWatch:
+    """Stops a training whose loss jumps, while the state before the jump is still there.
+
+    Compares each step's loss with the mean of the steps before it in the same stage.
+
+    ``rise`` is in nats per token; ``None`` compares nothing.
+    """
+
+    def __init__(self, rise: float | None = None):
+        self.rise = rise
+        self._stage: int | None = None
+        self._last: deque[float] = deque(maxlen=WINDOW)
+
+    def check(self, step: int, stage: int, loss: float) -> None:
+        """Take the loss of ``step``; raise :class:`RevocabError` if it rose by more than ``rise``.
+
+        A stage may begin with other data and parameters: it is compared with nothing before it.
+        """
+        if self.rise is None:
+            return
+        if stage != self._stage:
+            self._stage = stage
+            self._last.clear()
+        if len(self._last) >= FIRST and loss > (mean := fmean(self._last)) + self.rise:
+            raise RevocabError(
+                f"step {step}: loss {loss:.4f} is {loss - mean:.4f} above the mean of the"
+                f" {len(self._last)} steps before, stop_at_rise allows {self.rise:g}; the states"
+                " and checkpoints before this step are kept: lower learning_rate, which starts"
+                " training over, or raise stop_at_rise and run again to go on"
+            )
+        self._last.append(loss)

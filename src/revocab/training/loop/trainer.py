@@ -24,8 +24,7 @@ from revocab.training.adapters.opening import placed
 from revocab.training.adapters.vocabulary_adapter import AdapterAdamW, VocabularyAdapter
 from revocab.training.data.packed_rows import PackedRows, as_collated
 from revocab.training.loop.loss import forward_to_loss
-from revocab.training.loop.loss_watch import LossWatch
-from revocab.training.loop.step_callback import Clock, StepCallback
+from revocab.training.loop.step_callback import Clock, LossWatch, StepCallback
 from revocab.training.machine.micro_batch import MicroBatch
 from revocab.training.outputs import resume_state
 from revocab.training.outputs.loss_tables import ADAPTER, LOSSES, LossTables
@@ -253,7 +252,6 @@ class RecipeTrainer(Trainer):
         return self.optimizer.param_groups[(at or trained)[0]]["lr"]
 
     def _clip_grad_norm(self, model: Any) -> torch.Tensor:
-        """Clip, and keep the norm before clipping."""
         if self.args.world_size > 1:
             assert self.stage is not None and self.optimizer is not None
             for entry, rates in zip(
@@ -316,12 +314,6 @@ class RecipeTrainer(Trainer):
                 rate = self.clock.steps * per_step / self.clock.training
                 self.tables.scalar("train/tokens_per_second", rate, rows[-1][0])
 
-    def work_between(self, step: int) -> None:
-        """Do the work of a step that is no checkpoint, apart from the time of training."""
-        self.write_rows()
-        self.work(self, step)
-        self.clock.start()
-
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         """Export and evaluate at a checkpoint; save the resume state, unless the run is over."""
         step = self.state.global_step
@@ -330,21 +322,18 @@ class RecipeTrainer(Trainer):
             self.work(self, step)
         if step < self.settings.steps:
             begin = time.perf_counter()
-            self._save_state(model, trial, Path(str(self.args.output_dir)) / f"{PREFIX}{step}")
+            folder = Path(str(self.args.output_dir)) / f"{PREFIX}{step}"
+            if self.args.should_save:
+                shutil.rmtree(folder, ignore_errors=True)
+            self.accelerator.wait_for_everyone()
+            super()._save_checkpoint(model, trial)
+            self.accelerator.wait_for_everyone()
+            if self.args.should_save:
+                assert self.tables is not None
+                (folder / "training_args.bin").unlink(missing_ok=True)  # a pickle nobody reads
+                self.tables.copy_to(folder)
+                resume_state.seal(folder)
+                resume_state.prune(folder.parent)
             self.state_seconds.append(time.perf_counter() - begin)
         self.saving.saved()
         self.clock.start()
-
-    def _save_state(self, model: Any, trial: Any, folder: Path) -> None:
-        writes = self.args.should_save
-        if writes:
-            shutil.rmtree(folder, ignore_errors=True)
-        self.accelerator.wait_for_everyone()
-        super()._save_checkpoint(model, trial)
-        self.accelerator.wait_for_everyone()
-        if writes:
-            assert self.tables is not None
-            (folder / "training_args.bin").unlink(missing_ok=True)  # a pickle that nobody reads
-            self.tables.copy_to(folder)
-            resume_state.seal(folder)
-            resume_state.prune(folder.parent)

@@ -53,7 +53,6 @@ def flops_per_token(model: Any, groups: list[ParameterGroup], stage: int, length
 def mean_flops_per_token(
     model: Any, groups: list[ParameterGroup], plan: StagePlan, length: int
 ) -> float:
-    """Return :func:`flops_per_token` as a mean over the plan's steps."""
     total = sum(
         stage.steps * flops_per_token(model, groups, number, length)
         for number, stage in enumerate(plan.stages)

@@ -1,4 +1,6 @@
-"""How many sequences a forward pass takes: chosen once, halved when memory runs out, recorded.
+"""How many sequences a forward pass takes, and what to do, or to say, when memory runs out.
+
+The micro batch is chosen once, halved when a forward or backward pass has no memory, recorded.
 
 A step's loss is the mean over its sequences however they are divided, so this changes rounding and
 nothing else. The record stands beside the resume states, so that a run that goes on divides its
@@ -7,13 +9,30 @@ steps as before, and ends with the same bytes.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from revocab import io
 from revocab.errors import RevocabError
 
+if TYPE_CHECKING:
+    import torch
+
 FILE = "micro_batch.json"
+STATE_KEPT = "the last good state is kept"
+OPTIMIZER = (
+    "out of memory in the optimizer's step, which holds weights, gradients and moments; a smaller"
+    " micro_batch will not help: shard them over several devices (fsdp), train fewer parameters"
+    " (stages, lora), or use a device with more memory, and run the same command again;"
+    f" {STATE_KEPT}"
+)
+HELDOUT = (
+    "out of memory with a single window of held-out text beside weights and moments; use a device"
+    " with more memory, or fsdp on several, or shorter windows (sequence_length of the recipe)"
+)
 
 
 def halved(size: int, share: int) -> int | None:
@@ -66,3 +85,34 @@ class MicroBatch:
                 f"{line}; run the same command again: it goes on from the last state with {smaller}"
             )
         return f"{line}; going on with {smaller}"
+
+
+@contextmanager
+def explained(line: str) -> Iterator[None]:
+    """Turn a lack of memory into :class:`RevocabError` with ``line``."""
+    import torch
+
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        raise RevocabError(line) from error
+
+
+def in_halves(compute: Callable[[slice], torch.Tensor], begin: int, end: int) -> torch.Tensor:
+    """Return what ``compute`` sums over rows ``begin`` to ``end``, half by half where memory ends.
+
+    The sum of two halves is that of the whole but for rounding. Raises :class:`RevocabError` where
+    a single row is too much.
+    """
+    import torch
+
+    if end - begin == 1:
+        with explained(HELDOUT):
+            return compute(slice(begin, end))
+    try:
+        return compute(slice(begin, end))
+    except torch.OutOfMemoryError:
+        pass  # what the error holds of the failed pass is free only outside of this block
+    torch.cuda.empty_cache()
+    middle = (begin + end) // 2
+    return in_halves(compute, begin, middle) + in_halves(compute, middle, end)

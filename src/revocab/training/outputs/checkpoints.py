@@ -1,17 +1,28 @@
-"""Exported checkpoints: whole Hugging Face folders in the source's dtype, written atomically."""
+"""Exported checkpoints: whole Hugging Face folders in the source's dtype, written atomically.
+
+The best one, that of the lowest held-out loss, has a name of its own, so that what follows can be
+planned before anybody knows which step it is. Only corpora that are trained on count, so that a
+group of languages is not judged by another's.
+"""
 
 from __future__ import annotations
 
+import csv
+import math
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from revocab.closed import BEST
 from revocab.errors import RevocabError
+from revocab.folder_claim import CLAIM, files_below
 from revocab.io import write_text
 from revocab.models.folder import ModelFolder
-from revocab.models.links import copy_present
+from revocab.models.links import copy_present, link_or_copy
 from revocab.models.weights.files import read_header
 from revocab.models.weights.finite import tensor_problem
 from revocab.output import OutputFolder
+from revocab.training.outputs.loss_tables import HELDOUT
 
 if TYPE_CHECKING:
     import torch
@@ -20,6 +31,7 @@ if TYPE_CHECKING:
 
 #: What a checkpoint's folder claims to be.
 KIND = "checkpoint"
+BEST_FOLDER = Path("checkpoints", BEST)
 #: Where transformers looks for a tokenizer's chat template before it looks anywhere else.
 CHAT_TEMPLATE = "chat_template.jinja"
 #: Files beside the weights that make a folder complete; copied as they are.
@@ -77,7 +89,6 @@ def step_folder(out: Path, step: int) -> Path:
 
 
 def adapter_folder(out: Path, step: int) -> Path:
-    """Return the folder of the adapter at ``step``, where a stage trains one."""
     return out / "adapters" / step_folder(out, step).name
 
 
@@ -139,3 +150,46 @@ def export(
     with OutputFolder(target_folder, KIND, [source_folder]).replaced(keeps_job=False) as temporary:
         model.save_pretrained(temporary, state_dict=state)
         copy_companions(source_folder, temporary, chat_template)
+
+
+def check_judged(heldout: Collection[str], trained_on: Collection[str]) -> None:
+    """Raise :class:`RevocabError` if no corpus that is trained on has held-out text."""
+    if not {*heldout} & {*trained_on}:
+        raise RevocabError(
+            "keep_best: no held-out text of a corpus that is trained on (trained on:"
+            f" {', '.join(trained_on)}; held out: {', '.join(heldout) or 'none'}); pack held-out"
+            " text of one (evaluation.heldout), or set keep_best: false"
+        )
+
+
+def heldout_means(rows: Iterable[Mapping[str, str]], corpora: Collection[str]) -> dict[int, float]:
+    """Return the loss in nats per predicted token over ``corpora`` taken together, by step."""
+    sums: dict[int, tuple[float, int]] = {}
+    for row in rows:
+        if row["corpus"] in corpora:
+            loss, tokens = sums.get(int(row["step"]), (0.0, 0))
+            size = int(row["tokens"])
+            sums[int(row["step"])] = (loss + float(row["loss"]) * size, tokens + size)
+    return {step: loss / tokens for step, (loss, tokens) in sums.items()}
+
+
+def best_step(means: Mapping[int, float], checkpoints: Iterable[int]) -> int:
+    """Return the checkpoint with the lowest loss; of equal ones the earliest."""
+    return min(sorted(checkpoints), key=lambda step: means.get(step, math.inf))
+
+
+def keep_best(out: Path, checkpoints: Iterable[int], corpora: Collection[str]) -> dict[str, Any]:
+    """Put the best checkpoint beside the others, its files linked; return what a manifest says.
+
+    Losses are those of ``heldout.csv``, in which a resumed training has every step once.
+    """
+    with (out / HELDOUT).open(encoding="utf-8", newline="") as file:
+        means = heldout_means(csv.DictReader(file), corpora)
+    step = best_step(means, checkpoints)
+    source = step_folder(out, step)
+    with OutputFolder(out / BEST_FOLDER, KIND).replaced(keeps_job=False) as folder:
+        for name in files_below(source):
+            if name != Path(CLAIM):
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                link_or_copy(source / name, folder / name)
+    return {"best": {"step": step, "path": str(BEST_FOLDER), "heldout_loss": means[step]}}

@@ -33,7 +33,6 @@ def states(root: Path) -> list[Path]:
 
 
 def seal(folder: Path) -> None:
-    """Flush a state folder's files to disk and write its checksums."""
     sums = {}
     for path in sorted(one for one in folder.rglob("*") if one.is_file()):
         if path.name != CHECKSUMS:
@@ -55,31 +54,30 @@ def is_whole(folder: Path) -> bool:
 
 
 def prune(root: Path) -> None:
-    """Keep the newest :data:`KEPT` states."""
     for folder in states(root)[KEPT:]:
         shutil.rmtree(folder)
 
 
 def belongs(root: Path, fingerprint: str) -> bool:
-    """Say whether a state root is that of a training with this fingerprint."""
     recorded = root / FINGERPRINT
     return recorded.is_file() and io.read_json(recorded).get("fingerprint") == fingerprint
 
 
-def find(root: Path, fingerprint: str, tell: Callable[[str], None]) -> Path | None:
+def find(root: Path, fingerprint: str, tell: Callable[[str], None] | None) -> Path | None:
     """Return the newest usable state for this fingerprint, or ``None``.
 
     Damaged states are deleted; a fingerprint that differs means that settings or inputs have
     changed, and that no state is usable. ``tell`` is called with a line on each.
     """
     if not belongs(root, fingerprint):
-        if states(root):
+        if states(root) and tell:
             tell(f"{root}: was made with other settings or inputs; discarded, starting at step 0")
         return None
     for folder in states(root):
         if is_whole(folder):
             return folder
-        tell(f"{folder}: unfinished or damaged; discarded")
+        if tell:
+            tell(f"{folder}: unfinished or damaged; discarded")
         shutil.rmtree(folder)
     return None
 
