@@ -19,7 +19,7 @@ from training_pico import BATCH, RECIPE, VOCABULARY, losses, run_of
 from revocab.errors import RevocabError
 from revocab.training.adapters.lora import Adapters
 from revocab.training.recipe import Stage
-from revocab.training.settings import Settings
+from revocab.training.run import Settings
 from revocab.training.stages import StagePlan
 from revocab.training.train import train
 

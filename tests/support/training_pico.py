@@ -15,8 +15,7 @@ import numpy as np
 from revocab import io
 from revocab.initialise.rows.source_weights import SourceWeights, mean_weights, write_source_weights
 from revocab.training.data.shards import SHARD_BYTES, new_shards
-from revocab.training.run import TrainingRun
-from revocab.training.settings import Settings
+from revocab.training.run import Settings, TrainingRun
 
 VOCABULARY, SOURCE_ROWS, LENGTH, BATCH = 64, 40, 16, 4
 RECIPE = {

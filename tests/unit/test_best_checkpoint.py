@@ -17,7 +17,7 @@ from revocab.errors import RevocabError
 from revocab.folder_claim import is_whole
 from revocab.plan import Plan
 from revocab.training.outputs.checkpoints import best_step, heldout_means
-from revocab.training.settings import Settings
+from revocab.training.run import Settings
 from revocab.training.train import train
 
 

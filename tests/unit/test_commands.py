@@ -45,7 +45,7 @@ from revocab.models.parameters import Architecture, StandInJob
 from revocab.training.data.heldout import HeldoutJob
 from revocab.training.data.packing import PackingJob
 from revocab.training.recipe import ConversationOptions, PackingOptions, Recipe, TrainingOptions
-from revocab.training.settings import Settings
+from revocab.training.run import Settings
 
 NAMES = sorted(entry.command_files())
 #: A component's options, the job that adds what an experiment knows, and the part of its file.

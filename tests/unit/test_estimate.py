@@ -11,7 +11,7 @@ from revocab.models.parameters import model_config
 from revocab.training.estimates.estimate import estimate
 from revocab.training.estimates.memory import ModelShape, StepOptions, step_bytes
 from revocab.training.recipe import TrainingOptions
-from revocab.training.settings import Settings
+from revocab.training.run import Settings
 
 CONFIG = LlamaConfig(
     vocab_size=100, hidden_size=8, intermediate_size=20, num_hidden_layers=2,

@@ -54,7 +54,9 @@ SOURCES = {
     "pattern": {"pattern": "parts/*.jsonl"},
     "lines": {"lines": {"it": "it.txt", "en": "en.txt"}},
     "hub": {"hub": {"id": "o/pairs", "fields": {"it": "italian.text"}}},
-    "joined": {"hub": {"id": "o/parts", "names": {"it": "ita", "en": "eng"}, "fields": {"id": "key"}}},
+    "joined": {
+        "hub": {"id": "o/parts", "names": {"it": "ita", "en": "eng"}, "fields": {"id": "key"}}
+    },
 }
 HUB = ("hub", "joined")
 OFFLINE = [name for name in SOURCES if name not in HUB]

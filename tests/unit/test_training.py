@@ -15,7 +15,7 @@ from revocab.training.data.shards import new_shards
 from revocab.training.loop.loss import linear_cross_entropy, next_token_loss
 from revocab.training.outputs import checkpoints, resume_state
 from revocab.training.outputs.loss_tables import HELDOUT, LOSSES, LossTables
-from revocab.training.settings import Settings, fingerprint
+from revocab.training.run import Settings, fingerprint
 
 RECIPE = {"steps": 10, "batch_size": 8, "learning_rate": 1e-3, "checkpoint_every": 5, "seed": 1}
 

@@ -27,8 +27,7 @@ from revocab.training.data.packed_folder import pack_folder
 from revocab.training.data.packing import PackingJob
 from revocab.training.named_recipes import named_recipe
 from revocab.training.recipe import PackingOptions, Recipe, TrainingOptions
-from revocab.training.run import TrainingRun
-from revocab.training.settings import Settings
+from revocab.training.run import Settings, TrainingRun
 from revocab.training.train import train
 
 #: How ALMA asks, as an experiment writes it for tasks and corpora.

@@ -12,7 +12,7 @@ from fewer_gpus import one_node
 from revocab.config import read
 from revocab.errors import RevocabError
 from revocab.plan import Plan
-from revocab.training.settings import Settings
+from revocab.training.run import Settings
 from revocab.workflow.launch import rehearsed
 from revocab.workflow.preflight import (
     check_devices,

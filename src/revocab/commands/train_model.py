@@ -10,8 +10,7 @@ from revocab.command import Command
 from revocab.rule import Artefact, Given, Plan, Step
 from revocab.training.named_recipes import NamedRecipe
 from revocab.training.recipe import ANSWERS, TrainingOptions
-from revocab.training.run import TrainingFolders, TrainingMachine, TrainingRun
-from revocab.training.settings import Settings
+from revocab.training.run import Settings, TrainingFolders, TrainingMachine, TrainingRun
 
 
 def run(inputs: TrainingFolders, job: Settings, machine: TrainingMachine, out: Path) -> None:

@@ -275,17 +275,14 @@ def prepare_corpus(
 
 def prepare(files: Sequence[Path], job: CorpusJob, out: str | Path) -> dict[str, Any]:
     OutputFolder(Path(out), KIND, files)  # before a large file is read for its checksum
-    source = described(job.source, files)
-    return prepare_corpus(read_rows(job.source, files, streaming=True), source, job, out, files)
-
-
-def described(form: Form, files: Sequence[Path]) -> dict[str, Any]:
-    """Return what a manifest says about a source: names and checksums of files, or a Hub commit."""
+    form = job.source
     check_number(form, files)
     if form.hub is not None:
-        return {"label": form.hub.id, **origin(form)}
-    if form.kind in ("pattern", "lines"):
-        return {"label": ", ".join(names_of(files)), **origin(form, files)}
-    (path,) = files
-    data_files(path)  # its errors come before the checksum's
-    return {"label": path.name, "file": path.name, "sha256": checksum(path)}
+        source = {"label": form.hub.id, **origin(form)}
+    elif form.kind in ("pattern", "lines"):
+        source = {"label": ", ".join(names_of(files)), **origin(form, files)}
+    else:
+        (path,) = files
+        data_files(path)  # its errors come before the checksum's
+        source = {"label": path.name, "file": path.name, "sha256": checksum(path)}
+    return prepare_corpus(read_rows(form, files, streaming=True), source, job, out, files)

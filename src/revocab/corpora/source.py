@@ -303,7 +303,17 @@ def renamed(row: dict[str, Any], fields: dict[str, str], where: str) -> dict[str
 
 def aligned_rows(files: dict[str, Path]) -> Iterator[dict[str, Any]]:
     """Yield one row per line of text files that translate each other; ids are line numbers."""
-    lines = {language: read_lines(path) for language, path in files.items()}
+    lines: dict[str, list[str]] = {}
+    for language, path in files.items():
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise RevocabError(f"{path}: no such file") from None
+        except UnicodeDecodeError as error:
+            raise RevocabError(f"{path}: not UTF-8 ({error.reason}); convert it to UTF-8") from None
+        # Not splitlines(): it would also split at U+2028, form feeds and the like, in a sentence.
+        split = text.removesuffix("\n").split("\n")
+        lines[language] = [line.removesuffix("\r") for line in split]
     counts = {files[language]: len(texts) for language, texts in lines.items()}
     if len(set(counts.values())) > 1:
         listed = ", ".join(f"{path}: {count}" for path, count in counts.items())
@@ -312,15 +322,3 @@ def aligned_rows(files: dict[str, Path]) -> Iterator[dict[str, Any]]:
         )
     for number, texts in enumerate(zip(*lines.values(), strict=True)):
         yield {"id": str(number), **dict(zip(lines, texts, strict=True))}
-
-
-def read_lines(path: str | Path) -> list[str]:
-    """Return the lines of a UTF-8 text file, split at line feeds only."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise RevocabError(f"{path}: no such file") from None
-    except UnicodeDecodeError as error:
-        raise RevocabError(f"{path}: not UTF-8 ({error.reason}); convert it to UTF-8") from None
-    # Not splitlines(): it would also split at U+2028, form feeds and the like, inside a sentence.
-    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]

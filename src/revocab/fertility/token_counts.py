@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.tokenizers.byte_level import from_byte_level
+from revocab.tokenizers.alphabets import from_byte_level
 from revocab.tokenizers.canonical import BYTE_TOKEN
 from revocab.tokenizers.load import tokenizer_style
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -95,46 +95,33 @@ def frequent_characters(samples: Iterable[str], limit: int) -> list[str]:
     return sorted([MARKER, *covering_characters(counts, limit - 1)])
 
 
-def marker_normalizer() -> Any:
-    """Return the normaliser of the marker form: escape, prepend a marker, mark every space."""
-    from tokenizers import normalizers
-
-    return normalizers.Sequence(
-        [
-            normalizers.Replace(ESCAPE, ESCAPE + "0"),
-            normalizers.Replace(MARKER, ESCAPE + "1"),
-            normalizers.Prepend(MARKER),
-            normalizers.Replace(" ", MARKER),
-        ]
-    )
-
-
-def marker_decoder() -> Any:
-    """Return the inverse of :func:`marker_normalizer` over pieces and byte tokens."""
-    from tokenizers import decoders
-
-    return decoders.Sequence(
-        [
-            decoders.Replace(MARKER, " "),
-            decoders.ByteFallback(),
-            decoders.Fuse(),
-            decoders.Strip(" ", 1, 0),
-            decoders.Replace(ESCAPE + "1", MARKER),
-            decoders.Replace(ESCAPE + "0", ESCAPE),
-        ]
-    )
-
-
 def set_pipeline(
     tokenizer: Tokenizer, alphabet: Alphabet, digits: Digits, whitespace: Whitespace
 ) -> None:
-    from tokenizers import Regex, decoders, pre_tokenizers
+    from tokenizers import Regex, decoders, normalizers, pre_tokenizers
 
     if alphabet == "byte_fallback":
         pattern = marked_words(digits, whitespace)
-        tokenizer.normalizer = marker_normalizer()
+        tokenizer.normalizer = normalizers.Sequence(
+            [
+                normalizers.Replace(ESCAPE, ESCAPE + "0"),
+                normalizers.Replace(MARKER, ESCAPE + "1"),
+                normalizers.Prepend(MARKER),
+                normalizers.Replace(" ", MARKER),
+            ]
+        )
         tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), "isolated")
-        tokenizer.decoder = marker_decoder()
+        # The inverse of the normaliser, over pieces and byte tokens.
+        tokenizer.decoder = decoders.Sequence(
+            [
+                decoders.Replace(MARKER, " "),
+                decoders.ByteFallback(),
+                decoders.Fuse(),
+                decoders.Strip(" ", 1, 0),
+                decoders.Replace(ESCAPE + "1", MARKER),
+                decoders.Replace(ESCAPE + "0", ESCAPE),
+            ]
+        )
         return
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -167,3 +154,29 @@ def set_training_pipeline(
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
             [pre_tokenizers.Split(Regex(dropped), "removed"), tokenizer.pre_tokenizer]
         )
+
+
+def _byte_of_character() -> dict[str, int]:
+    """Return GPT-2's alphabet: printable Latin-1 stands for itself, the rest from U+0100 on."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in set(printable)]
+    return {chr(byte): byte for byte in printable} | {
+        chr(0x100 + number): byte for number, byte in enumerate(others)
+    }
+
+
+#: Tables for ``str.translate``, from characters of that alphabet to Latin-1 and back.
+TO_LATIN = {ord(character): chr(byte) for character, byte in _byte_of_character().items()}
+FROM_LATIN = {byte: character for character, byte in _byte_of_character().items()}
+
+
+def from_byte_level(string: str) -> bytes | None:
+    """Return the bytes a byte-level token stands for; None if it is not in that alphabet."""
+    try:
+        return string.translate(TO_LATIN).encode("latin-1")
+    except UnicodeEncodeError:
+        return None
+
+
+def to_byte_level(data: bytes) -> str:
+    return data.decode("latin-1").translate(FROM_LATIN)

@@ -8,13 +8,13 @@ newline byte. Special tokens are identified by their role, never by their spelli
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from revocab.errors import RevocabError
-from revocab.tokenizers.byte_level import from_byte_level, to_byte_level
-from revocab.tokenizers.load import Style, load_tokenizer, tokenizer_style
+from revocab.tokenizers.alphabets import from_byte_level, to_byte_level
+from revocab.tokenizers.load import Style, load_tokenizer, some, tokenizer_style
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -128,11 +128,13 @@ def strings_by_id(tokenizer: PreTrainedTokenizerFast) -> list[str]:
     name = tokenizer.name_or_path or "tokenizer"
     problems = []
     if double:
-        problems.append(f"{name}: ids with two tokens: {_some(double)}; give each token its own id")
+        problems.append(
+            f"{name}: ids with two tokens: {some(sorted({*double}))}; give each token its own id"
+        )
     if holes:
         problems.append(
             f"{name}: {len(vocabulary)} tokens but ids up to {len(strings) - 1}; ids without a"
-            f" token: {_some(holes)}; add tokens for them, or renumber"
+            f" token: {some(holes)}; add tokens for them, or renumber"
         )
     if not vocabulary:
         problems.append(f"{name}: the vocabulary is empty")
@@ -141,54 +143,32 @@ def strings_by_id(tokenizer: PreTrainedTokenizerFast) -> list[str]:
     return [string for string in strings if string is not None]
 
 
-def _some(numbers: Iterable[int]) -> str:
-    ordered = sorted(set(numbers))
-    return ", ".join(map(str, ordered[:10])) + (" …" if len(ordered) > 10 else "")
-
-
 def _text_token(data: bytes, string: str) -> CanonicalToken:
     kind: TokenKind = "word_start" if data.startswith(b" ") else "continuation"
     return CanonicalToken(kind, data, None, string)
 
 
-def _byte_level_token(string: str) -> CanonicalToken:
-    data = from_byte_level(string)
-    if data is None:
-        return _text_token(string.encode(), string)
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return CanonicalToken("byte", data, None, string)
-    if len(data) == 1 and not text.isprintable():
-        return CanonicalToken("byte", data, None, string)
-    return _text_token(data, string)
-
-
-def _marker_token(string: str) -> CanonicalToken:
-    return _text_token(string.replace("▁", " ").encode(), string)
-
-
-def _byte_fallback_token(string: str) -> CanonicalToken:
-    match = BYTE_TOKEN.fullmatch(string)
-    if match:
-        return CanonicalToken("byte", bytes([int(match.group(1), 16)]), None, string)
-    return _marker_token(string)
-
-
-def _wordpiece_token(string: str, prefix: str) -> CanonicalToken:
-    if prefix and string.startswith(prefix) and string != prefix:
-        return _text_token(string.removeprefix(prefix).encode(), string)
-    return _text_token(b" " + string.encode(), string)
-
-
 def _canonical(style: Style, string: str, prefix: str) -> CanonicalToken:
+    """Return a plain token; ``prefix`` marks continuations in a WordPiece vocabulary."""
+    if style == "wordpiece":
+        if prefix and string.startswith(prefix) and string != prefix:
+            return _text_token(string.removeprefix(prefix).encode(), string)
+        return _text_token(b" " + string.encode(), string)
     if style == "byte_level":
-        return _byte_level_token(string)
-    if style == "byte_fallback":
-        return _byte_fallback_token(string)
-    if style == "marker":
-        return _marker_token(string)
-    return _wordpiece_token(string, prefix)
+        data = from_byte_level(string)
+        if data is None:
+            return _text_token(string.encode(), string)
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            return CanonicalToken("byte", data, None, string)
+        if len(data) == 1 and not text.isprintable():
+            return CanonicalToken("byte", data, None, string)
+        return _text_token(data, string)
+    byte = BYTE_TOKEN.fullmatch(string) if style == "byte_fallback" else None
+    if byte:
+        return CanonicalToken("byte", bytes([int(byte[1], 16)]), None, string)
+    return _text_token(string.replace("▁", " ").encode(), string)
 
 
 def canonical_vocabulary(

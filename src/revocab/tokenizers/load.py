@@ -85,7 +85,7 @@ def file_problems(path: Path) -> Iterator[str]:
         pieces = [entry[0] for entry in vocabulary]
         if len(set(pieces)) < len(pieces):
             twice = sorted({piece for piece in pieces if pieces.count(piece) > 1})
-            yield f"{path}: pieces listed twice: {_some(twice)}; list each once"
+            yield f"{path}: pieces listed twice: {some(twice)}; list each once"
         return
     if not isinstance(vocabulary, dict):
         return
@@ -94,7 +94,7 @@ def file_problems(path: Path) -> Iterator[str]:
         for token, number in vocabulary.items():
             by_id.setdefault(number, []).append(token)
         twice = [f"{n} ({', '.join(map(repr, t))})" for n, t in by_id.items() if len(t) > 1]
-        yield f"{path}: ids with two tokens: {_some(twice)}; give each token its own id"
+        yield f"{path}: ids with two tokens: {some(twice)}; give each token its own id"
     prefix = model.get("continuing_subword_prefix") or ""
     missing: dict[str, None] = {}
     for merge in model.get("merges") or ():
@@ -107,11 +107,11 @@ def file_problems(path: Path) -> Iterator[str]:
     if missing:
         yield (
             f"{path}: {len(missing)} tokens that merges name are not in the vocabulary:"
-            f" {_some(map(repr, missing))}; add them, or remove those merges"
+            f" {some(map(repr, missing))}; add them, or remove those merges"
         )
 
 
-def _some(values: Any, shown: int = 10) -> str:
+def some(values: Any, shown: int = 10) -> str:
     """Return the first values as text, and a sign that there are more."""
     listed = [str(value) for value in values]
     return ", ".join(listed[:shown]) + (" …" if len(listed) > shown else "")

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
 from revocab.io import read_json
-from revocab.tokenizers.alphabets import LLAMA3_WORDS
-from revocab.tokenizers.byte_level import to_byte_level
+from revocab.tokenizers.alphabets import LLAMA3_WORDS, to_byte_level
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -150,16 +149,6 @@ def _settings(path: Path) -> dict[str, Any]:
     return settings
 
 
-def _check_special_ids(specials: dict[str, int], size: int, path: Path) -> None:
-    ids = sorted(specials.values())
-    if ids != list(range(size, size + len(ids))):
-        shown = ", ".join(map(str, ids[:SHOWN]))
-        raise RevocabError(
-            f"{path.with_name(SIDECAR)}: ids of special_tokens are {shown}; they must be"
-            f" {size} to {size + len(ids) - 1}, once each: fill gaps with reserved tokens"
-        )
-
-
 def load_tiktoken(path: Path) -> PreTrainedTokenizerFast:
     """Return the tokenizer of a ``.tiktoken`` file: byte-level BPE that encodes as tiktoken does.
 
@@ -172,7 +161,13 @@ def load_tiktoken(path: Path) -> PreTrainedTokenizerFast:
     settings = _settings(path)
     ranks = read_ranks(path)
     specials: dict[str, int] = settings.get("special_tokens", {})
-    _check_special_ids(specials, len(ranks), path)
+    ids, size = sorted(specials.values()), len(ranks)
+    if ids != list(range(size, size + len(ids))):
+        shown = ", ".join(map(str, ids[:SHOWN]))
+        raise RevocabError(
+            f"{path.with_name(SIDECAR)}: ids of special_tokens are {shown}; they must be"
+            f" {size} to {size + len(ids) - 1}, once each: fill gaps with reserved tokens"
+        )
     by_name = next((name for name in PATTERNS if path.stem.startswith(name)), DEFAULT_PATTERN)
     pattern = settings.get("pattern", by_name)
     model = models.BPE(

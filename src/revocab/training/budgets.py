@@ -8,12 +8,7 @@ from typing import Any
 from revocab.limits import check_ceiling
 
 #: Keys that a stage takes from its recipe where it does not give them itself.
-INHERITED = (
-    "learning_rate",
-    "schedule",
-    "final_learning_rate_share",
-    "weight_decay",
-)
+INHERITED = ("learning_rate", "schedule", "final_learning_rate_share", "weight_decay")
 #: Ways to say how long something goes on; one of each is given.
 BUDGETS = ("steps", "tokens", "share")
 WARMUPS = ("warmup_steps", "warmup_share")

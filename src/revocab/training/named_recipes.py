@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import Field
-from pydantic.fields import FieldInfo
 
 from revocab import yaml_file
 from revocab.closed import Job, unknown
@@ -127,7 +126,10 @@ class NamedRecipe(Shorthand):
             return given
         if self.recipe not in recipe_names():
             raise RevocabError(unknown("--recipe", self.recipe, recipe_names(), "recipe"))
-        shared = {key for key, field in job.model_fields.items() if is_of_recipe(key, field)}
+        # The stages of packing are others than those of a recipe.
+        ours = {key: field.annotation for key, field in Recipe.model_fields.items()}
+        fields = job.model_fields.items()
+        shared = {key for key, field in fields if key in ours and ours[key] == field.annotation}
         changes = {key: value for key, value in given.items() if key in shared}
         values, _ = named_recipe("--recipe", {**changes, "from": self.recipe})
         try:
@@ -138,9 +140,3 @@ class NamedRecipe(Shorthand):
         if "rows" in job.model_fields:
             said["rows"] = whole["steps"] * whole["batch_size"]
         return {**said, **{key: value for key, value in given.items() if key not in changes}}
-
-
-def is_of_recipe(key: str, field: FieldInfo) -> bool:
-    """Return whether a key of a job is that of a recipe (the stages of packing are others)."""
-    ours = Recipe.model_fields.get(key)
-    return ours is not None and ours.annotation == field.annotation

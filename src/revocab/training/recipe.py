@@ -32,18 +32,9 @@ ANYWHERE: RowsBeginAt = "anywhere"
 OF_CONVERSATIONS = ("one_per_row", "drop_too_long", "chat_template")
 #: The order in which manifests list what a stage says.
 DESCRIBED = (
-    "name",
-    "steps",
-    "learning_rate",
-    "train",
-    "warmup_steps",
-    "schedule",
-    "final_learning_rate_share",
-    "weight_decay",
-    "groups",
-    "lora",
-    "adapter",
-)
+    "name", "steps", "learning_rate", "train", "warmup_steps", "schedule",
+    "final_learning_rate_share", "weight_decay", "groups", "lora", "adapter",
+)  # fmt: skip
 
 
 class GroupRates(Closed):

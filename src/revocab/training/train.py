@@ -30,8 +30,7 @@ from revocab.training.machine.micro_batch import STATE_KEPT, MicroBatch
 from revocab.training.outputs import checkpoints, resume_state
 from revocab.training.outputs.loss_tables import ADAPTER, HELDOUT, LOSSES, MEASURED, LossTables
 from revocab.training.outputs.record import manifest_of, timing_of
-from revocab.training.run import TrainingRun
-from revocab.training.settings import Settings, fingerprint
+from revocab.training.run import Settings, TrainingRun, fingerprint
 
 if TYPE_CHECKING:
     from revocab.training.adapters.vocabulary_adapter import VocabularyAdapter

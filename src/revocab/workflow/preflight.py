@@ -17,7 +17,7 @@ from revocab.io import read_json
 from revocab.plan.plan import Plan
 from revocab.plan.show import add_experiment, flags_of, planned
 from revocab.rule import SCRIPT, Artefact, Step
-from revocab.training.settings import Settings
+from revocab.training.run import Settings
 from revocab.workflow.launch import described, nodes_and_tasks, rehearsed, resources_of
 from revocab.workflow.rehearsal import Rehearsal, step_of
 from revocab.workflow.status import duration

@@ -126,16 +126,26 @@ def described_rows(
 
     ``tokens_per_byte`` is of what is learned: all tokens, or those of answers.
     """
-    length, tokens = options.sequence_length, options.rows * options.sequence_length
+    if isinstance(tokenizer, ChatTokenizer):
+        text: dict[str, Any] = {
+            "loss": options.loss,
+            "chat_template": tokenizer.template.text,
+            "one_per_row": options.one_per_row,
+            "drop_too_long": options.drop_too_long,
+        }
+    else:
+        text = {"document_start": options.document_start, "document_end": options.document_end}
+        if options.rows_begin_at != ANYWHERE:
+            text["rows_begin_at"] = options.rows_begin_at
     learned = [count.learned for count in packed.corpora.values()]
     return {
         "rows": options.rows,
-        "sequence_length": length,
-        "tokens": tokens,
+        "sequence_length": options.sequence_length,
+        "tokens": options.rows * options.sequence_length,
         "tokens_per_byte": sum(tokens for tokens, _ in learned)
         / max(1, sum(size for _, size in learned)),
         "seed": options.seed,
-        **described_text(options, tokenizer),
+        **text,
         "repeat_corpora": options.repeat_corpora,
         **({"shuffle_rows": True} if options.shuffle_rows else {}),
         **({"sizes": sizes} if sizes else {}),
@@ -144,21 +154,6 @@ def described_rows(
         "largest_id": packed.largest_id,
         "words": "whitespace-separated",
         "corpora": {name: count.described() for name, count in packed.corpora.items()},
-    }
-
-
-def described_text(options: PackingJob, tokenizer: TextTokenizer) -> dict[str, Any]:
-    if isinstance(tokenizer, ChatTokenizer):
-        return {
-            "loss": options.loss,
-            "chat_template": tokenizer.template.text,
-            "one_per_row": options.one_per_row,
-            "drop_too_long": options.drop_too_long,
-        }
-    return {
-        "document_start": options.document_start,
-        "document_end": options.document_end,
-        **({"rows_begin_at": options.rows_begin_at} if options.rows_begin_at != ANYWHERE else {}),
     }
 
 

@@ -18,7 +18,7 @@ from revocab.training.data.shards import ShardedRows, open_shards
 from revocab.training.recipe import ALL
 
 if TYPE_CHECKING:
-    from revocab.training.settings import Settings
+    from revocab.training.run import Settings
 
 
 @dataclass(frozen=True)

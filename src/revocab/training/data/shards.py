@@ -88,13 +88,6 @@ class NewShards:
     out: Path
     rows: int
 
-    def sync(self) -> None:
-        """Bring everything to the disk, so that an error of the disk is met here."""
-        for rows in self.arrays.values():
-            for file in rows.files:
-                with file.open("r+b") as handle:
-                    os.fsync(handle.fileno())
-
     def described(self) -> dict[str, Any]:
         """Return the manifest's part on the finished shards: checksums of all, and the index.
 
@@ -187,9 +180,11 @@ def new_shards(
         arrays = {"tokens": create(stack, "tokens", dtype, length)}
         for stem in MARKS if conversations else ():
             arrays[stem] = create(stack, stem, np.uint8, -(-length // 8))
-        shards = NewShards(arrays, out, rows)
-        yield shards
-        shards.sync()
+        yield NewShards(arrays, out, rows)
+        # So that an error of the disk is met here.
+        for file in (file for sharded in arrays.values() for file in sharded.files):
+            with file.open("r+b") as handle:
+                os.fsync(handle.fileno())
 
 
 def open_shards(folder: Path, manifest: Mapping[str, Any], rows: int) -> dict[str, ShardedRows]:

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
     from revocab.training.loop.trainer import RecipeTrainer
     from revocab.training.recipe import VocabularyAdapters
-    from revocab.training.run import TrainingRun
-    from revocab.training.settings import Settings
+    from revocab.training.run import Settings, TrainingRun
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from revocab.training.outputs import resume_state
 from revocab.training.outputs.loss_tables import ADAPTER, LOSSES, LossTables
 from revocab.training.outputs.resume_state import PREFIX
 from revocab.training.outputs.saving import Saving
-from revocab.training.settings import Settings
+from revocab.training.run import Settings
 
 #: On a GPU, losses are read in groups: reading one makes the CPU wait for the device.
 GPU_STEPS_PER_READING = 10

@@ -27,8 +27,6 @@ from revocab.training.outputs.loss_tables import HELDOUT
 if TYPE_CHECKING:
     import torch
 
-    from revocab.training.settings import Settings
-
 #: What a checkpoint's folder claims to be.
 KIND = "checkpoint"
 BEST_FOLDER = Path("checkpoints", BEST)
@@ -90,22 +88,6 @@ def step_folder(out: Path, step: int) -> Path:
 
 def adapter_folder(out: Path, step: int) -> Path:
     return out / "adapters" / step_folder(out, step).name
-
-
-def adapters_of(settings: Settings) -> dict[str, Any]:
-    """Return the manifest's part on adapters: each with the step whose weights it changes."""
-    plan = settings.plan
-    stages = {step: plan.index(step - 1) for step in settings.checkpoint_steps}
-    found = [
-        {
-            "step": step,
-            "path": str(adapter_folder(Path(), step)),
-            "base": plan.begins[stage],
-        }
-        for step, stage in stages.items()
-        if plan.stages[stage].lora
-    ]
-    return {"adapters": found} if found else {}
 
 
 def not_finite(folder: Path, which: str, dtype: torch.dtype, *, diverged: bool) -> RevocabError:

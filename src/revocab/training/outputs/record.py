@@ -115,6 +115,17 @@ def manifest_of(run: TrainingRun, inputs: TrainingInputs, best: dict[str, Any]) 
     settings, packed = run.settings, inputs.packed.manifest
     rows = settings.steps * settings.batch_size
     tokens = rows * packed["sequence_length"]
+    plan = settings.plan
+    stages = {step: plan.index(step - 1) for step in settings.checkpoint_steps}
+    adapters = [
+        {
+            "step": step,
+            "path": str(checkpoints.adapter_folder(Path(), step)),
+            "base": plan.begins[stage],  # the step whose weights it changes
+        }
+        for step, stage in stages.items()
+        if plan.stages[stage].lora
+    ]
     return {
         "steps": settings.steps,
         "tokens": tokens,
@@ -125,7 +136,7 @@ def manifest_of(run: TrainingRun, inputs: TrainingInputs, best: dict[str, Any]) 
             for step in settings.checkpoint_steps
         ],
         **best,
-        **checkpoints.adapters_of(settings),
+        **({"adapters": adapters} if adapters else {}),
         "settings": settings.described(),
         "corpora": packed["corpora"] if rows == packed["rows"] else None,
         **({"stages": packed["stages"]} if "stages" in packed else {}),

@@ -70,7 +70,10 @@ def export_sharded(
         for name, parts in files.items():
             write_parts(temporary / name, parts, {"format": "pt"})
         if len(files) > 1:
-            write_json(temporary / INDEX, index_of(files))
+            total = sum(part.size for parts in files.values() for part in parts)
+            places = {part.name: name for name, parts in files.items() for part in parts}
+            index = {"metadata": {"total_size": total}, "weight_map": dict(sorted(places.items()))}
+            write_json(temporary / INDEX, index)
         copy_companions(source_folder, temporary, chat_template)
 
 
@@ -93,12 +96,6 @@ def in_files(
         f"model-{number:05d}-of-{len(groups):05d}.safetensors": parts
         for number, parts in enumerate(groups, 1)
     }
-
-
-def index_of(files: Mapping[str, list[Part]]) -> dict[str, Any]:
-    total = sum(part.size for parts in files.values() for part in parts)
-    places = {part.name: name for name, parts in files.items() for part in parts}
-    return {"metadata": {"total_size": total}, "weight_map": dict(sorted(places.items()))}
 
 
 def part_of(name: str, tensor: Any, dtype: torch.dtype, tokens: int | None = None) -> Part:
