@@ -150,25 +150,21 @@ def _text_token(data: bytes, string: str) -> CanonicalToken:
 
 def _canonical(style: Style, string: str, prefix: str) -> CanonicalToken:
     """Return a plain token; ``prefix`` marks continuations in a WordPiece vocabulary."""
+    data, is_byte = string.replace("▁", " ").encode(), False
     if style == "wordpiece":
-        if prefix and string.startswith(prefix) and string != prefix:
-            return _text_token(string.removeprefix(prefix).encode(), string)
-        return _text_token(b" " + string.encode(), string)
-    if style == "byte_level":
-        data = from_byte_level(string)
-        if data is None:
-            return _text_token(string.encode(), string)
+        inside = prefix and string.startswith(prefix) and string != prefix
+        data = string.removeprefix(prefix).encode() if inside else b" " + string.encode()
+    elif style == "byte_level":
+        spelt = from_byte_level(string)
+        data = string.encode() if spelt is None else spelt
         try:
             text = data.decode()
+            is_byte = spelt is not None and len(data) == 1 and not text.isprintable()
         except UnicodeDecodeError:
-            return CanonicalToken("byte", data, None, string)
-        if len(data) == 1 and not text.isprintable():
-            return CanonicalToken("byte", data, None, string)
-        return _text_token(data, string)
-    byte = BYTE_TOKEN.fullmatch(string) if style == "byte_fallback" else None
-    if byte:
-        return CanonicalToken("byte", bytes([int(byte[1], 16)]), None, string)
-    return _text_token(string.replace("▁", " ").encode(), string)
+            is_byte = True
+    elif style == "byte_fallback" and (match := BYTE_TOKEN.fullmatch(string)):
+        data, is_byte = bytes([int(match[1], 16)]), True
+    return CanonicalToken("byte", data, None, string) if is_byte else _text_token(data, string)
 
 
 def canonical_vocabulary(
