@@ -92,7 +92,7 @@ class Stage(Closed):
         return [value] if isinstance(value, str) else value
 
     @model_validator(mode="after")
-    def _patterns_compile(self) -> Stage:
+    def _parts_fit(self) -> Stage:
         for pattern in (*self.train, *self.groups):
             try:
                 re.compile(pattern)
@@ -100,19 +100,11 @@ class Stage(Closed):
                 raise ValueError(
                     f"{pattern!r} is not a regular expression ({error}); name a group or correct it"
                 ) from None
-        return self
-
-    @model_validator(mode="after")
-    def _adapter_is_trained(self) -> Stage:
         named = LORA in self.train
         if named and self.lora is None:
             raise ValueError(f"train names {LORA!r}; give lora: with rank and alpha, too")
         if self.lora is not None and not named:
             raise ValueError(f"lora is given, but train leaves it out; give train: [{LORA}]")
-        return self
-
-    @model_validator(mode="after")
-    def _adapter_trains_embeddings(self) -> Stage:
         if self.adapter is not None and self.train != [EMBEDDINGS]:
             raise ValueError(
                 f"adapter is given, and train is {', '.join(self.train)}; give train:"
@@ -264,27 +256,19 @@ class TrainingOptions(LossOptions):
         return resolved(values) if isinstance(values, dict) else values
 
     @model_validator(mode="after")
-    def _stage_names_differ(self) -> TrainingOptions:
+    def _stages_fit(self) -> TrainingOptions:
         names = [stage.name for stage in self.stages or ()]
         if len(set(names)) < len(names):
             raise ValueError(f"stages: names {', '.join(names)}; give each stage its own")
         taken = sorted({*names} & {*PLACES, BEST})
         if taken:
             raise ValueError(f"stages: {', '.join(taken)} names a checkpoint; rename the stage")
-        return self
-
-    @model_validator(mode="after")
-    def _adapters_come_first(self) -> TrainingOptions:
         late = [stage.name for stage in (self.stages or ())[1:] if stage.adapter]
         if late:
             raise ValueError(
                 f"stages: {', '.join(late)} has adapter, and is not the first stage; adapters start"
                 " from the rows before training: put the stage first"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _lists_are_short(self) -> TrainingOptions:
         for key, what, most in (
             ("checkpoint_every", "checkpoints", CHECKPOINTS),
             ("heldout_every", "held-out losses", HELDOUT_LOSSES),

@@ -77,7 +77,17 @@ def build(inputs: BuildInputs, options: Any) -> Built:
         _end_as_the_template(tokenizer, options)
     else:
         chat = inputs.tokenizers["chat"]
-        _check_chat(chat)
+        problems = []
+        if not isinstance(chat.chat_template, str):
+            problems.append("it has no chat template, or several")
+        if chat.eos_token is None:
+            problems.append("it has no end token (eos)")
+        if problems:
+            raise RevocabError(
+                f"construction 'adopt', option chat = {chat.name_or_path}: {problem}; name the"
+                " tokenizer of an instruction-tuned model"
+                for problem in problems
+            )
         grown = with_added_tokens(base, _added_tokens(chat))
         tokenizer = grown.tokenizer()
         tokenizer.chat_template, tokenizer.eos_token = chat.chat_template, chat.eos_token
@@ -152,20 +162,6 @@ def _added_tokens(chat: PreTrainedTokenizerFast) -> list[dict[str, Any]]:
         for number, token in sorted(chat.added_tokens_decoder.items())
         if token.content not in own
     ]
-
-
-def _check_chat(chat: PreTrainedTokenizerFast) -> None:
-    problems = []
-    if not isinstance(chat.chat_template, str):
-        problems.append("it has no chat template, or several")
-    if chat.eos_token is None:
-        problems.append("it has no end token (eos)")
-    if problems:
-        raise RevocabError(
-            f"construction 'adopt', option chat = {chat.name_or_path}: {one}; name the tokenizer of"
-            " an instruction-tuned model"
-            for one in problems
-        )
 
 
 CONSTRUCTION = Construction(

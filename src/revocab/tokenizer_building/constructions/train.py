@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -14,7 +13,6 @@ from revocab.tokenizer_building.construction import (
     ConstructionOptions,
 )
 from revocab.tokenizer_building.training_text import (
-    TrainingText,
     batched,
     describe_training_text,
     training_budgets,
@@ -38,12 +36,6 @@ class TrainOptions(ConstructionOptions):
     whitespace: Literal["grouped", "single"] = "grouped"
 
 
-def _sample(mixture: list[TrainingText], budgets: dict[str, int], size: int) -> Iterator[str]:
-    """Yield about ``size`` bytes for counting characters, every corpus by its share."""
-    shrink = min(1.0, size / max(sum(budgets.values()), 1))
-    yield from training_texts(mixture, {name: int(size * shrink) for name, size in budgets.items()})
-
-
 def build(inputs: BuildInputs, options: Any) -> Built:
     """Return a tokenizer of exactly ``vocabulary_size`` tokens."""
     from revocab.tokenizer_building.trainers import train_tokenizer
@@ -59,7 +51,10 @@ def build(inputs: BuildInputs, options: Any) -> Built:
     characters = None
     if options.alphabet == "byte_fallback":
         limit = max(64, int(options.vocabulary_size * ALPHABET_SHARE))
-        characters = frequent_characters(_sample(mixture, budgets, COUNTED_CHARACTERS), limit)
+        # About as many bytes as characters are counted, every corpus by its share.
+        shrink = min(1.0, COUNTED_CHARACTERS / max(sum(budgets.values()), 1))
+        counted = {name: int(size * shrink) for name, size in budgets.items()}
+        characters = frequent_characters(training_texts(mixture, counted), limit)
     tokenizer = train_tokenizer(
         batched(training_texts(mixture, budgets)),
         options.alphabet,

@@ -105,17 +105,6 @@ def rapl_counters(root: Path = POWERCAP) -> dict[Path, int]:
     return found
 
 
-def rapl_joules(before: dict[Path, int], after: dict[Path, int]) -> float:
-    """Return the joules between two readings; a counter that began anew has wrapped once."""
-    total = 0
-    for folder, begin in before.items():
-        passed = after[folder] - begin
-        if passed < 0:
-            passed += int((folder / "max_energy_range_uj").read_text())
-        total += passed
-    return total / 1e6
-
-
 def nvml_joules() -> float | None:
     """Return the energy counter of all visible GPUs since their driver was loaded, if readable."""
     import torch
@@ -154,7 +143,11 @@ class EnergyMeter:
         """Return (joules, where from); counters see the whole machine, not this process alone."""
         parts, names = [], []
         if self._rapl and (after := rapl_counters(self.root)):
-            parts.append(rapl_joules(self._rapl, after))
+            passed = {folder: after[folder] - begin for folder, begin in self._rapl.items()}
+            for folder, microjoules in passed.items():
+                if microjoules < 0:  # the counter has wrapped once
+                    passed[folder] += int((folder / "max_energy_range_uj").read_text())
+            parts.append(sum(passed.values()) / 1e6)
             names.append("RAPL (CPU packages)")
         if self._nvml is not None and (now := nvml_joules()) is not None:
             parts.append(now - self._nvml)

@@ -38,8 +38,12 @@ def timing_of(
     import torch
 
     clock = trainer.clock
-    tokens = clock.steps * trainer.settings.batch_size * trainer.packed.sequence_length
+    length, device = trainer.packed.sequence_length, trainer.args.device
+    tokens = clock.steps * trainer.settings.batch_size * length
     speed = tokens / clock.training if clock.training else 0.0
+    wide = run.settings.precision != "bfloat16" or device.type == "cpu"
+    dtype = torch.float32 if wide else torch.bfloat16
+    flops = mean_flops_per_token(trainer.model, trainer.groups, trainer.plan, length)
     return {
         "seconds": time.time() - began,
         "startup_seconds": (clock.first_step or time.time()) - began - work.before_training,
@@ -58,31 +62,13 @@ def timing_of(
             torch.cuda.max_memory_allocated() if torch.cuda.is_available() else None
         ),
         "threads": torch.get_num_threads(),
-        "device": str(trainer.args.device),
-        **_costs(run, trainer, speed, energy),
-    }
-
-
-def _costs(
-    run: TrainingRun,
-    trainer: RecipeTrainer,
-    tokens_per_second: float,
-    energy: tuple[float | None, str],
-) -> dict[str, Any]:
-    import torch
-
-    device = trainer.args.device
-    wide = run.settings.precision != "bfloat16" or device.type == "cpu"
-    dtype = torch.float32 if wide else torch.bfloat16
-    length = trainer.packed.sequence_length
-    flops = mean_flops_per_token(trainer.model, trainer.groups, trainer.plan, length)
-    return {
+        "device": str(device),
         "processes": trainer.args.world_size,
         "engine": run.model_dump(include={"fsdp", "activation_checkpointing", "compile"}),
         **costs_of(
             run,
             flops=flops + _adapter_flops_per_token(trainer),
-            tokens_per_second=tokens_per_second,
+            tokens_per_second=speed,
             peak=(0.0, "") if run.peak_flops else measured_peak(device, dtype),
             processes=trainer.args.world_size,
             energy=energy,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -108,19 +107,16 @@ def part_of(name: str, tensor: Any, dtype: torch.dtype, tokens: int | None = Non
     names = {f"torch.{value}": key for key, value in FLOATS.items()}
     known = {**names, "torch.int64": "I64", "torch.int32": "I32", "torch.bool": "BOOL"}
     size = math.prod(tensor.shape) * stored.itemsize
-    blocks = partial(_gathered, tensor, stored, tokens)
+
+    def blocks(most: int) -> Iterator[memoryview]:
+        whole = (tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor).detach()
+        if tokens is not None:
+            whole = filled(whole, tokens)
+        data = tensor_bytes(whole.to("cpu", stored))
+        for start in range(0, len(data), most):
+            yield data[start : start + most]
+
     return Part(name, known[str(stored)], list(tensor.shape), size, blocks)
-
-
-def _gathered(
-    tensor: Any, dtype: torch.dtype, tokens: int | None, most: int
-) -> Iterator[memoryview]:
-    whole = (tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor).detach()
-    if tokens is not None:
-        whole = filled(whole, tokens)
-    data = tensor_bytes(whole.to("cpu", dtype))
-    for start in range(0, len(data), most):
-        yield data[start : start + most]
 
 
 def _check_finite(weights: Mapping[str, Any], dtype: torch.dtype, folder: Path) -> None:
