@@ -34,61 +34,35 @@ def numbered(count: int) -> Row:
 
 
 ARABIC: dict[str, DataSet] = {
-    "OALL/AlGhafa-Arabic-LLM-Benchmark-Translated": (
-        {
-            "mmlu_okapi_ar": numbered(4),
-            "hellaswag_okapi_ar": {"ctx": "She", "endings": str(OPTIONS), "label": "1"},
-            "piqa_ar": numbered(2),
-            "boolq_ar": {"question": "Is it?", "passage": "It is.", "answer": True},
-            "arc_challenge_okapi_ar": numbered(4),
-            "openbook_qa_ext_ar": numbered(4),
-        },
-        TESTED,
-    ),
+    "OALL/AlGhafa-Arabic-LLM-Benchmark-Translated": ({
+        "mmlu_okapi_ar": numbered(4),
+        "hellaswag_okapi_ar": {"ctx": "She", "endings": str(OPTIONS), "label": "1"},
+        "piqa_ar": numbered(2),
+        "boolq_ar": {"question": "Is it?", "passage": "It is.", "answer": True},
+        "arc_challenge_okapi_ar": numbered(4),
+        "openbook_qa_ext_ar": numbered(4),
+    }, TESTED),
     "Hennara/aexams": (dict.fromkeys(AEXAMS, LETTERED), ("dev", "test")),
-    "alexandrainst/m_truthfulqa": (
-        {
-            "ar": {
-                "question": "Is it?",
-                "mc1_targets_choices": OPTIONS[:2],
-                "mc1_targets_labels": [1, 0],
-                "mc2_targets_choices": OPTIONS[:3],
-                "mc2_targets_labels": [1, 1, 0],
-            }
-        },
-        ("val",),
-    ),
-}
+    "alexandrainst/m_truthfulqa": ({"ar": {
+        "question": "Is it?",
+        "mc1_targets_choices": OPTIONS[:2], "mc1_targets_labels": [1, 0],
+        "mc2_targets_choices": OPTIONS[:3], "mc2_targets_labels": [1, 1, 0],
+    }}, ("val",)),
+}  # fmt: skip
 ENGLISH: dict[str, DataSet] = {
     "EleutherAI/race": ({"high": {"article": "A story.", "problems": str([PROBLEM])}}, ("test",)),
-    "Rowan/hellaswag": (
-        {
-            "default": {
-                "ctx_a": "She sits.",
-                "ctx_b": "she",
-                "activity_label": "Sitting",
-                "endings": OPTIONS,
-                "label": "2",
-            }
-        },
-        TRAINED,
-    ),
+    "Rowan/hellaswag": ({"default": {
+        "ctx_a": "She sits.", "ctx_b": "she", "activity_label": "Sitting", "endings": OPTIONS,
+        "label": "2",
+    }}, TRAINED),
     "baber/piqa": ({"default": {"goal": "Sit", "sol1": "here", "sol2": "up", "label": 0}}, TRAINED),
     "aps/super_glue": (
-        {"boolq": {"question": "is it", "passage": "It is.", "label": 1, "idx": 0}},
-        TRAINED,
+        {"boolq": {"question": "is it", "passage": "It is.", "label": 1, "idx": 0}}, TRAINED
     ),
-    "lighteval/siqa": (
-        {
-            "default": {
-                "context": "She sat.",
-                "question": "Why?",
-                **dict(zip(("answerA", "answerB", "answerC"), OPTIONS, strict=False)),
-                "label": "2",
-            }
-        },
-        TRAINED,
-    ),
+    "lighteval/siqa": ({"default": {
+        "context": "She sat.", "question": "Why?", "answerA": "one", "answerB": "two",
+        "answerC": "three", "label": "2",
+    }}, TRAINED),
     "allenai/ai2_arc": (
         {"ARC-Challenge": {"question": "Which?", "choices": LABELLED, "answerKey": "B"}},
         ("train", *TESTED),
@@ -97,32 +71,16 @@ ENGLISH: dict[str, DataSet] = {
         {"main": {"question_stem": "It is", "choices": LABELLED, "answerKey": "C"}},
         ("train", *TESTED),
     ),
-    "allenai/winogrande": (
-        {
-            "winogrande_xl": {
-                "sentence": "Ann saw Eve as _ was tall.",
-                "option1": "Ann",
-                "option2": "Eve",
-                "answer": "2",
-            }
-        },
-        TRAINED,
-    ),
-    "truthfulqa/truthful_qa": (
-        {
-            "multiple_choice": {
-                "question": "Is it?",
-                "mc1_targets": TRUE_OR_NOT,
-                "mc2_targets": TRUE_OR_NOT,
-            }
-        },
-        ("validation",),
-    ),
+    "allenai/winogrande": ({"winogrande_xl": {
+        "sentence": "Ann saw Eve as _ was tall.", "option1": "Ann", "option2": "Eve", "answer": "2",
+    }}, TRAINED),
+    "truthfulqa/truthful_qa": ({"multiple_choice": {
+        "question": "Is it?", "mc1_targets": TRUE_OR_NOT, "mc2_targets": TRUE_OR_NOT,
+    }}, ("validation",)),
     "jannalu/crows_pairs_multilingual": (
-        {"english": {"sent_more": "One.", "sent_less": "Two.", "bias_type": "age"}},
-        ("test",),
+        {"english": {"sent_more": "One.", "sent_less": "Two.", "bias_type": "age"}}, ("test",)
     ),
-}
+}  # fmt: skip
 
 
 def data_sets() -> dict[str, DataSet]:

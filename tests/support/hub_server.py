@@ -57,7 +57,6 @@ class HubServer(ThreadingHTTPServer):
 
     @property
     def endpoint(self) -> str:
-        """Return what HF_ENDPOINT should be."""
         return f"http://127.0.0.1:{self.server_port}"
 
     @property
@@ -103,7 +102,7 @@ class Refused(Exception):
 OLD_NAME = re.compile(rf"(/api/models/|/)({'|'.join(map(re.escape, MOVED))})(?=/|$)")
 API = re.compile(
     r"/api/(?P<kind>models|datasets)/(?P<id>[^/]+/[^/]+)"
-    r"(/(?P<what>revision|tree|paths-info|refs|auth-check)(/(?P<revision>[^/]+)(/(?P<path>.+))?)?)?"
+    r"(/(?P<what>revision|tree|paths-info|auth-check)(/(?P<revision>[^/]+)(/(?P<path>.+))?)?)?"
 )
 RESOLVE = re.compile(
     r"/(?P<kind>datasets/)?(?P<id>[^/]+/[^/]+)/resolve/(?P<revision>[^/]+)/(?P<path>.+)"
@@ -124,50 +123,35 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
-    def do_GET(self):
-        self.answer()
-
-    def do_HEAD(self):
-        self.answer()
-
-    def do_POST(self):
-        self.answer()
-
-    def answer(self) -> None:
+    def do_GET(self) -> None:
         """Route a request; turn a refusal into the status and headers that clients read."""
-        length = int(self.headers.get("Content-Length") or 0)
-        self.body = self.rfile.read(length)
+        self.body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         address = urlsplit(self.path)
-        self.query = parse_qs(address.query)
         try:
             if found := OLD_NAME.match(address.path):
                 place = f"{found[1]}{MOVED[found[2]]}{self.path[found.end() :]}"
                 self.send_json({}, 307, {"Location": place})
-            elif address.path == "/api/whoami-v2":
-                self.whoami()
             elif match := CACHE.fullmatch(address.path):
                 self.contents(match, redirect=False)
             elif match := API.fullmatch(address.path):
                 self.api(match)
             elif match := RESOLVE.fullmatch(address.path):
                 self.contents(match, redirect=True)
-            elif address.path.startswith("/lfs/"):
-                self.stored(address.path.removeprefix("/lfs/"))
+            elif large := self.server.store.get(address.path.removeprefix("/lfs/")):
+                headers = {"ETag": f'"{large.sha256}"', "Accept-Ranges": "bytes"}
+                self.send_range(large.data, headers, self.server.breaks.get(large.sha256))
             else:
                 raise Refused(404, "RepoNotFound", "Sorry, we can't find the page.")
         except Refused as refused:
             headers = {"X-Error-Code": refused.code, "X-Error-Message": refused.message}
             self.send_json({"error": refused.message}, refused.status, headers)
 
+    do_HEAD = do_POST = do_GET
+
     @property
     def token(self) -> str | None:
         words = (self.headers.get("Authorization") or "").split()
         return words[1] if len(words) == 2 and words[0] == "Bearer" else None
-
-    def whoami(self) -> None:
-        if self.token is None:
-            raise Refused(401, "", "Invalid username or password.")
-        self.send_json({"type": "user", "name": "someone", "auth": {"type": "access_token"}})
 
     def find(self, match: re.Match, *, open_gate: bool) -> tuple[Repository, str]:
         """Return the repository and commit that an address names, if they may be seen."""
@@ -190,34 +174,25 @@ class Handler(BaseHTTPRequestHandler):
     def api(self, match: re.Match) -> None:
         """Answer a question about a repository; what it is and holds may be seen when gated."""
         repository, commit = self.find(match, open_gate=match["what"] != "auth-check")
-        files, path = repository.commits[commit], unquote(match["path"] or "")
+        known, path = entries(repository.commits[commit]), unquote(match["path"] or "")
         if match["what"] in (None, "revision"):
             self.send_json(repository.info(commit))
-        elif match["what"] == "refs":
-            branches = [
-                {"name": name, "ref": f"refs/heads/{name}", "targetCommit": target}
-                for name, target in repository.refs.items()
-                if not name.startswith("refs/")
-            ]
-            converts = [
-                {"name": name.rpartition("/")[2], "ref": name, "targetCommit": target}
-                for name, target in repository.refs.items()
-                if name.startswith("refs/convert/")
-            ]
-            self.send_json({"branches": branches, "converts": converts, "tags": []})
         elif match["what"] == "auth-check":
             self.send(b"", 200, {})
         elif match["what"] == "tree":
-            recursive = self.query.get("recursive", ["false"])[0].lower() in ("true", "1")
-            self.send_json(tree(files, path, recursive))
-        else:
-            self.send_json(listed(files, self.paths()))
-
-    def paths(self) -> list[str]:
-        """Return the paths that a paths-info request asks for, from its form or JSON."""
-        if "json" in (self.headers.get("Content-Type") or ""):
-            return json.loads(self.body)["paths"]
-        return parse_qs(self.body.decode())["paths"]
+            if path and known.get(path, {}).get("type") != "directory":
+                raise Refused(404, "EntryNotFound", f"{path} does not exist")
+            query = parse_qs(urlsplit(self.path).query)
+            deep = query.get("recursive", ["false"])[0].lower() in ("true", "1")
+            start = f"{path}/" if path else ""
+            inside = {
+                name[len(start) :]: one for name, one in known.items() if name.startswith(start)
+            }
+            self.send_json([one for name, one in inside.items() if deep or "/" not in name])
+        else:  # the paths of a form, or of JSON
+            json_given = "json" in (self.headers.get("Content-Type") or "")
+            asked = json.loads(self.body) if json_given else parse_qs(self.body.decode())
+            self.send_json([known[one] for one in asked["paths"] if one in known])
 
     def contents(self, match: re.Match, *, redirect: bool) -> None:
         """Send a file, or the address where its contents lie."""
@@ -239,14 +214,6 @@ class Handler(BaseHTTPRequestHandler):
             self.send(b"", 307, headers)
         else:
             self.send_range(found.data, headers)
-
-    def stored(self, name: str) -> None:
-        """Send contents from the store of large files."""
-        found = self.server.store.get(name)
-        if found is None:
-            raise Refused(404, "EntryNotFound", "Entry not found")
-        headers = {"ETag": f'"{name}"', "Accept-Ranges": "bytes"}
-        self.send_range(found.data, headers, self.server.breaks.get(name))
 
     def send_range(self, data: bytes, headers: dict[str, str], end_at: int | None = None) -> None:
         """Send data, or the part of it that a Range header asks for.
@@ -288,41 +255,19 @@ class Handler(BaseHTTPRequestHandler):
                 self.close_connection = True
 
 
-def folders(files: dict[str, File]) -> list[str]:
-    """Return every folder of a commit."""
-    return sorted({str(parent) for path in files for parent in Path(path).parents} - {"."})
-
-
-def folder_entry(path: str) -> dict:
-    """Return a folder as a tree listing shows it."""
-    return {
-        "type": "directory",
-        "oid": hashlib.sha1(path.encode()).hexdigest(),
-        "size": 0,
-        "path": path,
+def entries(files: dict[str, File]) -> dict[str, dict]:
+    """Return the folders and files of a commit by path, as a tree listing shows them."""
+    parents = {str(parent) for path in files for parent in Path(path).parents} - {"."}
+    folders = {
+        path: {
+            "type": "directory",
+            "oid": hashlib.sha1(path.encode()).hexdigest(),
+            "size": 0,
+            "path": path,
+        }
+        for path in sorted(parents)
     }
-
-
-def tree(files: dict[str, File], path: str, recursive: bool) -> list[dict]:
-    """Return what lies in a folder of a commit."""
-    if path and path not in folders(files):
-        raise Refused(404, "EntryNotFound", f"{path} does not exist")
-    start = f"{path}/" if path else ""
-    entries = [folder_entry(one) for one in folders(files)] + [
-        one.entry() for one in files.values()
-    ]
-    inside = [one for one in entries if one["path"].startswith(start)]
-    return [one for one in inside if recursive or "/" not in one["path"][len(start) :]]
-
-
-def listed(files: dict[str, File], paths: list[str]) -> list[dict]:
-    """Return the entries of paths; those that do not exist are left out."""
-    known = set(folders(files))
-    return [
-        files[path].entry() if path in files else folder_entry(path)
-        for path in paths
-        if path in files or path in known
-    ]
+    return folders | {path: file.entry() for path, file in files.items()}
 
 
 def main() -> None:

@@ -60,62 +60,33 @@ def train_one(folder: Path, name: str, story: str) -> None:
     toys = chat_toys if story == "answers" else training_pico
     if name == "reference":
         toys.write_inputs(folder / "inputs")
-    own = {"loss": "answers", "stages": (calibration(),)}
-    own = own if story == "answers" else {"stages": stages()}
-    every = {"checkpoint_every": EVERY, "heldout_every": HELDOUT_EVERY}
-    changes = {"steps": STEPS, **every, **own}
-    train(training_pico.run_of(folder / "inputs", folder / name, **changes))
+    changes = {"steps": STEPS, "checkpoint_every": EVERY, "heldout_every": HELDOUT_EVERY}
+    changes |= {"loss": "answers"} if story == "answers" else {}
+    run = training_pico.run_of(folder / "inputs", folder / name, **changes, stages=stages(story))
+    train(run)
 
 
-def calibration() -> Stage:
-    """Return the one stage of the story of answers."""
+def stages(story: str) -> list[Stage]:
+    """Return the stages of a story."""
     from revocab.training.recipe import Stage
 
-    return Stage(
-        name="answers",
-        steps=STEPS,
-        learning_rate=5e-3,
-        train=("lora", "embeddings"),
-        lora={"rank": 2, "alpha": 4, "layers": [0, -1]},
-    )
-
-
-def stages() -> tuple:
-    """Return the stages of the story of that name."""
-    from revocab.training.recipe import Stage
-
-    return (
-        Stage(
-            name="adapters",
-            steps=BORDERS[0],
-            learning_rate=3e-3,
-            train=("embeddings",),
-            weight_decay=0.3,
-            adapter={"auxiliary": 0.5},
-        ),
-        Stage(
-            name="embeddings",
-            steps=BORDERS[1] - BORDERS[0],
-            learning_rate=1e-2,
-            train=("embeddings",),
-            weight_decay=0.3,
-            warmup_steps=2,
-        ),
-        Stage(
-            name="adapter",
-            steps=BORDERS[2] - BORDERS[1],
-            learning_rate=5e-3,
-            train=("lora", "output_embeddings"),
-            lora={"rank": 2, "alpha": 4},
-        ),
-        Stage(
-            name="everything",
-            steps=STEPS - BORDERS[2],
-            learning_rate=5e-3,
-            weight_decay=0.1,
-            warmup_steps=3,
-        ),
-    )
+    lora = {"rank": 2, "alpha": 4}
+    if story == "answers":
+        ends = {"lora": {**lora, "layers": [0, -1]}, "train": ("lora", "embeddings")}
+        return [Stage(name="answers", steps=STEPS, learning_rate=5e-3, **ends)]
+    own = {
+        "adapters": {"learning_rate": 3e-3, "train": "embeddings", "weight_decay": 0.3,
+                     "adapter": {"auxiliary": 0.5}},
+        "embeddings": {"learning_rate": 1e-2, "train": "embeddings", "weight_decay": 0.3,
+                       "warmup_steps": 2},
+        "adapter": {"learning_rate": 5e-3, "train": ("lora", "output_embeddings"), "lora": lora},
+        "everything": {"learning_rate": 5e-3, "weight_decay": 0.1, "warmup_steps": 3},
+    }  # fmt: skip
+    ends = [0, *BORDERS, STEPS]
+    return [
+        Stage(name=name, steps=end - begin, **values)
+        for (name, values), begin, end in zip(own.items(), ends, ends[1:], strict=False)
+    ]
 
 
 def kill_at(process: BaseProcess, out: Path, step: int, delay: float) -> None:

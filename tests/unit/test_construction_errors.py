@@ -50,13 +50,9 @@ def out(tmp_path):
     return tmp_path / "out"
 
 
-def vocabulary_of(base):
-    return read_json(base / "tokenizer.json")["model"]["vocab"]
-
-
 def test_a_vocabulary_with_holes(tmp_path, corpora, bases, out):
     base = load_tokenizer(bases["byte_level"])
-    vocabulary = vocabulary_of(bases["byte_level"])
+    vocabulary = read_json(bases["byte_level"] / "tokenizer.json")["model"]["vocab"]
     last = max(vocabulary, key=vocabulary.get)
     holed = edited(base, tmp_path / "b", model__vocab={**vocabulary, last: len(vocabulary) + 4})
     text = {"corpora": mixture(corpora, it=1.0)}
@@ -68,20 +64,14 @@ def test_a_vocabulary_with_holes(tmp_path, corpora, bases, out):
     assert not out.exists()
 
 
-def test_ids_given_twice(tmp_path, corpora, bases, out):
+def test_broken_bases(tmp_path, corpora, bases, out):
     base = load_tokenizer(bases["byte_level"])
-    vocabulary = vocabulary_of(bases["byte_level"])
-    last = max(vocabulary, key=vocabulary.get)
-    doubled = edited(base, tmp_path / "b", model__vocab={**vocabulary, last: 300})
+    model = read_json(bases["byte_level"] / "tokenizer.json")["model"]
+    last = max(model["vocab"], key=model["vocab"].get)
+    doubled = edited(base, tmp_path / "a", model__vocab={**model["vocab"], last: 300})
     text = {"corpora": mixture(corpora, it=1.0)}
     refused("ids with two tokens: 300", "extend", doubled, text, out, add=5)
-
-
-def test_merges_that_name_missing_tokens(tmp_path, corpora, bases, out):
-    base = load_tokenizer(bases["byte_level"])
-    merges = read_json(bases["byte_level"] / "tokenizer.json")["model"]["merges"]
-    broken = edited(base, tmp_path / "b", model__merges=[*merges, ["zz", "zzz"]])
-    text = {"corpora": mixture(corpora, it=1.0)}
+    broken = edited(base, tmp_path / "b", model__merges=[*model["merges"], ["zz", "zzz"]])
     message = "3 tokens that merges name are not in the vocabulary: 'zz', 'zzz', 'zzzzz'"
     refused(message, "extend", broken, text, out, add=5)
 
@@ -132,41 +122,34 @@ def test_lone_surrogates(tmp_path, corpora, bases, out):
         load_tokenizer(bases["byte_level"])("ab \ud800 c")
 
 
-def test_more_than_the_text_can_fill(corpora, bases, out):
-    text = {"corpora": mixture(corpora, it=1.0)}
-    for family in ("byte_level", "unigram"):
-        message = r"90000 new tokens were requested, but the corpora give \d+ .*request fewer"
-        refused(message, "extend", bases[family], text, out, add=90000)
-    message = r"7000 new tokens were requested, but the donor has \d+"
-    donor = bases["byte_fallback"]
-    refused(message, "extend", bases["byte_level"], text, out, add=7000, donor=donor)
+#: What is said, construction, family of the base, and options.
+REFUSED = [
+    (r"90000 new tokens were requested, but the corpora give \d+ .*request fewer",
+     "extend", "byte_level", {"add": 90000}),
+    (r"90000 new tokens were requested, but the corpora give \d+", "extend", "unigram",
+     {"add": 90000}),
+    (r"7000 new tokens were requested, but the donor has \d+", "extend", "byte_level",
+     {"add": 7000, "donor": "byte_fallback"}),
+    (r"share = 0.9: 540 of 600 tokens, but only \d+ may go", "replace", "byte_level",
+     {"share": 0.9}),
+    (r"keep = 30: 30 tokens, but at least \d+ must stay", "optimise", "byte_level", {"keep": 30}),
+    ("keep = 9000: the base has 600", "optimise", "llama", {"keep": 9000, "size": 9500}),
+    ("size = 400: 450 tokens are kept", "optimise", "llama", {"keep": 0.75, "size": 400}),
+    ("size = 600: the base has 600", "extend", "llama", {"size": 600}),
+    ("exactly one of add, add_share, size .*received none", "extend", "mistral", {}),
+    ("exactly one of .*received add, size", "extend", "mistral", {"add": 1, "size": 9}),
+    ("ad = 5: extra inputs.*options are: base, corpora", "extend", "mistral", {"add": 3, "ad": 5}),
+    ("add: all needs a donor", "extend", "mistral", {"add": "all"}),
+    ("donor_top needs a donor", "replace", "mistral", {"share": 0.1, "donor_top": 5}),
+    ("keep is a share below 1 or a whole number", "optimise", "mistral", {"keep": 1.5}),
+]  # fmt: skip
 
 
-def test_more_than_may_go(corpora, bases, out):
-    text = {"corpora": mixture(corpora, it=1.0)}
-    message = r"share = 0.9: 540 of 600 tokens, but only \d+ may go \(special and byte tokens"
-    refused(message, "replace", bases["byte_level"], text, out, share=0.9)
-    message = r"option keep = 30: 30 tokens, but at least \d+ must stay"
-    refused(message, "optimise", bases["byte_level"], text, out, keep=30)
-    refused(
-        "option keep = 9000: the base has 600",
-        "optimise",
-        bases["llama"],
-        text,
-        out,
-        keep=9000,
-        size=9500,
-    )
-    refused(
-        "option size = 400: 450 tokens are kept",
-        "optimise",
-        bases["llama"],
-        text,
-        out,
-        keep=0.75,
-        size=400,
-    )
-    refused("option size = 600: the base has 600", "extend", bases["llama"], text, out, size=600)
+@pytest.mark.parametrize(("message", "way", "family", "options"), REFUSED)
+def test_options_that_cannot_be_met(corpora, bases, out, message, way, family, options):
+    if "donor" in options:
+        options = {**options, "donor": bases[options["donor"]]}
+    refused(message, way, bases[family], {"corpora": mixture(corpora, it=1.0)}, out, **options)
 
 
 def test_bases_that_cannot_be_changed(tmp_path, corpora, out):
@@ -186,32 +169,8 @@ def test_bases_that_cannot_be_changed(tmp_path, corpora, out):
     refused(message, "extend", tmp_path / "w", text, out, add=5)
 
 
-def test_options(corpora, bases, out):
-    text = {"corpora": mixture(corpora, it=1.0)}
-    base = bases["mistral"]
-    refused(
-        "exactly one of add, add_share, size must be given, received none",
-        "extend",
-        base,
-        text,
-        out,
-    )
-    refused("exactly one of .*received add, size", "extend", base, text, out, add=1, size=9)
-    refused(
-        "option ad = 5: extra inputs.*options are: base, corpora",
-        "extend",
-        base,
-        text,
-        out,
-        add=3,
-        ad=5,
-    )
-    refused("add: all needs a donor", "extend", base, text, out, add="all")
-    refused("donor_top needs a donor", "replace", base, text, out, share=0.1, donor_top=5)
-    refused("keep is a share below 1 or a whole number", "optimise", base, text, out, keep=1.5)
-    with pytest.raises(
-        RevocabError, match="'extent': unknown; allowed are adopt, extend, optimise, rep"
-    ):
+def test_constructions_without_a_base(out):
+    with pytest.raises(RevocabError, match="'extent': unknown; allowed are adopt, extend"):
         build_tokenizer("extent", {}, BuildInputs(), out)
     with pytest.raises(RevocabError, match="exactly one of path, hub"):
         build_tokenizer("substitute", {}, BuildInputs(), out)

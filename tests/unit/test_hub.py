@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
-import urllib.request
 from pathlib import Path
 
 import hub_content
@@ -292,31 +290,6 @@ def test_finished_results_pin_their_experiment(tmp_path, repository):
             "generation": {"comet_model": "o/comet@" + "6" * 40},
         },
     }
-
-
-def test_the_server_speaks_the_protocol(hub, tmp_path):
-    from huggingface_hub import HfApi, hf_hub_download
-    from huggingface_hub.errors import EntryNotFoundError, GatedRepoError, RevisionNotFoundError
-
-    name, options = "mistralai/Mistral-7B-v0.1", {"cache_dir": tmp_path, "endpoint": hub.endpoint}
-    api = HfApi(endpoint=hub.endpoint, token=False)
-    assert {one.path for one in api.list_repo_tree(name)} >= {"config.json", "model.safetensors"}
-    assert [one.ref for one in api.list_repo_refs("facebook/flores", repo_type="dataset").converts]
-    path = hf_hub_download(name, "config.json", **options, token=False)
-    assert json.loads(Path(path).read_text())["architectures"]
-    with pytest.raises(EntryNotFoundError):
-        hf_hub_download(name, "absent.json", **options, token=False)
-    with pytest.raises(RevisionNotFoundError):
-        api.model_info(name, revision="absent")
-    with pytest.raises(GatedRepoError):
-        hf_hub_download("meta-llama/Llama-3.1-8B", "config.json", **options, token=False)
-    big = hub.repositories["models", name].commits[commit(hub, "models", name)]["model.safetensors"]
-    request = urllib.request.Request(
-        f"{hub.endpoint}/{name}/resolve/main/model.safetensors", headers={"Range": "bytes=8-15"}
-    )
-    with urllib.request.urlopen(request) as answer:
-        assert answer.status == 206 and answer.read() == big.data[8:16]
-        assert answer.headers["Content-Range"] == f"bytes 8-15/{len(big.data)}"
 
 
 def test_offline_the_cache_says_which_commit(tmp_path, monkeypatch):
