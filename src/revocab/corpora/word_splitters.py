@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -79,51 +78,19 @@ def fallen_back(choice: str, language: str, splitter: str) -> bool:
     return choice == "nltk" and splitter == RULES and language in PUNKT_LANGUAGES
 
 
-class Splitter(ABC):
-    """Counts the words of texts, and how often each distinct word occurred."""
+class Splitter:
+    """Counts the words of texts, and how often each distinct word occurred.
+
+    Each distinct chunk of text, as a subclass cuts it, is split once, however often it occurs.
+    """
 
     def __init__(self) -> None:
-        self._seen: Counter[str] = Counter()
-
-    def count(self, texts: Iterable[str]) -> list[int]:
-        counts = []
-        for text in texts:
-            words = self.words(text)
-            self._seen.update(words)
-            counts.append(len(words))
-        return counts
-
-    @abstractmethod
-    def words(self, text: str) -> list[str]:
-        """Return the words of ``text``."""
-
-    def take_frequencies(self) -> Counter[str]:
-        seen, self._seen = self._seen, Counter()
-        return seen
-
-
-class SentenceSplitter(Splitter):
-    """NLTK's ``word_tokenize``, which splits sentences first."""
-
-    def __init__(self, language: str):
-        from nltk.tokenize import word_tokenize
-
-        super().__init__()
-        self._tokenize, self._language = word_tokenize, PUNKT_LANGUAGES[language]
-
-    def words(self, text: str) -> list[str]:
-        return self._tokenize(text, language=self._language)
-
-
-class ChunkSplitter(Splitter):
-    """Splits each distinct whitespace-separated chunk once, however often it occurs."""
-
-    def __init__(self) -> None:
-        super().__init__()
         self._counts: dict[str, int] = {}
         #: The words of chunks that are not one word themselves.
         self._words: dict[str, list[str]] = {}
         self._chunks: Counter[str] = Counter()
+        #: Words outside of chunks.
+        self._seen: Counter[str] = Counter()
 
     def count(self, texts: Iterable[str]) -> list[int]:
         cut = [self.chunks(text) for text in texts]
@@ -146,6 +113,7 @@ class ChunkSplitter(Splitter):
         return counts
 
     def take_frequencies(self) -> Counter[str]:
+        """Return how often each word occurred since the last call."""
         seen, self._seen = self._seen, Counter()
         for key, count in self._chunks.items():
             for word in self._words.get(key, (key,)):
@@ -153,26 +121,33 @@ class ChunkSplitter(Splitter):
         self._chunks.clear()
         return seen
 
-    def words(self, text: str) -> list[str]:
-        """Return the words of ``text``; those outside chunks come last."""
-        keys, others = self.chunks(text)
-        learned = self.split_chunks([key for key in keys if not self.is_word(key)])
-        return [word for key in keys for word in learned.get(key, [key])] + others
-
-    @abstractmethod
     def chunks(self, text: str) -> tuple[list[str], list[str]]:
         """Return a text's chunks, and the words that do not come from any."""
+        raise NotImplementedError
 
-    @abstractmethod
     def is_word(self, key: str) -> bool:
         """Return whether a chunk is certainly one word."""
+        raise NotImplementedError
 
-    @abstractmethod
     def split_chunks(self, keys: list[str]) -> dict[str, list[str]]:
         """Return the words of each chunk."""
+        return {}
 
 
-class RulesSplitter(ChunkSplitter):
+class SentenceSplitter(Splitter):
+    """NLTK's ``word_tokenize``, which splits sentences first: the text is no chunks."""
+
+    def __init__(self, language: str):
+        from nltk.tokenize import word_tokenize
+
+        super().__init__()
+        self._tokenize, self._language = word_tokenize, PUNKT_LANGUAGES[language]
+
+    def chunks(self, text: str) -> tuple[list[str], list[str]]:
+        return [], self._tokenize(text, language=self._language)
+
+
+class RulesSplitter(Splitter):
     """What NLTK's word rules give for a whole text, several times faster.
 
     All those rules look at one whitespace-separated chunk and the whitespace around it, except
@@ -224,7 +199,7 @@ class RulesSplitter(ChunkSplitter):
         return dict(zip(keys, words[1:-1], strict=True))
 
 
-class UnicodeSplitter(ChunkSplitter):
+class UnicodeSplitter(Splitter):
     """Words as Unicode's text segmentation (UAX #29) bounds them, if they hold a letter or digit.
 
     A boundary lies before and after every whitespace character, so chunks can be split alone.

@@ -50,10 +50,8 @@ SPECIALS: dict[str, dict[str, str]] = {
     },
 }
 #: The first ids of a trained vocabulary.
-FIRST: dict[str, list[str]] = {
-    "byte_fallback": ["<unk>", "<s>", "</s>", *BYTE_TOKENS],
-    "byte_level": ["<|begin_of_text|>", "<|end_of_text|>"],
-}
+FIRST = {alphabet: [*dict.fromkeys(names.values())] for alphabet, names in SPECIALS.items()}
+FIRST["byte_fallback"] += BYTE_TOKENS
 
 
 def _bpe(

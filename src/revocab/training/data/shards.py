@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -197,28 +198,21 @@ def open_shards(folder: Path, manifest: Mapping[str, Any], rows: int) -> dict[st
         raise RevocabError(f"{folder}: its manifest has no index of shards; pack again")
     index = [shard for shard in manifest["shards"] if shard["first_row"] < rows]
     stems = {stem: key for stem, key in CHECKSUM_KEYS.items() if key in manifest}
-    problems = [
-        problem
-        for shard in index
-        for stem, key in stems.items()
-        if (problem := shard_problem(folder, shard, stem, key))
-    ]
+    problems = []
+    for shard, (stem, key) in product(index, stems.items()):
+        file, expected = folder / shard[stem], shard[key]
+        actual = io.sha256(file) if file.is_file() else None
+        if actual == expected:
+            continue
+        found = "missing"
+        if actual is not None:
+            found = f"SHA-256 {actual[:12]}…, manifest says {expected[:12]}…"
+        last = shard["first_row"] + shard["rows"] - 1
+        problems.append(
+            f"{file}: {found}; this shard (rows {shard['first_row']} to {last}) is damaged: put a"
+            f" good copy in its place, or delete {folder} and pack again"
+        )
     if problems:
         raise RevocabError(problems)
     firsts = [shard["first_row"] for shard in index]
     return {stem: ShardedRows([folder / shard[stem] for shard in index], firsts) for stem in stems}
-
-
-def shard_problem(folder: Path, shard: Mapping[str, Any], stem: str, key: str) -> str | None:
-    file, expected = folder / shard[stem], shard[key]
-    last = shard["first_row"] + shard["rows"] - 1
-    advice = (
-        f"this shard (rows {shard['first_row']} to {last}) is damaged: put a good copy in its"
-        f" place, or delete {folder} and pack again"
-    )
-    if not file.is_file():
-        return f"{file}: missing; {advice}"
-    actual = io.sha256(file)
-    if actual != expected:
-        return f"{file}: SHA-256 {actual[:12]}…, manifest says {expected[:12]}…; {advice}"
-    return None

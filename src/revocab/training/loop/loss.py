@@ -133,26 +133,36 @@ def next_token_loss(
     [B], the tokens predicted in the whole step, the sum is divided by that number, so that micro
     batches add up to the step's mean.
     """
-    labels_BL = input_ids[:, 1:]
     keep_BL = None if learned is None else learned[:, 1:]
-    labels_N = labels_BL.reshape(-1) if keep_BL is None else labels_BL[keep_BL]
-    inputs = {"input_ids": input_ids, "use_cache": False}
-    tokens = token_rows(model.config)
-    if position_ids is not None:
-        inputs["position_ids"] = position_ids
+    mean, count = _mean_loss(model, input_ids, keep_BL, position_ids)
+    return mean if predicted is None else mean * (count / predicted[0])
+
+
+def _mean_loss(
+    model: Any,
+    input_ids_BL: torch.Tensor,
+    keep_BL: torch.Tensor | None,
+    position_ids_BL: torch.Tensor | None = None,
+) -> tuple[torch.Tensor, int]:
+    """Return the mean loss over the predicted tokens where ``keep_BL`` [B, L - 1] is true (None:
+    all), and their number.
+    """
 
     def chosen(values_BLX: torch.Tensor) -> torch.Tensor:
-        values_BLX = values_BLX[:, :-1]
         return values_BLX.flatten(0, 1) if keep_BL is None else values_BLX[keep_BL]
 
+    labels_N, tokens = chosen(input_ids_BL[:, 1:]), token_rows(model.config)
+    inputs = {"input_ids": input_ids_BL, "use_cache": False}
+    if position_ids_BL is not None:
+        inputs["position_ids"] = position_ids_BL
     if has_plain_head(model):
-        hidden_ND = chosen(model.model(**inputs).last_hidden_state)
-        mean = linear_cross_entropy(hidden_ND, model.lm_head.weight, labels_N, tokens)
-    else:
-        # Through the class: the instance's forward may be this very function.
-        logits_NV = chosen(type(model).forward(model, **inputs).logits)
-        mean = functional.cross_entropy(logits_NV[:, :tokens].float(), labels_N)
-    return mean if predicted is None else mean * (len(labels_N) / predicted[0])
+        hidden_ND = chosen(model.model(**inputs).last_hidden_state[:, :-1])
+        return linear_cross_entropy(hidden_ND, model.lm_head.weight, labels_N, tokens), len(
+            labels_N
+        )
+    # Through the class: the instance's forward may be that to the loss.
+    logits_NV = chosen(type(model).forward(model, **inputs).logits[:, :-1])
+    return functional.cross_entropy(logits_NV[:, :tokens].float(), labels_N), len(labels_N)
 
 
 def loss_forward(
@@ -195,14 +205,5 @@ def summed_loss(
     valid_BL = positions_L < lengths_B[:, None]
     if learned_BL is not None:
         valid_BL &= learned_BL[:, 1 : input_ids_BL.shape[1]]
-    labels_N = input_ids_BL[:, 1:][valid_BL]
-    tokens = token_rows(model.config)
-    if has_plain_head(model):
-        hidden_BLD = model.model(input_ids=input_ids_BL, use_cache=False).last_hidden_state
-        hidden_ND = hidden_BLD[:, :-1][valid_BL]
-        mean = linear_cross_entropy(hidden_ND, model.lm_head.weight, labels_N, tokens)
-    else:
-        logits_BLV = type(model).forward(model, input_ids=input_ids_BL, use_cache=False).logits
-        logits_NV = logits_BLV[:, :-1][valid_BL]
-        mean = functional.cross_entropy(logits_NV[:, :tokens].float(), labels_N)
-    return mean.double() * len(labels_N)
+    mean, count = _mean_loss(model, input_ids_BL, valid_BL)
+    return mean.double() * count
