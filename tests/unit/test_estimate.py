@@ -8,8 +8,7 @@ from transformers import AutoModelForCausalLM, LlamaConfig
 
 from revocab.config import read
 from revocab.models.parameters import model_config
-from revocab.training.estimates.estimate import estimate
-from revocab.training.estimates.memory import ModelShape, StepOptions, step_bytes
+from revocab.training.estimates import ModelShape, StepOptions, estimate, step_bytes
 from revocab.training.recipe import TrainingOptions
 from revocab.training.run import Settings
 

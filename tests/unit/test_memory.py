@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from revocab.training.estimates.memory import (
+from revocab.training.estimates import (
     ModelShape,
     StepOptions,
     layer_bytes,

@@ -13,11 +13,11 @@ from revocab.command import read
 from revocab.config import validate
 from revocab.config.expand import as_json, stage_mixtures
 from revocab.errors import RevocabError
+from revocab.training.budgets import learning_rate_factor
 from revocab.training.data.packing import PackingJob
 from revocab.training.named_recipes import FOLDER, laid_over, recipe_names, with_named_recipes
 from revocab.training.recipe import PackingOptions, Recipe, Stage, TrainingOptions
 from revocab.training.run import Settings
-from revocab.training.schedule import learning_rate_factor
 from revocab.training.stages import PeakRates, StagePlan
 
 SHAPE = {"sequence_length": 16, "batch_size": 4, "checkpoint_every": 10}

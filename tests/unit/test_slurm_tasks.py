@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from revocab.training.machine.slurm_tasks import PORTS, first_host, process_variables
+from revocab.training.machine.startup import PORTS, first_host, process_variables
 
 STEP = {
     "SLURM_STEP_NUM_TASKS": "8", "SLURM_PROCID": "5", "SLURM_LOCALID": "1", "SLURM_JOB_ID": "4711",

@@ -14,8 +14,7 @@ from revocab.training.run import Settings, TrainingFolders, TrainingMachine, Tra
 
 
 def run(inputs: TrainingFolders, job: Settings, machine: TrainingMachine, out: Path) -> None:
-    from revocab.training.machine.slurm_tasks import process_variables
-    from revocab.training.machine.startup import pretend_absent
+    from revocab.training.machine.startup import pretend_absent, process_variables
 
     os.environ.update(process_variables(os.environ))
 

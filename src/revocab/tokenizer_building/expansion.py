@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,6 @@ from revocab.tokenizer_building.training_text import (
     training_budgets,
     training_texts,
 )
-from revocab.tokenizer_building.unigram_scores import new_scores
 from revocab.tokenizers.alphabets import ALPHABET_SHARE, covering_characters
 from revocab.tokenizers.canonical import from_byte_level
 
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 #: A new token must have been seen as often as this.
 MINIMUM_COUNT = 2
+#: How much better than the path through old pieces a new piece is scored, where its frequency alone
+#: would not do: enough to survive rounding, small enough to change nothing else.
+MARGIN = 1e-3
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,42 @@ def _new_characters(
     found = [one for one in covering_characters(counts, len(counts)) if one not in vocabulary.ids]
     found = [one for one in found if character_class(one) != "other" and counts[one] > 1]
     return found[::-1][:limit]
+
+
+def best_path(text: str, scores: Mapping[str, float], unknown: float) -> float:
+    """Return the score of the best segmentation of ``text``: Viterbi over pieces.
+
+    A character that is no piece costs ``unknown``.
+    """
+    best = [0.0]
+    for end in range(1, len(text) + 1):
+        value = best[end - 1] + scores.get(text[end - 1], unknown)
+        for start in range(end - 1):
+            piece = scores.get(text[start:end])
+            if piece is not None:
+                value = max(value, best[start] + piece)
+        best.append(value)
+    return best[-1]
+
+
+def new_scores(
+    scores: Mapping[str, float], uses: Mapping[str, int], total: int, tokens: Iterable[str]
+) -> dict[str, float]:
+    """Return a score for each new piece: its log frequency, raised so far that it is used.
+
+    The text of a new piece is encoded as that piece only where its score beats every path through
+    others. Shorter ones first: longer ones do not occur in them, so what is settled stays so.
+    """
+    lowest = min(scores.values())
+    known = dict(scores)
+    found: dict[str, float] = {}
+    for token in sorted(tokens, key=lambda one: (len(one), one)):
+        frequency = math.log(max(uses.get(token, 0), 1) / max(total, 1))
+        path = best_path(token, known, lowest - 10.0)  # the library's cost of an unknown character
+        # Never below the lowest score: the cost of an unknown character hangs on it.
+        found[token] = max(frequency, path + MARGIN, lowest)
+        known[token] = found[token]
+    return found
 
 
 def _scores(

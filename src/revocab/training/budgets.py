@@ -1,9 +1,9 @@
-"""Budgets, warm-ups and what stages inherit, of a recipe as it is given, resolved to steps."""
+"""Budgets, warm-ups and what stages inherit, resolved to steps; schedules as formulas of these."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 from revocab.limits import check_ceiling
 
@@ -12,6 +12,10 @@ INHERITED = ("learning_rate", "schedule", "final_learning_rate_share", "weight_d
 #: Ways to say how long something goes on; one of each is given.
 BUDGETS = ("steps", "tokens", "share")
 WARMUPS = ("warmup_steps", "warmup_share")
+#: What a recipe or stage may name.
+Schedule = Literal["constant", "cosine", "linear", "inverse_sqrt"]
+#: Updates over which a rate of ``inverse_sqrt`` without a warm-up keeps near its peak.
+TIMESCALE = 10_000
 
 
 def steps_of(tokens: int, per_step: int) -> int:
@@ -101,3 +105,29 @@ def resolved_stages(
         if given != total:
             raise ValueError(f"stages: {given} steps in all, but the recipe gives {total}")
     return [with_warmup(stage, f"stages.{n}: ") for n, stage in enumerate(found)]
+
+
+def learning_rate_factor(
+    step: int, *, schedule: Schedule, steps: int, warmup_steps: int, final_share: float
+) -> float:
+    """Return the multiple of the peak learning rate used by the update after ``step`` updates.
+
+    Linear warm-up ``step / warmup_steps`` from 0, then 1 (``constant``) or, with
+    ``tau = (step - warmup_steps) / (steps - warmup_steps)`` and ``f = final_share``,
+    ``f + (1 - f) (1 + cos(pi tau)) / 2`` (``cosine``), the released SAVA recipe (llm-foundry's
+    ``cosine_with_warmup``), or ``f + (1 - f) (1 - tau)`` (``linear``). As there, the first update
+    of a warm-up has rate 0. ``inverse_sqrt`` knows neither end nor floor: with ``t`` the steps of
+    the warm-up, or :data:`TIMESCALE` where there is none, it is ``sqrt(t / (step - warmup_steps +
+    t))``, as in transformers' ``get_inverse_sqrt_schedule``.
+    """
+    if step < warmup_steps:
+        return step / warmup_steps
+    if schedule == "constant":
+        return 1.0
+    if schedule == "inverse_sqrt":
+        timescale = warmup_steps or TIMESCALE
+        return math.sqrt(timescale / (step - warmup_steps + timescale))
+    progress = min(1.0, (step - warmup_steps) / max(1, steps - warmup_steps))
+    if schedule == "linear":
+        return final_share + (1.0 - final_share) * (1.0 - progress)
+    return final_share + (1.0 - final_share) * (1.0 + math.cos(math.pi * progress)) / 2.0

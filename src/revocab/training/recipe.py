@@ -16,8 +16,7 @@ from pydantic import Field, field_validator, model_validator
 from revocab.closed import BEST, PLACES, Closed, Id, MixtureId, OneLine
 from revocab.limits import CHECKPOINTS, HELDOUT_LOSSES
 from revocab.training.adapters.lora import LORA, Lora
-from revocab.training.budgets import resolved
-from revocab.training.schedule import Schedule, learning_rate_factor
+from revocab.training.budgets import Schedule, learning_rate_factor, resolved
 
 #: What a loss is a mean over: every token of text, or the answers of conversations.
 ALL: Literal["all"] = "all"

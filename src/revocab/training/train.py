@@ -224,7 +224,7 @@ def _prepared(
     from accelerate.utils import broadcast_object_list
     from transformers.utils import logging
 
-    from revocab.training.estimates.estimate import probed_micro_batch
+    from revocab.training.estimates import probed_micro_batch
     from revocab.training.loop.step_callback import LossWatch
     from revocab.training.loop.trainer import RecipeTrainer
     from revocab.training.machine.engine import training_arguments

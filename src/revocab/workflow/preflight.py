@@ -23,7 +23,7 @@ from revocab.workflow.rehearsal import Rehearsal, step_of
 from revocab.workflow.status import duration
 
 if TYPE_CHECKING:
-    from revocab.training.estimates.estimate import TrainingEstimate
+    from revocab.training.estimates import TrainingEstimate
 
 #: Steps, if not asked for.
 STEPS = 20
@@ -131,7 +131,7 @@ def estimate_of(step: Step, resources: Mapping[str, Any]) -> TrainingEstimate:
     from transformers import AutoConfig, AutoModelForCausalLM
 
     from revocab.training.adapters.lora import Adapters
-    from revocab.training.estimates.estimate import estimate
+    from revocab.training.estimates import estimate
     from revocab.training.outputs.checkpoints import stored_dtype
 
     model, packed = step.inputs["model"], step.inputs["packed"]

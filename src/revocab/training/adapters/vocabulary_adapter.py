@@ -29,11 +29,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import torch
+from torch.distributed.tensor import DTensor
 from torch.optim.adamw import adamw
 
 from revocab.initialise.rows.source_weights import SourceWeights
 from revocab.initialise.rows.weighted_means import blocks
-from revocab.training.adapters.sharded_rows import own_part, own_rows, spread_like, summed
 from revocab.training.machine.micro_batch import OPTIMIZER, explained
 
 #: The number of a group of parameters, and a parameter's place in it.
@@ -41,6 +41,41 @@ Place = tuple[int, int]
 
 #: Numbers of A that are worked on at once: 64 MiB, and as much again for each passing copy.
 BLOCK_ELEMENTS = 1 << 24
+
+
+def own_part(tensor: torch.Tensor) -> torch.Tensor:
+    """Return what this process holds of a tensor: a view of its shard, or all of it."""
+    return tensor.to_local() if hasattr(tensor, "to_local") else tensor
+
+
+def own_rows(parameter: Any) -> slice:
+    rows = len(parameter)
+    for dimension, placement in enumerate(getattr(parameter, "placements", ())):
+        if placement.is_shard():
+            mesh = parameter.device_mesh
+            each = -(-rows // mesh.size(dimension))
+            first = min(rows, each * mesh.get_local_rank(dimension))
+            return slice(first, min(rows, first + each))
+    return slice(0, rows)
+
+
+def spread_like(parameter: Any, own_NV: torch.Tensor) -> torch.Tensor:
+    """Return a matrix of which each process has the rows that it has of ``parameter``."""
+    if not hasattr(parameter, "to_local"):
+        return own_NV
+    shape = torch.Size((len(parameter), own_NV.shape[1]))
+    return DTensor.from_local(
+        own_NV, parameter.device_mesh, parameter.placements, shape=shape, stride=(shape[1], 1)
+    )
+
+
+def summed(parameter: Any, own: torch.Tensor) -> torch.Tensor:
+    """Return the sum of a number over the processes that share the rows of ``parameter``."""
+    for dimension, placement in enumerate(getattr(parameter, "placements", ())):
+        if placement.is_shard():
+            group = parameter.device_mesh.get_group(dimension)
+            torch.distributed.all_reduce(own, group=group)
+    return own
 
 
 @contextmanager

@@ -91,7 +91,7 @@ def _adapter_flops_per_token(trainer: RecipeTrainer) -> float:
 def manifest_of(run: TrainingRun, inputs: TrainingInputs, best: dict[str, Any]) -> dict[str, Any]:
     """Describe a finished run: nothing in it depends on time, place or number of processes.
 
-    ``best`` is what :func:`~revocab.training.outputs.best_checkpoint.keep_best` says, if it was
+    ``best`` is what :func:`~revocab.training.outputs.checkpoints.keep_best` says, if it was
     asked.
     """
     import accelerate
