@@ -144,22 +144,16 @@ def test_a_run_is_made_of_the_best_checkpoint(values):
     assert plan.step("adapt_model", run="mistral-sava").job.keep_best
 
 
-def test_only_where_one_is_kept(values):
-    values["recipes"]["train"]["keep_best"] = False
-    assert "run 'mistral-sava' keeps no best checkpoint; set keep_best: true" in problems_of(values)
-
-
-def test_something_must_tell_which_is_best(values):
-    mixed = {one for mixture in values["mixtures"].values() for one in mixture}
-    values["evaluation"]["heldout"] = [
-        one for one in values["evaluation"]["heldout"] if one not in mixed
-    ]
-    said = problems_of(values)
-    assert "keeps the best checkpoint, and evaluation.heldout names no corpus" in said
-
-
-def test_the_best_is_scored_as_a_run(values):
-    values["evaluation"]["generation"]["steps"] = ["best"]
+def test_a_best_that_cannot_be_is_named(values):
+    plain = copy.deepcopy(values)
+    plain["recipes"]["train"]["keep_best"] = False
+    assert "run 'mistral-sava' keeps no best checkpoint; set keep_best: true" in problems_of(plain)
+    mixed = {corpus for mixture in values["mixtures"].values() for corpus in mixture}
+    unheld, evaluation = copy.deepcopy(values), values["evaluation"]
+    unheld["evaluation"]["heldout"] = [one for one in evaluation["heldout"] if one not in mixed]
+    said = "keeps the best checkpoint, and evaluation.heldout names no corpus"
+    assert said in problems_of(unheld)
+    evaluation["generation"]["steps"] = ["best"]  # it is scored as a run
     said = problems_of(values)
     assert "step 'best' is not a checkpoint" in said and "make a run of it" in said
 

@@ -221,9 +221,8 @@ def test_least_frequent_go_first(cases):
 
 def test_new_characters_get_tokens(cases):
     made = cases["extend", "byte_fallback", None]
-    assert 0 < made.manifest["added_characters"] <= ADDED // 8
     letters = [token for token in made.added.values() if len(token) == 1]
-    assert len(letters) == made.manifest["added_characters"]
+    assert 0 < len(letters) == made.manifest["added_characters"] <= ADDED // 8
     assert "è" in letters
 
 
@@ -260,15 +259,8 @@ def test_everything_a_donor_has(tmp_path, corpora, bases, donors):
     have = load_tokenizer(out).get_vocab()
     words = {token for token in wanted if token.strip("▁").isalpha()}
     assert len(words - have.keys()) <= 0.02 * len(words)
-    top = change(
-        "extend",
-        bases["byte_fallback"],
-        mixtures,
-        tmp_path / "top",
-        donors / "byte_fallback",
-        add="all",
-        donor_top=100,
-    )
+    some, donor = {"add": "all", "donor_top": 100}, donors / "byte_fallback"
+    top = change("extend", bases["byte_fallback"], mixtures, tmp_path / "top", donor, **some)
     assert 0 < top["added"] < made["added"]
 
 
@@ -285,12 +277,8 @@ def test_a_fresh_process_encodes_the_same(cases, tmp_path):
     shown = [ITALIAN[7], GREEK[3], ENGLISH[5], "  ▁ naïve 日本\n\n\t12 <0x0A>😀"]
     (tmp_path / "texts.json").write_text(json.dumps(shown))
     folders = [str(one.folder) for one in cases.values()]
-    done = subprocess.run(
-        [sys.executable, "-c", FRESH, str(tmp_path / "texts.json"), *folders],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command = [sys.executable, "-c", FRESH, str(tmp_path / "texts.json"), *folders]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     here = [[one.made(text).input_ids for text in shown] for one in cases.values()]
     assert json.loads(done.stdout) == here
 

@@ -16,13 +16,8 @@ from revocab.io import read_json, read_jsonl
 WEB, BOOKS, SCRIPT = "example/web", "example/books", "example/script"
 #: Laid out as MADLAD-400: a script on main, and files by language, clean and noisy.
 ESCAPED = "example/escaped"
-CHAT = [
-    [
-        {"role": "user", "content": f"Chi è {number}?"},
-        {"role": "assistant", "content": f"È {number}."},
-    ]
-    for number in range(8)
-]
+ROLES = ("user", "assistant")
+CHAT = [[{"role": role, "content": f"{role} {number}"} for role in ROLES] for number in range(8)]
 #: Runs a script with fewer and quicker attempts than `datasets` makes by itself (20, 5 s apart).
 IMPATIENT = """
 import runpy, sys, time
@@ -130,15 +125,8 @@ def test_conversations_keep_their_messages(prepare, hub):
 @pytest.mark.parametrize(("name", "count"), [("long", 40), ("short", 7)])
 def test_compressed_jsonl_with_a_field_renamed_at_a_pinned_revision(prepare, hub, name, count):
     commit = hub.repositories["datasets", BOOKS].refs["main"]
-    arguments = (
-        "--source.hub.name",
-        name,
-        "--text-field",
-        "content",
-        "--source.hub.revision",
-        commit,
-    )
-    done, out = prepare(*arguments, data_set=BOOKS)
+    chosen = f"--source.hub.name {name} --text-field content --source.hub.revision {commit}"
+    done, out = prepare(*chosen.split(), data_set=BOOKS)
     assert done.returncode == 0, done.stderr
     assert "pin it with" not in done.stderr
     assert texts(out) == [row["text"] for row in rows("book", count)]
@@ -186,33 +174,23 @@ def test_a_limit_ends_the_stream_early(prepare, hub):
     assert not any(file.sha256 in path for _, path, *_ in hub.requests)
 
 
+ABSENT = "check name, configuration, split and revision"
+
+
 @pytest.mark.parametrize(
     ("arguments", "data_set", "words"),
     [
-        ((), "example/nothing", "'example/nothing' does not exist on the Hub"),
-        ((), "example/gated", "'example/gated' is gated"),
-        (
-            ("--source.hub.name", "pages", "--source.hub.revision", "v9"),
-            WEB,
-            "has no such revision",
-        ),
-        (
-            ("--source.hub.name", "pages", "--text-field", "body"),
-            WEB,
-            "no field 'body'; fields found: id, text",
-        ),
-        (("--source.hub.name", "poems"), WEB, "check name, configuration, split and revision"),
-        (
-            ("--source.hub.name", "pages", "--source.hub.split", "dev"),
-            WEB,
-            "check name, configuration, split and revision",
-        ),
+        ("", "example/nothing", "'example/nothing' does not exist on the Hub"),
+        ("", "example/gated", "'example/gated' is gated"),
+        ("--source.hub.name pages --source.hub.revision v9", WEB, "has no such revision"),
+        ("--source.hub.name pages --text-field body", WEB, "no field 'body'; fields found: id"),
+        ("--source.hub.name poems", WEB, ABSENT),
+        ("--source.hub.name pages --source.hub.split dev", WEB, ABSENT),
     ],
 )
 def test_what_cannot_be_read_is_said_and_nothing_is_written(prepare, arguments, data_set, words):
-    done, out = prepare(*arguments, data_set=data_set)
-    assert done.returncode == 1
-    assert words in done.stderr, done.stderr
+    done, out = prepare(*arguments.split(), data_set=data_set)
+    assert done.returncode == 1 and words in done.stderr, done.stderr
     assert not out.exists()
 
 

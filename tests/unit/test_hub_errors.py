@@ -1,42 +1,23 @@
-"""What the Hub's refusals turn into: a server that refuses in the Hub's own words."""
+"""What the Hub's refusals turn into."""
 
 from __future__ import annotations
 
-import http.server
-import os
-import subprocess
-import sys
-import threading
+from pathlib import Path
 
+import hub_content
+import hub_server
 import pytest
 from evaluation_toys import write_model
 
 from revocab.hub_errors import explain
 
 
-class Refusing(http.server.BaseHTTPRequestHandler):
-    """gated/… asks for a login, everything else does not exist."""
-
-    def do_GET(self):
-        gated = "/gated/" in self.path
-        self.send_response(401 if gated else 404)
-        self.send_header("X-Error-Code", "GatedRepo" if gated else "RepoNotFound")
-        self.send_header("X-Error-Message", "Access is restricted." if gated else "Not found")
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    do_HEAD = do_POST = do_GET
-
-    def log_message(self, *_):
-        pass
-
-
 @pytest.fixture
-def hub():
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Refusing)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
+def root(tmp_path) -> Path:
+    """A Hub with one data set, which is gated."""
+    hub_content.data_set(tmp_path / "hub/datasets/gated/data/main", {})
+    hub_content.gate(tmp_path / "hub", ["datasets/gated/data"])
+    return tmp_path / "hub"
 
 
 TEMPLATE = """task: {name}
@@ -58,18 +39,11 @@ def test_all_that_cannot_be_had_is_said_at_once(hub, repository, tmp_path):
         (tmp_path / f"{name}.yaml").write_text(TEMPLATE.format(name=name, repository=data))
     (tmp_path / "dropped.yaml").write_text("harness: arc_esay\n")
     (tmp_path / "group.yaml").write_text("harness: kormedmcqa\n")
-    environment = {name: one for name, one in os.environ.items() if name != "HF_TOKEN"}
-    environment |= {"HF_ENDPOINT": hub, "HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "0"}
     arguments = ["--run", "r", "--models", f"0={model}", "--out", tmp_path / "s.csv"]
     names = ("closed", "gone", "dropped", "group")
     arguments += ["--tasks", *(tmp_path / f"{name}.yaml" for name in names)]
-    done = subprocess.run(
-        [sys.executable, repository / "scripts/run_job.py", "score_multiple_choice", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment,
-    )
+    command = [repository / "scripts/run_job.py", "score_multiple_choice", *arguments]
+    done = hub_server.run_against(hub, tmp_path / "hf", command)
     assert done.returncode == 1
     shown = done.stderr[done.stderr.index("error: 4 problems") :]
     first, second, third, fourth = shown.splitlines()[1:5]

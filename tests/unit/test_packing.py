@@ -194,19 +194,9 @@ def test_rows_by_share_by_hand():
     assert rows_by_share({"it": 0.75, "en": 0.25}, 8) == {"it": 6, "en": 2}
     # 3.5, 2.1, 1.4: the spare row goes to the largest remainder.
     assert rows_by_share({"a": 0.5, "b": 0.3, "c": 0.2}, 7) == {"a": 4, "b": 2, "c": 1}
-
-
-@pytest.mark.parametrize(
-    ("shares", "said"),
-    [
-        ({"a": 0.5, "b": 0.4}, "sum to"),
-        ({"a": 1.2, "b": -0.2}, "sum to"),
-        ({"a": 0.99, "b": 0.01}, "share of b"),
-    ],
-)
-def test_shares_that_do_not_do(shares, said):
-    with pytest.raises(RevocabError, match=said):
-        rows_by_share(shares, 10)
+    for wrong in ({"a": 0.5, "b": 0.4}, {"a": 1.2, "b": -0.2}):
+        with pytest.raises(RevocabError, match="sum to"):
+            rows_by_share(wrong, 10)
 
 
 @given(shares_strategy, st.integers(500, 2000), st.integers(0, 9))
@@ -219,12 +209,6 @@ def test_the_running_mixture_stays_close_to_the_shares(shares, rows, seed):
         seen[positions[name]] = 1
         drift = np.cumsum(seen) - count / rows * np.arange(1, rows + 1)
         assert np.abs(drift).max() <= len(counts)
-
-
-def test_interleaving_follows_the_seed():
-    first, again, other = (interleave({"a": 60, "b": 40}, seed) for seed in (1, 1, 2))
-    assert (first["a"] == again["a"]).all()
-    assert (first["a"] != other["a"]).any()
 
 
 @pytest.fixture
@@ -252,12 +236,9 @@ def test_pack_folder_writes_array_and_manifest_with_the_same_bytes_each_time(fol
     assert manifests[0] == manifests[1] == io.read_json(folders / "x" / "manifest.json")
     for name in ("tokens-00000.npy", "manifest.json"):
         assert (folders / "x" / name).read_bytes() == (folders / "y" / name).read_bytes()
-    tokens = np.load(folders / "x" / "tokens-00000.npy")
-    assert tokens.dtype == np.uint16
-    assert tokens.shape == (20, 4)
-    manifest = manifests[0]
-    assert manifest["tokens"] == 80
-    assert manifest["tokens_per_byte"] == 80 / (20 * 5)
+    tokens, manifest = np.load(folders / "x" / "tokens-00000.npy"), manifests[0]
+    assert (tokens.dtype, tokens.shape) == (np.uint16, (20, 4))
+    assert (manifest["tokens"], manifest["tokens_per_byte"]) == (80, 80 / (20 * 5))
     assert manifest["corpora"]["it"] == {
         "share": 0.75, "rows": 15, "tokens": 60, "bytes": 75, "words": 45, "documents": 15,
         "passes": 1, "skipped_empty": 0,
@@ -343,7 +324,6 @@ def test_a_packing_that_fails_names_the_corpus_and_leaves_nothing(folders, harm,
 
 
 def test_rows_are_shuffled_by_the_seed_within_their_stage(tokenizer):
-    """The same rows at the same corpus's places, another order: the first tokens, then shuffled."""
     text = [" ".join("abcdefg"[n % 7] for n in range(k, k + 40)) for k in range(20)]
     corpora = {"x": (0.75, reader(*text)), "y": (0.25, reader(*reversed(text)))}
 

@@ -58,27 +58,13 @@ def said(folder, split="train"):
 
 def test_pairs_ask_for_translations_both_ways(tmp_path):
     manifest = prepare_corpus(ROWS[:2], {"label": "rows"}, job(both_directions=True), tmp_path)
+    there = "Translate this from English to Italian:\nEnglish: {}\nItalian:"
+    back = "Translate this from Italian to English:\nItalian: {}\nEnglish:"
     assert said(tmp_path) == [
-        (
-            "a.en-it",
-            "Translate this from English to Italian:\nEnglish: The bread is warm.\nItalian:",
-            "Il pane è caldo.",
-        ),
-        (
-            "a.it-en",
-            "Translate this from Italian to English:\nItalian: Il pane è caldo.\nEnglish:",
-            "The bread is warm.",
-        ),
-        (
-            "b.en-it",
-            "Translate this from English to Italian:\nEnglish: The bridge is long.\nItalian:",
-            "Il ponte è lungo.",
-        ),
-        (
-            "b.it-en",
-            "Translate this from Italian to English:\nItalian: Il ponte è lungo.\nEnglish:",
-            "The bridge is long.",
-        ),
+        ("a.en-it", there.format("The bread is warm."), "Il pane è caldo."),
+        ("a.it-en", back.format("Il pane è caldo."), "The bread is warm."),
+        ("b.en-it", there.format("The bridge is long."), "Il ponte è lungo."),
+        ("b.it-en", back.format("Il ponte è lungo."), "The bridge is long."),
     ]
     assert holds_conversations(tmp_path) and "text_field" not in manifest
     assert manifest["translation"]["languages"] == ["en", "it"]

@@ -61,7 +61,7 @@ def starter(resources: Mapping[str, Any]) -> list[str]:
     """Return the words before Python: none, or ``srun``'s where the profile gives several nodes.
 
     It starts a process for each GPU of each node, within the allocation of the job; they find each
-    other by :mod:`revocab.training.machine.slurm_tasks`. ``threads`` are the CPUs of each, which
+    other by :mod:`revocab.training.machine.startup`. ``threads`` are the CPUs of each, which
     ``srun`` does not take over from the job.
     """
     nodes, tasks = nodes_and_tasks(resources)
