@@ -43,7 +43,7 @@ def data_files(path: str | Path) -> list[Path]:
     """
     path = Path(path)
     if path.is_dir():
-        found = sorted(one for one in path.rglob("*") if one.is_file() and content_of(one))
+        found = sorted(file for file in path.rglob("*") if file.is_file() and content_of(file))
         if not found:
             raise RevocabError(
                 f"{path}: no file of a supported format in this folder; give {ALLOWED}"

@@ -53,9 +53,11 @@ class Signatures:
         from datasketch import MinHash
 
         signature = MinHash(num_perm=self.options.permutations, seed=1)
-        signature.update_batch([one.encode() for one in sorted(ngrams(text, self.options.words))])
+        signature.update_batch(
+            [ngram.encode() for ngram in sorted(ngrams(text, self.options.words))]
+        )
         near = self.index.query(signature)
-        if any(signature.jaccard(self.kept[one]) >= self.options.threshold for one in near):
+        if any(signature.jaccard(self.kept[number]) >= self.options.threshold for number in near):
             return False
         self.index.insert(len(self.kept), signature)
         self.kept.append(signature)

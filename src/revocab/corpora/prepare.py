@@ -108,7 +108,7 @@ class CorpusOptions(Closed):
     @property
     def holds_conversations(self) -> bool:
         made = (self.messages_field, self.copying, self.translation)
-        return any(one is not None for one in made)
+        return any(option is not None for option in made)
 
 
 class CorpusJob(CorpusOptions, Job):

@@ -21,4 +21,4 @@ def sentences(text: str) -> list[str]:
             found[-1] += f" {part}"
         else:
             found.append(part)
-    return [one for one in found if one]
+    return [sentence for sentence in found if sentence]

@@ -134,7 +134,7 @@ def matching(pattern: str) -> list[str]:
 
     # Not Path.glob: the pattern may be absolute.
     found = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207
-    found = [one for one in found if Path(one).is_file()]
+    found = [path for path in found if Path(path).is_file()]
     if not found:
         raise RevocabError(f"{pattern!r}: no file matches; check the pattern or data_root")
     return found

@@ -76,7 +76,9 @@ class Translations(Closed):
         Raises :class:`RevocabError` for words that the language of the prompt lacks.
         """
         changes = self.layout.given() if self.layout else {}
-        return [LAYOUT.in_words(one, aliases(one), changes) for one in self.directions]
+        return [
+            LAYOUT.in_words(direction, aliases(direction), changes) for direction in self.directions
+        ]
 
 
 class Pair(NamedTuple):
@@ -115,7 +117,7 @@ def _pair(row: Any, number: int, label: str, options: Translations) -> Pair:
     where = f"{label}, row {number}"
     if not isinstance(row, dict):
         raise RevocabError(f"{where}: a {type(row).__name__}, expected an object")
-    fields = {one: options.fields.get(one, one) for one in options.languages}
+    fields = {language: options.fields.get(language, language) for language in options.languages}
     named = renamed(row, fields, f"{where}, translation.fields")
     texts = {}
     for language, field in fields.items():

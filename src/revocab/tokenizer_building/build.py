@@ -40,10 +40,10 @@ def check_construction_options(
     except ValidationError as error:
         known = ", ".join(construction.options.model_fields)
         problems = []
-        for one in error.errors():
-            option = ".".join(map(str, one["loc"]))
-            received = f", option {option} = {one['input']!r}" if option else ""
-            message = one["msg"].removeprefix("Value error, ")
+        for problem in error.errors():
+            option = ".".join(map(str, problem["loc"]))
+            received = f", option {option} = {problem['input']!r}" if option else ""
+            message = problem["msg"].removeprefix("Value error, ")
             problems.append(
                 f"construction {construction.name!r}{received}: {message.lower()};"
                 f" options are: {known}"
@@ -125,16 +125,18 @@ def build_from_folders(
     given = dict(job.option)
     texts: dict[str, list[TrainingText]] = {}
     for name, corpora in mixtures.items():
-        shares = given.setdefault(name, {one: 1.0 for one in corpora} if len(corpora) == 1 else {})
+        shares = given.setdefault(
+            name, {corpus: 1.0 for corpus in corpora} if len(corpora) == 1 else {}
+        )
         problems += [
-            f"{name}: share of {one!r} and its folder belong together; give both, as"
+            f"{name}: share of {corpus!r} and its folder belong together; give both, as"
             f" --option '{name}={{ID: SHARE}}' and --{name.replace('_', '-')} ID=FOLDER"
-            for one in sorted(shares.keys() ^ corpora.keys())
+            for corpus in sorted(shares.keys() ^ corpora.keys())
         ]
         texts[name] = [
-            TrainingText(one, share, corpora[one])
-            for one, share in shares.items()
-            if one in corpora
+            TrainingText(corpus, share, corpora[corpus])
+            for corpus, share in shares.items()
+            if corpus in corpora
         ]
     if problems:
         raise RevocabError(problems)

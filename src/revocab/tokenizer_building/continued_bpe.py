@@ -30,10 +30,10 @@ class _Pairs:
     """Counts of neighbouring pieces over all words, kept up to date."""
 
     def __init__(self, words: CutPretokens, product: Callable[[str, str], str | None]):
-        self.symbols: list[str] = sorted({one for word in words.pieces for one in word})
+        self.symbols: list[str] = sorted({piece for word in words.pieces for piece in word})
         number = {symbol: index for index, symbol in enumerate(self.symbols)}
         kept = [index for index, word in enumerate(words.pieces) if len(word) > 1]
-        self.words = [[number[one] for one in words.pieces[index]] for index in kept]
+        self.words = [[number[piece] for piece in words.pieces[index]] for index in kept]
         self.weights = [words.counts[index] for index in kept]
         self.counts: Counter[tuple[int, int]] = Counter()
         self.places: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
@@ -143,7 +143,7 @@ def learn(
         pair = pairs.best(minimum)
         if pair is None:
             break
-        left, right = (pairs.symbols[one] for one in pair)
+        left, right = (pairs.symbols[symbol] for symbol in pair)
         pairs.merge(pair)
         tokens[left + right] = None
         merges.append((left, right))

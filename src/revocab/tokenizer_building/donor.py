@@ -53,16 +53,18 @@ def donor_candidates(
     """
     view = EditableVocabulary.read(donor, "donor")
     used = cut_pretokens(donor.backend_tokenizer, count_pretokens(view, texts)).token_counts()
-    tokens = [one for one in canonical_vocabulary(donor) if one.kind != "special"]
-    tokens = [one for one in tokens if one.string not in view.protected or len(one.data) > 1]
-    order = sorted(tokens, key=lambda one: (-used[one.string], view.ids[one.string]))
+    tokens = [token for token in canonical_vocabulary(donor) if token.kind != "special"]
+    tokens = [
+        token for token in tokens if token.string not in view.protected or len(token.data) > 1
+    ]
+    order = sorted(tokens, key=lambda token: (-used[token.string], view.ids[token.string]))
     found: dict[str, int] = {}
-    for one in order[:top]:
-        spelling = spelling_in(base, one.data)
+    for token in order[:top]:
+        spelling = spelling_in(base, token.data)
         if not spelling or spelling in found:
             continue
         if allowed(spelling):
-            found[spelling] = used[one.string]
+            found[spelling] = used[token.string]
     return Counter(found)
 
 
@@ -133,7 +135,7 @@ def take_bpe(
         for pair in dict.fromkeys(new):
             ranks[pair] = len(ranks)
         # Repeated pieces may be joined elsewhere than the tree says; then the token stays out.
-        if any(merge_pieces(one, ranks)[0] != [one] for one in made):
+        if any(merge_pieces(token, ranks)[0] != [token] for token in made):
             for pair in dict.fromkeys(new):
                 del ranks[pair]
             continue
@@ -141,4 +143,4 @@ def take_bpe(
         tokens.update(made)
         if wanted is not None and len(tokens) == wanted:
             break
-    return list(tokens), merges, [one for one in tokens if not is_candidate(one)]
+    return list(tokens), merges, [token for token in tokens if not is_candidate(token)]

@@ -154,24 +154,26 @@ class EditableVocabulary:
         Least used first; of equally often used ones the higher id. A token that others are made of
         waits until all of them are gone.
         """
-        made_of = {} if self.model == "Unigram" else {one: self.parents(one) for one in self.ids}
+        made_of = (
+            {} if self.model == "Unigram" else {token: self.parents(token) for token in self.ids}
+        )
         needed = dict.fromkeys(self.ids, 0)
         for parents in made_of.values():
-            for one in set(parents or ()):
-                needed[one] += 1
+            for part in set(parents or ()):
+                needed[part] += 1
         waiting = [
-            (counts.get(one, 0), -number, one)
-            for one, number in self.ids.items()
-            if not needed[one] and one not in self.protected
+            (counts.get(token, 0), -number, token)
+            for token, number in self.ids.items()
+            if not needed[token] and token not in self.protected
         ]
         heapq.heapify(waiting)
         while waiting:
             token = heapq.heappop(waiting)[2]
             yield token
-            for one in set(made_of.get(token) or ()):
-                needed[one] -= 1
-                if not needed[one] and one not in self.protected:
-                    heapq.heappush(waiting, (counts.get(one, 0), -self.ids[one], one))
+            for part in set(made_of.get(token) or ()):
+                needed[part] -= 1
+                if not needed[part] and part not in self.protected:
+                    heapq.heappush(waiting, (counts.get(part, 0), -self.ids[part], part))
 
     def without(self, dropped: Iterable[str]) -> EditableVocabulary:
         """Return the vocabulary without tokens, and without every merge that names one of them.

@@ -91,8 +91,16 @@ def _new_characters(
     for word, count in corpus.words.items():
         for character in word:
             counts[character] += count
-    found = [one for one in covering_characters(counts, len(counts)) if one not in vocabulary.ids]
-    found = [one for one in found if character_class(one) != "other" and counts[one] > 1]
+    found = [
+        character
+        for character in covering_characters(counts, len(counts))
+        if character not in vocabulary.ids
+    ]
+    found = [
+        character
+        for character in found
+        if character_class(character) != "other" and counts[character] > 1
+    ]
     return found[::-1][:limit]
 
 
@@ -160,7 +168,7 @@ def _learned(
     forbidden: frozenset[str],
 ) -> Expansion:
     letters = _new_characters(vocabulary, corpus, int(wanted * ALPHABET_SHARE))
-    letters = [one for one in letters if one not in forbidden]
+    letters = [character for character in letters if character not in forbidden]
     total = corpus.words.total()
     with_letters = vocabulary.plus(letters, scores=_scores(vocabulary, letters, Counter(), total))
     words = cut_pretokens(with_letters.backend, corpus.words)
@@ -185,9 +193,9 @@ def _donated(
     counts = donor_candidates(vocabulary, donor, corpus.texts(), allowed, top)
     # Characters before what is made of them: a merge needs its characters in the vocabulary.
     limit = None if wanted is None else int(wanted * ALPHABET_SHARE)
-    letters = [one for one in counts if len(one) == 1][:limit]
+    letters = [token for token in counts if len(token) == 1][:limit]
     spelt = vocabulary.ids.keys() | set(letters)
-    longer = [one for one in counts if len(one) > 1 and set(one) <= spelt]
+    longer = [token for token in counts if len(token) > 1 and set(token) <= spelt]
     room = None if wanted is None else wanted - len(letters)
     merges: list[Merge] = []
     steps: list[str] = []
@@ -256,7 +264,9 @@ class Change:
                 f"{wanted} new tokens were requested, but {where}; request fewer or give more text"
             )
         tokenize = expansion.vocabulary.backend.model.tokenize
-        missed = [one for one in expansion.tokens if [p.value for p in tokenize(one)] != [one]]
+        missed = [
+            token for token in expansion.tokens if [p.value for p in tokenize(token)] != [token]
+        ]
         if missed:
             raise RevocabError(
                 f"{len(missed)} new tokens are not the encoding of their own text, such as"
@@ -264,7 +274,7 @@ class Change:
                 f" this base ({vocabulary.base.name_or_path}) cannot be grown here"
             )
         uses = cut_pretokens(expansion.vocabulary.backend, self.corpus.words).token_counts()
-        used = Counter({one: uses[one] for one in expansion.tokens})
+        used = Counter({token: uses[token] for token in expansion.tokens})
         return replace(expansion, uses=used)
 
     def built(self, expansion: Expansion, dropped: list[str]) -> Built:
@@ -282,25 +292,30 @@ class Change:
             "added": len(expansion.tokens),
             "added_characters": expansion.characters,
             "added_steps": len(expansion.steps),
-            "added_unused": sum(expansion.uses[one] == 0 for one in expansion.tokens),
+            "added_unused": sum(expansion.uses[token] == 0 for token in expansion.tokens),
             "ids_kept": all(
-                grown.ids.get(one, number) == number for one, number in base.ids.items()
+                grown.ids.get(token, number) == number for token, number in base.ids.items()
             ),
             "corpora": self.corpus.manifest(),
         }
         if self.counted is not self.corpus:
             facts["count_corpora"] = self.counted.manifest()
         added = [
-            {"id": grown.ids[one], "token": one, "text": readable(one), "uses": expansion.uses[one]}
-            for one in expansion.tokens
+            {
+                "id": grown.ids[token],
+                "token": token,
+                "text": readable(token),
+                "uses": expansion.uses[token],
+            }
+            for token in expansion.tokens
         ]
         gone = [
             {
-                "id": base.ids[one],
-                "token": one,
-                "text": readable(one),
-                "uses": self.base_counts[one],
+                "id": base.ids[token],
+                "token": token,
+                "text": readable(token),
+                "uses": self.base_counts[token],
             }
-            for one in dropped
+            for token in dropped
         ]
         return Built(grown.tokenizer(), facts, {"added": added, "dropped": gone})

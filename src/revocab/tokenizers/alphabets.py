@@ -150,7 +150,7 @@ def set_training_pipeline(
         # Line ends and tabs are left out of training, so that they stay byte tokens, as in Mistral.
         dropped = r"\s"
         if characters is not None:
-            dropped = "[^" + "".join(rf"\x{{{ord(one):x}}}" for one in characters) + "]"
+            dropped = "[^" + "".join(rf"\x{{{ord(character):x}}}" for character in characters) + "]"
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
             [pre_tokenizers.Split(Regex(dropped), "removed"), tokenizer.pre_tokenizer]
         )

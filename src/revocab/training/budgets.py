@@ -53,7 +53,7 @@ def resolved(values: dict[str, Any]) -> dict[str, Any]:
     if isinstance(values.get("tokens"), int) and per_step > 0:
         values["steps"] = steps_of(values.pop("tokens"), per_step)
     stages = values.get("stages")
-    if isinstance(stages, list) and stages and all(isinstance(one, dict) for one in stages):
+    if isinstance(stages, list) and stages and all(isinstance(stage, dict) for stage in stages):
         values["stages"] = stages = resolved_stages(values, stages, per_step)
         if "learning_rate" not in values and "learning_rate" in stages[0]:
             values["learning_rate"] = stages[0]["learning_rate"]
@@ -69,9 +69,9 @@ def resolved_stages(
 ) -> list[dict[str, Any]]:
     total = recipe.get("steps")
     found = []
-    for number, one in enumerate(stages):
+    for number, asked in enumerate(stages):
         where = f"stages.{number}: "
-        given = {key: value for key, value in one.items() if value is not None}
+        given = {key: value for key, value in asked.items() if value is not None}
         stage = {key: recipe[key] for key in INHERITED if key in recipe}
         if not any(key in given for key in WARMUPS):
             stage |= {key: recipe[key] for key in WARMUPS if key in recipe}
@@ -86,7 +86,7 @@ def resolved_stages(
             stage["steps"] = steps_of(stage.pop("tokens"), per_step)
         found.append(stage)
     shares = [stage["share"] for stage in found if "share" in stage]
-    if shares and not all(isinstance(one, int | float) for one in shares):
+    if shares and not all(isinstance(share, int | float) for share in shares):
         return found
     if shares:
         if not isinstance(total, int):
@@ -100,8 +100,8 @@ def resolved_stages(
         for stage, begin, end in zip(found, [0, *ends], ends, strict=False):
             del stage["share"]
             stage["steps"] = end - begin
-    elif isinstance(total, int) and all(isinstance(one.get("steps"), int) for one in found):
-        given = sum(one["steps"] for one in found)
+    elif isinstance(total, int) and all(isinstance(stage.get("steps"), int) for stage in found):
+        given = sum(stage["steps"] for stage in found)
         if given != total:
             raise ValueError(f"stages: {given} steps in all, but the recipe gives {total}")
     return [with_warmup(stage, f"stages.{n}: ") for n, stage in enumerate(found)]

@@ -96,7 +96,7 @@ def shape_of(
 def most_trained(groups: Iterable[ParameterGroup], stages: int) -> int:
     found = list(groups)
     return max(
-        sum(sum(p.numel() for p in one.parameters) for one in found if one.rates[stage])
+        sum(sum(p.numel() for p in group.parameters) for group in found if group.rates[stage])
         for stage in range(stages)
     )
 
@@ -145,15 +145,15 @@ def token_bytes(shape: ModelShape, options: StepOptions) -> int:
 
     With activation checkpointing: the input of every layer, and one layer in full.
     """
-    one = layer_bytes(shape, options)
-    layers = shape.layers * one
+    layer = layer_bytes(shape, options)
+    layers = shape.layers * layer
     if options.activation_checkpointing:
-        layers = shape.layers * FLOAT * shape.hidden + one
+        layers = shape.layers * FLOAT * shape.hidden + layer
     head = (2 * FLOAT + 2 * options.width) * shape.hidden
     if not shape.chunked_head:
         head += (options.width + 2 * FLOAT) * shape.vocabulary
     # The backward pass of one layer makes gradients of what it keeps.
-    return layers + head + one
+    return layers + head + layer
 
 
 def head_bytes(shape: ModelShape, options: StepOptions, tokens: int) -> int:
@@ -253,7 +253,7 @@ def adapted_shapes(model: Any, given: VocabularyAdapters | None) -> list[tuple[i
     """Return rows and width of what each adapter makes: of a shared one, of both side by side."""
     from revocab.training.adapters.opening import matrices_of
 
-    shapes = [(len(one), one.shape[1]) for _, one in matrices_of(model)] if given else []
+    shapes = [(len(matrix), matrix.shape[1]) for _, matrix in matrices_of(model)] if given else []
     if given and given.shared:
         return [(shapes[0][0], sum(width for _, width in shapes))]
     return shapes
@@ -266,8 +266,8 @@ def probed_micro_batch(trainer: RecipeTrainer, run: TrainingRun) -> int | None:
     if trainer.args.device.type != "cuda":
         return None
     args = trainer.args
-    adapted = (one.weights for one in trainer.vocabulary_adapters.values())
-    adapters = sum(len(one) * one.source_rows for one in adapted)
+    adapted = (adapter.weights for adapter in trainer.vocabulary_adapters.values())
+    adapters = sum(len(weights) * weights.source_rows for weights in adapted)
     shape = shape_of(trainer.model, trainer.groups, len(trainer.plan.stages), adapters)
     options = StepOptions(
         trainer.packed.sequence_length,

@@ -56,7 +56,7 @@ def named_recipe(key: str, recipe: dict[str, Any]) -> tuple[dict[str, Any], list
     """
     changed = recipe.get("stages")
     by_name = changed if isinstance(changed, dict) else {}
-    rest = {one: value for one, value in recipe.items() if one != "stages" or not by_name}
+    rest = {other: value for other, value in recipe.items() if other != "stages" or not by_name}
     if "from" not in recipe:
         if not by_name:
             return recipe, []
@@ -66,15 +66,15 @@ def named_recipe(key: str, recipe: dict[str, Any]) -> tuple[dict[str, Any], list
         ]
     source = recipe["from"]
     if source not in recipe_names():
-        kept = {one: value for one, value in rest.items() if one not in ("tokens", "share")}
+        kept = {other: value for other, value in rest.items() if other not in ("tokens", "share")}
         checked = laid_over(UNKNOWN_RECIPE, {**kept, **UNKNOWN_LENGTH})
         return checked, [unknown(f"{key}.from", str(source), recipe_names(), "recipe")]
     base, problems = yaml_file.read(FOLDER / f"{source}.yaml")
     known = [stage["name"] for stage in base.get("stages", ())]
     problems += [
-        unknown(f"{key}.stages", one, known, f"stage in recipe {source!r} named")
-        for one in by_name
-        if one not in known
+        unknown(f"{key}.stages", stage, known, f"stage in recipe {source!r} named")
+        for stage in by_name
+        if stage not in known
     ]
     return laid_over(base, recipe if known else rest), problems
 
@@ -84,13 +84,13 @@ def in_shares(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     the whole, so that the stages keep their proportions.
     """
     stages = base.get("stages", ())
-    if not {"steps", "tokens"} & changes.keys() or not all("tokens" in one for one in stages):
+    if not {"steps", "tokens"} & changes.keys() or not all("tokens" in stage for stage in stages):
         return base
-    total = sum(one["tokens"] for one in stages)
+    total = sum(stage["tokens"] for stage in stages)
     shared = [
-        {**{key: value for key, value in one.items() if key != "tokens"},
-         "share": one["tokens"] / total}
-        for one in stages
+        {**{key: value for key, value in stage.items() if key != "tokens"},
+         "share": stage["tokens"] / total}
+        for stage in stages
     ]  # fmt: skip
     return {**base, "stages": shared} if stages else base
 

@@ -48,7 +48,7 @@ class AdoptOptions(ConstructionOptions):
             raise ValueError("exactly one of chat, template must be given")
         if self.chat is not None and self.tokens:
             raise ValueError("tokens belong to template; those of chat are its own")
-        repeated = sorted({one for one in self.tokens if self.tokens.count(one) > 1})
+        repeated = sorted({token for token in self.tokens if self.tokens.count(token) > 1})
         if repeated:
             raise ValueError(f"tokens name {', '.join(repeated)} more than once")
         return self
@@ -121,7 +121,7 @@ def _end_as_the_template(tokenizer: PreTrainedTokenizerFast, options: Any) -> No
             f"(received: {', '.join(options.tokens) or 'none'})"
             for problem in error.problems
         ) from None
-    unused = [one for one in options.tokens if one not in template.text]
+    unused = [token for token in options.tokens if token not in template.text]
     if unused:
         raise RevocabError(
             f"{where}: it never writes {', '.join(unused)}; leave that out of 'tokens'"

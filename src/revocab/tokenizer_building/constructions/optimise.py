@@ -50,7 +50,7 @@ def build(inputs: BuildInputs, options: Any) -> Built:
             f" {len(base) - len(dropped)} must stay (special and byte tokens); keep more"
         )
     if problems:
-        raise RevocabError(f"construction 'optimise', {one}" for one in problems)
+        raise RevocabError(f"construction 'optimise', {problem}" for problem in problems)
     kept = base.without(dropped).renumbered()
     wanted = None if size == "all" else size - keep
     return change.built(change.expand(kept, wanted, frozenset(dropped)), dropped)

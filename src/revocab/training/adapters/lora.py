@@ -142,8 +142,8 @@ class Adapters:
                         layer.lora_B[before].weight.zero_()
         active = self.stages if self.parallel else self.stages & {stage}
         for layer in self.layers.values():
-            present = [adapter_name(one) for one in sorted(active)]
-            layer.set_adapter([one for one in present if one in layer.lora_A])
+            present = [adapter_name(number) for number in sorted(active)]
+            layer.set_adapter([name for name in present if name in layer.lora_A])
 
     def merged(self, weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """Return the weights of the model without adapters that computes the same.
@@ -182,7 +182,7 @@ class Adapters:
             return
         from safetensors.torch import save_file
 
-        names = [name for one in groups if one.rates[stage] is not None for name in one.names]
+        names = [name for group in groups if group.rates[stage] is not None for name in group.names]
         tensors = {}
         for name in sorted(names):
             own = adapter_of(name)
@@ -207,10 +207,10 @@ def _configs(model: Any, plan: StagePlan, asked: dict[int, Lora]) -> dict[int, A
     configs, problems = {}, []
     for stage, lora in asked.items():
         where = f"stage {plan.stages[stage].name}: lora"
-        layers, wrong = chosen_layers(lora.layers, {layer_of(one) for one in linear} - {None})
-        problems += [f"{where}.layers: {one}" for one in wrong]
+        layers, wrong = chosen_layers(lora.layers, {layer_of(module) for module in linear} - {None})
+        problems += [f"{where}.layers: {line}" for line in wrong]
         modules, wrong = chosen_modules(lora.modules, linear)
-        problems += [f"{where}.modules: {one}" for one in wrong]
+        problems += [f"{where}.modules: {line}" for line in wrong]
         configs[stage] = LoraConfig(
             task_type="CAUSAL_LM",
             r=lora.rank,
@@ -230,25 +230,27 @@ def chosen_layers(
     count = len({*there})
     if asked is None:
         return None, []
-    wrong = [one for one in asked if not -count <= one < count]
-    lines = [f"{one}: the model has {count}; give {-count} to {count - 1}" for one in wrong]
-    return sorted({one % count for one in asked if one not in wrong}), lines
+    wrong = [number for number in asked if not -count <= number < count]
+    lines = [f"{number}: the model has {count}; give {-count} to {count - 1}" for number in wrong]
+    return sorted({number % count for number in asked if number not in wrong}), lines
 
 
 def chosen_modules(asked: Iterable[str], linear: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the last names of the modules that are meant, and a line for each that is not."""
     found: set[str] = set()
     problems = []
-    names = sorted({one.rpartition(".")[2] for one in linear})
-    for one in asked:
-        place = GROUPS.get(one)
+    names = sorted({module.rpartition(".")[2] for module in linear})
+    for module in asked:
+        place = GROUPS.get(module)
         fitting = [
             name
             for name in linear
-            if (place in name if place is not None else name.endswith(f".{one}"))
+            if (place in name if place is not None else name.endswith(f".{module}"))
         ]
         if not fitting:
             known = ", ".join([*GROUPS, *names])
-            problems.append(f"{one!r} is not a linear module of the model's layers; give {known}")
+            problems.append(
+                f"{module!r} is not a linear module of the model's layers; give {known}"
+            )
         found |= {name.rpartition(".")[2] for name in fitting}
     return sorted(found), problems

@@ -36,9 +36,9 @@ def open_adapters(
         )
     found: dict[tuple[Which, ...], VocabularyAdapter] = {}
     problems = []
-    for which, one in weights.items():
-        source_VD = read.matrix(which, one.source_rows).float()
-        found[which,] = VocabularyAdapter(one, source_VD, given.auxiliary / len(weights))
+    for which, own in weights.items():
+        source_VD = read.matrix(which, own.source_rows).float()
+        found[which,] = VocabularyAdapter(own, source_VD, given.auxiliary / len(weights))
         if not _makes(found[which,], matrices[which]):
             problems.append(
                 f"{folder}: the {which} matrix is not what {FILE} makes of {source}; give as"
@@ -63,8 +63,8 @@ def placed(
         for number, group in enumerate(groups)
         for place, parameter in enumerate(group.parameters)
     }
-    at = {which: places[id(one)] for which, one in matrices_of(model)} if adapters else {}
-    return {tuple(at[which] for which in whichs): one for whichs, one in adapters.items()}
+    at = {which: places[id(matrix)] for which, matrix in matrices_of(model)} if adapters else {}
+    return {tuple(at[which] for which in whichs): adapter for whichs, adapter in adapters.items()}
 
 
 def matrices_of(model: Any) -> Iterator[tuple[Which, torch.nn.Parameter]]:

@@ -131,7 +131,7 @@ class VocabularyAdapter:
         return self.weights.source_of_shared()
 
     def sources(self, matrices: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
-        return self.source_VD.split([one.shape[1] for one in matrices], dim=1)
+        return self.source_VD.split([matrix.shape[1] for matrix in matrices], dim=1)
 
     def begin(self, matrices: Sequence[torch.Tensor]) -> None:
         """Write ``A0 E_source`` into the model's matrices, in float32."""
@@ -156,7 +156,7 @@ class VocabularyAdapter:
         }
         return {
             "step": torch.zeros((), device=parameter.device),
-            **{name: spread_like(parameter, one) for name, one in matrices.items()},
+            **{name: spread_like(parameter, matrix) for name, matrix in matrices.items()},
         }
 
     def departure(self, own_NV: torch.Tensor, part: slice, first: int) -> Departure:
@@ -186,13 +186,13 @@ class VocabularyAdapter:
         own_NV, first = own_part(state["adapter"]), own_rows(parameter).start
         found = torch.zeros(2, dtype=torch.float64, device=own_NV.device)
         for part in blocks(len(own_NV), len(self.source_VD), BLOCK_ELEMENTS):
-            g_ND = side_by_side([one[part] for one in gradients_ND])
+            g_ND = side_by_side([matrix[part] for matrix in gradients_ND])
             found[0] += ((g_ND @ self.gram_DD) * g_ND).sum(dtype=torch.float64)
             row_S, source_S, _, norm_S = self.departure(own_NV, part, first)
             found[1] += norm_S.sum(dtype=torch.float64)
             if self.auxiliary:
                 pull_S = self.pull(norm_S)
-                matrix_SD = side_by_side([one[part][row_S] for one in own])
+                matrix_SD = side_by_side([matrix[part][row_S] for matrix in own])
                 moved_SD = matrix_SD - self.source_VD[source_S]
                 cross_S = pull_S * (g_ND[row_S] * moved_SD).sum(1)
                 found[0] += (2 * cross_S + (pull_S * norm_S) ** 2).sum(dtype=torch.float64)
@@ -216,7 +216,7 @@ class VocabularyAdapter:
         moments = own_part(state["exp_avg"]), own_part(state["exp_avg_sq"])
         beta1, beta2 = group["betas"]
         for part in blocks(len(own_NV), len(self.source_VD), BLOCK_ELEMENTS):
-            gradient_ND = side_by_side([one[part] for one in gradients_ND])
+            gradient_ND = side_by_side([matrix[part] for matrix in gradients_ND])
             gradient_NV = (gradient_ND * scale) @ self.source_VD.T
             if self.auxiliary:
                 row_S, _, change_SV, norm_S = self.departure(own_NV, part, first)
@@ -239,8 +239,8 @@ class VocabularyAdapter:
                 maximize=False,
             )
             if group["lr"]:
-                for one, source_VD in zip(matrices, self.sources(matrices), strict=True):
-                    torch.mm(own_NV[part], source_VD, out=own_part(one)[part])
+                for matrix, source_VD in zip(matrices, self.sources(matrices), strict=True):
+                    torch.mm(own_NV[part], source_VD, out=own_part(matrix)[part])
         state["step"] += 1
 
 
@@ -291,8 +291,8 @@ class AdapterAdamW(torch.optim.AdamW):
         first, *others = matrices
         if not self.state[first]:
             self.state[first] = adapter.new_state(first)
-        for one in others:  # sharded states are saved of every parameter that is trained
-            self.state[one] = {"step": self.state[first]["step"]}
+        for matrix in others:  # sharded states are saved of every parameter that is trained
+            self.state[matrix] = {"step": self.state[first]["step"]}
         return self.state[first]
 
     @torch.no_grad()
@@ -333,5 +333,5 @@ class AdapterAdamW(torch.optim.AdamW):
 
 def gradients_of(matrices: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     """Return the gradients of an adapter's matrices; none unless all have one."""
-    found = [one.grad for one in matrices if one.grad is not None]
+    found = [matrix.grad for matrix in matrices if matrix.grad is not None]
     return found if len(found) == len(matrices) else []

@@ -68,7 +68,7 @@ def pack_folder(
     )
     dtype = np.uint16 if tokenizer.vocabulary_size <= 65536 else np.uint32
     files = {name: folder / "train.jsonl.gz" for name, folder in corpora.items()}
-    held = [row["text"] for one in heldout for row in io.read_jsonl(one / "heldout.jsonl.gz")]
+    held = [row["text"] for folder in heldout for row in io.read_jsonl(folder / "heldout.jsonl.gz")]
     words, hashes = set(map(first_word, held)), set(map(text_key, held))
     skipped = dict.fromkeys(files, 0)
 

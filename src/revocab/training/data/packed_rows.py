@@ -177,7 +177,7 @@ def check_stages(manifest: Mapping[str, Any], settings: Settings) -> None:
     asked = [(stage.name, stage.steps * settings.batch_size) for stage in settings.plan.stages]
     if packed and packed != asked:
         rows, wanted = (
-            ", ".join(f"{name} {count}" for name, count in one) for one in (packed, asked)
+            ", ".join(f"{name} {count}" for name, count in stages) for stages in (packed, asked)
         )
         raise RevocabError(
             f"packed rows are mixed for the stages {rows} (rows), but the recipe's are {wanted};"

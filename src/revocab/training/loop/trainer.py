@@ -87,7 +87,7 @@ class RecipeTrainer(Trainer):
         )
         self.groups = self.plan.groups(model)
         self.vocabulary_adapters = placed(model, self.groups, vocabulary_adapters or {})
-        trained = {id(one) for group in self.groups for one in group.parameters}
+        trained = {id(parameter) for group in self.groups for parameter in group.parameters}
         for parameter in model.parameters():
             parameter.requires_grad_(id(parameter) in trained)
         self.stage: int | None = None
@@ -170,7 +170,9 @@ class RecipeTrainer(Trainer):
         passes, size = self.micro.share // self.micro.size, self.micro.size
         total = torch.zeros((), device=self.args.device)
         for number in range(passes):
-            part = {name: one[number * size : (number + 1) * size] for name, one in inputs.items()}
+            part = {
+                name: values[number * size : (number + 1) * size] for name, values in inputs.items()
+            }
             last = number == passes - 1
             with nullcontext() if last else self.accelerator.no_sync(model=model):
                 with self.compute_loss_context_manager():
@@ -232,7 +234,12 @@ class RecipeTrainer(Trainer):
             stage = self.plan.index(resume_state.step_of(Path(checkpoint)) - 1)
             self._adamw().adapt(self.plan.stages[stage].adapter is not None, begin=False)
             entries = zip(self._adamw().param_groups, self._rates(stage), strict=True)
-            frozen = [one for entry, rates in entries if rates is None for one in entry["params"]]
+            frozen = [
+                parameter
+                for entry, rates in entries
+                if rates is None
+                for parameter in entry["params"]
+            ]
         for parameter in frozen:
             parameter.requires_grad_(False)
         super()._load_optimizer_and_scheduler(checkpoint)
@@ -247,8 +254,8 @@ class RecipeTrainer(Trainer):
         assert self.stage is not None and self.optimizer is not None  # enter_stage was called
         own = self.plan.stages[self.stage].learning_rate
         rates = self._rates(self.stage)
-        at = [n for n, one in enumerate(rates) if one is not None and one.learning_rate == own]
-        trained = [n for n, one in enumerate(rates) if one is not None]
+        at = [n for n, peak in enumerate(rates) if peak is not None and peak.learning_rate == own]
+        trained = [n for n, peak in enumerate(rates) if peak is not None]
         return self.optimizer.param_groups[(at or trained)[0]]["lr"]
 
     def _clip_grad_norm(self, model: Any) -> torch.Tensor:
@@ -303,7 +310,7 @@ class RecipeTrainer(Trainer):
             self.watch.check(step, stage, loss)
             per_byte = self.packed.tokens_per_byte(stage) / math.log(2)
             rows.append((step, step * per_step, loss, loss * per_byte, rate, float(norm)))
-        moved = [(step, float(one)) for step, one in self._pending_moved]
+        moved = [(step, float(loss)) for step, loss in self._pending_moved]
         self._pending, self._pending_moved = [], []
         self.last_loss = rows[-1][2]
         if self.tables is not None:

@@ -37,7 +37,7 @@ HELDOUT = (
 
 def halved(size: int, share: int) -> int | None:
     """Return the largest divisor of ``share`` of at most half of ``size``; None below 1."""
-    return next((one for one in range(size // 2, 0, -1) if share % one == 0), None)
+    return next((divisor for divisor in range(size // 2, 0, -1) if share % divisor == 0), None)
 
 
 @dataclass

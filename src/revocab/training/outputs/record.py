@@ -81,8 +81,8 @@ def _adapter_flops_per_token(trainer: RecipeTrainer) -> float:
     model: Any = trainer.model
     width = model.get_input_embeddings().weight.shape[1]
     step = sum(
-        adapter_flops(len(one.weights), one.weights.source_rows, width * len(places))
-        for places, one in trainer.vocabulary_adapters.items()
+        adapter_flops(len(adapter.weights), adapter.weights.source_rows, width * len(places))
+        for places, adapter in trainer.vocabulary_adapters.items()
     )
     tokens = trainer.settings.batch_size * trainer.packed.sequence_length
     return step / tokens * trainer.plan.ends[0] / trainer.plan.ends[-1]

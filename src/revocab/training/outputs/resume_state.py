@@ -34,7 +34,7 @@ def states(root: Path) -> list[Path]:
 
 def seal(folder: Path) -> None:
     sums = {}
-    for path in sorted(one for one in folder.rglob("*") if one.is_file()):
+    for path in sorted(file for file in folder.rglob("*") if file.is_file()):
         if path.name != CHECKSUMS:
             with path.open("rb") as handle:
                 os.fsync(handle.fileno())

@@ -35,7 +35,7 @@ def sharded_weights(model: Any) -> dict[str, Any]:
 
     own = [*model.named_parameters(), *model.named_buffers()]
     named = {name.replace(WRAPPER, "") for name, _ in own}
-    return {name: one for name, one in get_model_state_dict(model).items() if name in named}
+    return {name: shard for name, shard in get_model_state_dict(model).items() if name in named}
 
 
 def export_sharded(
@@ -134,6 +134,6 @@ def _check_finite(weights: Mapping[str, Any], dtype: torch.dtype, folder: Path) 
     if torch.distributed.is_initialized():
         found = [None] * torch.distributed.get_world_size()
         torch.distributed.all_gather_object(found, (diverged, too_large))
-    names = sorted(set[str]().union(*(one for pair in found for one in pair)))
+    names = sorted(set[str]().union(*(name for pair in found for name in pair)))
     if names:
         raise not_finite(folder, ", ".join(names), dtype, diverged=any(one for one, _ in found))
