@@ -14,13 +14,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from revocab.closed import Closed, Id, OneLine, exactly_one
-from revocab.corpora.formats import (
-    HUB_ALLOWED,
-    HUB_CONTENTS,
-    checksum,
-    content_of,
-    file_rows,
-)
+from revocab.corpora.formats import HUB_ALLOWED, HUB_CONTENTS, checksum, content_of, file_rows
 from revocab.errors import RevocabError
 from revocab.hub import dataset_rows, resolve
 from revocab.hub_errors import explain_streamed

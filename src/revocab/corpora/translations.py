@@ -47,8 +47,7 @@ class Translations(Closed):
         default=None, description="keep only the pairs with the highest scores; default: all"
     )
     layout: LayoutOptions | None = Field(
-        default=None,
-        description="changes to how it is asked, as in translation tasks",
+        default=None, description="changes to how it is asked, as in translation tasks"
     )
 
     @model_validator(mode="after")
@@ -96,10 +95,7 @@ def aliases(languages: Languages) -> dict[str, str]:
 
 
 def translation_task(texts: tuple[str, str], layout: Layout) -> list[Message]:
-    return [
-        *layout.messages([], texts, turns=True),
-        {"role": ASSISTANT, "content": texts[1]},
-    ]
+    return [*layout.messages([], texts, turns=True), {"role": ASSISTANT, "content": texts[1]}]
 
 
 def pairs(rows: Iterable[Any], label: str, options: Translations) -> Iterator[Pair]:

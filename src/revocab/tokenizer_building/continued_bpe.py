@@ -117,10 +117,7 @@ class _Pairs:
 
 
 def learn(
-    words: CutPretokens,
-    wanted: int,
-    allowed: Callable[[str], bool],
-    minimum: int = 2,
+    words: CutPretokens, wanted: int, allowed: Callable[[str], bool], minimum: int = 2
 ) -> Learned:
     """Return up to ``wanted`` new tokens: the most frequent pair of neighbours, again and again.
 

@@ -215,10 +215,7 @@ class EditableVocabulary:
             ids[token] = number
             number += 1
         return replace(
-            self,
-            ids=ids,
-            merges=(*self.merges, *merges),
-            scores={**self.scores, **(scores or {})},
+            self, ids=ids, merges=(*self.merges, *merges), scores={**self.scores, **(scores or {})}
         )
 
     def _state(self) -> dict[str, Any]:

@@ -49,10 +49,7 @@ class ExpansionCorpus:
 
     @classmethod
     def read(
-        cls,
-        vocabulary: EditableVocabulary,
-        mixture: list[TrainingText],
-        limit_bytes: int | None,
+        cls, vocabulary: EditableVocabulary, mixture: list[TrainingText], limit_bytes: int | None
     ) -> ExpansionCorpus:
         budgets = training_budgets(mixture, limit_bytes)
         words = count_pretokens(vocabulary, training_texts(mixture, budgets))
@@ -162,10 +159,7 @@ def _allowed(vocabulary: EditableVocabulary, forbidden: frozenset[str]) -> Calla
 
 
 def _learned(
-    vocabulary: EditableVocabulary,
-    corpus: ExpansionCorpus,
-    wanted: int,
-    forbidden: frozenset[str],
+    vocabulary: EditableVocabulary, corpus: ExpansionCorpus, wanted: int, forbidden: frozenset[str]
 ) -> Expansion:
     letters = _new_characters(vocabulary, corpus, int(wanted * ALPHABET_SHARE))
     letters = [character for character in letters if character not in forbidden]

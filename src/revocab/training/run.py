@@ -123,8 +123,7 @@ class TrainingMachine(Closed):
         default=None, description="peak FLOP/s of one device; default: measured"
     )
     watts: float | None = Field(
-        default=None,
-        description="power in watts, where no energy counter can be read",
+        default=None, description="power in watts, where no energy counter can be read"
     )
     carbon_intensity: float | None = Field(default=None, description="grams of CO2 per kWh")
     threads: int | None = Field(default=None, ge=1, description="CPU threads; default: torch's")

@@ -16,12 +16,7 @@ if TYPE_CHECKING:
     import torch
 
 #: Named groups found by their names in every decoder of the Hugging Face kind.
-PATTERNS = {
-    "all": "",
-    "attention": r"\.self_attn\.",
-    "mlp": r"\.mlp\.",
-    "norms": r"norm\.weight$",
-}
+PATTERNS = {"all": "", "attention": r"\.self_attn\.", "mlp": r"\.mlp\.", "norms": r"norm\.weight$"}
 #: Named groups found by asking the model, so that tied and renamed matrices are met too.
 MATRICES = {
     EMBEDDINGS: ("input", "output"),

@@ -18,13 +18,7 @@ from revocab.chat.messages import answers
 from revocab.chat.template import PROBE, ChatTemplate, Rendered, load_template, special_texts
 from revocab.errors import RevocabError
 from revocab.training.data.document_tokens import TextTokenizer, batched, count_bytes
-from revocab.training.data.packing import (
-    BLOCK_ROWS,
-    CorpusCount,
-    Packed,
-    PackingJob,
-    assigned_rows,
-)
+from revocab.training.data.packing import BLOCK_ROWS, CorpusCount, Packed, PackingJob, assigned_rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,9 +81,7 @@ def load_chat_tokenizer(folder: str | Path, template: str | Path | None = None) 
 
 
 def encoded(
-    tokenizer: ChatTokenizer,
-    rows: Iterable[dict[str, Any]],
-    count: ConversationCount | None = None,
+    tokenizer: ChatTokenizer, rows: Iterable[dict[str, Any]], count: ConversationCount | None = None
 ) -> Iterator[Conversation]:
     """Yield every ``{"id", "text", "messages"}`` row as a :class:`Conversation`, in order.
 

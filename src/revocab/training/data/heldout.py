@@ -24,12 +24,7 @@ from revocab.training.data.conversations import (
     fitting,
     load_chat_tokenizer,
 )
-from revocab.training.data.document_tokens import (
-    Document,
-    count_bytes,
-    load_tokenizer,
-    tokenise,
-)
+from revocab.training.data.document_tokens import Document, count_bytes, load_tokenizer, tokenise
 from revocab.training.recipe import ConversationOptions
 
 if TYPE_CHECKING:

@@ -30,11 +30,7 @@ SHARD_BYTES = 256 * 2**20
 #: Shards mapped at once: rows are read and written nearly in order, so more would not be used.
 OPEN_SHARDS = 8
 #: What shards hold, by the beginning of their names, and the key of each one's checksum.
-CHECKSUM_KEYS = {
-    "tokens": "sha256",
-    "starts": "starts_sha256",
-    "answers": "answers_sha256",
-}
+CHECKSUM_KEYS = {"tokens": "sha256", "starts": "starts_sha256", "answers": "answers_sha256"}
 #: What of each token of a conversation is marked: where one begins, and what is learned.
 MARKS = ("starts", "answers")
 #: A file system that cannot take room ahead: writing finds out instead.

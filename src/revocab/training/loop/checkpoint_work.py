@@ -68,13 +68,7 @@ class CheckpointWork:
         if trainer.is_fsdp_enabled:
             weights = sharded_weights(trainer.model_wrapped)
             export_sharded(
-                weights,
-                dtype,
-                run.model,
-                folder,
-                writes=writes,
-                padded=padded,
-                chat_template=chat,
+                weights, dtype, run.model, folder, writes=writes, padded=padded, chat_template=chat
             )
         elif writes:
             weights = trainer.accelerator.get_state_dict(trainer.model_wrapped)

@@ -79,11 +79,7 @@ class RecipeTrainer(Trainer):
         self.checkpoints = {*settings.checkpoint_steps}
         self.between = {*settings.heldout_steps} - self.checkpoints
         self.adapters = Adapters(
-            model,
-            self.plan,
-            settings.seed,
-            parallel=args.world_size > 1,
-            sharded=bool(args.fsdp),
+            model, self.plan, settings.seed, parallel=args.world_size > 1, sharded=bool(args.fsdp)
         )
         self.groups = self.plan.groups(model)
         self.vocabulary_adapters = placed(model, self.groups, vocabulary_adapters or {})
