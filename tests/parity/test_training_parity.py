@@ -12,16 +12,7 @@ import numpy as np
 import pytest
 import torch
 from torch.nn import functional
-from training_pico import (
-    BATCH,
-    LENGTH,
-    RECIPE,
-    VOCABULARY,
-    losses,
-    run_of,
-    table,
-    write_packed,
-)
+from training_pico import BATCH, LENGTH, RECIPE, VOCABULARY, losses, run_of, table, write_packed
 from waiting import steps_made, wait_until
 
 from revocab import io

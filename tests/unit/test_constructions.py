@@ -29,11 +29,7 @@ from revocab.tokenizer_building.editable import EditableVocabulary
 from revocab.tokenizers.load import load_tokenizer
 
 ADDED = 40
-WAYS = {
-    "extend": {"add": ADDED},
-    "replace": {"share": 0.1},
-    "optimise": {"keep": 0.85},
-}
+WAYS = {"extend": {"add": ADDED}, "replace": {"share": 0.1}, "optimise": {"keep": 0.85}}
 #: (construction, family, donor or None)
 CASES = [(way, family, None) for way in WAYS for family in FAMILIES] + [
     ("extend", "byte_fallback", "byte_level"),

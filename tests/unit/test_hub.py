@@ -280,10 +280,7 @@ def test_finished_results_pin_their_experiment(tmp_path, repository):
     assert "fertility.parallel" in parallel and "tasks.b: its scores name 2 commits" in task
     assert yaml.safe_load(out.read_text()) == {
         "corpora": {"it": {"source": {"hub": {"revision": "1" * 40}}}},
-        "tokenizers": {
-            "t": {"revision": "2" * 40},
-            "s": {"substitute": {"revision": "2" * 40}},
-        },
+        "tokenizers": {"t": {"revision": "2" * 40}, "s": {"substitute": {"revision": "2" * 40}}},
         "models": {"m": {"revision": "2" * 40}},
         "evaluation": {
             "multiple_choice": {"tasks": {"a": {"revision": "3" * 40}}},

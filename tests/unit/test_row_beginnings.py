@@ -27,10 +27,7 @@ def word_tokenizer():
 
     backend = Tokenizer(models.WordLevel(IDS, unk_token="[unk]"))
     backend.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(Regex(" "), "removed"),
-            pre_tokenizers.Split(Regex("\n"), "isolated"),
-        ]
+        [pre_tokenizers.Split(Regex(" "), "removed"), pre_tokenizers.Split(Regex("\n"), "isolated")]
     )
     return TextTokenizer(backend, len(WORDS), START, END, Path("toy"))
 

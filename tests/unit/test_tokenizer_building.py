@@ -126,10 +126,7 @@ def test_shares_are_shares_of_bytes(tmp_path):
             CorpusJob(corpus=name, language=name),
             tmp_path / name,
         )
-    mixture = [
-        TrainingText("it", 0.5, tmp_path / "it"),
-        TrainingText("en", 0.5, tmp_path / "en"),
-    ]
+    mixture = [TrainingText("it", 0.5, tmp_path / "it"), TrainingText("en", 0.5, tmp_path / "en")]
     assert training_budgets(mixture) == {"it": 100, "en": 100}
     budgets = training_budgets(mixture, limit_bytes=42)
     assert budgets == {"it": 21, "en": 21}
