@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file
 from torch.func import functional_call
 from torch.nn import functional
-from training_pico import BATCH, RECIPE, VOCABULARY, losses, run_of
+from training_pico import BATCH, RECIPE, VOCABULARY, at, losses, run_of
 
 from revocab.errors import RevocabError
 from revocab.training.adapters.lora import Adapters
@@ -49,10 +49,6 @@ def load(folder):
     from transformers import AutoModelForCausalLM
 
     return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
-
-
-def at(out, step):
-    return out / "checkpoints" / f"step-{step:06d}"
 
 
 def moved(before, after):

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 import torch
-from training_pico import changed, losses, run_of
+from training_pico import assert_same, changed, losses, run_of
 
 from revocab import io
 from revocab.errors import RevocabError
@@ -55,24 +55,13 @@ def saved(out):
     return [resume_state.step_of(one) for one in resume_state.states(out / "state")]
 
 
-def assert_same(out, whole):
-    names = sorted(p.relative_to(whole) for p in whole.rglob("*") if p.is_file())
-    assert names == sorted(p.relative_to(out) for p in out.rglob("*") if p.is_file())
-    for name in names:
-        if name.name != "timing.json":
-            assert (out / name).read_bytes() == (whole / name).read_bytes(), name
-
-
 def test_sigusr1_saves_and_goes_on_and_sigterm_saves_and_stops(
     inputs, whole, tmp_path, signals, capsys
 ):
     signals({5: signal.SIGUSR1, 9: signal.SIGTERM})
     with pytest.raises(RevocabError) as caught:
         train(run_of(inputs, tmp_path, **RECIPE))
-    assert str(caught.value) == (
-        f"{tmp_path}: stopped by SIGTERM; the state of step 9 of 12 is saved: run the same command"
-        " again to go on from it"
-    )
+    assert "stopped by SIGTERM; the state of step 9 of 12 is saved" in str(caught.value)
     assert saved(tmp_path) == [9, 5]
     assert len(losses(tmp_path)) == 9
     assert not (tmp_path / "manifest.json").exists() and not (tmp_path / "checkpoints").exists()
@@ -187,23 +176,19 @@ def test_a_micro_batch_that_does_not_fit_is_halved_until_it_does(
     assert_same(stopped, out)
 
 
-def test_out_of_memory_elsewhere_is_one_line(inputs, tmp_path, monkeypatch):
-    def full(self, *_):
-        raise torch.OutOfMemoryError("planted")
-
-    monkeypatch.setattr(RecipeTrainer, "finish_step", full)
-    with pytest.raises(RevocabError, match="outside of the forward and backward pass"):
-        train(run_of(inputs, tmp_path, **RECIPE))
-
-
-def test_out_of_memory_for_the_moments_says_that_no_micro_batch_helps(
-    inputs, tmp_path, monkeypatch
-):
+@pytest.mark.parametrize(
+    ("owner", "method", "said"),
+    [
+        (RecipeTrainer, "finish_step", "outside of the forward and backward pass"),
+        (torch.optim.AdamW, "_init_group", "optimizer's step.* micro_batch will not help.*fsdp"),
+    ],
+)
+def test_out_of_memory_elsewhere_is_one_line(inputs, tmp_path, monkeypatch, owner, method, said):
     def full(*_, **__):
         raise torch.OutOfMemoryError("planted")
 
-    monkeypatch.setattr(torch.optim.AdamW, "_init_group", full)
-    with pytest.raises(RevocabError, match=r"optimizer's step.* micro_batch will not help.*fsdp"):
+    monkeypatch.setattr(owner, method, full)
+    with pytest.raises(RevocabError, match=said):
         train(run_of(inputs, tmp_path, **RECIPE))
 
 

@@ -11,7 +11,7 @@ import psutil
 import pytest
 import torch
 from padded_models import pad
-from training_pico import VOCABULARY, changed, folders_of, losses, run_of, table
+from training_pico import VOCABULARY, changed, folders_of, losses, run_of, table, weights
 from waiting import steps_made, wait_until
 
 from revocab import io
@@ -71,12 +71,6 @@ def assert_same_losses(out, alone):
     for ours, theirs in zip(table(out / "heldout.csv"), table(alone / "heldout.csv"), strict=True):
         assert ours["step"] == theirs["step"]
         assert float(ours["loss"]) == pytest.approx(float(theirs["loss"]), abs=1e-4)
-
-
-def weights(folder):
-    from safetensors.torch import load_file
-
-    return load_file(folder / "model.safetensors")
 
 
 def test_two_plain_processes_agree_with_one(inputs, alone, tmp_path):

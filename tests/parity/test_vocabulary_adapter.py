@@ -7,18 +7,20 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
 from torch.func import functional_call
 from torch.nn import functional
 from training_pico import (
     BATCH,
     VOCABULARY,
+    assert_same,
+    at,
     changed,
     folders_of,
     losses,
     pico_weights,
     run_of,
     table,
+    weights,
     write_adapted,
 )
 
@@ -49,14 +51,6 @@ def adapted_run(inputs, out, *stages, micro_batch=None, **changes):
     steps = sum(one.steps for one in stages)
     own = {"steps": steps, "checkpoint_every": steps, "gradient_clip": CLIP, "warmup_steps": 0}
     return run_of(inputs, out, micro_batch, stages=stages, **{**own, **changes})
-
-
-def weights(folder):
-    return load_file(folder / "model.safetensors")
-
-
-def at(out, step):
-    return out / "checkpoints" / f"step-{step:06d}"
 
 
 def autograd(inputs, auxiliary, tied=False, shared=False):
@@ -172,9 +166,7 @@ def test_a_run_that_is_stopped_ends_with_the_same_bytes(inputs, finished, tmp_pa
             with pytest.raises(KeyboardInterrupt):
                 train(run)
     train(run)
-    for path in sorted(one.relative_to(out) for one in out.rglob("*") if one.is_file()):
-        if path.name != "timing.json":
-            assert (out / path).read_bytes() == (tmp_path / path).read_bytes(), path
+    assert_same(tmp_path, out)
 
 
 def stopping(last):

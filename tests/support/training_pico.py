@@ -146,3 +146,22 @@ def table(path: Path) -> list[dict[str, str]]:
 def losses(out: Path) -> list[float]:
     """Return the losses of a run, step by step."""
     return [float(row["loss"]) for row in table(out / "losses.csv")]
+
+
+def at(out: Path, step: int) -> Path:
+    return out / "checkpoints" / f"step-{step:06d}"
+
+
+def weights(folder: Path) -> dict[str, Any]:
+    from safetensors.torch import load_file
+
+    return load_file(folder / "model.safetensors")
+
+
+def assert_same(out: Path, whole: Path) -> None:
+    """Two runs have the same files, and all but the timing the same bytes."""
+    names = sorted(path.relative_to(whole) for path in whole.rglob("*") if path.is_file())
+    assert names == sorted(path.relative_to(out) for path in out.rglob("*") if path.is_file())
+    for name in names:
+        if name.name != "timing.json":
+            assert (out / name).read_bytes() == (whole / name).read_bytes(), name
