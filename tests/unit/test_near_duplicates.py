@@ -7,8 +7,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from revocab.corpora.near_duplicates import NearDuplicates, Signatures, ngrams
-from revocab.corpora.prepare import CorpusJob, prepare_corpus
+from revocab.corpora.prepare import CorpusJob, NearDuplicates, Signatures, ngrams, prepare_corpus
 from revocab.corpora.read import texts
 
 DRAW = random.Random(7)

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from revocab.errors import RevocabError
-from revocab.training.data.document_tokens import TextTokenizer, token_spans
+from revocab.training.data.document_tokens import TextTokenizer, paragraph_starts, token_spans
 from revocab.training.data.packing import PackingJob, pack
-from revocab.training.data.row_beginnings import paragraph_starts
 
 WORDS = ["[unk]", "<s>", "</s>", *"abcdefgh", "\n"]
 IDS = {word: number for number, word in enumerate(WORDS)}

@@ -12,9 +12,8 @@ import torch
 
 from revocab import io
 from revocab.errors import RevocabError
-from revocab.training.loop.step_callback import LossWatch
+from revocab.training.loop.step_callback import Asked, LossWatch, Saving
 from revocab.training.machine.micro_batch import FILE, MicroBatch, halved
-from revocab.training.outputs.saving import Asked, Saving
 
 
 class Time:

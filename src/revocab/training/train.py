@@ -225,10 +225,9 @@ def _prepared(
     from transformers.utils import logging
 
     from revocab.training.estimates import probed_micro_batch
-    from revocab.training.loop.step_callback import LossWatch
+    from revocab.training.loop.step_callback import LossWatch, Saving
     from revocab.training.loop.trainer import RecipeTrainer
     from revocab.training.machine.engine import training_arguments
-    from revocab.training.outputs.saving import Saving
 
     logging.set_verbosity_warning()
     logging.disable_progress_bar()

@@ -18,9 +18,8 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from revocab.closed import Id, Job
 from revocab.errors import RevocabError
-from revocab.training.data.document_tokens import TextTokenizer, count_bytes, tokenise
+from revocab.training.data.document_tokens import RowSpace, TextTokenizer, count_bytes, tokenise
 from revocab.training.data.mixture import layout, shuffled
-from revocab.training.data.row_beginnings import RowSpace
 from revocab.training.recipe import PackingOptions
 
 if TYPE_CHECKING:

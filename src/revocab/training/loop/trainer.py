@@ -24,12 +24,11 @@ from revocab.training.adapters.opening import placed
 from revocab.training.adapters.vocabulary_adapter import AdapterAdamW, VocabularyAdapter
 from revocab.training.data.packed_rows import PackedRows, as_collated
 from revocab.training.loop.loss import forward_to_loss
-from revocab.training.loop.step_callback import Clock, LossWatch, StepCallback
+from revocab.training.loop.step_callback import Clock, LossWatch, Saving, StepCallback
 from revocab.training.machine.micro_batch import MicroBatch
 from revocab.training.outputs import resume_state
 from revocab.training.outputs.loss_tables import ADAPTER, LOSSES, LossTables
 from revocab.training.outputs.resume_state import PREFIX
-from revocab.training.outputs.saving import Saving
 from revocab.training.run import Settings
 
 #: On a GPU, losses are read in groups: reading one makes the CPU wait for the device.
