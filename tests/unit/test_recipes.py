@@ -151,14 +151,10 @@ def test_an_unknown_recipe_is_told_with_all_else_that_is_wrong(repository):
     known = "(known: alma, answers, answers-lora, gosal, "
     assert f"recipes.adapt.from: no recipe 'nope' {known}" in alone.value.problems[0]
     unknown["wieght_decay"] = 0.1
-    values["evaluation"]["heldout"] = ["nowhere"]
-    del values["tables"]["heldout"], values["figures"]["heldout"]  # which show it
-    with pytest.raises(RevocabError) as all_three:
+    with pytest.raises(RevocabError) as both:
         validate(values)
-    told = "\n".join(all_three.value.problems)
-    assert len(all_three.value.problems) == 3, told
-    for part in ("no recipe 'nope'", "wieght_decay", "'nowhere'"):
-        assert part in told
+    first, second = both.value.problems
+    assert "no recipe 'nope'" in first and "wieght_decay" in second
 
 
 def staged_demo(repository, **mixtures):
