@@ -14,16 +14,17 @@ import pytest
 
 from revocab.errors import RevocabError
 from revocab.io import write_json
-from revocab.workflow.lock import (
+from revocab.workflow.run import (
     RUN,
     Holder,
     hold_folder,
     lock_files,
+    quiet,
     record_holder,
     records,
     remove_dead_locks,
+    run,
 )
-from revocab.workflow.run import run
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def test_of_two_runs_at_one_instant_the_second_names_the_first(tmp_path):
     """Both come before Snakemake has taken its own lock; the hold outlives an exec."""
     locks = tmp_path / ".snakemake/locks"
     script = (
-        "import os, sys; from pathlib import Path; from revocab.workflow.lock import hold_folder;"
+        "import os, sys; from pathlib import Path; from revocab.workflow.run import hold_folder;"
         f"hold_folder(Path({str(locks)!r})); print('held', flush=True);"
         "os.execvp('cat', ['cat'])"
     )
@@ -152,3 +153,15 @@ def test_a_folder_without_a_workflow_is_refused(tmp_path, monkeypatch):
     with pytest.raises(RevocabError, match="Snakefile: no such file"):
         run(["--cores", "1"])
     assert "usage: revocab run" in run(["--help"])
+
+
+@pytest.mark.parametrize("words", [[], ["--cores", "2"], ["--configfile", "a.yaml", "--", "x.csv"]])
+def test_reasons_are_left_out_of_a_run(words):
+    assert quiet(words) == ["--quiet=reason"]
+
+
+@pytest.mark.parametrize(
+    "words", [["-n"], ["--cores", "2", "--dry-run"], ["--quiet", "all"], ["--quiet=rules"], ["-p"]]
+)
+def test_whoever_asks_sees_them(words):
+    assert quiet(words) == []

@@ -10,7 +10,7 @@ import time
 
 from run_snakemake import copy_checkout
 
-from revocab.workflow.lock import LOCKS, Holder, records
+from revocab.workflow.run import LOCKS, Holder, records
 
 TARGET = "results/demo/parameters.csv"
 RUN = [sys.executable, "-m", "revocab", "run", "--cores", "1", TARGET]

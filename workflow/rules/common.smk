@@ -15,7 +15,7 @@ from revocab.plan import Plan
 from revocab.plan.plan import find_rule
 from revocab.plan.rerun import CodeParams, arguments_digest
 from revocab.workflow import launch
-from revocab.workflow.lock import record_holder
+from revocab.workflow.run import record_holder
 
 try:
     PLAN = Plan(validate(config, files=workflow.configfiles))

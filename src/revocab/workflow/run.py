@@ -1,16 +1,33 @@
-"""``revocab run``: Snakemake, after a run that was killed as after any other."""
+"""``revocab run``: Snakemake, after a run that was killed as after any other.
+
+Snakemake locks a working folder by files in ``.snakemake/locks`` that list inputs and outputs and
+nothing of the process. If it is killed they stay, and nobody can tell them from those of a run that
+goes on. So each run of this workflow writes, once it has the lock, a record of its host, its
+process and its lock files into the same folder, which Snakemake removes with the lock.
+"""
 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import os
+import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from revocab.errors import RevocabError
-from revocab.workflow.lock import LOCKS, hold_folder, remove_dead_locks
+import psutil
 
+from revocab.errors import RevocabError
+from revocab.io import read_json, write_json
+
+LOCKS = Path(".snakemake/locks")
+#: Set for the jobs of a run, which outlive it if it is killed.
+RUN = "REVOCAB_SNAKEMAKE"
+#: Seconds by which two readings of a process' start may differ when the clock is set.
+TOLERANCE = 5.0
+UNLOCK = "snakemake --unlock"
 #: With these Snakemake takes no lock, or is asked about its own.
 DRY_RUN = frozenset({"-n", "--dry-run", "--dryrun"})
 NO_LOCK = DRY_RUN | {"--nolock", "--unlock"}
@@ -20,6 +37,151 @@ USAGE = """usage: revocab run [--configfile FILE …] [--profile FOLDER] [--core
 Run Snakemake in this checkout; all arguments are passed on to it. If an earlier run was killed, its
 lock is removed first, but only if the process that held it ran on this host and has ended, along
 with its jobs."""
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A run of Snakemake and the files by which it holds the lock."""
+
+    host: str
+    process: int
+    #: Seconds since the epoch when the process started: numbers of processes come again.
+    started: float
+    #: Names of the lock files, with their times in nanoseconds.
+    locks: dict[str, int]
+
+    @property
+    def run(self) -> str:
+        """Return the value of :data:`RUN` for its jobs."""
+        return f"{self.host} {self.process} {self.started:.0f}"
+
+    @property
+    def is_here(self) -> bool:
+        return self.host == socket.gethostname()
+
+    @property
+    def is_alive(self) -> bool:
+        """Return whether it runs on this host; a process that only waits to be reaped does not."""
+        try:
+            process = psutil.Process(self.process)
+            ended = process.status() == psutil.STATUS_ZOMBIE
+            started = process.create_time()
+        except psutil.NoSuchProcess:
+            return False
+        except psutil.AccessDenied:
+            return True
+        return not ended and abs(started - self.started) < TOLERANCE
+
+    def jobs(self) -> list[int]:
+        """Return the processes of this host that it has started, with theirs, and that run."""
+        found = psutil.process_iter(["pid", "environ", "status"])
+        return sorted(
+            one.info["pid"]
+            for one in found
+            if (one.info["environ"] or {}).get(RUN) == self.run
+            and one.info["pid"] not in (self.process, os.getpid())
+            and one.info["status"] != psutil.STATUS_ZOMBIE
+        )
+
+
+def lock_files(locks: Path) -> dict[str, int]:
+    return {one.name: one.stat().st_mtime_ns for one in sorted(locks.glob("*.lock"))}
+
+
+def records(locks: Path) -> dict[Path, Holder]:
+    return {file: Holder(**read_json(file)) for file in sorted(locks.glob("holder-*.json"))}
+
+
+def record_holder(locks: Path = LOCKS) -> None:
+    """Record this process, which has just taken the lock; its jobs will know that they are its own.
+
+    Called once by the workflow when a run starts.
+    """
+    known = {(name, time) for one in records(locks).values() for name, time in one.locks.items()}
+    mine = dict(lock_files(locks).items() - known)
+    started = psutil.Process().create_time()
+    holder = Holder(socket.gethostname(), os.getpid(), started, mine)
+    os.environ[RUN] = holder.run
+    if mine:  # none with --nolock
+        write_json(locks / f"holder-{holder.host}-{holder.process}.json", asdict(holder))
+
+
+def hold_folder(locks: Path = LOCKS) -> None:
+    """Let no other ``revocab run`` begin in this folder until this process ends, however it does.
+
+    Snakemake takes its own lock seconds later. Raises :class:`RevocabError` naming the process that
+    came first.
+    """
+    locks.parent.mkdir(parents=True, exist_ok=True)
+    # Closed by no one: the operating system ends the hold with the process that Snakemake becomes.
+    handle = os.open(locks.parent / "revocab-run", os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        first = os.read(handle, 100).decode().strip() or "unknown"
+        os.close(handle)
+        raise RevocabError(
+            f"{locks.parent.absolute().parent}: another revocab run holds this folder (process"
+            f" {first}); wait until it ends"
+        ) from None
+    except OSError:  # a file system without such locks: Snakemake's own is left
+        os.close(handle)
+        return
+    os.truncate(handle, 0)
+    os.write(handle, f"{os.getpid()} of host {socket.gethostname()}\n".encode())
+    os.set_inheritable(handle, True)
+
+
+def remove_dead_locks(locks: Path = LOCKS) -> list[str]:
+    """Remove the lock of runs that have ended; return a line for each.
+
+    Raises :class:`RevocabError`, and removes nothing, unless everything that is locked is locked by
+    processes of this host that have ended, and so have their jobs.
+    """
+    found, holders = lock_files(locks), records(locks)
+    problems = list(_problems(locks, found, list(holders.values())))
+    if problems:
+        raise RevocabError(problems)
+    told = []
+    for file, holder in holders.items():
+        claimed = file.with_suffix(".ended")
+        try:
+            file.rename(claimed)  # by one call alone, if two come here at a time
+        except FileNotFoundError:
+            continue
+        for name in holder.locks:
+            (locks / name).unlink(missing_ok=True)
+        claimed.unlink()
+        told.append(f"removed the lock of a run that has ended (process {holder.process})")
+    return told
+
+
+def _problems(locks: Path, found: dict[str, int], holders: list[Holder]) -> Iterator[str]:
+    """Yield why a lock must stay, and what can be done."""
+    known = {(name, time) for one in holders for name, time in one.locks.items()}
+    if unknown := sorted(name for name, time in found.items() if (name, time) not in known):
+        yield (
+            f"{locks}: no record says which process holds {', '.join(unknown)}; make sure that"
+            f" no Snakemake runs in this folder on any machine, then: {UNLOCK}"
+        )
+    for one in holders:
+        if not one.is_here:
+            yield (
+                f"{locks}: held by process {one.process} of host {one.host}, which cannot be"
+                f" checked from here; run the same command there, or, once it has ended: {UNLOCK}"
+            )
+        elif one.is_alive:
+            yield (
+                f"{locks}: held by process {one.process} of this host, which is still running;"
+                " wait until it"
+                f" ends, or stop it: kill -INT {one.process}"
+            )
+        elif jobs := one.jobs():
+            numbers = " ".join(map(str, jobs))
+            yield (
+                f"{locks}: the run of process {one.process} has ended, but not all of its jobs"
+                f" (processes {numbers}); wait until they end, or stop them: kill {numbers}"
+            )
 
 
 def run(words: Sequence[str]) -> str:
