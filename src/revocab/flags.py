@@ -32,14 +32,6 @@ class Parser(argparse.ArgumentParser):
         raise RevocabError(f"{message}; see {self.prog} --help")
 
 
-def parser_of(models: Sequence[type[BaseModel]], name: str, about: str | None) -> Parser:
-    parser = Parser(prog=name, description=about, epilog=NAMED, allow_abbrev=False)
-    for model in models:
-        for key, field in leaves(model):
-            add_flag(parser, key, field)
-    return parser
-
-
 def leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
     """Yield key and field of everything that is no model itself; keys inside a part are dotted."""
     for name, field in model.model_fields.items():
@@ -101,7 +93,10 @@ def values_of(
 
     Raises :class:`RevocabError` for flags that there are not, with the nearest ones.
     """
-    parser = parser_of(models, name, about)
+    parser = Parser(prog=name, description=about, epilog=NAMED, allow_abbrev=False)
+    fields = {key: field for model in models for key, field in leaves(model)}
+    for key, field in fields.items():
+        add_flag(parser, key, field)
     known = [flag for action in parser._actions for flag in action.option_strings]
     flags = [word.partition("=")[0] for word in words if word.startswith("--")]
     unknown = [flag for flag in dict.fromkeys(flags) if flag not in known]
@@ -110,7 +105,6 @@ def values_of(
             f"{flag}: no such flag; see {name} --help{near(flag, known)}" for flag in unknown
         )
     given = vars(parser.parse_args(list(words)))
-    fields = {key: field for model in models for key, field in leaves(model)}
     found: dict[str, Any] = {}
     for key, value in given.items():
         *parts, last = key.split(".")

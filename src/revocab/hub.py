@@ -14,6 +14,8 @@ from revocab.hub_errors import explain
 
 Kind = Literal["model", "dataset"]
 COMMIT = re.compile(r"[0-9a-f]{40}")
+#: What `datasets` calls the contents of files.
+BUILDERS = {"jsonl": "json", "text": "text", "parquet": "parquet"}
 
 
 @functools.cache
@@ -62,14 +64,6 @@ def cached_commit(repository: str, revision: str | None, kind: Kind) -> str | No
     folder = Path(constants.HF_HUB_CACHE) / f"{kind}s--{repository.replace('/', '--')}"
     path = folder / "refs" / (revision or "main")
     return path.read_text(encoding="utf-8").strip() if path.is_file() else None
-
-
-def chosen_files(origin: dict[str, Any], split: str, files: str) -> dict[str, Any]:
-    """Return what `datasets` is asked for where a pattern names the files; no script matters."""
-    builders = {"jsonl": "json", "text": "text", "parquet": "parquet"}
-    content, _ = content_of(Path(files)) or ("jsonl", None)
-    place = f"hf://datasets/{origin['hub']}@{origin['commit']}/{files}"
-    return {"path": builders[content], "data_files": {split: place}}
 
 
 def asked_of_datasets(origin: dict[str, Any], name: str | None, split: str) -> dict[str, Any]:
@@ -133,9 +127,12 @@ def dataset_rows(
     try:
         if streaming:
             read_zstd()
-        asked = (
-            chosen_files(origin, split, files) if files else asked_of_datasets(origin, name, split)
-        )
+        if files:  # whatever script lies beside them
+            content, _ = content_of(Path(files)) or ("jsonl", None)
+            place = f"hf://datasets/{origin['hub']}@{origin['commit']}/{files}"
+            asked = {"path": BUILDERS[content], "data_files": {split: place}}
+        else:
+            asked = asked_of_datasets(origin, name, split)
         return load_dataset(**asked, split=split, streaming=streaming)
     except Exception as error:
         chosen = f" (files: {files!r})" if files else ""

@@ -143,7 +143,7 @@ def test_a_run_records_its_own_lock_alone(locks, monkeypatch):
     write(locks, other)
     record_holder(locks)
     mine = next(one for one in records(locks).values() if one != other)
-    assert mine.is_here and mine.is_alive and mine.process == os.getpid()
+    assert mine.host == socket.gethostname() and mine.is_alive and mine.process == os.getpid()
     assert mine.locks == {"0.output.lock": lock_files(locks)["0.output.lock"]}
     assert os.environ[RUN] == mine.run
 

@@ -228,17 +228,6 @@ def recipe_problems(recipe: dict[str, Any], setting: Setting) -> Iterator[str]:
         yield from refusals(Recipe, recipe_with(recipe, [setting]), setting.place)
 
 
-def no_corpus(key: str, corpus: str, mixture: str, shares: Mapping[str, Any]) -> str:
-    known = ", ".join(sorted(shares))
-    return f"{key}: mixture {mixture!r} has no corpus {corpus!r} (known: {known})" + near(
-        corpus, shares.keys()
-    )
-
-
-def is_share(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 1
-
-
 def held_steps(tokens: int, share: float, per_step: int) -> int:
     """Return the steps after which a corpus with a share of all tokens has given ``tokens``.
 
@@ -250,10 +239,14 @@ def held_steps(tokens: int, share: float, per_step: int) -> int:
 def hold_problems(
     key: str, corpus: str, identifier: str, mixture: dict[str, Any], recipe: dict[str, Any]
 ) -> Iterator[str]:
+    share = mixture.get(corpus)
     if corpus not in mixture:
-        yield no_corpus(key, corpus, identifier, mixture)
-    elif not is_share(mixture[corpus]):
-        yield f"{key}: mixture {identifier!r} says {mixture[corpus]!r} for its share; give a number"
+        yield (
+            f"{key}: mixture {identifier!r} has no corpus {corpus!r} (known:"
+            f" {', '.join(sorted(mixture))}){near(corpus, mixture.keys())}"
+        )
+    elif isinstance(share, bool) or not (isinstance(share, int | float) and 0 < share <= 1):
+        yield f"{key}: mixture {identifier!r} says {share!r} for its share; give a number"
     stages = recipe.get(STAGES) or ()
     # Tokens of all stages are shared out over other steps in proportion; of some, they contradict.
     budgets = ("steps",) if all("tokens" in one for one in stages) else ("steps", "tokens")

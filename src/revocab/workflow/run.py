@@ -56,10 +56,6 @@ class Holder:
         return f"{self.host} {self.process} {self.started:.0f}"
 
     @property
-    def is_here(self) -> bool:
-        return self.host == socket.gethostname()
-
-    @property
     def is_alive(self) -> bool:
         """Return whether it runs on this host; a process that only waits to be reaped does not."""
         try:
@@ -165,7 +161,7 @@ def _problems(locks: Path, found: dict[str, int], holders: list[Holder]) -> Iter
             f" no Snakemake runs in this folder on any machine, then: {UNLOCK}"
         )
     for one in holders:
-        if not one.is_here:
+        if one.host != socket.gethostname():
             yield (
                 f"{locks}: held by process {one.process} of host {one.host}, which cannot be"
                 f" checked from here; run the same command there, or, once it has ended: {UNLOCK}"
