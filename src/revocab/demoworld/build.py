@@ -44,33 +44,21 @@ def asked(row: dict[str, Any], language: str, answer: str) -> str:
 def translated(sentence: Text, direction: str) -> str:
     """Return a translation in the form of the prompt."""
     if direction == "en-it":
-        task, text, translation = (
-            "Traduci dall'Inglese all'Italiano",
-            sentence["en"],
-            sentence["it"],
-        )
+        task, (source, target) = "Traduci dall'Inglese all'Italiano", ("en", "it")
     else:
-        task, text, translation = (
-            "Translate from Italian to English",
-            sentence["it"],
-            sentence["en"],
-        )
-    return f"{task}\nText: {text}\nTranslation: {translation}"
+        task, (source, target) = "Translate from Italian to English", ("it", "en")
+    return f"{task}\nText: {sentence[source]}\nTranslation: {sentence[target]}"
 
 
 def question_pool(world: World, language: str, seed: int) -> list[str]:
     """Return the train side of every family in prompt form."""
     pool = []
     for family in FAMILIES:
-        for row in family_items(
-            world, family, language, SCENES.get(family, 1000), seed, test=False
-        ):
+        count = SCENES.get(family, 1000)
+        for row in family_items(world, family, language, count, seed, test=False):
             answer = row["choices"][row["answer"]]
-            pool.append(
-                f"{row['context']} {answer}"
-                if family == "hellaswag"
-                else asked(row, language, answer)
-            )
+            scene = family == "hellaswag"
+            pool.append(f"{row['context']} {answer}" if scene else asked(row, language, answer))
     return pool
 
 
@@ -85,30 +73,25 @@ def documents(world: World, language: str, count: int, seed: int) -> Iterator[di
         if kind == "questions":
             text = "\n\n".join(draw.sample(pool, 5))
         elif kind == "passage":
-            rows = [passages(world, draw, world.people, language) for _ in range(2)]
+            rows = [passages(world, draw, language) for _ in range(2)]
             text = "\n\n".join(asked(row, language, row["answers"][0]) for row in rows)
         elif kind == "bilingual":
             direction = draw.choice(("en-it", "it-en"))
-            sentences = draw.sample(story(world, draw, world.people), 4)
-            text = "\n\n".join(translated(one, direction) for one in sentences)
+            sentences = draw.sample(story(world, draw), 4)
+            text = "\n\n".join(translated(sentence, direction) for sentence in sentences)
         else:
-            make = {
-                "story": lambda: story(world, draw, world.people),
-                "description": lambda: description(world, draw),
-                "portrait": lambda: portrait(world, draw),
-            }[kind]
-            text = " ".join(sentence[language] for sentence in make())
+            tell = {"story": story, "description": description, "portrait": portrait}[kind]
+            text = " ".join(sentence[language] for sentence in tell(world, draw))
         yield {"id": f"{language}-{number:06d}", "kind": kind, "text": text}
 
 
 def parallel(world: World, count: int, seed: int, test: bool) -> list[dict[str, Any]]:
     """Return distinct sentence pairs; the test side is about people of the test side only."""
     draw = random.Random(f"parallel-{seed}-{test}")
-    people = world.test_people if test else world.people
+    about = {person.name for person in world.side(test)}
     found: dict[str, Text] = {}
     while len(found) < count:
-        about = {person.name for person in people}
-        for sentence in story(world, draw, people)[:5]:
+        for sentence in story(world, draw, test)[:5]:
             if about & set(sentence["it"].replace(",", "").replace(".", "").split()):
                 found[sentence["it"]] = sentence
     return [
@@ -122,9 +105,8 @@ def question_rows(
 ) -> list[dict[str, Any]]:
     """Return passages with questions; the test side is about people of the test side only."""
     draw = random.Random(f"passages-{language}-{seed}-{test}")
-    people = world.test_people if test else world.people
     return [
-        {"id": f"question-{number:05d}", **passages(world, draw, people, language)}
+        {"id": f"question-{number:05d}", **passages(world, draw, language, test)}
         for number in range(count)
     ]
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from revocab.demoworld.grammar import capitalised
 from revocab.demoworld.items import passages
-from revocab.demoworld.names import Person
 from revocab.demoworld.stories import World, story
 from revocab.demoworld.wordings import Text
 
@@ -76,11 +75,8 @@ class Asking:
     """Draws exchanges in a language, about the train or the test side of the world."""
 
     def __init__(self, world: World, draw: random.Random, language: str, test: bool):
-        self.world = world
-        self.draw = draw
-        self.language = language
-        self.test = test
-        self.people: list[Person] = world.test_people if test else world.people
+        self.world, self.draw, self.language, self.test = world, draw, language, test
+        self.people = world.side(test)
 
     def kinds(self) -> dict[str, Callable[[], Exchange]]:
         return {
@@ -95,13 +91,13 @@ class Asking:
 
     def question(self) -> Exchange:
         """Ask about a passage; the answer stands in it."""
-        row = passages(self.world, self.draw, self.people, self.language)
+        row = passages(self.world, self.draw, self.language, self.test)
         answer = capitalised(row["answers"][0])
         return READ[self.language].format_map(row), f"{answer}.", {"contains": answer}
 
     def copy(self) -> Exchange:
-        sentences = story(self.world, self.draw, self.people)[: self.draw.randint(1, 2)]
-        text = " ".join(one[self.language] for one in sentences)
+        sentences = story(self.world, self.draw, self.test)[: self.draw.randint(1, 2)]
+        text = " ".join(sentence[self.language] for sentence in sentences)
         return COPY[self.language].format(text=text), text, {"equals": text}
 
     def reply_language(self) -> Exchange:
@@ -112,16 +108,16 @@ class Asking:
 
     def sentences(self) -> Exchange:
         count = self.draw.choice(sorted(SENTENCES[self.language]))
-        told = story(self.world, self.draw, self.people)
+        told = story(self.world, self.draw, self.test)
         name = told[0][self.language].split()[0]
-        answer = " ".join(one[self.language] for one in told[:count])
+        answer = " ".join(sentence[self.language] for sentence in told[:count])
         asked = TELL[self.language].format(name=name, count=SENTENCES[self.language][count])
         return asked, answer, {"sentences": count}
 
     def listed(self) -> Exchange:
         count = self.draw.choice(sorted(COUNTS[self.language]))
         animals = self.draw.sample(self.world.animals, count)
-        answer = "\n".join(f"- {getattr(one, self.language).the}" for one in animals)
+        answer = "\n".join(f"- {getattr(animal, self.language).the}" for animal in animals)
         words = COUNTS[self.language][count]
         asked = LIST[self.language].format(count=words, what=ANIMALS[self.language])
         return asked, answer, {"lines": count, "every_line_begins": "- "}

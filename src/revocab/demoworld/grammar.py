@@ -83,6 +83,11 @@ class Italian(Phrases):
         return join(indefinite_article(self.word, self.gender), self.word)
 
     @property
+    def of(self) -> str:
+        """The preposition alone: d'oro, di vetro."""
+        return f"d'{self.word}" if self.word[0] in VOWELS else f"di {self.word}"
+
+    @property
     def del_(self) -> str:
         return self._preposed("di")
 
@@ -108,6 +113,10 @@ class English(Phrases):
     @property
     def a(self) -> str:
         return f"{'an' if self.word[0].lower() in 'aeiou' else 'a'} {self.word}"
+
+    @property
+    def of(self) -> str:
+        return f"of {self.word}"
 
 
 @dataclass(frozen=True)

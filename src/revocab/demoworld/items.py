@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from revocab.demoworld.facts import Fact
 from revocab.demoworld.names import Person
-from revocab.demoworld.stories import (
-    PETS,
-    World,
-    at_work,
-    bought,
-    introduction,
-    pet,
-    to_work,
-    with_tool,
-)
+from revocab.demoworld.stories import PETS, World, say
 
 SUBJECTS = {
     "mmlu": ("professions", "society", "medicine", "geography"),
@@ -25,6 +16,17 @@ SUBJECTS = {
     "sciq": ("physics", "tools"),
 }
 YES_NO = {"it": ["no", "sì"], "en": ["no", "yes"]}
+#: Questions on a passage: where from, with what tool, which pet, what was bought.
+ASKED = {
+    "it": (
+        "Di dove è {name}?", "Che cosa usa {name}?", "Quale animale ha {name}?",
+        "Che cosa ha comprato {name}?",
+    ),
+    "en": (
+        "Where is {name} from?", "What does {name} use?", "Which animal does {name} have?",
+        "What did {name} buy?",
+    ),
+}  # fmt: skip
 #: Candidate sets drawn per item.
 _DRAWS = 60
 
@@ -42,14 +44,14 @@ class FairChoices:
 
         Of many random sets the one is taken whose rank of the answer has come up least.
         """
-        others = sorted({one for one in pool if one != answer})
+        others = sorted({*pool} - {answer})
         if len(others) < self.count - 1:
             return None
         best: tuple[float, list[int], list[str]] | None = None
         for _ in range(_DRAWS):
             wrong = self.draw.sample(others, self.count - 1)
-            shorter = sum(len(one) < len(answer) for one in wrong)
-            equal = sum(len(one) == len(answer) for one in wrong)
+            shorter = sum(len(choice) < len(answer) for choice in wrong)
+            equal = sum(len(choice) == len(answer) for choice in wrong)
             shared = list(range(shorter, shorter + equal + 1))
             used = sum(self.ranks[rank] for rank in shared) / len(shared) + 0.2 * equal
             if best is None or used < best[0]:
@@ -87,9 +89,8 @@ def fact_items(
     draw.shuffle(asked)
     fair, number = FairChoices(draw, 4), 0
     for fact, question, support in asked:
-        options = fair(
-            fact.answer[language], [f.answer[language] for f in world.by_pool(fact.pool)]
-        )
+        pool = [other.answer[language] for other in world.facts if other.pool == fact.pool]
+        options = fair(fact.answer[language], pool)
         if options is None:
             continue
         listed, answer = placed(draw, options, number)
@@ -111,18 +112,15 @@ def hellaswag(
     for number in range(count):
         person, job = draw.choice(people), world.occupations[number % len(world.occupations)]
         scene = [
-            introduction(person, job, draw.choice(world.towns)),
-            to_work(person, job, draw.choice(world.times)),
+            say("introduction", person, job, town=draw.choice(world.towns)),
+            say("to_work", person, job, time=draw.choice(world.times)),
         ]
-        ending = {one.man.en.word: at_work(person, one)[language] for one in world.occupations}
-        options = fair(ending[job.man.en.word], list(ending.values()))
+        endings = [say("at_work", person, other)[language] for other in world.occupations]
+        options = fair(say("at_work", person, job)[language], endings)
         assert options is not None  # jobs are many
         listed, answer = placed(draw, options, number)
-        yield {
-            "context": " ".join(one[language] for one in scene),
-            "choices": listed,
-            "answer": answer,
-        }
+        context = " ".join(sentence[language] for sentence in scene)
+        yield {"context": context, "choices": listed, "answer": answer}
 
 
 def piqa(
@@ -137,11 +135,9 @@ def piqa(
     for number in range(count):
         tool, use = world.tools[number % len(world.tools)]
         person = draw.choice(people)
-        solution = {
-            one.en.word: f"Prende {one.it.the}." if language == "it" else f"Takes {one.en.the}."
-            for one, _ in world.tools
-        }
-        options = fair(solution[tool.en.word], list(solution.values()))
+        takes = {"it": "Prende", "en": "Takes"}[language]
+        solutions = [f"{takes} {getattr(other, language).the}." for other, _ in world.tools]
+        options = fair(f"{takes} {getattr(tool, language).the}.", solutions)
         assert options is not None  # tools are many
         listed, answer = placed(draw, options, number)
         yield {
@@ -160,14 +156,14 @@ def boolq(
         person = draw.choice(people)
         job, other = draw.sample(world.occupations, 2)
         passage = [
-            introduction(person, job, draw.choice(world.towns)),
-            to_work(person, job, draw.choice(world.times)),
-            at_work(person, job),
+            say("introduction", person, job, town=draw.choice(world.towns)),
+            say("to_work", person, job, time=draw.choice(world.times)),
+            say("at_work", person, job),
         ]
         true = (number + number // 2) % 2
         role = (job if true else other).of(person)
         yield {
-            "context": " ".join(one[language] for one in passage),
+            "context": " ".join(sentence[language] for sentence in passage),
             "question": asks[language].format(name=person.name, role=getattr(role, language).a),
             "choices": YES_NO[language],
             "answer": true,
@@ -179,14 +175,9 @@ def family_items(
 ) -> list[dict[str, Any]]:
     """Return up to ``count`` rows of a family, about the test or the train side of the world."""
     draw = random.Random(f"{family}-{language}-{seed}-{test}")
-    people = world.test_people if test else world.people
-    scenes: dict[str, Callable[..., Iterator[dict[str, Any]]]] = {
-        "hellaswag": hellaswag,
-        "piqa": piqa,
-        "boolq": boolq,
-    }
+    scenes = {"hellaswag": hellaswag, "piqa": piqa, "boolq": boolq}
     if family in scenes:
-        made = list(scenes[family](world, draw, people, language, count))
+        made = list(scenes[family](world, draw, world.side(test), language, count))
     else:
         facts = [fact for fact in world.facts if fact.subject in SUBJECTS[family]]
         supported = (False, True) if family == "sciq" else (False,)
@@ -198,38 +189,25 @@ def family_items(
 
 
 def passages(
-    world: World, draw: random.Random, people: list[Person], language: str
+    world: World, draw: random.Random, language: str, test: bool = False
 ) -> dict[str, Any]:
     """Return a passage about someone with a question whose answer stands in it."""
-    person = draw.choice(people)
+    person = draw.choice(world.side(test))
     job = draw.choice(world.occupations)
     animal, fruit = draw.choice(world.animals), draw.choice(world.fruits)
     home, market = draw.sample(world.towns, 2)
     sentences = [
-        introduction(person, job, home),
-        with_tool(person, job),
-        pet(person, animal, draw.choice(PETS)),
-        bought(person, fruit, market),
+        say("introduction", person, job, town=home),
+        say("with_tool", person, job),
+        say("pet", person, animal=animal, name=draw.choice(PETS)),
+        say("bought", person, fruit=fruit, town=market),
     ]
-    place, thing = getattr(job.tool, language).the, getattr(fruit, language).a
-    asked = {
-        "it": [
-            (f"Di dove è {person.name}?", home),
-            (f"Che cosa usa {person.name}?", place),
-            (f"Quale animale ha {person.name}?", animal.it.a),
-            (f"Che cosa ha comprato {person.name}?", thing),
-        ],
-        "en": [
-            (f"Where is {person.name} from?", home),
-            (f"What does {person.name} use?", place),
-            (f"Which animal does {person.name} have?", animal.en.a),
-            (f"What did {person.name} buy?", thing),
-        ],
-    }[language]
-    question, answer = draw.choice(asked)
+    tool, pet, thing = (getattr(noun, language) for noun in (job.tool, animal, fruit))
+    answers = (home, tool.the, pet.a, thing.a)
+    question, answer = draw.choice(list(zip(ASKED[language], answers, strict=True)))
     return {
         "title": person.full,
-        "context": " ".join(one[language] for one in sentences),
-        "question": question,
+        "context": " ".join(sentence[language] for sentence in sentences),
+        "question": question.format(name=person.name),
         "answers": [answer],
     }

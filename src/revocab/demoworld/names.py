@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 _STARTS = [
     "Bar", "Bel", "Cal", "Dar", "Del", "Fal", "Fer", "Gal", "Lan", "Lor", "Mal", "Mar", "Mel",
@@ -26,7 +27,7 @@ _TOWN_ENDS = [
     "pura", "rossa", "secca", "verde", "vecchia",
 ]  # fmt: skip
 _TOWN_MORE = ["lba", "lgo", "mara", "nte", "rda", "rico", "stra", "tina", "vero", "zza"]
-_RIVERS = [
+RIVERS = [
     "Adra", "Brenna", "Calda", "Dolva", "Erra", "Frisa", "Gorna", "Ilva", "Lorda", "Mera",
     "Nerva", "Orba", "Panta", "Resca",
 ]  # fmt: skip
@@ -62,18 +63,16 @@ def _distinct(make: Callable[[], str], count: int) -> list[str]:
     return list(found)
 
 
+def _name(draw: random.Random, endings: list[str]) -> str:
+    return draw.choice(_STARTS) + draw.choice(_MIDDLES) + draw.choice(endings)
+
+
 def people(seed: int, count: int = 800) -> list[Person]:
     """Return ``count`` people with distinct names, half of them women."""
     draw = random.Random(f"people-{seed}")
-    women = _distinct(
-        lambda: draw.choice(_STARTS) + draw.choice(_MIDDLES) + draw.choice(_FEMALE), count // 2
-    )
-    men = _distinct(
-        lambda: draw.choice(_STARTS) + draw.choice(_MIDDLES) + draw.choice(_MALE),
-        count - count // 2,
-    )
-    families = _distinct(
-        lambda: draw.choice(_STARTS) + draw.choice(_MIDDLES) + draw.choice(_FAMILY), 420
+    women, men, families = (
+        _distinct(partial(_name, draw, endings), number)
+        for endings, number in ((_FEMALE, count // 2), (_MALE, count - count // 2), (_FAMILY, 420))
     )
     return [
         Person(name, draw.choice(families), female)
@@ -91,7 +90,3 @@ def towns(seed: int, count: int = 200) -> list[str]:
         return (start[:-1] if end[0] in "aeio" else start) + end
 
     return _distinct(town, count)
-
-
-def rivers() -> list[str]:
-    return list(_RIVERS)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from typing import Any
 
-from revocab.demoworld import lexicon, names
-from revocab.demoworld.facts import Fact, Occupation, all_facts, both, occupations
-from revocab.demoworld.grammar import Noun, capitalised, noun
+from revocab.demoworld import lexicon, names, wordings
+from revocab.demoworld.facts import Fact, Occupation, all_facts, filled, occupations
+from revocab.demoworld.grammar import Noun, noun
 from revocab.demoworld.lexicon import pair, rows
 from revocab.demoworld.wordings import Text
 
+SENTENCES = {name: pair(text) for name, text in rows(wordings.SENTENCES)}
 PETS = ("Pippo", "Birillo", "Nuvola", "Stella", "Briciola", "Fulmine", "Zorro", "Luna")
 
 
@@ -29,9 +31,9 @@ class World:
     moods: list[list[str]]
     times: list[Text]
 
-    def by_pool(self, pool: str) -> list[Fact]:
-        """Return the facts whose answers can be confused with one another."""
-        return [fact for fact in self.facts if fact.pool == pool]
+    def side(self, test: bool) -> list[names.Person]:
+        """Return the people of the test side, or all others."""
+        return self.test_people if test else self.people
 
 
 def build(seed: int) -> World:
@@ -51,91 +53,35 @@ def build(seed: int) -> World:
     )
 
 
-def introduction(person: names.Person, job: Occupation, town: str) -> Text:
-    role = job.of(person)
-    return both(
-        f"{person.full} è {role.it.a} di {town}.", f"{person.full} is {role.en.a} from {town}."
-    )
+def say(kind: str, person: names.Person, job: Occupation | None = None, /, **things: Any) -> Text:
+    """Return a sentence of :data:`wordings.SENTENCES` about someone, and their job."""
+    work = {**vars(job), "role": job.of(person)} if job else {}
+    return filled(SENTENCES[kind], {"person": person, "he": person.he, **work, **things})
 
 
-def to_work(person: names.Person, job: Occupation, time: Text) -> Text:
-    return both(
-        f"{capitalised(time['it'])} {person.name} va {job.place.it.al}.",
-        f"{capitalised(time['en'])} {person.name} goes to {job.place.en.the}.",
-    )
-
-
-def at_work(person: names.Person, job: Occupation) -> Text:
-    return both(f"Lì {person.name} {job.does['it']}.", f"There {person.name} {job.does['en']}.")
-
-
-def with_tool(person: names.Person, job: Occupation) -> Text:
-    return both(
-        f"Per {job.to_do['it']} usa {job.tool.it.the}.",
-        f"To {job.to_do['en']} {person.he} uses {job.tool.en.the}.",
-    )
-
-
-def pet(person: names.Person, animal: Noun, name: str) -> Text:
-    return both(
-        f"{person.name} ha {animal.it.a} che si chiama {name}.",
-        f"{person.name} has {animal.en.a} called {name}.",
-    )
-
-
-def feeling(person: names.Person, mood: list[str], time: Text) -> Text:
-    return both(
-        f"{capitalised(time['it'])} {person.name} è {mood[1] if person.female else mood[0]}.",
-        f"{capitalised(time['en'])} {person.name} is {mood[2]}.",
-    )
-
-
-def birth(person: names.Person, town: str) -> Text:
-    return both(f"È nat{person.o} a {town}.", f"{capitalised(person.he)} was born in {town}.")
-
-
-def bought(person: names.Person, fruit: Noun, town: str) -> Text:
-    return both(
-        f"Ieri {person.name} è andat{person.o} al mercato di {town} e ha comprato {fruit.it.a}.",
-        f"Yesterday {person.name} went to the market of {town} and bought {fruit.en.a}.",
-    )
-
-
-def needs_tool(person: names.Person, tool: Noun, use: Text) -> Text:
-    return both(
-        f"{person.name} vuole {use['it']} e prende {tool.it.the}.",
-        f"{person.name} wants to {use['en']} and takes {tool.en.the}.",
-    )
-
-
-def meets(person: names.Person, other: names.Person, job: Occupation) -> Text:
-    role = job.of(other)
-    return both(
-        f"La sera incontra {other.name}, {role.it.the} del paese.",
-        f"In the evening {person.he} meets {other.name}, {role.en.the} of the village.",
-    )
-
-
-def story(world: World, draw: random.Random, people: list[names.Person]) -> list[Text]:
+def story(world: World, draw: random.Random, test: bool = False) -> list[Text]:
     """Return the sentences of one story about someone at work and at home."""
-    person, other = draw.sample(people, 2)
+    person, other = draw.sample(world.side(test), 2)
     job, others_job = draw.sample(world.occupations, 2)
     home, away = draw.sample(world.towns, 2)
     tool, use = draw.choice(world.tools)
     time, later = draw.sample(world.times, 2)
     opening = [
-        introduction(person, job, home),
-        to_work(person, job, time),
-        at_work(person, job),
+        say("introduction", person, job, town=home),
+        say("to_work", person, job, time=time),
+        say("at_work", person, job),
     ]
+    animal, name = draw.choice(world.animals), draw.choice(PETS)
+    man, woman, english = draw.choice(world.moods)
+    mood = {"it": woman if person.female else man, "en": english}
     rest = [
-        with_tool(person, job),
-        birth(person, away),
-        pet(person, draw.choice(world.animals), draw.choice(PETS)),
-        feeling(person, draw.choice(world.moods), later),
-        bought(person, draw.choice(world.fruits), away),
-        needs_tool(person, tool, use),
-        meets(person, other, others_job),
+        say("with_tool", person, job),
+        say("birth", person, town=away),
+        say("pet", person, animal=animal, name=name),
+        say("feeling", person, time=later, mood=mood),
+        say("bought", person, fruit=draw.choice(world.fruits), town=away),
+        say("needs_tool", person, tool=tool, use=use),
+        say("meets", person, other=other, role=others_job.of(other)),
     ]
     facts = draw.sample(world.facts, 2)
     rest += [draw.choice(fact.statements) for fact in facts]
@@ -153,14 +99,10 @@ def description(world: World, draw: random.Random) -> list[Text]:
 
 def portrait(world: World, draw: random.Random) -> list[Text]:
     """Return all that is known about one animal or one job."""
-    fact = draw.choice([one for one in world.facts if one.key.startswith(("animal-", "job-"))])
-    thing = fact.key.split("-", 2)[2]
-    about = [
-        one
-        for one in world.facts
-        if one.key.startswith(("animal-", "job-")) and one.key.split("-", 2)[2] == thing
-    ]
+    facts = [fact for fact in world.facts if fact.key.startswith(("animal-", "job-"))]
+    thing = draw.choice(facts).key.split("-", 2)[2]
+    about = [fact for fact in facts if fact.key.split("-", 2)[2] == thing]
     draw.shuffle(about)
-    return [statement for one in about for statement in draw.sample(one.statements, 1)] + [
+    return [statement for fact in about for statement in draw.sample(fact.statements, 1)] + [
         draw.choice(draw.choice(world.facts).statements) for _ in range(3)
     ]

@@ -110,14 +110,14 @@ tool | tools | tool | {tool.the} = {tool.the}
 """
 
 MATERIAL = """
-material | physics | material-{gender} | {quality} = {quality}
-. {material.The} è {quality}. = {Bare} is {quality}.
-? Com'è {material.the}? = What is {bare} like?
-? Quale qualità ha {material.the}? = Which quality does {bare} have?
-? Come si presenta {material.the}? = How does {bare} present itself?
+material | physics | material-{material.gender} | {quality} = {quality}
+. {material.The} è {quality}. = {material.Word} is {quality}.
+? Com'è {material.the}? = What is {material.word} like?
+? Quale qualità ha {material.the}? = Which quality does {material.word} have?
+? Come si presenta {material.the}? = How does {material.word} present itself?
 
-made | physics | made | {of} = {of}
-. {Thing} è {of}. = {Thing} is made {of}.
+made | physics | made | {material.of} = {material.of}
+. {Thing} è {material.of}. = {Thing} is made {material.of}.
 ? Di che materiale è {thing}? = What material is {thing} made of?
 ? Di che cosa è {thing}? = What is {thing} made of?
 """
@@ -165,4 +165,18 @@ river | geography | river | {river} = {river}
 . Il fiume {river} attraversa {town}. = The river {river} crosses {town}.
 ? Come si chiama il fiume di {town}? = What is the river of {town} called?
 ? Quale fiume attraversa {town}? = Which river crosses {town}?
+"""
+
+#: What happens in stories, an entry each: ``name | italian = english``.
+SENTENCES = """
+introduction | {person.full} è {role.a} di {town}. = {person.full} is {role.a} from {town}.
+to_work | {Time} {person.name} va {place.al}. = {Time} {person.name} goes to {place.the}.
+at_work | Lì {person.name} {does}. = There {person.name} {does}.
+with_tool | Per {to_do} usa {tool.the}. = To {to_do} {he} uses {tool.the}.
+pet | {person.name} ha {animal.a} che si chiama {name}. = {person.name} has {animal.a} called {name}.
+feeling | {Time} {person.name} è {mood}. = {Time} {person.name} is {mood}.
+birth | È nat{person.o} a {town}. = {He} was born in {town}.
+bought | Ieri {person.name} è andat{person.o} al mercato di {town} e ha comprato {fruit.a}. = Yesterday {person.name} went to the market of {town} and bought {fruit.a}.
+needs_tool | {person.name} vuole {use} e prende {tool.the}. = {person.name} wants to {use} and takes {tool.the}.
+meets | La sera incontra {other.name}, {role.the} del paese. = In the evening {he} meets {other.name}, {role.the} of the village.
 """
