@@ -99,16 +99,16 @@ def write_models(folder: Path, count: int) -> dict[int, Path]:
     return written
 
 
-def measure_ours(models, tasks, out: Path, share_contexts: bool) -> dict[str, float]:
+def measure_ours(models, tasks, out: Path) -> dict[str, float]:
     """Return seconds: in all, in the model, and what lies beside it per checkpoint."""
-    from revocab.evaluation.inference.shared_contexts import SharedContextLM
+    from revocab.evaluation.inference.refusals import Refusing
     from revocab.evaluation.multiple_choice import harness
     from revocab.evaluation.multiple_choice.scoring import score_checkpoints
     from revocab.evaluation.options import Scoring
 
     harness.quiet()
     inside = 0.0
-    original = SharedContextLM.loglikelihood
+    original = Refusing.loglikelihood
 
     def timed(self, *arguments, **options):
         nonlocal inside
@@ -118,13 +118,11 @@ def measure_ours(models, tasks, out: Path, share_contexts: bool) -> dict[str, fl
         finally:
             inside += time.process_time() - start
 
-    can_share = SharedContextLM._can_share
-    SharedContextLM.loglikelihood = timed
-    SharedContextLM._can_share = lambda self: share_contexts and can_share(self)
+    Refusing.loglikelihood = timed
     start = time.process_time()
     score_checkpoints("benchmark", models, tasks, out, Scoring())
     total = time.process_time() - start
-    SharedContextLM.loglikelihood, SharedContextLM._can_share = original, can_share
+    Refusing.loglikelihood = original
     return {
         "seconds": round(total, 2),
         "seconds_per_checkpoint": round(total / len(models), 2),
@@ -143,10 +141,11 @@ def child_seconds(command: list[object]) -> float:
 
 def measure_script(models: dict[int, Path], tasks: list[Path], out: Path) -> float:
     """Return the processor seconds of the rule's script over all checkpoints."""
-    script = Path(__file__).resolve().parent.parent / "scripts" / "score_multiple_choice.py"
     named = ["--models", *(f"{step}={folder}" for step, folder in models.items())]
     named += ["--tasks", *tasks]
-    return child_seconds([script, "--run", "benchmark", "--device", "cpu", "--out", out, *named])
+    return child_seconds(
+        ["-m", "revocab", "score", "--run", "benchmark", "--device", "cpu", "--out", out, *named]
+    )
 
 
 def measure_command_line(model: Path, tasks: list[Path]) -> float:
@@ -176,12 +175,10 @@ def main() -> None:
             "items": options.items,
             "tasks": len(tasks),
             "threads": torch.get_num_threads(),
-            "ours": measure_ours(models, tasks, folder / "a.csv", True),
-            "ours_without_shared_contexts": measure_ours(models, tasks, folder / "b.csv", False),
+            "ours": measure_ours(models, tasks, folder / "a.csv"),
         }
+        whole = measure_script(models, tasks, folder / "b.csv")
         found["equal_scores"] = (folder / "a.csv").read_bytes() == (folder / "b.csv").read_bytes()
-        whole = measure_script(models, tasks, folder / "c.csv")
-        found["equal_scores"] &= (folder / "a.csv").read_bytes() == (folder / "c.csv").read_bytes()
         found["script_seconds"] = round(whole, 2)
         found["overhead_with_start"] = round(whole / found["ours"]["seconds_in_model"], 3)
         if options.command_line:

@@ -142,14 +142,14 @@ def test_a_perfect_copy_and_a_short_one(files, tmp_path):
     engine = Parrot(Checkpoint(folder, "cpu", "float32", 4), 512)
     options = Generating(max_new_tokens=64, context_length=512)
     made = generate_task(engine, prompts(files), options)
-    values = {one.metric: one.value for one in task_scores("copying", ["it"], made)}
+    values = {row["metric"]: row["value"] for row in task_scores("copying", ["it"], made)}
     assert values == dict.fromkeys(
         ("copy_ratio", "copied", "copy_length", "copied_tokens"), pytest.approx(100)
     )
     engine.keep = 5
     made = generate_task(engine, prompts(files), options)
     assert all(row["copied_tokens"] <= 5 < row["reference_tokens"] for row in made)
-    values = {one.metric: one.value for one in task_scores("copying", ["it"], made)}
+    values = {row["metric"]: row["value"] for row in task_scores("copying", ["it"], made)}
     assert values["copied"] == 0 and values["copy_ratio"] > 100
     shares = [100 * 5 / row["reference_tokens"] for row in made]
     assert values["copy_length"] == pytest.approx(sum(shares) / len(shares))
@@ -174,7 +174,7 @@ def test_lengths_count_either_way_and_nothing_counts_as_nothing():
 def test_a_copying_task_asks_as_the_kind_does_in_chat(tmp_path):
     """What models are calibrated on is worded as what they are scored on."""
     (said, copy) = copying_task("Il gatto dorme qui adesso.", "it")
-    layout = KIND.layout.worded("it", {})
+    layout = KIND.layout.in_words(["it"], {})
     texts = KIND.texts({"text": copy["content"]}, ["it"])
     assert [said] == layout.messages([], texts, turns=True)
     assert copy == {"role": "assistant", "content": "Il gatto dorme qui adesso."}

@@ -29,20 +29,12 @@ ITEMS = 120
 @pytest.mark.parametrize(
     ("word", "gender", "the", "a"),
     [
-        ("forno", "m", "il", "un"),
-        ("studio", "m", "lo", "uno"),
-        ("zaino", "m", "lo", "uno"),
-        ("gnomo", "m", "lo", "uno"),
-        ("pneumatico", "m", "lo", "uno"),
-        ("psicologo", "m", "lo", "uno"),
-        ("yogurt", "m", "lo", "uno"),
-        ("sasso", "m", "il", "un"),
-        ("albero", "m", "l'", "un"),
-        ("orologio", "m", "l'", "un"),
-        ("casa", "f", "la", "una"),
-        ("scuola", "f", "la", "una"),
-        ("ape", "f", "l'", "un'"),
-        ("isola", "f", "l'", "un'"),
+        *((word, "m", "il", "un") for word in ("forno", "sasso")),
+        *((word, "m", "lo", "uno") for word in ("studio", "zaino", "gnomo", "pneumatico")),
+        *((word, "m", "lo", "uno") for word in ("psicologo", "yogurt")),
+        *((word, "m", "l'", "un") for word in ("albero", "orologio")),
+        *((word, "f", "la", "una") for word in ("casa", "scuola")),
+        *((word, "f", "l'", "un'") for word in ("ape", "isola")),
     ],
 )
 def test_singular_articles(word, gender, the, a):
@@ -85,18 +77,8 @@ def test_test_people_are_nobody_else():
 def generate(folder: Path, repository: Path) -> Path:
     sizes = ["--documents", "600", "--parallel", "80", "--questions", "80", "--items", str(ITEMS),
              "--conversations", "160"]  # fmt: skip
-    command = [
-        sys.executable,
-        "-m",
-        "revocab",
-        "build_demoworld",
-        "--seed",
-        "17",
-        *sizes,
-        "--out",
-        folder,
-    ]
-    subprocess.run(command, check=True)
+    command = [sys.executable, "-m", "revocab", "build_demoworld", "--seed", "17"]
+    subprocess.run([*command, *sizes, "--out", folder], check=True)
     return folder
 
 

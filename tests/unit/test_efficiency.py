@@ -12,14 +12,15 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from revocab.errors import RevocabError
 from revocab.evaluation.efficiency import measure, read_text, timings
-from revocab.evaluation.options import Timing
+from revocab.evaluation.options import EfficiencyJob, EfficiencyOptions, Hardware
 from revocab.io import read_json, write_jsonl
 from revocab.models.parameters import cache_bytes_per_token
 from revocab.models.weights.files import parameter_bytes
 
-SMALL = Timing(
-    prompts=4, prompt_characters=60, new_tokens=6, batch_size=2, repeats=1, engine="transformers"
-)
+SMALL = EfficiencyJob(
+    run="r", step=5, corpus="c", language="it", engine="transformers",
+    prompts=4, prompt_characters=60, new_tokens=6, batch_size=2, repeats=1,
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ class Clock:
 
 def test_times_are_taken_apart():
     prompts = [[0] * 20] * 4
-    found = timings(Clock(), prompts, Timing(new_tokens=11, batch_size=2, repeats=3))
+    found = timings(Clock(), prompts, EfficiencyOptions(new_tokens=11, batch_size=2, repeats=3))
     assert found["prompt"] == pytest.approx(0.080)
     # Two batches, each of two rows, write ten tokens after the first in 0.1 s.
     assert found["rate"] == pytest.approx(4 * 10 / 0.2)
@@ -57,7 +58,7 @@ def test_text_is_cut_by_characters(text):
 
 def test_a_real_model(text, tmp_path):
     folder = write_model(tmp_path / "model", context_length=256)
-    found = measure(folder, text, "c", "it", SMALL)
+    found = measure(folder, text, SMALL, Hardware())
     assert found["characters"] == 240 and found["engine"] == "transformers"
     assert found["characters_per_token"] == pytest.approx(240 / found["tokens"])
     assert found["tokens_per_word"] > 1
@@ -92,7 +93,7 @@ def test_cache_bytes_by_hand(tmp_path):
 def test_a_prompt_longer_than_the_context_is_refused(text, tmp_path):
     folder = write_model(tmp_path / "short", context_length=16)
     with pytest.raises(RevocabError, match="its context has 16; lower"):
-        measure(folder, text, "c", "it", SMALL)
+        measure(folder, text, SMALL, Hardware())
 
 
 def test_script(text, tmp_path, repository, monkeypatch):

@@ -11,21 +11,17 @@ from toy_models import SOURCE_WORDS, TARGET_WORDS, build_model, build_tokenizer
 
 from revocab.errors import RevocabError
 from revocab.evaluation.embedding_similarity import (
-    KIND,
     Anchors,
     EmbeddingSimilarityJob,
-    HelperModel,
     RunModels,
     choose_anchors,
     measure,
     measure_to,
     relative_representation,
     similarity,
-    write_similarity,
 )
 from revocab.io import read_json
 from revocab.models.folder import ModelFolder
-from revocab.output import OutputFolder
 from revocab.tokenizers.canonical import CanonicalToken
 
 
@@ -94,9 +90,9 @@ def test_table_of_a_group(tmp_path):
     first = build_model(tokenizer, tmp_path / "first", seed=2)
     last = build_model(tokenizer, tmp_path / "last", seed=3)
     runs = [RunModels("a", first, last), RunModels("b", helper, helper)]
-    rows, anchors, of_helper = measure(JOB, runs, tokenizer, HelperModel("helper", helper))
+    _, anchors, of_helper = measure(JOB, runs, tokenizer, helper)
     assert of_helper is anchors
-    write_similarity(rows, {"anchors": anchors.found}, OutputFolder(tmp_path / "out", KIND))
+    measure_to(tmp_path / "out", JOB, runs, tokenizer, helper)
     with (tmp_path / "out" / "similarity.csv").open(newline="") as handle:
         table = list(csv.DictReader(handle))
     keys = [(row["kind"], row["run"], row["other"], row["step"]) for row in table]
@@ -121,8 +117,8 @@ def test_a_helper_in_another_order_is_as_similar(toys, tmp_path):
     target = toys / "target-tokenizer"
     other = permuted(toys / "helper", tmp_path / "permuted", seed=3)
     runs = [RunModels("a", toys / "helper", build_model(target, tmp_path / "last", seed=3))]
-    plain, _, _ = measure(JOB, runs, target, HelperModel("helper", toys / "helper"))
-    received, anchors, of_helper = measure(JOB, runs, target, HelperModel("helper", other))
+    plain, _, _ = measure(JOB, runs, target, toys / "helper")
+    received, anchors, of_helper = measure(JOB, runs, target, other)
     assert received == plain
     assert plain[0]["similarity"] == pytest.approx(1, abs=1e-6)
     assert of_helper == anchors

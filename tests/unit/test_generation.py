@@ -238,9 +238,8 @@ def test_long_prompts_lose_shots_and_say_so(models):
     made, _ = generate_task(engine, [translation(4, 3), row], options)
     assert made["finish_reason"] == "prompt_too_long"
     assert made["output"] == "" and made["output_tokens"] == 0
-    assert generate.shortening([made], 3) == (
-        "1 of 1 prompts with fewer shots; 1 of 1 prompts too long, scored as empty"
-    )
+    (reason, *_) = [one["reason"] for one in generate.score_rows([row], [made], options)]
+    assert reason == "1 of 1 prompts with fewer shots; 1 of 1 prompts too long, scored as empty"
 
 
 def test_the_models_own_context_counts_too(models, tmp_path):
@@ -256,26 +255,16 @@ def test_folder(models, prompts, tmp_path):
     generate_checkpoints("llama-sava", models, prompts, out, options)
     made = list(read_jsonl(out / "step-000004" / "flores_en_it.jsonl"))
     assert list(made[0]) == [
-        "id",
-        "prompt",
-        "output",
-        "references",
-        "prompt_tokens",
-        "output_tokens",
-        "finish_reason",
+        "id", "prompt", "output", "references", "prompt_tokens", "output_tokens", "finish_reason",
         "shots_used",
-    ]
+    ]  # fmt: skip
     assert [row["id"] for row in made] == [f"t{i}" for i in range(5)]
     with (out / "scores.csv").open(encoding="utf-8", newline="") as handle:
         scores = list(csv.DictReader(handle))
     assert list(scores[0]) == list(generate.COLUMNS)
     assert [(row["step"], row["task"], row["metric"]) for row in scores[:6]] == [
-        ("0", "flores_en_it", "chrf++"),
-        ("0", "flores_en_it", "bleu"),
-        ("0", "flores_en_it", "comet22"),
-        ("0", "squad_it", "rougeL"),
-        ("0", "squad_it", "exact_match"),
-        ("0", "squad_it", "f1"),
+        *(("0", "flores_en_it", metric) for metric in ("chrf++", "bleu", "comet22")),
+        *(("0", "squad_it", metric) for metric in ("rougeL", "exact_match", "f1")),
     ]
     assert scores[2]["value"] == "" and "comet not configured" in scores[2]["reason"]
     assert {row["shots"] for row in scores} == {"3", "0"}
@@ -284,13 +273,8 @@ def test_folder(models, prompts, tmp_path):
     assert manifest["steps"] == [0, 4]
     assert str(tmp_path) not in json.dumps(manifest)
     assert sorted(path.name for path in out.iterdir()) == [
-        generate.Finished.NAME,
-        CLAIM,
-        "manifest.json",
-        "scores.csv",
-        "step-000000",
-        "step-000004",
-    ]
+        generate.Finished.NAME, CLAIM, "manifest.json", "scores.csv", "step-000000", "step-000004",
+    ]  # fmt: skip
     first = {path: path.read_bytes() for path in out.rglob("*.*")}
     generate_checkpoints("llama-sava", models, prompts, out, options)
     assert {path: path.read_bytes() for path in out.rglob("*.*")} == first

@@ -72,9 +72,7 @@ def test_a_pin_without_the_items_is_not_named_again(monkeypatch, revision):
     )
     config = {"dataset_path": "o/d", "test_split": "test"}
     config["dataset_kwargs"] = {"revision": "abcdef0" + 33 * "1"}
-    with pytest.raises(
-        RevocabError, match=r"has 2 items, expected 3.*look for its commit"
-    ) as error:
+    with pytest.raises(RevocabError, match=r"has 2 items, expected 3.*write its commit") as error:
         check_items("t", config, ExpectedItems(number=3, revision=revision))
     assert "'revision: abcdef0'" not in str(error.value)
 

@@ -21,16 +21,17 @@ from revocab.evaluation.inference.checkpoint import Checkpoint
 from revocab.evaluation.inference.engines import vllm
 from revocab.evaluation.inference.refusals import cause
 from revocab.evaluation.multiple_choice import harness, scoring
-from revocab.evaluation.options import Generating, Scoring, Timing
+from revocab.evaluation.options import EfficiencyJob, Generating, Hardware, Scoring
 from revocab.folder_claim import CLAIM
 from revocab.io import read_json, write_json, write_jsonl
 from revocab.models.load import check_model, load_causal_lm
 from revocab.models.weights.finite import _BLOCK_BYTES, broken_rows
 from revocab.training.outputs import checkpoints
 
-SHORT = Timing(
-    prompts=2, prompt_characters=40, new_tokens=3, batch_size=2, repeats=1, engine="transformers"
-)
+SHORT = EfficiencyJob(
+    run="r", step=0, corpus="c", language="it", engine="transformers",
+    prompts=2, prompt_characters=40, new_tokens=3, batch_size=2, repeats=1,
+)  # fmt: skip
 SHORT_TEXT = Generating(max_new_tokens=4, context_length=128, engine="transformers")
 
 
@@ -61,7 +62,7 @@ USES = {
         "r", {0: folder}, {"t": place.prompts}, out, SHORT_TEXT
     ),
     "efficiency": lambda place, folder, out: efficiency.measure_efficiency(
-        "r", 0, folder, place.text, "c", "it", out, SHORT
+        folder, place.text, SHORT, Hardware(), out
     ),
     "source": lambda place, folder, out: place.convert(folder, out),
     "copy": lambda place, folder, out: place.convert(folder, out, "lapt"),
@@ -97,8 +98,7 @@ def test_vllm_is_given_no_damaged_model(place, tmp_path, monkeypatch, part, dama
     with pytest.raises(RevocabError) as caught:
         checkpoint = Checkpoint(folder, "cpu", "float32", 4)
         if part == "multiple_choice":
-            options = {"token_cache": {}, "long_prompts": "error"}
-            vllm.ENGINE.multiple_choice(checkpoint, **options)
+            vllm.ENGINE.multiple_choice(checkpoint, long_prompts="error")
         else:
             getattr(vllm.ENGINE, part)(checkpoint, 64)
     assert words in str(caught.value)
@@ -267,7 +267,7 @@ def test_scores_that_overflow_are_refused(place, tmp_path):
 
 @pytest.mark.parametrize(
     ("use", "words"),
-    [("generate", 'the prompt beginning "Traduci'), ("efficiency", "prompt 1")],
+    [("generate", 'the prompt beginning "Traduci'), ("efficiency", "the prompt beginning 'il")],
 )
 def test_logits_that_overflow_are_refused(place, tmp_path, use, words):
     folder = damaged(place.sound, tmp_path / "model", overflowing)

@@ -23,92 +23,41 @@ PASSAGE = {**QUESTION, "context": "Il fornaio vende il pane.", "answer": 0}
 ENGLISH = {"id": "1", "question": "who?", "context": "It rains.", "choices": ["no", "yes"]}
 XCOPA = {"id": "1", "context": "Piove.", "choices": ["È inverno.", "L'erba cresce."], "answer": 1}
 
+BAKER = [" il fornaio", " il gatto"]
 #: template, row, (context, answer texts, index of the right one) as the harness scores them
 RENDERED = [
-    (
-        "arc_easy_it",
-        {**QUESTION, "answer": 1},
-        ("Domanda: Chi vende il pane?\nRisposta:", [" il fornaio", " il gatto"], 1),
-    ),
-    (
-        "mmlu_it",
-        {**QUESTION, "answer": 0, "subject": "us_history"},
-        ("Domanda: Chi vende il pane?\nRisposta:", [" il fornaio", " il gatto"], 0),
-    ),
-    (
-        "boolq_it",
-        {**PASSAGE, "choices": ["sì", "no"]},
-        (
-            "Contesto: Il fornaio vende il pane.\nDomanda: Chi vende il pane?\nRisposta:",
-            [" sì", " no"],
-            0,
-        ),
-    ),
-    (
-        "sciq_en",
-        {**ENGLISH, "answer": 1},
-        ("Context: It rains.\nQuestion: who?\nAnswer:", [" no", " yes"], 1),
-    ),
-    (
-        "piqa_en",
-        {**ENGLISH, "context": None, "answer": 1},
-        ("Question: who?\nAnswer:", [" no", " yes"], 1),
-    ),
-    (
-        "hellaswag_en",
-        {"id": "1", "context": "The cat", "choices": [" sat.", "ran. "], "answer": 0},
-        ("The cat", [" sat.", " ran."], 0),
-    ),
-    (
-        "mmlu_letters_it",
-        {**QUESTION, "answer": 1, "subject": "us_history"},
-        (
-            "Le seguenti sono domande a scelta multipla (con risposta) su us history.\n\n"
-            "Domanda: Chi vende il pane?\nA. il fornaio\nB. il gatto\nRisposta:",
-            [" A", " B"],
-            1,
-        ),
-    ),
-    (
-        "mmlu_letters_en",
-        {**ENGLISH, "answer": 1},
-        ("Question: who?\nA. no\nB. yes\nAnswer:", [" A", " B"], 1),
-    ),
-    (
-        "xcopa_it",
-        {**XCOPA, "question": "cause"},
-        ("Piove perché", [" è inverno.", " l'erba cresce."], 1),
-    ),
-    (
-        "xcopa_it",
-        {**XCOPA, "question": "effect"},
-        ("Piove quindi", [" è inverno.", " l'erba cresce."], 1),
-    ),
-    (
-        "question_without_passage",
-        PASSAGE,
-        ("Domanda: Chi vende il pane?\nRisposta:", [" il fornaio", " il gatto"], 0),
-    ),
-    (
-        "race",
-        PASSAGE,
-        (
-            "Article: Il fornaio vende il pane.\n\nQuestion: Chi vende il pane?\nAnswer:",
-            [" il fornaio", " il gatto"],
-            0,
-        ),
-    ),
-    (
-        "crows_pairs",
-        {"id": "1", "choices": ["Le donne guidano male.", "Gli uomini no."], "answer": 1},
-        ("", ["Le donne guidano male.", "Gli uomini no."], 1),
-    ),
-    (
-        "truthfulqa_mc1_it",
-        {**QUESTION, "answer": 0},
-        ("Domanda: Chi vende il pane?\nRisposta:", [" il fornaio", " il gatto"], 0),
-    ),
-]
+    ("arc_easy_it", {**QUESTION, "answer": 1},
+     ("Domanda: Chi vende il pane?\nRisposta:", BAKER, 1)),
+    ("mmlu_it", {**QUESTION, "answer": 0, "subject": "us_history"},
+     ("Domanda: Chi vende il pane?\nRisposta:", BAKER, 0)),
+    ("boolq_it", {**PASSAGE, "choices": ["sì", "no"]},
+     ("Contesto: Il fornaio vende il pane.\nDomanda: Chi vende il pane?\nRisposta:",
+      [" sì", " no"], 0)),
+    ("sciq_en", {**ENGLISH, "answer": 1},
+     ("Context: It rains.\nQuestion: who?\nAnswer:", [" no", " yes"], 1)),
+    ("piqa_en", {**ENGLISH, "context": None, "answer": 1},
+     ("Question: who?\nAnswer:", [" no", " yes"], 1)),
+    ("hellaswag_en", {"id": "1", "context": "The cat", "choices": [" sat.", "ran. "], "answer": 0},
+     ("The cat", [" sat.", " ran."], 0)),
+    ("mmlu_letters_it", {**QUESTION, "answer": 1, "subject": "us_history"},
+     ("Le seguenti sono domande a scelta multipla (con risposta) su us history.\n\n"
+      "Domanda: Chi vende il pane?\nA. il fornaio\nB. il gatto\nRisposta:", [" A", " B"], 1)),
+    ("mmlu_letters_en", {**ENGLISH, "answer": 1},
+     ("Question: who?\nA. no\nB. yes\nAnswer:", [" A", " B"], 1)),
+    ("xcopa_it", {**XCOPA, "question": "cause"},
+     ("Piove perché", [" è inverno.", " l'erba cresce."], 1)),
+    ("xcopa_it", {**XCOPA, "question": "effect"},
+     ("Piove quindi", [" è inverno.", " l'erba cresce."], 1)),
+    ("question_without_passage", PASSAGE,
+     ("Domanda: Chi vende il pane?\nRisposta:", BAKER, 0)),
+    ("race", PASSAGE,
+     ("Article: Il fornaio vende il pane.\n\nQuestion: Chi vende il pane?\nAnswer:", BAKER, 0)),
+    ("crows_pairs",
+     {"id": "1", "choices": ["Le donne guidano male.", "Gli uomini no."], "answer": 1},
+     ("", ["Le donne guidano male.", "Gli uomini no."], 1)),
+    ("truthfulqa_mc1_it", {**QUESTION, "answer": 0},
+     ("Domanda: Chi vende il pane?\nRisposta:", BAKER, 0)),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("template", "row", "expected"), RENDERED)
@@ -153,15 +102,6 @@ def test_every_template_is_complete():
         assert config["metric_list"][0]["metric"] == "acc", path
 
 
-def test_no_two_templates_say_the_same_text():
-    """A text stands once: templates that share it include it."""
-    texts = {}
-    for path in sorted((tasks.TEMPLATES).glob("*.yaml")):
-        text = yaml.safe_load(path.read_text(encoding="utf-8")).get("doc_to_text")
-        assert not text or text not in texts, (path, texts.get(text))
-        texts[text] = path
-
-
 def test_task_file_is_self_contained_and_repeats(repository, tmp_path):
     path = write_task(tmp_path, repository, "arc_easy_it", IT_ROWS, "arc_easy_it")
     first = path.read_bytes()
@@ -192,10 +132,7 @@ def test_hub_data_is_pinned():
         ({"id": "a", "question": "q", "answer": 0}, "field 'choices' is missing"),
         ({"id": "a", "question": "q", "choices": ["x"], "answer": 0}, "at least two"),
         ({"id": "a", "question": "q", "choices": ["x", " "], "answer": 0}, "empty choice"),
-        (
-            {"id": "a", "question": "q", "choices": ["x", "y"], "answer": 2},
-            "0 to 1, received 2",
-        ),
+        ({"id": "a", "question": "q", "choices": ["x", "y"], "answer": 2}, "received 2"),
         ({"id": "a", "question": "q", "choices": ["x", "y"], "answer": "1"}, "received '1'"),
     ],
 )
@@ -229,8 +166,7 @@ def test_bad_templates_are_named(tmp_path):
 def test_the_including_file_wins(tmp_path):
     (tmp_path / "a.yaml").write_text("doc_to_text: a\ndoc_to_target: 1\n", encoding="utf-8")
     (tmp_path / "b.yaml").write_text("include: a.yaml\ndoc_to_target: 2\n", encoding="utf-8")
-    merged = tasks.load_template(tmp_path / "b.yaml")
-    assert merged == {"doc_to_text": "a", "doc_to_target": 2}
+    assert tasks.load_template(tmp_path / "b.yaml") == {"doc_to_text": "a", "doc_to_target": 2}
 
 
 def test_templates_of_ones_own_go_before_those_of_the_package(tmp_path):
@@ -243,12 +179,8 @@ def test_templates_of_ones_own_go_before_those_of_the_package(tmp_path):
     assert {"mine", "letters", "race"} <= {*tasks.template_names(tmp_path)}
     found = tasks.load_template(tmp_path / "letters.yaml")
     assert found["num_fewshot"] == 3 and "<<question>>" in found["doc_to_text"]
-    assert [path.name for path in tasks.template_files(tmp_path / "letters.yaml")] == [
-        "letters.yaml",
-        "mine.yaml",
-        "question.yaml",
-        "base.yaml",
-    ]
+    files = [path.stem for path in tasks.template_files(tmp_path / "letters.yaml")]
+    assert files == ["letters", "mine", "question", "base"]
     with pytest.raises(RevocabError, match=r"^a\.b: no template 'minee' .*did you mean 'mine'\?"):
         tasks.find_template("minee", tmp_path, "a.b")
 
@@ -269,12 +201,8 @@ def test_an_experiment_has_templates_of_its_own(repository, tmp_path, monkeypatc
     plan = Plan(validate(values))
     mine, shipped = (plan.step("build_task", task=one) for one in ("arc_easy_en", "hellaswag_it"))
     # The files that its prompt is made of, and no other template.
-    assert [Path(file).name for file in mine.files()["also"]] == [
-        "mine.yaml",
-        "question_en.yaml",
-        "question.yaml",
-        "base.yaml",
-    ]
+    read = [Path(file).stem for file in mine.files()["also"]]
+    assert read == ["mine", "question_en", "question", "base"]
     assert mine.also[0] == "prompts/mine.yaml" and "prompts" not in mine.job.canonical()
     assert not [file for file in shipped.files()["also"] if "prompts" in file]
     write_jsonl(tmp_path / "resources/small/world/arc_easy.en.jsonl.gz", [PASSAGE])
@@ -309,13 +237,10 @@ def scoring_inputs(task: str) -> score_multiple_choice.Inputs:
 
 def test_words_are_the_tasks_unless_the_template_fixes_them(repository):
     folder = tasks.TEMPLATES
-    russian = tasks.build_task(
-        "q", folder / "question.yaml", hub=tasks.HubData(id="a/b"), language="ru"
-    )
+    asked = {"hub": tasks.HubData(id="a/b"), "language": "ru"}
+    russian = tasks.build_task("q", folder / "question.yaml", **asked)
     assert "Вопрос: {{question}}" in russian["doc_to_text"]
-    fixed = tasks.build_task(
-        "q", folder / "question_it.yaml", hub=tasks.HubData(id="a/b"), language="ru"
-    )
+    fixed = tasks.build_task("q", folder / "question_it.yaml", **asked)
     assert "Domanda: {{question}}" in fixed["doc_to_text"]
     assert "language" not in fixed
 
@@ -334,11 +259,8 @@ def test_missing_words_are_named(repository, tmp_path):
 
 def test_fields_of_choices_and_targets_are_required_too(repository):
     folder = tasks.TEMPLATES
-    assert tasks.required_fields(tasks.load_template(folder / "xnli.yaml")) == [
-        "context",
-        "question",
-    ]
-    assert tasks.required_fields(tasks.load_template(folder / "winogrande.yaml")) == ["question"]
+    for name, fields in (("xnli", ["context", "question"]), ("winogrande", ["question"])):
+        assert tasks.required_fields(tasks.load_template(folder / f"{name}.yaml")) == fields
 
 
 def test_script_writes_a_harness_marker_and_reports_errors(repository, tmp_path):

@@ -10,11 +10,10 @@ import pytest
 from evaluation_toys import IT_ROWS, write_model, write_task
 
 from revocab.evaluation import efficiency
-from revocab.evaluation.inference.checkpoint import Checkpoint, tokenizer_fingerprint
+from revocab.evaluation.inference.checkpoint import Checkpoint
 from revocab.evaluation.inference.engines import transformers
 from revocab.evaluation.multiple_choice import harness, scoring
-from revocab.evaluation.multiple_choice.harness_model import load_model
-from revocab.evaluation.options import Scoring, Timing
+from revocab.evaluation.options import EfficiencyJob, Hardware, Scoring
 from revocab.fertility.measure import Text, measure_fertility
 from revocab.io import read_json, write_json, write_jsonl
 from revocab.tokenizers.load import load_tokenizer
@@ -100,7 +99,7 @@ def test_scores_are_those_of_the_plain_tokenizer(plain, cutting, tmp_path, repos
 def test_the_harness_scores_with_the_tokenizer_of_the_one_place(plain, monkeypatch):
     made = load_tokenizer(plain)
     monkeypatch.setattr(transformers, "load_tokenizer", lambda folder: made)
-    loaded = load_model(plain, batch_size=2, device="cpu", dtype="float32", token_cache={})
+    loaded = scoring.Scorer([], Scoring(device="cpu")).load(plain)
     assert loaded.tokenizer is made
 
 
@@ -120,9 +119,7 @@ def test_vllm_scores_with_the_tokenizer_of_the_one_place(plain, cutting, monkeyp
     monkeypatch.setitem(sys.modules, "vllm", types.ModuleType("vllm"))
     monkeypatch.setattr(vllm, "harness_class", lambda: Harness)
     monkeypatch.setattr(vllm, "start_settings", lambda *_: {})
-    loaded = load_model(
-        cutting, batch_size=2, device="cpu", dtype="float32", token_cache={}, engine="vllm"
-    )  # fmt: skip
+    loaded = scoring.Scorer([], Scoring(device="cpu", engine="vllm")).load(cutting)
     expected = load_tokenizer(plain).backend_tokenizer.encode_batch(SENTENCES)
     received = loaded.tokenizer.backend_tokenizer.encode_batch(SENTENCES)
     assert [one.ids for one in received] == [one.ids for one in expected]
@@ -131,22 +128,11 @@ def test_vllm_scores_with_the_tokenizer_of_the_one_place(plain, cutting, monkeyp
 def test_efficiency_counts_whole_prompts(plain, cutting, tmp_path):
     text = tmp_path / "heldout.jsonl.gz"
     write_jsonl(text, [{"id": "0", "text": " ".join(SENTENCES) * 4}])
-    options = Timing(
-        prompts=2, prompt_characters=60, new_tokens=2, repeats=1, engine="transformers"
-    )
+    job = EfficiencyJob(
+        run="r", step=0, corpus="c", language="it", engine="transformers",
+        prompts=2, prompt_characters=60, new_tokens=2, repeats=1,
+    )  # fmt: skip
     ours, theirs = (
-        efficiency.measure(folder, text, "c", "it", options)["tokens"]
-        for folder in (cutting, plain)
+        efficiency.measure(folder, text, job, Hardware())["tokens"] for folder in (cutting, plain)
     )
     assert ours == theirs > 8
-
-
-def test_other_vocabularies_have_other_fingerprints(plain, tmp_path):
-    """Token ids are shared between checkpoints by this; some vocabularies lie in vocab.json."""
-    found = set()
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        shutil.copyfile(plain / "tokenizer_config.json", tmp_path / name / "tokenizer_config.json")
-        (tmp_path / name / "vocab.json").write_text(f'{{"{name}": 0}}')
-        found.add(tokenizer_fingerprint(tmp_path / name))
-    assert len(found) == 2

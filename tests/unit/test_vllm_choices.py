@@ -13,7 +13,8 @@ from evaluation_toys import IT_ROWS, write_model, write_task
 from padded_models import pad
 
 from revocab.errors import RevocabError
-from revocab.evaluation.multiple_choice.harness_model import load_model
+from revocab.evaluation.multiple_choice.scoring import Scorer
+from revocab.evaluation.options import Scoring
 from revocab.io import read_json, read_jsonl
 
 SCRIPT = ("-m", "revocab", "score")
@@ -130,8 +131,7 @@ class Model:
 
 def load(folder):
     """Load a checkpoint on vLLM."""
-    options = {"batch_size": 8, "token_cache": {}}
-    return load_model(folder, device="cpu", dtype="float32", engine="vllm", **options)
+    return Scorer([], Scoring(device="cpu", engine="vllm")).load(Path(folder))
 
 
 def test_the_harness_is_told_the_version_of_the_cpu_build(monkeypatch):

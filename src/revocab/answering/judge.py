@@ -75,14 +75,12 @@ class Judge:
 
 @cache
 def judges() -> dict[str, Judge]:
-    """Return every judge by name, as found in ``revocab.answering.judges``."""
     from revocab.answering import judges as package
 
     return found_in(package, "JUDGE")
 
 
 def find_judge(name: str) -> Judge:
-    """Return a judge by name; raise :class:`RevocabError` with the list if there is none."""
     if name not in judges():
         raise RevocabError(unknown("kind", name, judges(), "judge"))
     return judges()[name]

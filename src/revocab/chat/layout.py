@@ -73,11 +73,6 @@ class Layout:
     #: Whitespace in a text is collapsed, so that this ends an answer and is never part of one.
     between_shots: str = "\n\n"
 
-    def worded(self, language: str, aliases: Mapping[str, str]) -> Layout:
-        """Return the layout with a language's words; see :func:`revocab.languages.fill`."""
-        instruction, *labels = fill((self.instruction, *self.labels), language, aliases)
-        return replace(self, instruction=instruction, labels=tuple(labels))
-
     def in_words(
         self,
         languages: Languages,
@@ -90,16 +85,18 @@ class Layout:
         Raises :class:`RevocabError` naming the words that the language lacks, and those that have
         them, and for labels that are more or fewer than the layout's own.
         """
-        given = dict(changes)
-        language = given.pop("language", languages[-1])
-        labels = tuple(given.pop("labels", self.labels))
+        others = dict(changes)
+        language = others.pop("language", languages[-1])
+        labels = tuple(others.pop("labels", self.labels))
         if len(labels) != len(self.labels):
             wanted = ", ".join(map(repr, self.labels))
             raise RevocabError(
                 f"layout.labels: {len(labels)} given, {len(self.labels)} needed, instead"
                 f" of {wanted}"
             )
-        return replace(self, labels=labels, **given).worded(language, aliases)
+        changed = replace(self, **others)
+        instruction, *worded = fill((changed.instruction, *labels), language, aliases)
+        return replace(changed, instruction=instruction, labels=tuple(worded))
 
     def prompt(self, shots: Sequence[Sequence[str]], query: Sequence[str]) -> str:
         """Return the prompt of texts in the order of the labels; the query's answer is left out."""
@@ -120,14 +117,14 @@ class Layout:
         if not turns:
             return [{"role": "user", "content": self.prompt(shots, query)}]
         head = f"{self.instruction}{self.between_lines}" if self.instruction else ""
-        found: list[Message] = []
+        messages: list[Message] = []
         for number, texts in enumerate([*shots, query]):
             before = head if self.repeated or number == 0 else ""
             question = f"{before}{self._block(texts, answered=False)}"
-            found.append({"role": "user", "content": question})
+            messages.append({"role": "user", "content": question})
             if number < len(shots):
-                found.append({"role": ASSISTANT, "content": texts[-1]})
-        return found
+                messages.append({"role": ASSISTANT, "content": texts[-1]})
+        return messages
 
     def _block(self, texts: Sequence[str], *, answered: bool) -> str:
         lines = [

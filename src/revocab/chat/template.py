@@ -115,7 +115,9 @@ def load_template(tokenizer: Any, folder: Path, named: str | Path | None = None)
         path = find_template(named)
         text, place = path.read_text(encoding="utf-8"), str(path)
     else:
-        text, place = own_template(tokenizer), f"{folder}, chat template"
+        own = tokenizer.chat_template  # or several by name
+        text = (own.get("default") if isinstance(own, dict) else own) or ""
+        place = f"{folder}, chat template"
         if not text:
             raise RevocabError(f"{folder}: this tokenizer has no chat template; {advice()}")
     template = ChatTemplate(text, place, tokenizer.special_tokens_map)
@@ -123,12 +125,6 @@ def load_template(tokenizer: Any, folder: Path, named: str | Path | None = None)
     if problems:
         raise RevocabError(problems)
     return template
-
-
-def own_template(tokenizer: Any) -> str:
-    """Return a tokenizer's chat template, the default of several; empty where it has none."""
-    own = tokenizer.chat_template
-    return (own.get("default") if isinstance(own, dict) else own) or ""
 
 
 def advice() -> str:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from revocab.closed import Closed
 from revocab.command import Command
-from revocab.evaluation.options import EfficiencyJob, EfficiencyOptions, Hardware, Timing
+from revocab.evaluation.options import EfficiencyJob, EfficiencyOptions, Hardware
 from revocab.models.hub_or_folder import model_field
 from revocab.rule import Given, Plan, Rule, Step
 
@@ -23,11 +23,7 @@ class Inputs(Closed):
 def run(inputs: Inputs, job: EfficiencyJob, machine: Hardware, out: Path) -> None:
     from revocab.evaluation.efficiency import measure_efficiency
 
-    known = {"run", "step", "corpus", "language"}
-    options = Timing(**job.model_dump(exclude=known), **machine.model_dump())
-    measure_efficiency(
-        job.run, job.step, inputs.model, inputs.text, job.corpus, job.language, out, options
-    )
+    measure_efficiency(inputs.model, inputs.text, job, machine, out)
 
 
 COMMAND = Command(

@@ -70,8 +70,9 @@ class Occupation:
 def occupations() -> list[Occupation]:
     jobs = []
     for man, woman, place, tool, does, to_do in rows(lexicon.JOBS):
-        nouns = map(noun, (man, f"{woman} = {man.partition('=')[2]}", place, tool))
-        jobs.append(Occupation(*nouns, pair(does), pair(to_do)))
+        her = noun(f"{woman} = {man.partition('=')[2]}")
+        work = pair(does), pair(to_do)
+        jobs.append(Occupation(noun(man), her, noun(place), noun(tool), *work))
     return jobs
 
 
@@ -110,10 +111,10 @@ def facts_about(block: str, key: str, things: Things) -> Iterator[Fact]:
 
 def all_facts(seed: int) -> list[Fact]:
     """Return every fact of the world, in a stable order."""
-    facts = []
+    facts: list[Fact] = []
     for block, entries, columns in KINDS:
         for row in rows(entries):
-            things = {
+            things: dict[str, Any] = {
                 name.removesuffix("*"): noun(text) if name.endswith("*") else pair(text)
                 for name, text in zip(columns.split(), row, strict=True)
                 if name != "-"

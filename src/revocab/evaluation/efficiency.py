@@ -16,13 +16,9 @@ from typing import Any
 
 from revocab.corpora.word_splitters import available_splitter, count_words
 from revocab.errors import RevocabError
-from revocab.evaluation.inference.checkpoint import (
-    Checkpoint,
-    choose_device,
-    choose_dtype,
-)
-from revocab.evaluation.inference.engine import Engine, TimedModel, choose_engine
-from revocab.evaluation.options import Timing
+from revocab.evaluation.inference.checkpoint import checkpoint_on
+from revocab.evaluation.inference.engine import TimedModel, choose_engine
+from revocab.evaluation.options import EfficiencyJob, EfficiencyOptions, Hardware
 from revocab.io import read_jsonl, write_json
 from revocab.models.folder import check_model_folder
 from revocab.models.load import loading, quiet_loading
@@ -30,15 +26,6 @@ from revocab.models.parameters import cache_bytes_per_token
 from revocab.models.weights.files import parameter_bytes
 from revocab.output import check_files
 from revocab.tokenizers.load import load_tokenizer
-
-
-def load_timed(
-    folder: Path, engine: Engine, device: str, dtype: str, longest: int, options: Timing
-) -> TimedModel:
-    size = min(options.batch_size, options.prompts)
-    assert engine.efficiency is not None  # or it would not have been chosen
-    with loading(folder):
-        return engine.efficiency(Checkpoint(folder, device, dtype, size), longest)
 
 
 def read_text(path: Path, characters: int) -> str:
@@ -70,9 +57,7 @@ def peak_memory(device: str) -> int:
     return most * (1 if sys.platform == "darwin" else 1024)
 
 
-def measure(
-    folder: Path, text_file: Path, corpus: str, language: str, options: Timing
-) -> dict[str, Any]:
+def measure(folder: Path, text_file: Path, job: EfficiencyJob, machine: Hardware) -> dict[str, Any]:
     """Return what one checkpoint costs on a text; see :mod:`revocab.report.tables.efficiency`.
 
     One process measures one checkpoint, so that its peak memory is its own. Raises
@@ -84,36 +69,39 @@ def measure(
 
     check_model_folder(folder)
     quiet_loading()
-    engine = choose_engine(options.engine, "efficiency")
-    device = choose_device(options.device)
-    dtype = choose_dtype(options.dtype, device)
-    size = options.prompt_characters
-    text = read_text(text_file, options.prompts * size)
+    engine = choose_engine(job.engine, "efficiency")
+    assert engine.efficiency is not None  # or it would not have been chosen
+    checkpoint = checkpoint_on(folder, machine, min(job.batch_size, job.prompts))
+    device, dtype = checkpoint.device, checkpoint.dtype
+    size = job.prompt_characters
+    text = read_text(text_file, job.prompts * size)
     tokenizer = load_tokenizer(folder)
-    texts = [text[i * size : (i + 1) * size] for i in range(options.prompts)]
+    texts = [text[i * size : (i + 1) * size] for i in range(job.prompts)]
     prompts = [tokenizer(part)["input_ids"] for part in texts]
     plain = [tokenizer(part, add_special_tokens=False)["input_ids"] for part in texts]
     tokens = sum(map(len, plain))
-    longest = max(map(len, prompts)) + options.new_tokens
-    timed = load_timed(folder, engine, device, dtype, longest, options)
+    longest = max(map(len, prompts)) + job.new_tokens
+    with loading(folder):
+        timed = engine.efficiency(checkpoint, longest)
     try:
         if longest > timed.context_length:
             raise RevocabError(
-                f"{folder}: prompts of {size} characters and {options.new_tokens} new tokens need "
+                f"{folder}: prompts of {size} characters and {job.new_tokens} new tokens need "
                 f"{longest} tokens, its context has {timed.context_length}; lower "
                 "evaluation.efficiency.prompt_characters"
             )
-        timed.check(prompts[: options.batch_size])
-        seconds = timings(timed, prompts, options)
+        timed.generate(prompts[: job.batch_size], 1, None)  # are its logits finite?
+        seconds = timings(timed, prompts, job)
         threads = torch.get_num_threads()  # an engine may choose its own when it starts
     finally:
         timed.close()
     per_token = len(text) / tokens
     config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
-    words = sum(count_words([text], language, available_splitter(language)))
+    words = sum(count_words([text], job.language, available_splitter(job.language)))
+    options = job.model_dump(include=set(EfficiencyOptions.model_fields))
     return {
-        "corpus": corpus,
-        "language": language,
+        "corpus": job.corpus,
+        "language": job.language,
         "characters": len(text),
         "tokens": tokens,
         "tokens_per_word": tokens / words,
@@ -128,12 +116,17 @@ def measure(
         "cache_bytes_per_1000_characters": cache_bytes_per_token(config, dtype) * 1000 / per_token,
         "parameter_bytes": parameter_bytes(folder, dtype),
         "peak_memory_bytes": peak_memory(device),
-        **{**options.model_dump(), "engine": engine.name, "device": device, "dtype": dtype},
+        **options,
+        "device": device,
+        "dtype": dtype,
+        "engine": engine.name,
         "threads": threads,
     }
 
 
-def timings(timed: TimedModel, prompts: Sequence[list[int]], options: Timing) -> dict[str, float]:
+def timings(
+    timed: TimedModel, prompts: Sequence[list[int]], options: EfficiencyOptions
+) -> dict[str, float]:
     """Return median seconds: reading all prompts, the first token and each further one of a single
     prompt; and tokens written per second in batches.
     """
@@ -154,21 +147,14 @@ def timings(timed: TimedModel, prompts: Sequence[list[int]], options: Timing) ->
 
 
 def measure_efficiency(
-    run: str,
-    step: int,
-    folder: Path,
-    text_file: Path,
-    corpus: str,
-    language: str,
-    out: Path,
-    options: Timing,
+    folder: Path, text_file: Path, job: EfficiencyJob, machine: Hardware, out: Path
 ) -> None:
     """Measure one checkpoint and write the numbers; they are times of this machine."""
     check_files(out, inputs=[folder, text_file])
-    costs = measure(folder, text_file, corpus, language, options)
-    write_json(out, {"run": run, "step": step, **costs})
+    costs = measure(folder, text_file, job, machine)
+    write_json(out, {"run": job.run, "step": job.step, **costs})
     print(
-        f"{run}: {costs['prompt_characters_per_second']:.0f} characters read and "
+        f"{job.run}: {costs['prompt_characters_per_second']:.0f} characters read and "
         f"{costs['generated_characters_per_second']:.0f} written per second",
         file=sys.stderr,
     )

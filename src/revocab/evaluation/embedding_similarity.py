@@ -83,7 +83,7 @@ def choose_anchors(
     tokens = {n: token.kind for n, token in enumerate(vocabulary) if n in allowed}
     anchor_ids, found = [], {}
     for kind in ANCHOR_KINDS:
-        ids = [number for number, its_kind in tokens.items() if its_kind == kind]
+        ids = [number for number, kind_of_token in tokens.items() if kind_of_token == kind]
         order = torch.randperm(len(ids), generator=generator)[:per_kind].tolist()
         anchor_ids += [ids[position] for position in order]
         found[kind] = len(order)
@@ -127,15 +127,6 @@ class RunModels:
     last: Path
 
 
-@dataclass(frozen=True)
-class HelperModel:
-    """A helper's id, its model folder, and what it shares with the target (none: found here)."""
-
-    helper: str
-    folder: Path
-    pairs: Path | None = None
-
-
 def checked_matrix(matrix_VD: torch.Tensor, folder: Path) -> torch.Tensor:
     """Return the matrix; raise :class:`RevocabError` naming rows that are not finite."""
     if broken := broken_rows(matrix_VD):
@@ -146,24 +137,17 @@ def checked_matrix(matrix_VD: torch.Tensor, folder: Path) -> torch.Tensor:
     return matrix_VD
 
 
-def anchors_with(
-    helper: Helper, vocabulary: list[CanonicalToken], job: EmbeddingSimilarityJob, every: Anchors
-) -> Anchors:
-    """Return the tokens over which runs are compared with a helper: all, or those shared."""
-    if helper.pairs is None:
-        return every
-    return choose_anchors(vocabulary, job.anchors, job.seed, {*helper.pairs.target_ids.tolist()})
-
-
 def measure(
     job: EmbeddingSimilarityJob,
     runs: list[RunModels],
     target_tokenizer: Path,
-    helper: HelperModel | None,
+    helper: Path | None,
+    pairs: Path | None = None,
 ) -> tuple[list[dict[str, Any]], Anchors, Anchors]:
     """Return the rows of ``similarity.csv`` for one group, the anchors between runs, the helper's.
 
-    Input embeddings are compared: each run with the helper (if there is one) at both steps, then
+    Input embeddings are compared: each run with the helper (if there is one; ``pairs`` is what it
+    shares with the target, none: found here) at both steps, then
     each run with each other one (both orders) at the last step. With a helper of another tokenizer
     runs are compared over the tokens that it shares with the target, anchors included.
     """
@@ -179,16 +163,18 @@ def measure(
 
     rows, last = [], {run.run: represent(run.last, anchors) for run in runs}
     if helper is not None:
-        opened = Helper.open(helper.folder, tokenizer, pairs=helper.pairs)
-        of_helper = anchors_with(opened, vocabulary, job, anchors)
-        helper_VD = checked_matrix(opened.matrix("input"), helper.folder)
+        opened = Helper.open(helper, tokenizer, pairs=pairs)
+        if opened.pairs is not None:
+            shared = {*opened.pairs.target_ids.tolist()}
+            of_helper = choose_anchors(vocabulary, job.anchors, job.seed, shared)
+        helper_VD = checked_matrix(opened.matrix("input"), helper)
         helper_TA = relative_representation(helper_VD, of_helper, job.relative)
         for run in runs:
             first_TA = represent(run.first, of_helper)
             same = of_helper is anchors
             last_TA = last[run.run] if same else represent(run.last, of_helper)
             for step, run_TA in ((job.first_step, first_TA), (job.last_step, last_TA)):
-                row = (helper.helper, step, similarity(run_TA, helper_TA))
+                row = (job.helper, step, similarity(run_TA, helper_TA))
                 rows.append(("helper", job.group, run.run, *row))
     for first, second in permutations(last, 2):
         row = (second, job.last_step, similarity(last[first], last[second]))
@@ -206,8 +192,7 @@ def measure_to(
 ) -> None:
     models = [folder for run in runs for folder in (run.first, run.last)]
     output = OutputFolder(out, KIND, [tokenizer, helper, pairs, *models])
-    model = HelperModel(job.helper, helper, pairs) if job.helper and helper else None
-    rows, anchors, of_helper = measure(job, runs, tokenizer, model)
+    rows, anchors, of_helper = measure(job, runs, tokenizer, helper if job.helper else None, pairs)
     described = {
         "group": job.group,
         "helper": job.helper,
@@ -221,12 +206,6 @@ def measure_to(
     if of_helper is not anchors:
         described["helper_anchors"] = of_helper.found
         described["helper_tokens_compared"] = len(of_helper.token_ids)
-    write_similarity(rows, described, output)
-
-
-def write_similarity(
-    rows: list[dict[str, Any]], described: dict[str, Any], out: OutputFolder
-) -> None:
-    with out.replaced() as folder:
+    with output.replaced() as folder:
         write_csv(folder / "similarity.csv", COLUMNS, rows)
         write_json(folder / "manifest.json", described)

@@ -27,15 +27,10 @@ else:
     TimingEngine = choices_for("efficiency", AUTO)
 
 
-class Device(Closed):
-    """Where a model runs."""
+class Hardware(Closed):
+    """Where a model runs, and in which numbers."""
 
     device: OneLine = Field(default="auto", description="auto, cpu, cuda, cuda:1, ...")
-
-
-class Hardware(Device):
-    """The same, and in which numbers."""
-
     dtype: OneLine = Field(default="auto", description="auto: float32 on CPU, else as stored")
 
 
@@ -77,20 +72,16 @@ class Asking(Closed):
         return given if self.most_shots is None else min(given, self.most_shots)
 
 
-class AskingAll(Asking):
-    """The same, when it is known by which template."""
-
-    chat_template: str | None = Field(default=None, description="text; none: each model's own")
-
-
 class ScoringJob(ScoringOptions, Asking, Job):
     """Scores of one run's checkpoints."""
 
     run: Id = Field(description="name of the run in the table")
 
 
-class Scoring(ScoringOptions, AskingAll, ScoringHardware):
+class Scoring(ScoringOptions, Asking, ScoringHardware):
     """Both together: what scoring reads."""
+
+    chat_template: str | None = Field(default=None, description="text; none: each model's own")
 
 
 class GenerationOptions(Closed):
@@ -124,10 +115,11 @@ class GenerationJob(GenerationOptions, Asking, Job):
     limit: int | None = Field(default=None, ge=1, description="only recorded in the table")
 
 
-class Generating(GenerationOptions, AskingAll, GenerationHardware):
+class Generating(GenerationOptions, Asking, GenerationHardware):
     """Both together: what generation reads."""
 
     limit: int | None = None
+    chat_template: str | None = Field(default=None, description="text; none: each model's own")
 
 
 class EfficiencyOptions(Closed):
@@ -150,15 +142,10 @@ class EfficiencyJob(EfficiencyOptions, Job):
     engine: TimingEngine = AUTO
 
 
-class Timing(EfficiencyOptions, Hardware):
-    """What a measurement of speed reads."""
-
-    engine: TimingEngine = AUTO
-
-
-class CometHardware(Device):
+class CometHardware(Closed):
     """Where and in which batches COMET scores translations."""
 
+    device: OneLine = Field(default="auto", description="auto, cpu, cuda, cuda:1, ...")
     batch_size: int = Field(default=16, ge=1, description="translations per batch")
 
 

@@ -83,12 +83,10 @@ def model_hash(folder: Path) -> str:
         if path.is_file() and path.suffix in DECIDING and path.name not in OWN_FILES
         if not path.name.startswith(".")
     )
-    return digest({path.name: _file_hash(path, *_state(path)) for path in files})
-
-
-def _state(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_size, status.st_mtime_ns
+    states = {path: path.stat() for path in files}
+    return digest(
+        {path.name: _file_hash(path, s.st_size, s.st_mtime_ns) for path, s in states.items()}
+    )
 
 
 @cache

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -189,6 +189,13 @@ def bootstrap(items: Items, resamples: int = RESAMPLES, seed: int = SEED) -> Int
         return None
     low, high = np.quantile(scores_R, [0.025, 0.975])
     return Interval(float(low), float(high), float(scores_R.std(ddof=1)))
+
+
+def score_columns(items: Items) -> dict[str, float | None]:
+    """Return a score as tables have it: its value, and None for what fewer than two items lack."""
+    interval = bootstrap(items)
+    bounds = asdict(interval) if interval else dict.fromkeys(("low", "high", "stderr"))
+    return {"value": items.value(), **bounds}
 
 
 def wilson(items: Items, whole: float = 1.0) -> Interval | None:

@@ -8,7 +8,7 @@ language that is answered in. ``from_en`` is how it says "from English" in its w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -75,25 +75,21 @@ def language_colours(language: str) -> tuple[str, ...]:
 @cache
 def words_of(language: str) -> Mapping[str, str]:
     """Return the words of a language, none where no file has it."""
-    named = {
-        f"from_{other}": {"en": one.name, **one.called}.get(language)
-        for other, one in languages().items()
-    }
-    own = languages()[language].words if language in languages() else {}
-    return {**{name: one for name, one in named.items() if one}, **own}
-
-
-def needed_words(text: str, language: str, aliases: Mapping[str, str] = NONE) -> Iterator[str]:
-    """Yield the words that a text needs, and those that stand in its words."""
-    for name in WORD.findall(text):
-        word = aliases.get(name, name)
-        yield word
-        yield from (aliases.get(one, one) for one in WORD.findall(words_of(language).get(word, "")))
+    words = {}
+    for other, file in languages().items():
+        called = {"en": file.name, **file.called}
+        if language in called:
+            words[f"from_{other}"] = called[language]
+    return {**words, **(languages()[language].words if language in languages() else {})}
 
 
 def lacking(text: str, language: str, aliases: Mapping[str, str] = NONE) -> list[str]:
-    """Return the words that a text needs and a language does not have, sorted."""
-    return sorted(set(needed_words(text, language, aliases)) - words_of(language).keys())
+    """Return the words that a text needs, and those in its words, that a language lacks; sorted."""
+    words = words_of(language)
+    needed = {aliases.get(name, name) for name in WORD.findall(text)}
+    for word in list(needed):
+        needed |= {aliases.get(name, name) for name in WORD.findall(words.get(word, ""))}
+    return sorted(needed - words.keys())
 
 
 def fill(texts: Iterable[str], language: str, aliases: Mapping[str, str] = NONE) -> list[str]:
@@ -123,8 +119,8 @@ def missing_words(
     if not missing:
         return None
     having = [other for other in languages() if not lacking(text, other, aliases)]
-    strangers = [one.removeprefix("from_") for one in missing if one.startswith("from_")]
-    also = [f", or to {one}.yaml as 'called: {{{language}: …}}'" for one in strangers]
+    strangers = [word.removeprefix("from_") for word in missing if word.startswith("from_")]
+    also = [f", or to {other}.yaml as 'called: {{{language}: …}}'" for other in strangers]
     return (
         f"{FOLDER / f'{language}.yaml'} lacks the words {', '.join(missing)} (languages that have "
         f"all that this prompt needs: {', '.join(having) or 'none'}); add them to that file"

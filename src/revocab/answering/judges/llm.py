@@ -14,7 +14,7 @@ from pydantic import Field
 
 from revocab.answering.judge import Judge, JudgeInputs, JudgeOptions, Row, Verdict
 from revocab.answering.options import MESSAGES
-from revocab.chat.messages import ASSISTANT, Message
+from revocab.chat.messages import Message
 from revocab.evaluation.options import GenerationOptions
 
 WORST, BEST = 1, 5
@@ -42,17 +42,16 @@ class LlmOptions(JudgeOptions, GenerationOptions):
 
 def question(row: Row) -> list[Message]:
     said = "\n\n".join(
-        f"{'Assistant' if one['role'] == ASSISTANT else one['role'].capitalize()}: {one['content']}"
-        for one in row[MESSAGES]
+        f"{message['role'].capitalize()}: {message['content']}" for message in row[MESSAGES]
     )
     return [{"role": "user", "content": f"{QUESTION}\n\n{said}\n\n{SCALE}"}]
 
 
 def grade(answer: str) -> int | None:
     """Return the first number of an answer; None where that is none, or not on the scale."""
-    found = NUMBER.search(answer)
-    number = int(found.group()) if found else None
-    return number if number is not None and WORST <= number <= BEST else None
+    first = NUMBER.search(answer)
+    number = int(first.group()) if first else 0
+    return number if WORST <= number <= BEST else None
 
 
 def judge(rows: Sequence[Row], options: LlmOptions, inputs: JudgeInputs) -> Iterator[Verdict]:

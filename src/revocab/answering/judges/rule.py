@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from pydantic import Field, field_validator
@@ -33,11 +33,11 @@ class RuleOptions(JudgeOptions):
 
     @field_validator("checks")
     @classmethod
-    def _known(cls, given: dict[str, Any]) -> dict[str, Any]:
-        problems = list(instruction_checks.problems(given, "every answer")) if given else []
+    def _known(cls, checks: dict[str, Any]) -> dict[str, Any]:
+        problems = list(instruction_checks.problems(checks, "every answer")) if checks else []
         if problems:
             raise ValueError("; ".join(problems))
-        return given
+        return checks
 
 
 def judge(rows: Sequence[Row], options: RuleOptions, inputs: JudgeInputs) -> Iterator[Verdict]:
@@ -66,8 +66,11 @@ def row_problems(row: Row, options: RuleOptions) -> Iterator[str]:
 
 
 def broken_rule(row: Row, options: RuleOptions) -> str:
-    said = [one["content"] for one in row[MESSAGES] if one["role"] == ASSISTANT]
-    if options.ended and not all(map(is_ended, row["answers"])):
+    said = [message["content"] for message in row[MESSAGES] if message["role"] == ASSISTANT]
+    if options.ended and any(
+        answer["finish_reason"] != "eos" or answer["other_special_tokens"]
+        for answer in row["answers"]
+    ):
         return "ended"
     for name, wanted in options.checks.items():
         if not all(passes(answer, {name: wanted}) for answer in said):
@@ -76,11 +79,6 @@ def broken_rule(row: Row, options: RuleOptions) -> str:
         if not passes(said[-1], {name: wanted}):
             return name
     return ""
-
-
-def is_ended(answer: Mapping[str, Any]) -> bool:
-    """Return whether an end token ends an answer that has no other special token."""
-    return answer["finish_reason"] == "eos" and not answer["other_special_tokens"]
 
 
 JUDGE = Judge(options=RuleOptions, judge=judge)

@@ -17,19 +17,13 @@ from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.inference.checkpoint import choose_device
 from revocab.evaluation.options import CometHardware
 from revocab.evaluation.records import Records
-from revocab.evaluation.resampling import SCORE_COLUMNS, bootstrap, mean_items
+from revocab.evaluation.resampling import SCORE_COLUMNS, mean_items, score_columns
 from revocab.io import read_jsonl, sha256, write_csv, write_jsonl
 from revocab.output import check_files
 
 COLUMNS = (
-    *SCORE_COLUMNS,
-    "engine",
-    "limit",
-    "reason",
-    "model",
-    "model_revision",
-    "comet_version",
-)
+    *SCORE_COLUMNS, "engine", "limit", "reason", "model", "model_revision", "comet_version",
+)  # fmt: skip
 
 
 @dataclass
@@ -84,17 +78,12 @@ class Comet:
 
         from revocab.hub_errors import explain
 
-        origin = self._origin()
+        origin, files = self._origin(), ["hparams.yaml", "checkpoints/*"]
+        hub, commit = origin["hub"], origin["commit"]
         try:
-            return Path(
-                snapshot_download(
-                    origin["hub"],
-                    revision=origin["commit"],
-                    allow_patterns=["hparams.yaml", "checkpoints/*"],
-                )
-            )
+            return Path(snapshot_download(hub, revision=commit, allow_patterns=files))
         except Exception as error:  # the connection, the disk
-            raise RevocabError(explain(error, origin["hub"], "model")) from error
+            raise RevocabError(explain(error, hub, "model")) from error
 
     def score(self, samples: Sequence[dict[str, str]]) -> list[float]:
         if self._model is None:
@@ -136,13 +125,10 @@ def samples(
         raise RevocabError(f"{where}: its items do not match the prompts; generate again")
     source = find_kind(prompts[0]["kind"]).comet_source
     assert source is not None  # COMET is asked for only of kinds that have one
+    sources = [source(prompt["query"], prompt["direction"]) for prompt in prompts]
     return [
-        {
-            "src": source(prompt["query"], prompt["direction"]),
-            "mt": made["output"],
-            "ref": made["references"][0],
-        }
-        for prompt, made in zip(prompts, outputs, strict=True)
+        {"src": text, "mt": made["output"], "ref": made["references"][0]}
+        for text, made in zip(sources, outputs, strict=True)
     ]
 
 
@@ -198,13 +184,8 @@ def score_run(
 
 def score_row(values: Sequence[float], model: Comet, version: str) -> dict[str, Any]:
     """Return the mean of item scores with its interval, and what computed them."""
-    items = mean_items(values)
-    interval = bootstrap(items)
     return {
-        "value": items.value(),
-        "stderr": interval.stderr if interval else None,
-        "low": interval.low if interval else None,
-        "high": interval.high if interval else None,
+        **score_columns(mean_items(values)),
         "items": len(values),
         # A path of one machine stays out of results; a Hub id is the model's name.
         "model": Path(model.name).name if model.local else model.name.partition("@")[0],

@@ -12,14 +12,10 @@ from revocab.evaluation.generation.kind import find_kind
 from revocab.evaluation.generation.prompts import layout_of, messages, render
 from revocab.evaluation.generation.task_scores import task_scores
 from revocab.evaluation.inference.chat_prompts import ChatFormat
-from revocab.evaluation.inference.checkpoint import (
-    Checkpoint,
-    choose_device,
-    choose_dtype,
-)
+from revocab.evaluation.inference.checkpoint import checkpoint_on
 from revocab.evaluation.inference.decoding import Output, TextGenerator
 from revocab.evaluation.inference.engine import Engine, choose_engine
-from revocab.evaluation.options import AskingAll, Generating
+from revocab.evaluation.options import Asking, Generating
 from revocab.evaluation.records import code_hash, model_hash, module_hash, versions
 from revocab.evaluation.resampling import SCORE_COLUMNS
 from revocab.io import read_json, read_jsonl, sha256, write_csv, write_json, write_jsonl
@@ -27,12 +23,7 @@ from revocab.models.folder import check_model_folder
 from revocab.models.load import loading, quiet_loading
 from revocab.output import ResumableFolder
 
-COLUMNS = (
-    *SCORE_COLUMNS,
-    "engine",
-    "limit",
-    "reason",
-)
+COLUMNS = (*SCORE_COLUMNS, "engine", "limit", "reason")
 #: What score_comet writes beside the outputs.
 NEIGHBOURS = ("comet*", ".comet*")
 
@@ -49,7 +40,14 @@ def generate_checkpoints(
     A killed run continues with the first output that is missing or was made from other inputs.
     """
     check_arguments(models, prompts, options)
-    output = output_folder(models, prompts, out)
+    outputs = {output_path(Path(), step, task).as_posix() for step in models for task in prompts}
+    output = ResumableFolder(
+        out,
+        "generated text",
+        [*models.values(), *prompts.values()],
+        names=(*outputs, "scores.csv", "manifest.json", Finished.NAME),
+        neighbours=NEIGHBOURS,
+    )
     output.hold()
     (out / "manifest.json").unlink(missing_ok=True)
     quiet_loading()
@@ -59,15 +57,31 @@ def generate_checkpoints(
     scores: list[dict[str, Any]] = []
     for step, folder in sorted(models.items()):
         generate_checkpoint(step, folder, prompts, tasks, finished)
+        shown = []
         for name, rows in tasks.items():
             made = list(read_jsonl(output_path(out, step, name)))
             keys = {"run": run, "step": step, "task": name, "engine": engine.name}
-            scores += [{**keys, **row} for row in score_rows(rows, made, options)]
-        report(run, step, tasks, [row for row in scores if row["step"] == step])
+            task_rows = [{**keys, **row} for row in score_rows(rows, made, options)]
+            columns = find_kind(rows[0]["kind"]).columns()
+            shown += [
+                f"{name} {row['metric']} {row['value']:.1f}"
+                for row in task_rows
+                if row["metric"] in columns and row["value"] is not None
+            ]
+            scores += task_rows
+        print(f"{run} step {step}: {', '.join(shown)}", file=sys.stderr, flush=True)
     write_csv(out / "scores.csv", COLUMNS, scores)
-    finished.keep({output_path(Path(), step, task).as_posix() for step in models for task in tasks})
+    finished.keep(outputs)
     output.finish()
-    write_json(out / "manifest.json", manifest(run, models, prompts, engine, options))
+    libraries = ("torch", "transformers", "sacrebleu", "rouge_score", *engine.libraries)
+    manifest = {
+        "run": run,
+        "steps": sorted(models),
+        "prompts": {name: sha256(path) for name, path in prompts.items()},
+        "options": {**options.model_dump(), "engine": engine.name},
+        "versions": versions(*libraries),
+    }
+    write_json(out / "manifest.json", manifest)
 
 
 def check_arguments(
@@ -93,30 +107,15 @@ def check_arguments(
         raise RevocabError(problems)
 
 
-def output_folder(
-    models: Mapping[int, Path], prompts: Mapping[str, Path], out: Path
-) -> ResumableFolder:
-    made = [output_path(Path(), step, task).as_posix() for step in models for task in prompts]
-    return ResumableFolder(
-        out,
-        "generated text",
-        [*models.values(), *prompts.values()],
-        names=(*made, "scores.csv", "manifest.json", Finished.NAME),
-        neighbours=NEIGHBOURS,
-    )
-
-
 def output_path(out: Path, step: int, task: str) -> Path:
     """Return the file of one checkpoint's outputs on one task."""
     return out / f"step-{step:06d}" / f"{task}.jsonl"
 
 
 def load_generator(folder: Path, engine: Engine, options: Generating) -> TextGenerator:
-    device = choose_device(options.device)
-    dtype = choose_dtype(options.dtype, device)
     assert engine.generation is not None  # or it would not have been chosen
     with loading(folder):
-        checkpoint = Checkpoint(folder, device, dtype, options.batch_size)
+        checkpoint = checkpoint_on(folder, options, options.batch_size)
         generator = engine.generation(checkpoint, options.context_length)
     if options.chat is not None:
         generator.chat = ChatFormat(
@@ -233,7 +232,7 @@ class Finished:
             "engine": engine.name,
             "max_new_tokens": options.max_new_tokens,
             "context_length": options.context_length,
-            "chat": options.model_dump(include=set(AskingAll.model_fields)),
+            "chat": options.model_dump(include={*Asking.model_fields, "chat_template"}),
             "code": [code_hash(), module_hash(engine.module)],
             "libraries": versions(*engine.libraries),
         }
@@ -257,7 +256,7 @@ class Finished:
         write_json(self.path, self.outputs)
 
     def keep(self, paths: Collection[str]) -> None:
-        self.outputs = {name: one for name, one in self.outputs.items() if name in paths}
+        self.outputs = {name: entry for name, entry in self.outputs.items() if name in paths}
         write_json(self.path, self.outputs)
 
 
@@ -267,63 +266,13 @@ def score_rows(
     """Return one row per metric, without its keys; ``reason`` tells what was shortened."""
     first = prompts[0]
     shots = max(options.shots_of(len(row["shots"])) for row in prompts)
-    notes = shortening(made, shots)
-    scores = task_scores(first["kind"], first["direction"], made, options.comet_apart)
-    return [
-        {
-            "metric": score.metric,
-            "value": score.value,
-            "stderr": score.stderr,
-            "low": score.low,
-            "high": score.high,
-            "items": len(made),
-            "shots": shots,
-            "limit": options.limit,
-            "reason": "; ".join(filter(None, [score.reason, notes])),
-        }
-        for score in scores
-    ]
-
-
-def shortening(made: Sequence[dict[str, Any]], shots: int) -> str:
-    """Return a note on prompts that lost shots or did not fit, or nothing."""
     fewer = sum(row["shots_used"] < shots for row in made)
     unfit = sum(row["finish_reason"] == "prompt_too_long" for row in made)
     notes = [f"{fewer} of {len(made)} prompts with fewer shots"] if fewer else []
     notes += [f"{unfit} of {len(made)} prompts too long, scored as empty"] if unfit else []
-    return "; ".join(notes)
-
-
-def report(
-    run: str,
-    step: int,
-    tasks: Mapping[str, Sequence[dict[str, Any]]],
-    rows: Sequence[dict[str, Any]],
-) -> None:
-    """Print one line on a finished checkpoint: what is computed of that which tables show."""
-    columns = {name: find_kind(prompts[0]["kind"]).columns() for name, prompts in tasks.items()}
-    shown = {
-        f"{row['task']} {row['metric']}": row["value"]
-        for row in rows
-        if row["metric"] in columns[row["task"]] and row["value"] is not None
-    }
-    text = ", ".join(f"{name} {value:.1f}" for name, value in shown.items())
-    print(f"{run} step {step}: {text}", file=sys.stderr, flush=True)
-
-
-def manifest(
-    run: str,
-    models: Mapping[int, Path],
-    prompts: Mapping[str, Path],
-    engine: Engine,
-    options: Generating,
-) -> dict[str, Any]:
-    return {
-        "run": run,
-        "steps": sorted(models),
-        "prompts": {name: sha256(path) for name, path in prompts.items()},
-        "options": {**options.model_dump(), "engine": engine.name},
-        "versions": versions(
-            "torch", "transformers", "sacrebleu", "rouge_score", *engine.libraries
-        ),
-    }
+    known = {"items": len(made), "shots": shots, "limit": options.limit}
+    scores = task_scores(first["kind"], first["direction"], made, options.comet_apart)
+    return [
+        {**score, **known, "reason": "; ".join(filter(None, [score["reason"], *notes]))}
+        for score in scores
+    ]

@@ -116,22 +116,15 @@ class GenerationKind:
         ]
 
     def changed(self, options: Any) -> dict[str, Any]:
-        """Return those fields of the layout that a task's options change."""
         return {**self.changes(options), **(options.layout.given() if options.layout else {})}
 
     def layout_in(
         self, languages: Languages, changes: Mapping[str, Any] = MappingProxyType({})
     ) -> Layout:
-        """Return the layout, with the fields of ``changes``, in words of the language that is
-        answered in, or that ``changes`` name.
-
-        Raises :class:`RevocabError` naming the words that the language lacks, and those that have
-        them, and for labels that are more or fewer than the kind's texts.
-        """
+        """Return the layout with changes, worded: :meth:`revocab.chat.layout.Layout.in_words`."""
         return self.layout.in_words(languages, self.aliases(languages), changes)
 
     def right_answers(self, row: Row, languages: Languages) -> list[str]:
-        """Return every right answer to a query."""
         if self.references is None:
             return [self.texts(row, languages)[-1]]
         return self.references(row, languages)

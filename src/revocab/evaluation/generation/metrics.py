@@ -73,14 +73,6 @@ def token_f1(output: str, reference: str, language: str) -> float:
     return 2 * shared / (len(said) + len(wanted))
 
 
-def rouge_l() -> Callable[[str, str], float]:
-    """Return the function (output, reference) to ROUGE-L F-measure."""
-    from rouge_score.rouge_scorer import RougeScorer
-
-    scorer = RougeScorer(["rougeL"], tokenizer=WordTokenizer())
-    return lambda output, reference: scorer.score(reference, output)["rougeL"].fmeasure
-
-
 def best_scores(score: Callable[[str, str], float], rows: Sequence[Row]) -> Items:
     """Return items whose score is the mean of the best score against any reference, times 100."""
     from revocab.evaluation.resampling import mean_items
@@ -93,28 +85,23 @@ def best_scores(score: Callable[[str, str], float], rows: Sequence[Row]) -> Item
     )
 
 
-def corpus_score(metric: Any, rows: Sequence[Row]) -> Items:
-    from revocab.evaluation.resampling import corpus_items
-
-    return corpus_items(
-        metric, [row["output"] for row in rows], [row["references"] for row in rows]
-    )
-
-
-def chrf_items(rows: Sequence[Row], languages: Sequence[str]) -> Items:
+def corpus_score(name: str, rows: Sequence[Row], languages: Sequence[str]) -> Items:
+    """Return items of one of sacrebleu's metrics of a whole corpus: chrF++ or BLEU."""
+    from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
 
-    return corpus_score(CHRF(word_order=2), rows)
+    from revocab.evaluation.resampling import corpus_items
 
-
-def bleu_items(rows: Sequence[Row], languages: Sequence[str]) -> Items:
-    from sacrebleu.metrics.bleu import BLEU
-
-    return corpus_score(BLEU(), rows)
+    metric = CHRF(word_order=2) if name == "chrf++" else BLEU()
+    outputs = [row["output"] for row in rows]
+    return corpus_items(metric, outputs, [row["references"] for row in rows])
 
 
 def rouge_items(rows: Sequence[Row], languages: Sequence[str]) -> Items:
-    return best_scores(rouge_l(), rows)
+    from rouge_score.rouge_scorer import RougeScorer
+
+    score = RougeScorer(["rougeL"], tokenizer=WordTokenizer()).score
+    return best_scores(lambda output, right: score(right, output)["rougeL"].fmeasure, rows)
 
 
 def released_rouge_items(rows: Sequence[Row], languages: Sequence[str]) -> Items:
@@ -132,17 +119,15 @@ def released_rouge_items(rows: Sequence[Row], languages: Sequence[str]) -> Items
     )
 
 
-def exact_match_items(rows: Sequence[Row], languages: Sequence[str]) -> Items:
-    return best_scores(partial(exact_match, language=languages[-1]), rows)
+def answer_items(
+    score: Callable[..., float], rows: Sequence[Row], languages: Sequence[str]
+) -> Items:
+    return best_scores(partial(score, language=languages[-1]), rows)
 
 
-def f1_items(rows: Sequence[Row], languages: Sequence[str]) -> Items:
-    return best_scores(partial(token_f1, language=languages[-1]), rows)
-
-
-CHRF = Metric("chrf++", "chrF++", 0, 100, chrf_items)
-BLEU = Metric("bleu", "BLEU", 0, 100, bleu_items)
+CHRF = Metric("chrf++", "chrF++", 0, 100, partial(corpus_score, "chrf++"))
+BLEU = Metric("bleu", "BLEU", 0, 100, partial(corpus_score, "bleu"))
 ROUGE_L = Metric("rougeL", "ROUGE-L", 0, 100, rouge_items)
 RELEASED_ROUGE_L = Metric("rougeL-released", "ROUGE-L as released", 0, 100, released_rouge_items)
-EXACT_MATCH = Metric("exact_match", "EM", 0, 100, exact_match_items)
-F1 = Metric("f1", "F1", 0, 100, f1_items)
+EXACT_MATCH = Metric("exact_match", "EM", 0, 100, partial(answer_items, exact_match))
+F1 = Metric("f1", "F1", 0, 100, partial(answer_items, token_f1))

@@ -25,12 +25,7 @@ from revocab.chat.messages import Message
 from revocab.closed import Id, Job, problems_of
 from revocab.corpora.source import Form, origin, place, read_numbered
 from revocab.errors import RevocabError
-from revocab.evaluation.generation.kind import (
-    GenerationKind,
-    PromptOptions,
-    Row,
-    find_kind,
-)
+from revocab.evaluation.generation.kind import GenerationKind, PromptOptions, Row, find_kind
 from revocab.io import sha256, write_json, write_jsonl
 from revocab.output import check_files
 
@@ -79,21 +74,21 @@ def build_prompts(
     neighbours there often share a passage.
     """
     kind, options = find_kind(job.kind), job.options()
-    check_words(kind, options)
+    try:
+        kind.layout_in(options.direction, kind.changed(options))
+    except RevocabError as error:
+        where = f"--direction {' '.join(options.direction)}: {kind.name}"
+        raise RevocabError(f"{where}: {problem}" for problem in error.problems) from None
     pool, test = place(job.pool, pool_files), place(job.test, test_files)
     pool_rows = read_numbered(job.pool, pool_files, job.pool_limit)
     queries = read_numbered(job.test, test_files)
     pool_rows = usable_rows(kind, options, pool_rows, pool)
     queries = spread(usable_rows(kind, options, queries, test), job.limit)
+    shots = [draw_shots(job, query, pool_rows, pool) for query in queries]
+    changes = kind.changed(options)
     return [
-        prompt_row(
-            kind.name,
-            options.direction,
-            query,
-            draw_shots(job, query, pool_rows, pool),
-            kind.changed(options),
-        )
-        for query in queries
+        prompt_row(kind.name, options.direction, query, own, changes)
+        for query, own in zip(queries, shots, strict=True)
     ]
 
 
@@ -108,16 +103,6 @@ def write_prompts(
     sources = {"pool": origin(job.pool, pool_files), "test": origin(job.test, test_files)}
     manifest = {"task": job.task, "rows": len(rows), **sources, "sha256": sha256(out)}
     write_json(described, manifest)
-
-
-def check_words(kind: GenerationKind, options: PromptOptions) -> None:
-    try:
-        kind.layout_in(options.direction, kind.changed(options))
-    except RevocabError as error:
-        direction = " ".join(options.direction)
-        raise RevocabError(
-            f"--direction {direction}: {kind.name}: {problem}" for problem in error.problems
-        ) from None
 
 
 def usable_rows(
@@ -139,14 +124,11 @@ def usable_rows(
                 f"{where}, row {row['id']}: no field {missing[0]!r} "
                 f"(the row has: {', '.join(sorted(row))})"
             )
-    cleaned = [
-        {
-            "id": row["id"],
-            **{name: row[name] if name in kind.as_given else clean(row[name]) for name in fields},
-        }
-        for row in rows
-    ]
-    kept = [row for row in cleaned if all(row[name] for name in fields)]
+    kept = []
+    for row in rows:
+        texts = {name: row[name] if name in kind.as_given else clean(row[name]) for name in fields}
+        if all(texts.values()):
+            kept.append({"id": row["id"], **texts})
     if not kept:
         raise RevocabError(f"{where}: every row has an empty field among {', '.join(fields)}")
     if len(kept) < len(rows):
@@ -211,8 +193,7 @@ def render(row: Row, shots: int | None = None) -> str:
 
     A prompt that is too long loses its first shots, so that the order of the others stays.
     """
-    laid_out, kept, query = parts(row, shots)
-    return laid_out.prompt(kept, query)
+    return layout_of(row).prompt(*texts_of(row, shots))
 
 
 def messages(row: Row, shots: int | None = None, *, turns: bool) -> list[Message]:
@@ -220,15 +201,13 @@ def messages(row: Row, shots: int | None = None, *, turns: bool) -> list[Message
     conversation, chosen = find_kind(row["kind"]).conversation, last_shots(row, shots)
     if conversation is not None and (turns or not chosen):
         return conversation(chosen, row["query"])
-    laid_out, kept, query = parts(row, shots)
-    return laid_out.messages(kept, query, turns=turns)
+    return layout_of(row).messages(*texts_of(row, shots), turns=turns)
 
 
-def parts(row: Row, shots: int | None) -> tuple[Layout, list[Sequence[str]], Sequence[str]]:
-    languages = row["direction"]
-    texts = find_kind(row["kind"]).texts
-    laid_out = [texts(shot, languages) for shot in last_shots(row, shots)]
-    return layout_of(row), laid_out, texts(row["query"], languages)
+def texts_of(row: Row, shots: int | None) -> tuple[list[Sequence[str]], Sequence[str]]:
+    texts, languages = find_kind(row["kind"]).texts, row["direction"]
+    shown = [texts(shot, languages) for shot in last_shots(row, shots)]
+    return shown, texts(row["query"], languages)
 
 
 def last_shots(row: Row, shots: int | None) -> list[Row]:

@@ -4,27 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from revocab.chat.layout import Languages
 from revocab.evaluation.generation.kind import Row, find_kind
 from revocab.evaluation.metric import COMET
-from revocab.evaluation.resampling import Items, bootstrap, first_sum
+from revocab.evaluation.resampling import Items, first_sum, score_columns
 
 #: Why COMET's row has no value here: it is computed in an environment of its own (score_comet).
 NO_COMET, COMET_APART = "comet not configured", "scored apart, see comet.csv"
-
-
-@dataclass(frozen=True)
-class Score:
-    """One metric over a task, with its standard error over items and 95 % bootstrap interval."""
-
-    metric: str
-    value: float | None
-    stderr: float | None = None
-    low: float | None = None
-    high: float | None = None
-    reason: str = ""
 
 
 def task_items(kind: str, languages: Languages, rows: Sequence[Row]) -> dict[str, Items]:
@@ -36,26 +24,22 @@ def task_items(kind: str, languages: Languages, rows: Sequence[Row]) -> dict[str
     return {name: items for name, items in computed.items() if items is not None}
 
 
-def scored(metric: str, items: Items) -> Score:
-    interval = bootstrap(items)
-    value = items.value()
-    if interval is None:
-        return Score(metric, value)
-    return Score(metric, value, mean_stderr(items) or interval.stderr, interval.low, interval.high)
-
-
-def mean_stderr(items: Items) -> float | None:
-    """Return the standard error of a mean by its formula; None for any other score."""
-    if items.score is not first_sum:
-        return None
+def scored(metric: str, items: Items) -> dict[str, Any]:
+    """Return a metric's row; the standard error of a mean is that of its formula."""
+    row = {"metric": metric, **score_columns(items), "reason": ""}
     values = items.counts_NK[:, 0]
-    return float(values.std(ddof=1)) / math.sqrt(len(values))
+    if row["stderr"] is not None and items.score is first_sum:
+        row["stderr"] = float(values.std(ddof=1)) / math.sqrt(len(values)) or row["stderr"]
+    return row
 
 
 def task_scores(
     kind: str, languages: Languages, rows: Sequence[Row], comet_apart: bool = False
-) -> list[Score]:
+) -> list[dict[str, Any]]:
+    """Return a row per metric: ``metric``, ``value``, ``stderr``, ``low``, ``high``, ``reason``."""
     scores = [scored(name, items) for name, items in task_items(kind, languages, rows).items()]
     if find_kind(kind).comet_source is not None:
-        scores.append(Score(COMET, None, reason=COMET_APART if comet_apart else NO_COMET))
+        empty = dict.fromkeys(("value", "stderr", "low", "high"))
+        reason = COMET_APART if comet_apart else NO_COMET
+        scores.append({"metric": COMET, **empty, "reason": reason})
     return scores

@@ -20,8 +20,6 @@ from revocab.errors import RevocabError
 
 #: Stands for an answer where a template is asked what it writes after one.
 ANSWER = "0"
-
-
 #: Examples as questions and answers of their own.
 TURNS: Literal["turns"] = "turns"
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from revocab.models.folder import TOKENIZER_FILES
+if TYPE_CHECKING:
+    from revocab.evaluation.options import Hardware
 
 
 @dataclass(frozen=True)
@@ -22,18 +23,6 @@ class Checkpoint:
     batch_size: int
 
 
-def tokenizer_fingerprint(folder: str | Path) -> str:
-    """Return a hash of the tokenizer files in a model folder: equal means equal token ids."""
-    digest = hashlib.sha256()
-    folder = Path(folder)
-    named = {folder / name for name in TOKENIZER_FILES}
-    for path in sorted(named | {*folder.glob("*token*"), *folder.glob("*.model")}):
-        if not path.is_file():
-            continue
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
-
-
 def choose_device(device: str) -> str:
     """Return ``device``, or for ``auto`` cuda where there is one, else cpu."""
     import torch
@@ -41,6 +30,10 @@ def choose_device(device: str) -> str:
     return ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
 
 
-def choose_dtype(dtype: str, device: str) -> str:
-    """Return ``dtype``, or for ``auto`` float32 on CPU, where halves are slow, else as stored."""
-    return "float32" if dtype == "auto" and device == "cpu" else dtype
+def checkpoint_on(folder: Path, hardware: Hardware, batch_size: int) -> Checkpoint:
+    """Return a checkpoint with its device and dtype; ``auto`` is float32 on a CPU, where halves are
+    slow, else as stored.
+    """
+    device = choose_device(hardware.device)
+    on_cpu = hardware.dtype == "auto" and device == "cpu"
+    return Checkpoint(folder, device, "float32" if on_cpu else hardware.dtype, batch_size)

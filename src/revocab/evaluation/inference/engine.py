@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 from revocab.closed import unknown
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.checkpoint import Checkpoint, choose_device
-from revocab.evaluation.inference.decoding import TextGenerator
+from revocab.evaluation.inference.decoding import Output, TextGenerator
 from revocab.evaluation.inference.environment import Environment
 from revocab.registry import found_in
 
@@ -25,15 +25,17 @@ AUTO = "auto"
 
 
 class TimedModel(Protocol):
-    """One loaded checkpoint that writes a fixed number of tokens."""
+    """A :class:`TextGenerator` that also writes a fixed number of tokens, whatever they are."""
 
     context_length: int
 
     def run(self, prompts: Sequence[list[int]], new_tokens: int) -> float:
         """Return the seconds to read the prompts together and write ``new_tokens`` after each."""
 
-    def check(self, prompts: Sequence[list[int]]) -> None:
-        """Raise :class:`RevocabError` if the logits after a prompt are not finite."""
+    def generate(
+        self, prompts: Sequence[list[int]], max_new_tokens: int, stop: str | None
+    ) -> list[Output]:
+        """As of :class:`TextGenerator`: raises for logits that are not finite."""
 
     def close(self) -> None:
         """Free the memory."""
@@ -58,37 +60,21 @@ class ChoiceModel(Protocol):
         """Free the memory."""
 
 
-class LoadChoices(Protocol):
-    """How a checkpoint is loaded for multiple choice."""
-
-    def __call__(
-        self,
-        checkpoint: Checkpoint,
-        *,
-        token_cache: dict[tuple[str, bool | None], list[int]],
-        long_prompts: Literal["error", "cut"],
-    ) -> ChoiceModel:
-        """Return the harness's model.
-
-        ``token_cache`` holds token ids of texts, for all checkpoints of one tokenizer;
-        ``long_prompts`` as of :func:`revocab.evaluation.inference.refusals.refuse_long`.
-        """
-
-
 @dataclass(frozen=True)
 class Engine:
     """A way to run a model: one file in ``engines/``, named after it, with one object ``ENGINE``.
 
     ``generation``, ``multiple_choice`` and ``efficiency`` load a checkpoint for that part of
     ``evaluation``; None: the engine does not do that. For generation and efficiency the second
-    argument is the most tokens of a sequence, prompt included.
+    argument is the most tokens of a sequence, prompt included; for multiple choice it is
+    ``long_prompts``, as of :func:`revocab.evaluation.inference.refusals.refuse_long`.
     """
 
     name: str
     #: Distributions whose versions are recorded with what it computes.
     libraries: tuple[str, ...]
     generation: Callable[[Checkpoint, int], TextGenerator] | None = None
-    multiple_choice: LoadChoices | None = None
+    multiple_choice: Callable[..., ChoiceModel] | None = None
     efficiency: Callable[[Checkpoint, int], TimedModel] | None = None
     #: Where its libraries are; None: where everything else is.
     environment: Environment | None = None
@@ -149,9 +135,8 @@ def choose_engine(name: str, part: Part) -> Engine:
 
 
 def environment_of(name: str, part: Part) -> Environment | None:
-    """Return where jobs of a part run with that engine; None: where everything else does.
-
-    ``auto`` takes what is there and has no environment of its own.
+    """Return where jobs of a part run with that engine; None: where everything else does, as what
+    ``auto`` takes.
     """
     return None if name == AUTO else engine_called(name, part).environment
 

@@ -7,6 +7,7 @@ here has overflowed on the way.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -62,23 +63,16 @@ class FiniteLogits:
         return scores
 
 
-def numbered(row: int) -> str:
-    """Return how a message names a prompt: by its place in the text."""
-    return f"prompt {row + 1} of the text"
-
-
 def refuse_long(
-    requests: Sequence[tuple[Any, list[int], list[int]]],
-    long: Sequence[int],
-    longest: int,
-    long_prompts: str,
+    requests: Sequence[tuple[Any, list[int], list[int]]], longest: int, long_prompts: str
 ) -> int:
     """Return how many requests the harness will cut to ``longest`` tokens.
 
-    ``long`` are their indices. With ``long_prompts`` "error" any raises :class:`RevocabError`.
+    With ``long_prompts`` "error" any raises :class:`RevocabError`.
     """
+    sizes = [len(context) + len(choice) for _, context, choice in requests]
+    long = [i for i, size in enumerate(sizes) if size > longest]
     if long and long_prompts == "error":
-        sizes = {i: len(requests[i][1]) + len(requests[i][2]) for i in long}
         worst = max(long, key=sizes.__getitem__)
         text = " ".join(str((requests[worst][0] or [""])[0]).split())
         raise RevocabError(
@@ -88,3 +82,33 @@ def refuse_long(
             "evaluation.multiple_choice.long_prompts: cut (--long-prompts cut)"
         )
     return len(long)
+
+
+class Refusing:
+    """Mixed into a model of the harness: counts or refuses what it would cut, refuses NaN."""
+
+    #: error or cut.
+    long_prompts: str
+    #: Most tokens of a request.
+    longest: int
+    #: In which the model computes.
+    number_type: Any
+    truncated = 0
+
+    def loglikelihood(
+        self, requests: Sequence[Any], disable_tqdm: bool = False
+    ) -> list[tuple[float, bool]]:
+        """Score requests, with a progress bar only on a terminal."""
+        quiet = disable_tqdm or not sys.stderr.isatty()
+        results = super().loglikelihood(requests, quiet)  # type: ignore[misc]
+        refuse_likelihoods(requests, results, self.number_type)
+        return results
+
+    def _loglikelihood_tokens(
+        self, requests: Sequence[Any], disable_tqdm: bool = False, **options: Any
+    ) -> list[tuple[float, bool]]:
+        self.truncated += refuse_long(requests, self.longest, self.long_prompts)
+        # vLLM's bar divides by zero where bars are off (TQDM_DISABLE).
+        return super()._loglikelihood_tokens(  # type: ignore[misc]
+            requests, disable_tqdm=True, **options
+        )

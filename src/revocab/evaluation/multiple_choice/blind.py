@@ -16,21 +16,15 @@ def blind_baselines(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
     Beside ``items`` and ``chance``, the accuracy of drawing one of an item's choices.
     """
     total = len(rows)
-    longest = sum(
-        max(range(len(row["choices"])), key=list(map(len, row["choices"])).__getitem__)
-        == row["answer"]
-        for row in rows
-    )
-    shortest = sum(
-        min(range(len(row["choices"])), key=list(map(len, row["choices"])).__getitem__)
-        == row["answer"]
-        for row in rows
-    )
+    hits = {"longest": 0, "shortest": 0}
+    for row in rows:
+        lengths = list(map(len, row["choices"]))
+        hits["longest"] += lengths.index(max(lengths)) == row["answer"]
+        hits["shortest"] += lengths.index(min(lengths)) == row["answer"]
     position = Counter(row["answer"] for row in rows).most_common(1)[0][1]
     return {
         "items": total,
         "chance": sum(1 / len(row["choices"]) for row in rows) / total,
-        "longest": longest / total,
-        "shortest": shortest / total,
+        **{name: count / total for name, count in hits.items()},
         "majority_position": position / total,
     }

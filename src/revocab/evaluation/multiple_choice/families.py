@@ -24,11 +24,6 @@ class Family(Closed):
     metric: OneLine | None = None
     choices: int | None = Field(default=None, ge=2)
 
-    @property
-    def chance(self) -> float | None:
-        """Return the accuracy of blind guessing, None where items differ too much to say."""
-        return 1 / self.choices if self.choices else None
-
 
 @cache
 def families() -> dict[str, Family]:
@@ -53,8 +48,9 @@ def family_rank(family: str) -> tuple[int, str]:
 
 
 def family_chance(family: str) -> float | None:
+    """Return the accuracy of blind guessing, None where items differ too much to say."""
     known = families().get(family)
-    return known.chance if known else None
+    return 1 / known.choices if known and known.choices else None
 
 
 def metrics_of_families(overrides: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -12,14 +12,14 @@ import logging
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.evaluation.inference.near_ties import note_lengths
 from revocab.evaluation.multiple_choice.rendering import render_in_sandbox
 from revocab.evaluation.multiple_choice.task_keys import rendered_texts
-from revocab.evaluation.multiple_choice.tasks import read_task
+from revocab.evaluation.multiple_choice.tasks import FIELDS, read_task
 from revocab.evaluation.options import Scoring
 from revocab.hub import COMMIT
 from revocab.hub_errors import explain
@@ -44,9 +44,7 @@ def quiet() -> None:
 
 @functools.cache
 def harness_version() -> str:
-    from importlib.metadata import version
-
-    return version("lm_eval")
+    return metadata.version("lm_eval")
 
 
 def local_rows(config: dict[str, Any]) -> Path | None:
@@ -62,8 +60,6 @@ def read_dataset(path: Path, /, **_: Any) -> Any:
     Equal to ``load_dataset("json")`` for every field that a template uses, without its file cache.
     """
     from datasets import Dataset, DatasetDict
-
-    from revocab.evaluation.multiple_choice.tasks import FIELDS
 
     rows = list(read_jsonl(path))
     present = [field for field in FIELDS if any(field in row for row in rows)]
@@ -118,16 +114,6 @@ def load_tasks(paths: Iterable[str | Path], options: Scoring) -> dict[str, TaskD
     return loaded
 
 
-def no_such_task(path: str | Path, name: str, known: Iterable[str]) -> RevocabError:
-    near = difflib.get_close_matches(name, list(known), n=3)
-    hint = f"; did you mean {', '.join(map(repr, near))}" if near else ""
-    return RevocabError(
-        f"{path}: lm-evaluation-harness {harness_version()} has no task {name!r}{hint}; see "
-        "'lm_eval ls tasks'; a task that it dropped can be kept as a template with its own data "
-        "(docs/evaluation.md)"
-    )
-
-
 @contextmanager
 def pinned(revision: str | None) -> Iterator[list[tuple[str, str | None]]]:
     """Load data sets at ``revision`` inside the block; a task that names its own keeps it.
@@ -158,7 +144,13 @@ def load_task(
 ) -> TaskDict:
     """Load one task or group and prepare its tasks for repeated evaluation."""
     if isinstance(spec, str) and spec not in manager.task_index:
-        raise no_such_task(path, spec, manager.task_index)
+        near = difflib.get_close_matches(spec, list(manager.task_index), n=3)
+        hint = f"; did you mean {', '.join(map(repr, near))}" if near else ""
+        raise RevocabError(
+            f"{path}: lm-evaluation-harness {harness_version()} has no task {spec!r}{hint}; see "
+            "'lm_eval ls tasks'; a task that it dropped can be kept as a template with its own "
+            "data (docs/evaluation.md)"
+        )
     with pinned(revision) as asked:
         try:
             loaded = manager.load([spec])
@@ -252,7 +244,7 @@ def returned(value: Any, /, **_: Any) -> Any:
 
 
 def prepare(task: Task, shots: int) -> None:
-    """Fix a task's number of shots and seed, and let it build its requests only once.
+    """Fix a task's number of shots and seed, and let it build its plain requests only once.
 
     The scores of its items are kept in ``task.item_scores`` while the harness evaluates it.
     """
@@ -264,9 +256,9 @@ def prepare(task: Task, shots: int) -> None:
 
     def build_once(**options: Any) -> None:
         task.item_scores.clear()
-        if not task.instances:
+        # Prompts of a chat template are each checkpoint's own.
+        if not task.instances or options.get("apply_chat_template"):
             build(**options)
-            note_lengths(task)
         for instance in task.instances:
             instance.resps, instance.filtered_resps = [], {}
 

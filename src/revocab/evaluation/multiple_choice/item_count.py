@@ -39,18 +39,13 @@ def check_items(task: str, config: dict[str, Any], expected: ExpectedItems) -> N
         number = len(dataset_rows({"hub": data, **options, "commit": commit},
                                  config.get("dataset_name"), split))  # fmt: skip
         where = f"data set {data!r}, split {split!r}, at commit {commit}"
-        advice = revision_advice(data, commit, expected.revision)
+        if expected.revision and not commit.startswith(expected.revision):
+            advice = f"write 'revision: {expected.revision}' under the task's data.hub"
+        else:
+            commits = f"https://huggingface.co/datasets/{data}/commits/main"
+            advice = f"write its commit ({commits}) as 'revision' under the task's data.hub"
     if number != expected.number:
         raise RevocabError(
             f"task {task!r}: {where}, has {number:,} items, expected {expected.number:,}: another "
             f"version of the data; {advice}, or drop the task's 'items' to score these"
         )
-
-
-def revision_advice(data: str, commit: str, revision: str | None) -> str:
-    if revision and not commit.startswith(revision):
-        return f"write 'revision: {revision}' under the task's data.hub"
-    return (
-        f"look for its commit on https://huggingface.co/datasets/{data}/commits/main and write it "
-        "as 'revision' under the task's data.hub"
-    )

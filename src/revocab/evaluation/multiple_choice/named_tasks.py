@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import Field
-from pydantic.fields import FieldInfo
 
 from revocab.closed import Closed, unknown
 from revocab.errors import RevocabError
@@ -25,10 +24,6 @@ def tasks_field(description: str, **options: Any) -> Any:
     return Field(description=description, json_schema_extra={MARK: True}, **options)
 
 
-def takes_names(field: FieldInfo) -> bool:
-    return isinstance(field.json_schema_extra, dict) and MARK in field.json_schema_extra
-
-
 @contextmanager
 def as_task_files(inputs: Closed) -> Iterator[Closed]:
     """Yield a command's inputs with a task file in place of every template's name.
@@ -36,7 +31,11 @@ def as_task_files(inputs: Closed) -> Iterator[Closed]:
     The files are there as long as the command runs. Raises :class:`RevocabError` for names that
     there are not, and for templates without a data set of their own.
     """
-    fields = [name for name, field in type(inputs).model_fields.items() if takes_names(field)]
+    fields = [
+        name
+        for name, field in type(inputs).model_fields.items()
+        if isinstance(field.json_schema_extra, dict) and MARK in field.json_schema_extra
+    ]
     with tempfile.TemporaryDirectory() as folder:
         files = {
             name: [task_file(task, Path(folder)) for task in getattr(inputs, name)]

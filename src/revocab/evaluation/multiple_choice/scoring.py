@@ -7,27 +7,23 @@ import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from revocab.errors import RevocabError
-from revocab.evaluation.inference.chat_prompts import TURNS
-from revocab.evaluation.inference.checkpoint import (
-    choose_device,
-    choose_dtype,
-    tokenizer_fingerprint,
-)
-from revocab.evaluation.inference.engine import ChoiceModel, engine_called
+from revocab.evaluation.inference.chat_prompts import TURNS, set_template
+from revocab.evaluation.inference.checkpoint import checkpoint_on
+from revocab.evaluation.inference.engine import ChoiceModel, choose_engine, engine_called
 from revocab.evaluation.metric import CHOICE_METRICS
 from revocab.evaluation.multiple_choice import harness
-from revocab.evaluation.multiple_choice.harness_model import load_model
 from revocab.evaluation.multiple_choice.tasks import read_task
-from revocab.evaluation.options import AskingAll, Scoring, ScoringOptions
+from revocab.evaluation.options import Asking, Scoring, ScoringOptions
 from revocab.evaluation.records import Records, code_hash, model_hash, module_hash, versions
-from revocab.evaluation.resampling import SCORE_COLUMNS, Items, bootstrap, mean_items
+from revocab.evaluation.resampling import SCORE_COLUMNS, Items, mean_items, score_columns
 from revocab.io import sha256, write_csv, write_jsonl
 from revocab.models.folder import check_model_folder
-from revocab.models.load import quiet_loading
+from revocab.models.load import loading, quiet_loading
 from revocab.output import check_files
 from revocab.sandbox import explain
 
@@ -36,15 +32,9 @@ if TYPE_CHECKING:
 
 METRICS = tuple(metric.name for metric in CHOICE_METRICS)
 COLUMNS = (
-    *SCORE_COLUMNS,
-    "task_version",
-    "harness_version",
-    "limit",
-    "cut_prompts",
-    "config_hash",
-    "data_revision",
-    "engine",
-)
+    *SCORE_COLUMNS, "task_version", "harness_version", "limit", "cut_prompts", "config_hash",
+    "data_revision", "engine",
+)  # fmt: skip
 ITEM_COLUMNS = ("run", "step", "task", "metric", "parts", "by_part", "values")
 
 
@@ -53,20 +43,21 @@ def score_checkpoints(
 ) -> None:
     """Score every model, by step, on every task file and write one table to ``out``.
 
-    Beside it :func:`items_path` holds every item's score, for comparing runs item by item. Scores
+    Beside it a file of items holds every item's score, for comparing runs item by item. Scores
     of every (checkpoint, task) stay on record beside ``out``: a killed evaluation continues where
     it was, and a further task or checkpoint costs itself alone. Rows are sorted by step, then task
     order.
     """
-    check_files(out, items_path(out), inputs=[*models.values(), *tasks])
+    items = out.with_name(f"{out.stem}_items.jsonl.gz")
+    check_files(out, items, inputs=[*models.values(), *tasks])
     check_arguments(models, tasks)
     quiet_loading()
-    made = Made(out, options)
+    records = Records(out.with_name(f".{out.name}.records"))
     rows: list[dict[str, Any]] = []
     scorer = Scorer(tasks, options)
     for step, folder in sorted(models.items()):
         start = time.monotonic()
-        step_rows = score_checkpoint(scorer, made, folder)
+        step_rows = scorer.score_all(folder, records)
         rows += [{"run": run, "step": step, **row} for row in step_rows]
         mean = sum(row["value"] for row in step_rows if row["metric"] != "acc_norm") / len(tasks)
         print(
@@ -81,24 +72,16 @@ def score_checkpoints(
             " truncated at the beginning",
             file=sys.stderr,
         )
-    write_jsonl(items_path(out), [{name: row[name] for name in ITEM_COLUMNS} for row in rows])
+    write_jsonl(items, [{name: row[name] for name in ITEM_COLUMNS} for row in rows])
     write_csv(out, COLUMNS, [{name: row[name] for name in COLUMNS} for row in rows])
-
-
-def items_path(out: Path) -> Path:
-    return out.with_name(f"{out.stem}_items.jsonl.gz")
 
 
 def check_arguments(models: Mapping[int, Path], tasks: Sequence[Path]) -> None:
     problems: list[str] = []
-    for folder in models.values():
+    checks = [(check_model_folder, folder) for folder in models.values()]
+    for check, path in [*checks, *((read_task, path) for path in tasks)]:
         try:
-            check_model_folder(folder)
-        except RevocabError as error:
-            problems += error.problems
-    for path in tasks:
-        try:
-            read_task(path)
+            check(path)
         except RevocabError as error:
             problems += error.problems
     names = [path.stem for path in tasks]
@@ -110,43 +93,55 @@ def check_arguments(models: Mapping[int, Path], tasks: Sequence[Path]) -> None:
 
 
 class Scorer:
-    """Tasks and token ids, loaded when first needed, shared by all checkpoints of the process."""
+    """Tasks, loaded when first needed, shared by all checkpoints of the process."""
 
     def __init__(self, tasks: Sequence[Path], options: Scoring):
         self.paths = {path.stem: path for path in tasks}
         self.options = options
         self.truncated = 0
-        self._tasks: dict[str, TaskDict] | None = None
-        #: Of the tokenizer by whose chat template the tasks' prompts are made.
-        self._template: str | None = None
-        self._token_caches: dict[str, dict[Any, Any]] = {}
         self._provenance: dict[str, dict[str, str]] = {}
+        self._files: dict[str, dict[str, Any]] = {}
 
-    @property
+    @cached_property
     def tasks(self) -> dict[str, TaskDict]:
-        if self._tasks is None:
-            self._tasks = harness.load_tasks(self.paths.values(), self.options)
-        return self._tasks
+        return harness.load_tasks(self.paths.values(), self.options)
 
     def load(self, folder: Path) -> ChoiceModel:
+        """Return the harness's model for one checkpoint.
+
+        With ``chat`` texts are those of a chat template and get no further special tokens. Raises
+        :class:`RevocabError` for a tokenizer without such a template, for an engine that there is
+        not or that does not import here, and for what :func:`revocab.models.load.check_model`
+        refuses.
+        """
         options = self.options
-        device = choose_device(options.device)
-        dtype = choose_dtype(options.dtype, device)
-        tokenizer = tokenizer_fingerprint(folder)
-        if options.chat and tokenizer != self._template:
-            self._tasks, self._template = None, tokenizer  # prompts are made anew
-        cache = self._token_caches.setdefault(tokenizer, {})
-        return load_model(
-            folder,
-            batch_size=options.batch_size,
-            device=device,
-            dtype=dtype,
-            token_cache=cache,
-            long_prompts=options.long_prompts,
-            engine=options.engine,
-            chat=options.chat is not None,
-            chat_template=options.chat_template,
-        )
+        check_model_folder(folder)
+        engine = choose_engine(options.engine, "multiple_choice")
+        assert engine.multiple_choice is not None  # else it is not chosen
+        with loading(folder):
+            checkpoint = checkpoint_on(folder, options, options.batch_size)
+            model = engine.multiple_choice(checkpoint, long_prompts=options.long_prompts)
+        if options.chat:
+            set_template(model.tokenizer, folder, options.chat_template)
+            model.add_bos_token = False
+        return model
+
+    def score_all(self, folder: Path, records: Records) -> list[dict[str, Any]]:
+        """Return the rows of every task for one checkpoint; load nothing for what is on record."""
+        rows: list[dict[str, Any]] = []
+        model = None
+        for name in self.paths:
+            parts = self.made_from(folder, name)
+            done = records.read(parts)
+            if done is None:
+                model = model or self.load(folder)
+                done = self.score(model, name)
+                records.write(parts, done)
+            rows += done
+        if model is not None:
+            self.truncated += model.truncated
+            model.close()
+        return rows
 
     def score(self, model: ChoiceModel, name: str) -> list[dict[str, Any]]:
         """Return the rows (without run and step) of one task for one model."""
@@ -170,43 +165,40 @@ class Scorer:
         except TemplateError as error:  # tasks' own templates raise RevocabError
             raise RevocabError(f"task {name}: chat template: {explain(error)}") from None
         rows = result_rows(name, self.tasks[name], results, self.options)
-        known = {"cut_prompts": model.truncated - before, **self.provenance(name)}
-        return [{**row, **known} for row in rows]
-
-    def provenance(self, name: str) -> dict[str, str]:
-        """Return what a task's scores are made from; it is read once for all checkpoints."""
-        if name not in self._provenance:
+        if name not in self._provenance:  # read once for all checkpoints
+            data = harness.local_rows(read_task(self.paths[name]))
             self._provenance[name] = {
                 "config_hash": config_hash(self.paths[name], self.tasks[name], self.options),
-                "data_revision": self.data_revision(name),
+                "data_revision": f"sha256:{sha256(data)[:16]}"
+                if data
+                else harness.data_revision(self.tasks[name]),
                 "engine": self.options.engine,
             }
-        return self._provenance[name]
+        known = {"cut_prompts": model.truncated - before, **self._provenance[name]}
+        return [{**row, **known} for row in rows]
 
-    def data_revision(self, name: str) -> str:
-        """Return what a task's data is: the Hub's commit, or the hash of a local file."""
-        rows = harness.local_rows(read_task(self.paths[name]))
-        if rows is not None:
-            return f"sha256:{sha256(rows)[:16]}"
-        return harness.data_revision(self.tasks[name])
+    @cached_property
+    def _shared(self) -> dict[str, Any]:
+        engine = engine_called(self.options.engine, "multiple_choice")
+        deciding = {*ScoringOptions.model_fields, *Asking.model_fields, "chat_template"}
+        libraries = ("lm_eval", "datasets", "torch", "transformers", *engine.libraries)
+        return {
+            **self.options.model_dump(include=deciding),
+            "code": [code_hash(), module_hash(engine.module)],
+            "libraries": versions(*libraries),
+        }
 
+    def made_from(self, folder: Path, name: str) -> dict[str, Any]:
+        """Return what the scores of one checkpoint on one task are made from.
 
-def score_checkpoint(scorer: Scorer, made: Made, folder: Path) -> list[dict[str, Any]]:
-    """Return the rows of every task for one checkpoint; load nothing for what is on record."""
-    rows: list[dict[str, Any]] = []
-    model = None
-    for name, path in scorer.paths.items():
-        parts = made.of(folder, path)
-        done = made.records.read(parts)
-        if done is None:
-            model = model or scorer.load(folder)
-            done = scorer.score(model, name)
-            made.records.write(parts, done)
-        rows += done
-    if model is not None:
-        scorer.truncated += model.truncated
-        model.close()
-    return rows
+        Devices, batches and dtypes are left out: they move a score by rounding only.
+        """
+        if name not in self._files:  # read once for all checkpoints
+            path = self.paths[name]
+            rows = harness.local_rows(read_task(path))
+            data = sha256(rows) if rows and rows.is_file() else None
+            self._files[name] = {"task": sha256(path), "data": data}
+        return {"model": model_hash(folder), **self._files[name], **self._shared}
 
 
 def result_rows(
@@ -224,15 +216,13 @@ def result_rows(
             continue
         value, stderr = float(scores[f"{metric},none"]), scores.get(f"{metric}_stderr,none")
         kept = item_scores(name, loaded, metric, value)
-        interval = bootstrap(items_of(kept))
         rows.append(
             {
                 "task": name,
                 "metric": metric,
+                **score_columns(items_of(kept)),
                 "value": value,
                 "stderr": stderr if isinstance(stderr, float) else None,
-                "low": interval.low if interval else None,
-                "high": interval.high if interval else None,
                 "items": items,
                 "shots": shots,
                 "task_version": str(results["versions"].get(inner, "")),
@@ -284,36 +274,7 @@ def config_hash(path: Path, loaded: TaskDict, options: Scoring) -> str:
         rows = harness.local_rows(config)
         parts = [{**config, "dataset_kwargs": sha256(rows)} if rows else config]
     shots = [task.get_config("num_fewshot") for _, task in sorted(loaded["tasks"].items())]
-    # The number of shots is told by the tasks.
-    asking = {*AskingAll.model_fields} - {"most_shots"}
-    chat = [options.model_dump(include=asking)] if options.chat else []
+    chat = [options.model_dump(include={"chat", "chat_template"})] if options.chat else []
     known = [parts, shots, options.limit, options.long_prompts, harness.harness_version()]
     text = json.dumps([*known, *chat], sort_keys=True, default=lambda value: type(value).__name__)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-class Made:
-    """What the scores of one checkpoint on one task are made from, and the records of them.
-
-    Devices, batches and dtypes are left out: they move a score by rounding only.
-    """
-
-    def __init__(self, out: Path, options: Scoring):
-        self.records = Records(out.with_name(f".{out.name}.records"))
-        engine = engine_called(options.engine, "multiple_choice")
-        self.shared = {
-            **options.model_dump(include={*ScoringOptions.model_fields, *AskingAll.model_fields}),
-            "code": [code_hash(), module_hash(engine.module)],
-            "libraries": versions(
-                "lm_eval", "datasets", "torch", "transformers", *engine.libraries
-            ),
-        }
-        self._tasks: dict[Path, dict[str, Any]] = {}
-
-    def of(self, folder: Path, task: Path) -> dict[str, Any]:
-        """Return it for one checkpoint and one task file."""
-        if task not in self._tasks:  # read once for all checkpoints
-            rows = harness.local_rows(read_task(task))
-            data = sha256(rows) if rows and rows.is_file() else None
-            self._tasks[task] = {"task": sha256(task), "data": data}
-        return {"model": model_hash(folder), **self._tasks[task], **self.shared}

@@ -6,7 +6,6 @@ for a task that the harness ships, ``harness: NAME`` alone.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 from pydantic import Field
 
 from revocab import yaml_file
-from revocab.closed import Closed, Id, Job, OneLine, unknown
+from revocab.closed import Closed, Id, Job, OneLine, near, unknown
 from revocab.corpora.source import HubData
 from revocab.errors import RevocabError
 from revocab.evaluation.multiple_choice.item_count import ExpectedItems
@@ -65,9 +64,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
     try:
         value, repeated = yaml_file.read(path)
     except FileNotFoundError:
-        near = difflib.get_close_matches(path.name, names_beside(path), n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise RevocabError(f"{path}: no such file{hint}") from None
+        beside = sorted(file.name for file in path.parent.glob("*.yaml"))
+        raise RevocabError(f"{path}: no such file{near(path.name, beside)}") from None
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise RevocabError(f"{path}: not valid YAML ({' '.join(str(error).split())})") from None
     if not isinstance(value, dict):
@@ -82,10 +80,6 @@ def read_task(path: Path) -> dict[str, Any]:
     config = read_yaml(path)
     check_keys(path, config, ShippedTask if "harness" in config else TaskFile)
     return config
-
-
-def names_beside(path: Path) -> list[str]:
-    return sorted(file.name for file in path.parent.glob("*.yaml"))
 
 
 def template_names(own: Path | None = None) -> list[str]:
@@ -184,20 +178,19 @@ def map_texts(config: dict[str, Any], change: Callable[[str], str]) -> dict[str,
     return {key: changed(value) for key, value in config.items()}
 
 
-def check_rows(path: str | Path, fields: Iterable[str]) -> int:
-    """Check every row of a local task file and return their number.
+def check_rows(path: str | Path, fields: Iterable[str]) -> None:
+    """Check every row of a local task file; ``fields`` are those that the template cannot do
+    without, beside ``choices`` and ``answer``.
 
-    ``fields`` are those that the template cannot do without, beside ``choices`` and ``answer``.
     Raises :class:`RevocabError` naming file, row and field.
     """
-    count = 0
-    for count, row in enumerate(read_jsonl(path), 1):
+    row = None
+    for number, row in enumerate(read_jsonl(path), 1):
         problem = row_problem(row, fields)
         if problem:
-            raise RevocabError(f"{path}, row {count} (id {row.get('id', '?')}): {problem}")
-    if not count:
+            raise RevocabError(f"{path}, row {number} (id {row.get('id', '?')}): {problem}")
+    if row is None:
         raise RevocabError(f"{path}: no rows; a task needs at least one item")
-    return count
 
 
 def row_problem(row: dict[str, Any], fields: Iterable[str]) -> str | None:
@@ -239,20 +232,21 @@ def task_config(job: TaskJob, templates: Path | None, data: Path | None) -> dict
     if (job.harness is None) == (job.template is None):
         raise RevocabError("exactly one of --template and --harness must be given")
     if job.template is not None:
-        return build_task(
-            job.task,
-            find_template(job.template, templates, "--template"),
-            data=data,
-            hub=job.hub,
-            language=job.language,
-            shots=job.shots,
-        )
+        template = find_template(job.template, templates, "--template")
+        place: dict[str, Any] = {
+            "data": data,
+            "hub": job.hub,
+            "language": job.language,
+            "shots": job.shots,
+        }
+        return build_task(job.task, template, **place)
     if data or job.hub or job.items:
         raise RevocabError(
             "--harness: such a task brings its own data; leave out --data, --hub, --items"
         )
-    own = {"num_fewshot": job.shots, "revision": job.revision}
-    return {"harness": job.harness} | {name: one for name, one in own.items() if one is not None}
+    own: dict[str, Any] = {"num_fewshot": job.shots, "revision": job.revision}
+    own = {name: value for name, value in own.items() if value is not None}
+    return {"harness": job.harness, **own}
 
 
 def build_task(

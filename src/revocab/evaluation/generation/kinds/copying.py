@@ -25,11 +25,7 @@ from revocab.chat.layout import Languages, Layout
 from revocab.corpora.copies import COPY, INSTRUCTION, TEXT, WORDS, Unit
 from revocab.corpora.copies import units as units_of
 from revocab.errors import RevocabError
-from revocab.evaluation.generation.kind import (
-    GenerationKind,
-    OneLanguage,
-    Row,
-)
+from revocab.evaluation.generation.kind import GenerationKind, OneLanguage, Row
 from revocab.evaluation.metric import Metric
 
 if TYPE_CHECKING:

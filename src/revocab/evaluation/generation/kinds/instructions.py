@@ -17,11 +17,7 @@ from revocab.chat.messages import ASSISTANT, Message, checked_messages
 from revocab.errors import RevocabError
 from revocab.evaluation.generation import instruction_checks
 from revocab.evaluation.generation.instruction_checks import Group, in_group, passes
-from revocab.evaluation.generation.kind import (
-    GenerationKind,
-    OneLanguage,
-    Row,
-)
+from revocab.evaluation.generation.kind import GenerationKind, OneLanguage, Row
 from revocab.evaluation.metric import Metric
 
 if TYPE_CHECKING:

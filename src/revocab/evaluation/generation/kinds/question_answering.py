@@ -18,11 +18,7 @@ from __future__ import annotations
 from typing import Literal
 
 from revocab.chat.layout import Languages, Layout
-from revocab.evaluation.generation.kind import (
-    GenerationKind,
-    OneLanguage,
-    Row,
-)
+from revocab.evaluation.generation.kind import GenerationKind, OneLanguage, Row
 from revocab.evaluation.generation.metrics import EXACT_MATCH, F1, RELEASED_ROUGE_L, ROUGE_L
 
 

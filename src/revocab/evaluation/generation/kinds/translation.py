@@ -23,11 +23,7 @@ from pydantic import Field, field_validator
 from revocab.chat.layout import Languages
 from revocab.closed import Id
 from revocab.corpora.translations import LAYOUT, aliases
-from revocab.evaluation.generation.kind import (
-    GenerationKind,
-    PromptOptions,
-    Row,
-)
+from revocab.evaluation.generation.kind import GenerationKind, PromptOptions, Row
 from revocab.evaluation.generation.metrics import BLEU, CHRF
 
 

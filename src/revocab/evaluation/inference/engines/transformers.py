@@ -1,8 +1,7 @@
-"""transformers: ``model.generate`` on batches; choices that share what they have in common."""
+"""transformers: ``model.generate`` on batches, and the harness's own model of choices."""
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,7 +15,7 @@ from revocab.evaluation.inference.decoding import (
     finished,
 )
 from revocab.evaluation.inference.engine import ChoiceModel, Engine
-from revocab.evaluation.inference.refusals import FiniteLogits, numbered
+from revocab.evaluation.inference.refusals import FiniteLogits, Refusing
 from revocab.models.load import load_causal_lm
 from revocab.tokenizers.load import load_tokenizer
 
@@ -103,27 +102,8 @@ class StopText:
         return torch.tensor(done, device=input_ids.device)
 
 
-class TimedTransformers:
-    """``model.generate`` without any stop."""
-
-    def __init__(self, checkpoint: Checkpoint, longest: int):
-        """Load a checkpoint; memory is taken as needed, whatever is ``longest``."""
-        self.model: Any = load_weights(checkpoint)
-        self.context_length = context_length(self.model)
-
-    def check(self, prompts: Sequence[list[int]]) -> None:
-        """Write one token after each prompt and look at the logits; nothing is timed."""
-        import torch
-        from transformers import GenerationConfig, LogitsProcessorList
-
-        with torch.no_grad():
-            self.model.generate(
-                **left_padded(prompts, 0, self.model.device),
-                generation_config=GenerationConfig(
-                    do_sample=False, max_new_tokens=1, pad_token_id=0
-                ),
-                logits_processor=LogitsProcessorList([FiniteLogits(numbered, self.model.dtype)]),
-            )
+class TimedTransformers(TransformersGenerator):
+    """``model.generate`` without any stop, too."""
 
     def run(self, prompts: Sequence[list[int]], new_tokens: int) -> float:
         """Return the seconds of one left-padded batch."""
@@ -145,10 +125,6 @@ class TimedTransformers:
         if made.shape[1] != length + new_tokens:
             raise RuntimeError(f"wrote {made.shape[1] - length} tokens, not {new_tokens}")
         return seconds
-
-    def close(self) -> None:
-        self.model = None
-        gc.collect()
 
 
 def left_padded(
@@ -173,22 +149,20 @@ def synchronise(device: str) -> None:
         torch.cuda.synchronize()
 
 
-def load_choices(
-    checkpoint: Checkpoint,
-    *,
-    token_cache: dict[tuple[str, bool | None], list[int]],
-    long_prompts: Literal["error", "cut"],
-) -> ChoiceModel:
-    """Return the harness's model of a checkpoint, which computes shared contexts once."""
-    from revocab.evaluation.inference.shared_contexts import SharedContextLM
+def load_choices(checkpoint: Checkpoint, *, long_prompts: Literal["error", "cut"]) -> ChoiceModel:
+    from lm_eval.models.huggingface import HFLM
 
-    return SharedContextLM(
-        pretrained=load_weights(checkpoint),
-        tokenizer=load_tokenizer(checkpoint.folder),
-        batch_size=checkpoint.batch_size,
-        token_cache=token_cache,
-        long_prompts=long_prompts,
-    )
+    class Choices(Refusing, HFLM):  # type: ignore[misc]  # typed where lm_eval is
+        """The harness's model."""
+
+        def close(self) -> None:
+            self._model = None
+
+    weights, tokenizer = load_weights(checkpoint), load_tokenizer(checkpoint.folder)
+    model = Choices(pretrained=weights, tokenizer=tokenizer, batch_size=checkpoint.batch_size)
+    model.long_prompts, model.longest = long_prompts, model.max_length + 1
+    model.number_type = weights.dtype
+    return model
 
 
 def load_weights(checkpoint: Checkpoint) -> PreTrainedModel:

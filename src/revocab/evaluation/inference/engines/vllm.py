@@ -9,11 +9,9 @@ from __future__ import annotations
 import gc
 import math
 import os
-import sys
 import time
 from collections.abc import Callable, Sequence
 from importlib import metadata
-from pathlib import Path
 from typing import Any, Literal
 
 from revocab.errors import RevocabError
@@ -27,12 +25,7 @@ from revocab.evaluation.inference.decoding import (
 )
 from revocab.evaluation.inference.engine import ChoiceModel, Engine
 from revocab.evaluation.inference.environment import Environment
-from revocab.evaluation.inference.refusals import (
-    cause,
-    numbered,
-    refuse_likelihoods,
-    refuse_long,
-)
+from revocab.evaluation.inference.refusals import Refusing, cause
 from revocab.models.load import check_model
 from revocab.models.parameters import cache_bytes_per_token, head_width
 from revocab.models.vocabulary.padding import without_padding
@@ -107,12 +100,6 @@ def context_length(config: Any, unknown: int = 2**31) -> int:
     return int(getattr(config.get_text_config(), "max_position_embeddings", None) or unknown)
 
 
-def read_config(folder: str | Path) -> Any:
-    from transformers import AutoConfig
-
-    return AutoConfig.from_pretrained(folder, trust_remote_code=False)
-
-
 def shut_down(model: Any) -> None:
     import torch
 
@@ -128,15 +115,6 @@ def shut_down(model: Any) -> None:
 # Text -------------------------------------------------------------------------------------------
 
 
-def generation_settings(folder: Path, config: Any) -> Any:
-    """Return a checkpoint's generation settings, from ``config.json`` where it has no own file."""
-    from transformers import GenerationConfig
-
-    if (folder / "generation_config.json").is_file():
-        return GenerationConfig.from_pretrained(folder)
-    return GenerationConfig.from_model_config(config)
-
-
 class VllmGenerator(TextGenerator):
     """vLLM with temperature 0 and the same stop."""
 
@@ -146,9 +124,11 @@ class VllmGenerator(TextGenerator):
         Raises :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses.
         ``sequences``: as of :func:`start_settings`.
         """
+        from transformers import AutoConfig, GenerationConfig
+
         folder = checkpoint.folder
         check_model(folder)
-        config = read_config(folder)
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
         self.context_length = context_length(config)
         length = min(longest, self.context_length)
         settings = start_settings(config, checkpoint.device, checkpoint.dtype, length, sequences)
@@ -158,7 +138,11 @@ class VllmGenerator(TextGenerator):
         self.dtype = checkpoint.dtype
         # vLLM gets token ids: its own tokenizer only looks for the stop in what it has written.
         self.tokenizer = load_tokenizer(folder)
-        self.eos = end_tokens(generation_settings(folder, config), self.tokenizer)
+        if (folder / "generation_config.json").is_file():
+            settings_of_model = GenerationConfig.from_pretrained(folder)
+        else:
+            settings_of_model = GenerationConfig.from_model_config(config)
+        self.eos = end_tokens(settings_of_model, self.tokenizer)
         with without_padding(folder) as read:
             self.model = LLM(model=str(read), **settings)
 
@@ -224,46 +208,26 @@ def harness_class() -> Any:
     return VLLM
 
 
-def load_choices(
-    checkpoint: Checkpoint,
-    *,
-    token_cache: dict[tuple[str, bool | None], list[int]],
-    long_prompts: Literal["error", "cut"],
-) -> ChoiceModel:
+def load_choices(checkpoint: Checkpoint, *, long_prompts: Literal["error", "cut"]) -> ChoiceModel:
     """Return the harness's vLLM model of a checkpoint, which shares contexts by itself.
 
     Log-likelihoods come from vLLM's prompt log-probabilities: equal to those of transformers up to
     rounding. Raises :class:`RevocabError` for what :func:`revocab.models.load.check_model` refuses,
     and ``ValueError`` for a shape that it cannot run.
     """
+    from transformers import AutoConfig
+
     folder, dtype = checkpoint.folder, checkpoint.dtype
     check_model(folder)
-    config = read_config(folder)
+    config = AutoConfig.from_pretrained(folder, trust_remote_code=False)
     vllm_model = harness_class()
     longest = context_length(config, unknown=vllm_model._DEFAULT_MAX_LENGTH)
     settings = start_settings(config, checkpoint.device, dtype, longest)
 
-    class VllmChoices(vllm_model):  # type: ignore[misc, valid-type]  # a class known at run time
-        """The harness's model; counts or refuses requests that it would cut."""
+    class VllmChoices(Refusing, vllm_model):  # type: ignore[misc, valid-type]  # known at run time
+        """The harness's model."""
 
         model: Any
-        truncated = 0
-
-        def loglikelihood(
-            self, requests: Sequence[Any], disable_tqdm: bool = False
-        ) -> list[tuple[float, bool]]:
-            results = super().loglikelihood(requests, disable_tqdm or not sys.stderr.isatty())
-            refuse_likelihoods(requests, results, dtype)
-            return results
-
-        def _loglikelihood_tokens(
-            self, requests: Sequence[Any], disable_tqdm: bool = False
-        ) -> list[tuple[float, bool]]:
-            longest = self.max_length - 1  # one token must remain to generate
-            sizes = [len(context) + len(choice) for _, context, choice in requests]
-            long = [i for i, size in enumerate(sizes) if size > longest]
-            self.truncated += refuse_long(requests, long, longest, long_prompts)
-            return super()._loglikelihood_tokens(requests, disable_tqdm=True)
 
         def close(self) -> None:
             shut_down(self.model)
@@ -277,28 +241,19 @@ def load_choices(
             **settings,
         )
     model.tokenizer = load_tokenizer(folder)  # the ids of the other engine, never cut
+    model.long_prompts, model.number_type = long_prompts, dtype
+    model.longest = model.max_length - 1  # one token must remain to generate
     return model
 
 
 # Efficiency -------------------------------------------------------------------------------------
 
 
-class TimedVllm:
-    """vLLM in this process, with room for the keys and values of one batch, without any stop."""
+class TimedVllm(VllmGenerator):
+    """vLLM in this process, with room for the keys and values of one batch."""
 
     def __init__(self, checkpoint: Checkpoint, longest: int):
-        """Load a checkpoint for sequences of up to ``longest`` tokens."""
-        self.text = VllmGenerator(checkpoint, longest, sequences=checkpoint.batch_size)
-        self.context_length = self.text.context_length
-
-    def check(self, prompts: Sequence[list[int]]) -> None:
-        """Write one token after each prompt and look at its probability; nothing is timed."""
-        from vllm import SamplingParams
-
-        settings = SamplingParams(temperature=0.0, max_tokens=1, logprobs=1, detokenize=False)
-        requests = [{"prompt_token_ids": prompt} for prompt in prompts]
-        results = self.text.model.generate(requests, settings, use_tqdm=False)
-        refuse_outputs(results, numbered, self.text.dtype)
+        super().__init__(checkpoint, longest, sequences=checkpoint.batch_size)
 
     def run(self, prompts: Sequence[list[int]], new_tokens: int) -> float:
         """Return the seconds of one request per prompt, batched by vLLM."""
@@ -308,18 +263,15 @@ class TimedVllm:
             temperature=0.0, max_tokens=new_tokens, ignore_eos=True, detokenize=False
         )
         requests = [{"prompt_token_ids": prompt} for prompt in prompts]
-        if not self.text.model.reset_prefix_cache():  # every repeat reads the prompts again
+        if not self.model.reset_prefix_cache():  # every repeat reads the prompts again
             raise RuntimeError("vLLM reused cached prompts, so that the times would be too short")
         start = time.perf_counter()
-        results = self.text.model.generate(requests, settings, use_tqdm=False)
+        results = self.model.generate(requests, settings, use_tqdm=False)
         seconds = time.perf_counter() - start
         written = {len(result.outputs[0].token_ids) for result in results}
         if written != {new_tokens}:
             raise RuntimeError(f"wrote {sorted(written)} tokens, not {new_tokens}")
         return seconds
-
-    def close(self) -> None:
-        self.text.close()
 
 
 ENGINE = Engine(

@@ -17,7 +17,7 @@ BEFORE, AFTER = 3, 1
 
 def rounds(texts: Sequence[str], language: str, draw: random.Random) -> Iterator[list[Round]]:
     """Yield one set: an item for every sentence that has two words to exchange."""
-    found: list[Round] = []
+    exchanges: list[Round] = []
     for words in split_sentences(texts):
         places = [
             at
@@ -28,8 +28,8 @@ def rounds(texts: Sequence[str], language: str, draw: random.Random) -> Iterator
             at = draw.choice(places)
             exchanged = [words[at + 1], words[at], *words[at + 2 :]]
             item = Item(joined(words[:at]), joined(words[at:]), (joined(exchanged),))
-            found.append((item,))
-    yield found
+            exchanges.append((item,))
+    yield exchanges
 
 
 PROBE = ProbeKind(name="word_order", choices=2, together=1, rounds=rounds)
