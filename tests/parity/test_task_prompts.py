@@ -21,12 +21,7 @@ OUR_XCOPA = [
 PAIR = {"premise": "Он спит.", "hypothesis": "Он дома."}
 XNLI = [{**PAIR, "label": label} for label in range(3)]
 OUR_XNLI = [
-    {
-        "context": PAIR["premise"],
-        "question": PAIR["hypothesis"],
-        "choices": list("enc"),
-        "answer": i,
-    }
+    {"context": "Он спит.", "question": "Он дома.", "choices": list("enc"), "answer": i}
     for i in range(3)
 ]
 OPTIONS = ["uno", "due", "tre", "quattro"]
@@ -62,13 +57,8 @@ SIQA = [
     | dict(zip(("answerA", "answerB", "answerC"), OPTIONS, strict=False))
 ]
 OUR_SIQA = [{"context": "It rains.", "question": "Why?", "choices": OPTIONS[:3], "answer": 1}]
-OPENBOOK = [
-    {
-        "question_stem": "The sun",
-        "choices": {"text": OPTIONS, "label": list("ABCD")},
-        "answerKey": "C",
-    }
-]
+LABELLED = {"text": OPTIONS, "label": list("ABCD")}
+OPENBOOK = [{"question_stem": "The sun", "choices": LABELLED, "answerKey": "C"}]
 OUR_OPENBOOK = [{"question": "The sun", "choices": OPTIONS, "answer": 2}]
 PAIRS = [{"sent_more": "Uno.", "sent_less": "Due."}]
 OUR_PAIRS = [{"choices": ["Uno.", "Due."], "answer": 0}]
@@ -77,11 +67,7 @@ OUR_PIQA = [{"question": "Boil water", "choices": ["heat it", "cool it"], "answe
 
 #: task of the harness, its rows, our template, our rows, language
 CASES = [
-    ("xcopa_it", XCOPA, "xcopa", OUR_XCOPA, "it"),
-    ("xcopa_sw", XCOPA, "xcopa", OUR_XCOPA, "sw"),
-    ("xcopa_et", XCOPA, "xcopa", OUR_XCOPA, "et"),
-    ("xcopa_ht", XCOPA, "xcopa", OUR_XCOPA, "ht"),
-    ("xcopa_id", XCOPA, "xcopa", OUR_XCOPA, "id"),
+    *[(f"xcopa_{one}", XCOPA, "xcopa", OUR_XCOPA, one) for one in ("it", "sw", "et", "ht", "id")],
     *[(f"xnli_{one}", XNLI, "xnli", OUR_XNLI, one) for one in ("en", "sw", "el", "ru", "bg", "ar")],
     ("belebele_ita_Latn", BELEBELE, "belebele", OUR_BELEBELE, "it"),
     ("m_mmlu_it", MMLU, "m_mmlu", OUR_MMLU, "it"),

@@ -12,11 +12,12 @@ from revocab.answering.answer import Dialogue, answer_all, read_dialogues, turns
 from revocab.answering.judge import JudgeInputs, find_judge, judge_options
 from revocab.answering.judged import judge_folder
 from revocab.answering.judges.llm import grade
-from revocab.answering.options import AnswerHardware, AnswerJob, JudgeJob
+from revocab.answering.options import AnswerJob, JudgeJob
 from revocab.chat.template import find_template
 from revocab.corpora.prepare import CorpusJob, prepare
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.decoding import Output
+from revocab.evaluation.options import AnswerHardware
 from revocab.evaluation.records import Records
 from revocab.io import read_json, read_jsonl, write_jsonl
 

@@ -15,11 +15,12 @@ from waiting import wait_until
 from revocab.__main__ import main
 from revocab.answering.judged import judge_folder
 from revocab.answering.judges import llm
-from revocab.answering.options import AnswerHardware, JudgeJob
+from revocab.answering.options import JudgeJob
 from revocab.answering.recorded import BATCHES, recorded
 from revocab.chat.template import find_template
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.engines.transformers import TransformersGenerator
+from revocab.evaluation.options import AnswerHardware
 from revocab.evaluation.records import Records
 from revocab.io import write_jsonl
 

@@ -188,12 +188,9 @@ def test_a_message_with_the_text_of_a_special_token_is_left_out(folder):
     chat = load_chat_tokenizer(folder, "plain")
     rows = [
         {"id": "0", "text": "", "messages": messages_of(0)},
-        {
-            "id": "1",
-            "text": "",
-            "messages": [*messages_of(1), {"role": "user", "content": "a</s>b"}],
-        },
-    ]
+        {"id": "1", "text": "",
+         "messages": [*messages_of(1), {"role": "user", "content": "a</s>b"}]},
+    ]  # fmt: skip
     skipped = []
     assert [one.id for one in encoded(chat, rows, lambda: skipped.append(1))] == ["0"]
     assert skipped == [1]

@@ -19,15 +19,10 @@ from revocab.io import write_jsonl
 POOL = [{"id": f"p{i}", "it": f"frase {i}", "en": f"sentence {i}"} for i in range(20)]
 TEST = [{"id": f"t{i}", "it": f"prova {i}", "en": f"trial {i}"} for i in range(6)]
 PASSAGES = [
-    {
-        "id": f"s{i}",
-        "title": "T",
-        "context": f"Riga uno.\n\nRiga {i}.",
-        "question": f"Quale riga è {i}?",
-        "answers": [f"riga {i}", "un'altra"],
-    }
+    {"id": f"s{i}", "title": "T", "context": f"Riga uno.\n\nRiga {i}.",
+     "question": f"Quale riga è {i}?", "answers": [f"riga {i}", "un'altra"]}
     for i in range(8)
-]
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -208,25 +203,13 @@ def test_squad_answers_as_the_hub_has_them(files):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        (
-            {"direction": ["en", "fr"]},
-            r"--direction en fr: translation: .*fr\.yaml lacks the words translate \(.*: ar, bg, ",
-        ),
+        ({"direction": ["en", "fr"]}, r"direction en fr: translation: .*fr\.yaml lacks .*: ar, bg"),
         ({"direction": ["en"]}, "kind 'translation': direction: List should have at least 2"),
         ({"direction": ["en", "en"]}, "direction: a translation is from one language into another"),
-        (
-            {"option": {"unit": "sentence"}},
-            "--option unit: kind 'translation' has no such option .*alone: repeat_instruction",
-        ),
+        ({"option": {"unit": "sentence"}}, "--option unit: .* no such .*alone: repeat_instruction"),
         ({"shots": 30}, "only 20 other"),
-        (
-            {"layout": {"labels": ["Text"]}},
-            r"layout\.labels: 1 given, 2 needed, instead of 'Text', 'Translation'",
-        ),
-        (
-            {"layout": {"instruction": "<<greet>>"}},
-            r"it\.yaml lacks the words greet \(languages that have .*: none\)",
-        ),
+        ({"layout": {"labels": ["Text"]}}, r"layout\.labels: 1 given, 2 needed"),
+        ({"layout": {"instruction": "<<greet>>"}}, r"it\.yaml lacks the words greet .*: none\)"),
     ],
 )
 def test_bad_options_are_named(files, changes, message):

@@ -109,7 +109,7 @@ def test_vllm_scores_with_the_tokenizer_of_the_one_place(plain, cutting, monkeyp
     class Harness:
         """What of the harness's class is used."""
 
-        _DEFAULT_MAX_LENGTH = 2048
+        _DEFAULT_MAX_LENGTH = max_length = 2048
 
         def __init__(self, **_):
             from transformers import AutoTokenizer

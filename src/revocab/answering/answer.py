@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from revocab.answering.options import CONVERSATIONS, MESSAGES, AnswerHardware, AnswerJob
+from revocab.answering.options import CONVERSATIONS, MESSAGES, AnswerJob
 from revocab.answering.recorded import RecordedGenerator, recording
 from revocab.chat.messages import ASSISTANT, Message, checked_messages
 from revocab.corpora.source import origin, place, read_numbered
 from revocab.errors import RevocabError
 from revocab.evaluation.inference.decoding import Output
+from revocab.evaluation.options import AnswerHardware
 from revocab.evaluation.records import model_hash, versions
 from revocab.io import write_json, write_jsonl
 from revocab.models.folder import check_model_folder

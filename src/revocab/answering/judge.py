@@ -19,7 +19,7 @@ from revocab.errors import RevocabError
 from revocab.registry import found_in
 
 if TYPE_CHECKING:
-    from revocab.answering.options import AnswerHardware
+    from revocab.evaluation.options import AnswerHardware
     from revocab.evaluation.records import Records
 
 #: A conversation: ``id``, ``messages`` and, where a model answered here, ``answers``.

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from revocab.answering.judge import JudgeInputs, find_judge, judge_options
-from revocab.answering.options import CONVERSATIONS, MESSAGES, AnswerHardware, JudgeJob
+from revocab.answering.options import CONVERSATIONS, MESSAGES, JudgeJob
 from revocab.answering.recorded import recording
 from revocab.chat.messages import checked_messages, is_answered
 from revocab.errors import RevocabError
+from revocab.evaluation.options import AnswerHardware
 from revocab.evaluation.records import model_hash
 from revocab.io import read_jsonl, sha256, write_json, write_jsonl
 from revocab.output import OutputFolder

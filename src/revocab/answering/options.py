@@ -8,7 +8,7 @@ from pydantic import Field
 
 from revocab.closed import Job, OneLine
 from revocab.corpora.source import Form
-from revocab.evaluation.options import GenerationOptions, Hardware
+from revocab.evaluation.options import GenerationOptions
 
 #: The conversations, in the folders of both commands.
 CONVERSATIONS = "conversations.jsonl.gz"
@@ -30,14 +30,6 @@ class AnswerJob(AnswerOptions, Job):
     source: Form = Field(default=Form(), description="form of the files, or a Hub data set")
     messages_field: OneLine = Field(
         default=MESSAGES, description="field of a row that contains the messages"
-    )
-
-
-class AnswerHardware(Hardware):
-    """Where and in which batches a model answers or judges."""
-
-    batch_size: int = Field(
-        default=32, ge=1, description="prompts per batch; some engines choose their own"
     )
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from pydantic import Field
 
-from revocab.answering.options import AnswerHardware, AnswerJob, AnswerOptions
+from revocab.answering.options import AnswerJob, AnswerOptions
 from revocab.closed import Closed
 from revocab.command import Command
 from revocab.evaluation.inference.chat_prompts import chat_template_input
+from revocab.evaluation.options import AnswerHardware
 from revocab.models.hub_or_folder import model_field
 from revocab.rule import Given, Plan, Rule, Step
 

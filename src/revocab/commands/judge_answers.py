@@ -6,9 +6,10 @@ from pathlib import Path
 
 from pydantic import Field
 
-from revocab.answering.options import CONVERSATIONS, AnswerHardware, JudgeJob
+from revocab.answering.options import CONVERSATIONS, JudgeJob
 from revocab.closed import Closed
 from revocab.command import Command
+from revocab.evaluation.options import AnswerHardware
 from revocab.models.hub_or_folder import model_field
 from revocab.rule import Artefact, Given, Plan, Rule, Step
 

@@ -89,14 +89,14 @@ def parallel(world: World, count: int, seed: int, test: bool) -> list[dict[str, 
     """Return distinct sentence pairs; the test side is about people of the test side only."""
     draw = random.Random(f"parallel-{seed}-{test}")
     about = {person.name for person in world.side(test)}
-    found: dict[str, Text] = {}
-    while len(found) < count:
+    sentences: dict[str, Text] = {}
+    while len(sentences) < count:
         for sentence in story(world, draw, test)[:5]:
             if about & set(sentence["it"].replace(",", "").replace(".", "").split()):
-                found[sentence["it"]] = sentence
+                sentences[sentence["it"]] = sentence
     return [
         {"id": f"parallel-{number:05d}", **sentence}
-        for number, sentence in enumerate(list(found.values())[:count])
+        for number, sentence in enumerate(list(sentences.values())[:count])
     ]
 
 

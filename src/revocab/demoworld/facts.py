@@ -91,7 +91,7 @@ class Names(dict[str, Any]):
 
 
 def filled(text: Text, things: Things) -> Text:
-    return {language: one.format_map(Names(things, language)) for language, one in text.items()}
+    return {lang: words.format_map(Names(things, lang)) for lang, words in text.items()}
 
 
 def facts_about(block: str, key: str, things: Things) -> Iterator[Fact]:

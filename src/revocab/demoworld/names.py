@@ -57,10 +57,10 @@ class Person:
 
 def _distinct(make: Callable[[], str], count: int) -> list[str]:
     """Return ``count`` distinct values of ``make()`` in the order in which they appear."""
-    found: dict[str, None] = {}
-    while len(found) < count:
-        found[make()] = None
-    return list(found)
+    values: dict[str, None] = {}
+    while len(values) < count:
+        values[make()] = None
+    return list(values)
 
 
 def _name(draw: random.Random, endings: list[str]) -> str:

@@ -40,8 +40,8 @@ def build(seed: int) -> World:
     """Return the world of a seed; one person in five appears in test items only."""
     people = names.people(seed)
     return World(
-        people=[one for number, one in enumerate(people) if number % 10 < 8],
-        test_people=[one for number, one in enumerate(people) if number % 10 >= 8],
+        people=[person for number, person in enumerate(people) if number % 10 < 8],
+        test_people=[person for number, person in enumerate(people) if number % 10 >= 8],
         towns=names.towns(seed),
         occupations=occupations(),
         facts=all_facts(seed),

@@ -27,15 +27,15 @@ class Wording:
 
 
 def wordings(block: str) -> list[Wording]:
-    found = []
+    kinds = []
     for part in block.strip().split("\n\n"):
         head, *lines = part.splitlines()
-        name, subject, pool, answer = (one.strip() for one in head.split("|"))
+        name, subject, pool, answer = (column.strip() for column in head.split("|"))
         marked = {
             mark: tuple(pair(line[1:]) for line in lines if line.startswith(mark)) for mark in ".?"
         }
-        found.append(Wording(name, subject, pool, pair(answer), marked["."], marked["?"]))
-    return found
+        kinds.append(Wording(name, subject, pool, pair(answer), marked["."], marked["?"]))
+    return kinds
 
 
 JOB = """

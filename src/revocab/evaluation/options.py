@@ -96,12 +96,17 @@ class GenerationOptions(Closed):
     )
 
 
-class GenerationHardware(Hardware):
+class AnswerHardware(Hardware):
     """Where and in which batches text is generated."""
 
     batch_size: int = Field(
         default=32, ge=1, description="prompts per batch; some engines choose their own"
     )
+
+
+class GenerationHardware(AnswerHardware):
+    """The same, and what comes after."""
+
     comet_apart: bool = Field(
         default=False, description="COMET scores the outputs in a later job; its empty rows say so"
     )

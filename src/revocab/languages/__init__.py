@@ -51,25 +51,23 @@ def languages() -> dict[str, Language]:
 
     Raises :class:`RevocabError` naming the file whose keys are wrong, or stand there twice.
     """
-    found = {}
+    files = {}
     for path in sorted(FOLDER.glob("*.yaml")):
         values, repeated = yaml_file.read(path)
         if repeated:
             raise RevocabError(repeated)
-        found[path.stem] = checked(Language, values, str(path))
-    return found
+        files[path.stem] = checked(Language, values, str(path))
+    return files
 
 
 def language_label(language: str) -> str:
     """Return a language's English name, or its id where no file names it."""
-    found = languages().get(language)
-    return found.name if found else language
+    return languages()[language].name if language in languages() else language
 
 
 def language_colours(language: str) -> tuple[str, ...]:
     """Return the colours of a language's corpora, none where no file gives any."""
-    found = languages().get(language)
-    return found.colours if found else ()
+    return languages()[language].colours if language in languages() else ()
 
 
 @cache
@@ -105,7 +103,7 @@ def fill(texts: Iterable[str], language: str, aliases: Mapping[str, str] = NONE)
     words = words_of(language)
 
     def filled(text: str) -> str:
-        return WORD.sub(lambda found: words[aliases.get(found[1], found[1])], text)
+        return WORD.sub(lambda name: words[aliases.get(name[1], name[1])], text)
 
     return [filled(filled(text)) for text in texts]
 

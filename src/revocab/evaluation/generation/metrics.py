@@ -41,8 +41,8 @@ def articles(language: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
     Either matches nothing where the language's file has none.
     """
-    found = languages().get(language)
-    elided, plain = (found.elided_articles, found.articles) if found else ((), ())
+    file = languages().get(language)
+    elided, plain = (file.elided_articles, file.articles) if file else ((), ())
     return (
         re.compile(rf"\b(?:{'|'.join(elided)})\s*['’]" if elided else r"(?!)"),
         re.compile(rf"\b(?:{'|'.join(plain)})\b" if plain else r"(?!)"),

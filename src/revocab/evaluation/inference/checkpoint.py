@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from revocab.evaluation.options import Hardware
 
 
 @dataclass(frozen=True)
@@ -30,10 +26,10 @@ def choose_device(device: str) -> str:
     return ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
 
 
-def checkpoint_on(folder: Path, hardware: Hardware, batch_size: int) -> Checkpoint:
+def checkpoint_on(folder: Path, device: str, dtype: str, batch_size: int) -> Checkpoint:
     """Return a checkpoint with its device and dtype; ``auto`` is float32 on a CPU, where halves are
     slow, else as stored.
     """
-    device = choose_device(hardware.device)
-    on_cpu = hardware.dtype == "auto" and device == "cpu"
-    return Checkpoint(folder, device, "float32" if on_cpu else hardware.dtype, batch_size)
+    device = choose_device(device)
+    on_cpu = dtype == "auto" and device == "cpu"
+    return Checkpoint(folder, device, "float32" if on_cpu else dtype, batch_size)

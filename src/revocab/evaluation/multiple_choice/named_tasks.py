@@ -44,7 +44,7 @@ def as_task_files(inputs: Closed) -> Iterator[Closed]:
         yield inputs.model_copy(update=files)
 
 
-def task_file(given: Path, folder: Path) -> Path:
+def task_file(named: Path, folder: Path) -> Path:
     """Return a task file: the one given, or one in ``folder`` made of the template of that name."""
     from revocab.evaluation.multiple_choice.tasks import (
         TaskJob,
@@ -56,9 +56,9 @@ def task_file(given: Path, folder: Path) -> Path:
         write_task,
     )
 
-    name = str(given)
-    if given.exists() or not NAME.fullmatch(name):
-        return given
+    name = str(named)
+    if named.exists() or not NAME.fullmatch(name):
+        return named
     whole = [
         template
         for template in template_names()

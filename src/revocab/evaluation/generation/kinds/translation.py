@@ -43,10 +43,10 @@ class Translation(PromptOptions):
 
     @field_validator("direction")
     @classmethod
-    def _two_languages(cls, given: list[str]) -> list[str]:
-        if given[0] == given[1]:
+    def _two_languages(cls, direction: list[str]) -> list[str]:
+        if direction[0] == direction[1]:
             raise ValueError("a translation is from one language into another, and both are equal")
-        return given
+        return direction
 
 
 def changes(options: Translation) -> dict[str, Any]:
