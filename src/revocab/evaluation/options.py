@@ -72,16 +72,20 @@ class Asking(Closed):
         return given if self.most_shots is None else min(given, self.most_shots)
 
 
+class AskingAll(Asking):
+    """The same, when it is known by which template."""
+
+    chat_template: str | None = Field(default=None, description="text; none: each model's own")
+
+
 class ScoringJob(ScoringOptions, Asking, Job):
     """Scores of one run's checkpoints."""
 
     run: Id = Field(description="name of the run in the table")
 
 
-class Scoring(ScoringOptions, Asking, ScoringHardware):
+class Scoring(ScoringOptions, AskingAll, ScoringHardware):
     """Both together: what scoring reads."""
-
-    chat_template: str | None = Field(default=None, description="text; none: each model's own")
 
 
 class GenerationOptions(Closed):
@@ -120,11 +124,10 @@ class GenerationJob(GenerationOptions, Asking, Job):
     limit: int | None = Field(default=None, ge=1, description="only recorded in the table")
 
 
-class Generating(GenerationOptions, Asking, GenerationHardware):
+class Generating(GenerationOptions, AskingAll, GenerationHardware):
     """Both together: what generation reads."""
 
     limit: int | None = None
-    chat_template: str | None = Field(default=None, description="text; none: each model's own")
 
 
 class EfficiencyOptions(Closed):

@@ -15,7 +15,7 @@ from revocab.evaluation.inference.chat_prompts import ChatFormat
 from revocab.evaluation.inference.checkpoint import checkpoint_on
 from revocab.evaluation.inference.decoding import Output, TextGenerator
 from revocab.evaluation.inference.engine import Engine, choose_engine
-from revocab.evaluation.options import Asking, Generating
+from revocab.evaluation.options import AskingAll, Generating
 from revocab.evaluation.records import code_hash, model_hash, module_hash, versions
 from revocab.evaluation.resampling import SCORE_COLUMNS
 from revocab.io import read_json, read_jsonl, sha256, write_csv, write_json, write_jsonl
@@ -232,7 +232,7 @@ class Finished:
             "engine": engine.name,
             "max_new_tokens": options.max_new_tokens,
             "context_length": options.context_length,
-            "chat": options.model_dump(include={*Asking.model_fields, "chat_template"}),
+            "chat": options.model_dump(include=set(AskingAll.model_fields)),
             "code": [code_hash(), module_hash(engine.module)],
             "libraries": versions(*engine.libraries),
         }

@@ -18,7 +18,7 @@ from revocab.evaluation.inference.engine import ChoiceModel, choose_engine, engi
 from revocab.evaluation.metric import CHOICE_METRICS
 from revocab.evaluation.multiple_choice import harness
 from revocab.evaluation.multiple_choice.tasks import read_task
-from revocab.evaluation.options import Asking, Scoring, ScoringOptions
+from revocab.evaluation.options import AskingAll, Scoring, ScoringOptions
 from revocab.evaluation.records import Records, code_hash, model_hash, module_hash, versions
 from revocab.evaluation.resampling import SCORE_COLUMNS, Items, mean_items, score_columns
 from revocab.io import sha256, write_csv, write_jsonl
@@ -180,7 +180,7 @@ class Scorer:
     @cached_property
     def _shared(self) -> dict[str, Any]:
         engine = engine_called(self.options.engine, "multiple_choice")
-        deciding = {*ScoringOptions.model_fields, *Asking.model_fields, "chat_template"}
+        deciding = {*ScoringOptions.model_fields, *AskingAll.model_fields}
         libraries = ("lm_eval", "datasets", "torch", "transformers", *engine.libraries)
         return {
             **self.options.model_dump(include=deciding),
