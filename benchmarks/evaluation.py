@@ -4,7 +4,7 @@
 
 Random models of the demo's size score twelve tasks of made-up rows. ``overhead`` is all that it
 takes over the time in the harness's model (tokenising, forward passes); ``overhead_with_start`` is
-the same for the rule's whole script, Python's start and imports included. Both must stay below 1.3.
+the same for the rule's whole script, Python's start and imports included.
 With ``--command-line N`` the first N checkpoints are scored by ``lm_eval`` runs, one each. Times
 are processor seconds, which a busy machine changes less than the clock's.
 """
