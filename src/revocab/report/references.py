@@ -1,7 +1,7 @@
 """What tables and figures may lack in an experiment: families, tasks and steps that they name.
 
 Ids need no check here: what they name is said by their types, and checked with all others
-(``config/check_references.py``). Every function yields problems and raises nothing.
+(``config/check_ids.py``). Every function yields problems and raises nothing.
 """
 
 from __future__ import annotations
