@@ -130,30 +130,6 @@ def _unigram(
     )
 
 
-def _add_specials(tokenizer: Tokenizer, alphabet: Alphabet) -> PreTrainedTokenizerFast:
-    """Declare the special tokens (already in the vocabulary) and put bos before every text."""
-    from tokenizers import AddedToken, processors
-    from transformers import PreTrainedTokenizerFast
-
-    names = SPECIALS[alphabet]
-    unique = sorted(set(names.values()), key=tokenizer.get_vocab().__getitem__)
-    tokenizer.add_special_tokens(
-        [AddedToken(token, special=True, normalized=False) for token in unique]
-    )
-    start = names["bos_token"]
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single=f"{start} $A",
-        pair=f"{start} $A {start}:1 $B:1",
-        special_tokens=[(start, tokenizer.token_to_id(start))],
-    )
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        model_max_length=MODEL_MAX_LENGTH,
-        clean_up_tokenization_spaces=False,
-        **names,
-    )
-
-
 def train_tokenizer(
     batches: Iterable[list[str]],
     alphabet: Alphabet,
@@ -171,7 +147,8 @@ def train_tokenizer(
     with the alphabet. Every text gets bos in front. Raises :class:`RevocabError` when the size
     cannot be met exactly.
     """
-    from tokenizers import Tokenizer, models, pre_tokenizers
+    from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
 
     letters = (
         sorted(pre_tokenizers.ByteLevel.alphabet())
@@ -200,4 +177,21 @@ def train_tokenizer(
             f"vocabulary_size {vocabulary_size}: the training text yields only {reached} tokens"
             " (no further piece qualifies); lower it or give more text"
         )
-    return _add_specials(tokenizer, alphabet)
+    # The special tokens are in the vocabulary already; bos stands before every text.
+    names = SPECIALS[alphabet]
+    unique = sorted(set(names.values()), key=tokenizer.get_vocab().__getitem__)
+    tokenizer.add_special_tokens(
+        [AddedToken(token, special=True, normalized=False) for token in unique]
+    )
+    start = names["bos_token"]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{start} $A",
+        pair=f"{start} $A {start}:1 $B:1",
+        special_tokens=[(start, tokenizer.token_to_id(start))],
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        model_max_length=MODEL_MAX_LENGTH,
+        clean_up_tokenization_spaces=False,
+        **names,
+    )

@@ -77,13 +77,22 @@ class StagePlan:
         fits no parameter.
         """
         named = list(model.named_parameters())
-        members = [_Members(model, named, *numbered) for numbered in enumerate(self.stages)]
-        problems = [line for member in members for line in member.problems()]
+        members = [
+            {part: names_of(model, named, part, number) for part in (*stage.train, *stage.groups)}
+            for number, stage in enumerate(self.stages)
+        ]
+        stages = [*zip(self.stages, members, strict=True)]
+        problems = [
+            f"stage {stage.name}: {part!r} fits no parameter of the model; {_advice(part)}"
+            for stage, parts in stages
+            for part, names in parts.items()
+            if not names
+        ]
         if problems:
             raise RevocabError(problems)
         groups: dict[tuple[PeakRates | None, ...], ParameterGroup] = {}
         for name, parameter in named:
-            rates = tuple(member.rates(name) for member in members)
+            rates = tuple(_rates(name, stage, parts) for stage, parts in stages)
             if any(rates):
                 group = groups.setdefault(rates, ParameterGroup(rates))
                 group.names.append(name)
@@ -91,31 +100,19 @@ class StagePlan:
         return list(groups.values())
 
 
-class _Members:
-    """Which parameters of a model a stage trains, and at which rates."""
+def _rates(name: str, stage: Stage, parts: dict[str, set[str]]) -> PeakRates | None:
+    """Return the rates of the parameter ``name`` in a stage, or ``None`` where it is frozen.
 
-    def __init__(self, model: Any, named: list[tuple[str, Any]], number: int, stage: Stage):
-        self.stage = stage
-        self.trained = {group: names_of(model, named, group, number) for group in stage.train}
-        self.special = {group: names_of(model, named, group, number) for group in stage.groups}
-
-    def problems(self) -> list[str]:
-        return [
-            f"stage {self.stage.name}: {group!r} fits no parameter of the model; {_advice(group)}"
-            for group, names in {**self.trained, **self.special}.items()
-            if not names
-        ]
-
-    def rates(self, name: str) -> PeakRates | None:
-        if not any(name in names for names in self.trained.values()):
-            return None
-        own = next((key for key, names in self.special.items() if name in names), None)
-        rates = GroupRates() if own is None else self.stage.groups[own]
-        decay = rates.weight_decay
-        return PeakRates(
-            rates.learning_rate or self.stage.learning_rate,
-            self.stage.weight_decay if decay is None else decay,
-        )
+    ``parts`` are the names of the parameters that each group of the stage stands for.
+    """
+    if not any(name in parts[group] for group in stage.train):
+        return None
+    fitting = (rates for group, rates in stage.groups.items() if name in parts[group])
+    own = next(fitting, GroupRates())
+    return PeakRates(
+        own.learning_rate or stage.learning_rate,
+        stage.weight_decay if own.weight_decay is None else own.weight_decay,
+    )
 
 
 def _advice(group: str) -> str:

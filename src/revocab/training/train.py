@@ -130,14 +130,13 @@ def load_inputs(run: TrainingRun) -> TrainingInputs:
     from transformers import AutoConfig
 
     from revocab.training.adapters.opening import open_adapters
-    from revocab.training.data.packed_rows import check_fit, check_loss, check_stages, open_packed
+    from revocab.training.data.packed_rows import check_fit, check_recipe, open_packed
     from revocab.training.loop.heldout_loss import open_heldout
 
     settings = run.settings
     rows = settings.steps * settings.batch_size
     packed = open_packed(run.packed, rows, settings.batch_size, settings.seed)
-    check_loss(packed.manifest, settings)
-    check_stages(packed.manifest, settings)
+    check_recipe(packed.manifest, settings)
     heldout, manifest = open_heldout(run.heldout)
     if settings.keep_best:
         checkpoints.check_judged([corpus.name for corpus in heldout], packed.manifest["corpora"])

@@ -207,8 +207,15 @@ def _configs(model: Any, plan: StagePlan, asked: dict[int, Lora]) -> dict[int, A
     configs, problems = {}, []
     for stage, lora in asked.items():
         where = f"stage {plan.stages[stage].name}: lora"
-        layers, wrong = chosen_layers(lora.layers, {layer_of(module) for module in linear} - {None})
-        problems += [f"{where}.layers: {line}" for line in wrong]
+        count, layers = len({layer_of(module) for module in linear}), None
+        if lora.layers is not None:
+            there = [number for number in lora.layers if -count <= number < count]
+            layers = sorted({number % count for number in there})
+            problems += [
+                f"{where}.layers: {number}: the model has {count}; give {-count} to {count - 1}"
+                for number in lora.layers
+                if number not in there
+            ]
         modules, wrong = chosen_modules(lora.modules, linear)
         problems += [f"{where}.modules: {line}" for line in wrong]
         configs[stage] = LoraConfig(
@@ -221,18 +228,6 @@ def _configs(model: Any, plan: StagePlan, asked: dict[int, Lora]) -> dict[int, A
     if problems:
         raise RevocabError(problems)
     return configs
-
-
-def chosen_layers(
-    asked: Sequence[int] | None, there: Iterable[int | None]
-) -> tuple[list[int] | None, list[str]]:
-    """Return the layers that are meant, ascending (None: all), and a line for each that is not."""
-    count = len({*there})
-    if asked is None:
-        return None, []
-    wrong = [number for number in asked if not -count <= number < count]
-    lines = [f"{number}: the model has {count}; give {-count} to {count - 1}" for number in wrong]
-    return sorted({number % count for number in asked if number not in wrong}), lines
 
 
 def chosen_modules(asked: Iterable[str], linear: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -159,20 +159,16 @@ def too_long(what: str, length: int, config: Any, model_folder: Path) -> Iterato
         )
 
 
-def check_loss(manifest: Mapping[str, Any], settings: Settings) -> None:
-    packed = manifest.get("loss", ALL)
-    if packed != settings.loss:
+def check_recipe(manifest: Mapping[str, Any], settings: Settings) -> None:
+    """Raise :class:`RevocabError` if rows were packed for another loss than ``settings`` take, or
+    mixed for other stages than they train. Rows with one mixture throughout suit any stages.
+    """
+    loss = manifest.get("loss", ALL)
+    if loss != settings.loss:
         raise RevocabError(
-            f"packed rows are for loss {packed!r}, but the recipe says {settings.loss!r}; pack "
+            f"packed rows are for loss {loss!r}, but the recipe says {settings.loss!r}; pack "
             f"again with --loss {settings.loss}"
         )
-
-
-def check_stages(manifest: Mapping[str, Any], settings: Settings) -> None:
-    """Raise :class:`RevocabError` if rows were mixed for other stages than ``settings`` train.
-
-    Rows with one mixture throughout suit any stages.
-    """
     packed = [(stage["name"], stage["rows"]) for stage in manifest.get("stages", ())]
     asked = [(stage.name, stage.steps * settings.batch_size) for stage in settings.plan.stages]
     if packed and packed != asked:
