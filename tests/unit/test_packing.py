@@ -129,8 +129,8 @@ def test_stages_have_shares_of_their_own_and_corpora_go_on(tokenizer):
     }
     stages = {"embeddings": 8, "everything": 4}
     array, result = packed(tokenizer, corpora, rows=12, stages=stages)
-    assert [(one.name, one.rows) for one in result.stages] == list(stages.items())
-    assert [one.corpora for one in result.stages] == [
+    assert [(stage["name"], stage["rows"]) for stage in result.stages] == list(stages.items())
+    assert [stage["corpora"] for stage in result.stages] == [
         {"it": {"share": 0.75, "rows": 6}, "en": {"share": 0.25, "rows": 2}},
         {"it": {"share": 0.25, "rows": 1}, "en": {"share": 0.5, "rows": 2},
          "de": {"share": 0.25, "rows": 1}},

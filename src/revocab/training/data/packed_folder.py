@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -203,10 +202,10 @@ def described_stages(packed: Packed) -> list[dict[str, Any]]:
     stages = []
     for stage in packed.stages:
         size, tokens = (
-            sum(entry["rows"] * per_row[name] for name, entry in stage.corpora.items())
+            sum(entry["rows"] * per_row[name] for name, entry in stage["corpora"].items())
             for per_row in (bytes_per_row, tokens_per_row)
         )
-        stages.append({**asdict(stage), "tokens_per_byte": tokens / max(1, size)})
+        stages.append({**stage, "tokens_per_byte": tokens / max(1, size)})
     return stages
 
 

@@ -108,20 +108,12 @@ class PackingJob(PackingOptions, Job):
         return tuple(self.stages.items()) or (("everything", self.rows),)
 
 
-@dataclass(frozen=True)
-class StageCount:
-    """Rows of a stage, and of each corpus in it: ``{id: {"share": ..., "rows": ...}}``."""
-
-    name: str
-    rows: int
-    corpora: dict[str, dict[str, Any]]
-
-
 @dataclass
 class Packed:
     """Result of :func:`pack`: counts by stage and by corpus, and the largest id written."""
 
-    stages: list[StageCount] = field(default_factory=list)
+    #: Name and rows of each stage, and of each corpus in it ``{id: {"share": ..., "rows": ...}}``.
+    stages: list[dict[str, Any]] = field(default_factory=list)
     corpora: dict[str, CorpusCount] = field(default_factory=dict)
     largest_id: int = 0
 
@@ -211,15 +203,15 @@ def assigned_rows(
     positions = layout(shares, options.parts, options.seed)
     packed = Packed(
         stages=[
-            StageCount(
-                name,
-                rows,
-                {
+            {
+                "name": name,
+                "rows": rows,
+                "corpora": {
                     corpus: {"share": shares[corpus][number], "rows": len(places[number])}
                     for corpus, places in positions.items()
                     if len(places[number])
                 },
-            )
+            }
             for number, (name, rows) in enumerate(options.parts)
         ]
     )
