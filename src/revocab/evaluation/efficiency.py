@@ -71,8 +71,8 @@ def measure(folder: Path, text_file: Path, job: EfficiencyJob, machine: Hardware
     quiet_loading()
     engine = choose_engine(job.engine, "efficiency")
     assert engine.efficiency is not None  # or it would not have been chosen
-    size = min(job.batch_size, job.prompts)
-    checkpoint = checkpoint_on(folder, machine.device, machine.dtype, size)
+    batch = min(job.batch_size, job.prompts)
+    checkpoint = checkpoint_on(folder, machine.device, machine.dtype, batch)
     device, dtype = checkpoint.device, checkpoint.dtype
     size = job.prompt_characters
     text = read_text(text_file, job.prompts * size)

@@ -199,12 +199,12 @@ def fit(
     """Return prompt, token ids and number of shots: as many, up to ``most``, as fit in ``room``
     tokens.
     """
-    text, ids = "", list[int]()
-    for shots in range(most, -1, -1):
+    shots = most
+    text, ids = asked(engine, row, shots)
+    while shots and len(ids) > room:
+        shots -= 1
         text, ids = asked(engine, row, shots)
-        if len(ids) <= room:
-            return text, ids, shots
-    return text, ids, 0
+    return text, ids, shots
 
 
 def asked(engine: TextGenerator, row: dict[str, Any], shots: int) -> tuple[str, list[int]]:
@@ -245,14 +245,12 @@ class Finished:
 
     def has(self, path: Path, parts: dict[str, Any]) -> bool:
         """Return whether ``path`` was made from the same, and is as it was written."""
-        if not path.is_file():
-            return False
-        expected = {"made_from": parts, "sha256": sha256(path)}
-        return self.outputs.get(path.relative_to(self.out).as_posix()) == expected
+        entry = self.outputs.get(path.relative_to(self.out).as_posix())
+        return path.is_file() and entry == {"made_from": parts, "sha256": sha256(path)}
 
     def add(self, path: Path, parts: dict[str, Any]) -> None:
-        entry = {"made_from": parts, "sha256": sha256(path)}
-        self.outputs[path.relative_to(self.out).as_posix()] = entry
+        name = path.relative_to(self.out).as_posix()
+        self.outputs[name] = {"made_from": parts, "sha256": sha256(path)}
         write_json(self.path, self.outputs)
 
     def keep(self, paths: Collection[str]) -> None:

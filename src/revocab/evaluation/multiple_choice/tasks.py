@@ -233,13 +233,8 @@ def task_config(job: TaskJob, templates: Path | None, data: Path | None) -> dict
         raise RevocabError("exactly one of --template and --harness must be given")
     if job.template is not None:
         template = find_template(job.template, templates, "--template")
-        place: dict[str, Any] = {
-            "data": data,
-            "hub": job.hub,
-            "language": job.language,
-            "shots": job.shots,
-        }
-        return build_task(job.task, template, **place)
+        words: dict[str, Any] = {"language": job.language, "shots": job.shots}
+        return build_task(job.task, template, data=data, hub=job.hub, **words)
     if data or job.hub or job.items:
         raise RevocabError(
             "--harness: such a task brings its own data; leave out --data, --hub, --items"
