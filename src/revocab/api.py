@@ -167,5 +167,4 @@ def shared_tokens(source: Place, target: Place, identity: Identity = "bytes") ->
 
 
 def _folder(place: Place, what: What) -> Path:
-    """Return the folder of a model or tokenizer, fetched if it is a Hub id."""
     return local(Path(place), what)

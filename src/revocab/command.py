@@ -59,7 +59,6 @@ class Command:
 
     @property
     def name(self) -> str:
-        """Return the name of its file, which is that of its script."""
         return self.run.__module__.rpartition(".")[2]
 
     @property

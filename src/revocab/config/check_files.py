@@ -27,7 +27,6 @@ def sources(experiment: Experiment) -> Iterator[tuple[str, Source]]:
 
 
 def local_paths(experiment: Experiment) -> Iterator[tuple[str, str]]:
-    """Yield every local path of the experiment with its key, as written."""
     for key, source in sources(experiment):
         if source.path:
             yield f"{key}.path", source.path

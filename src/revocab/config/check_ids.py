@@ -94,7 +94,6 @@ def _in_value(value: Any, kind: Any, key: str) -> Iterator[Reference]:
 
 
 def run_names(experiment: Experiment) -> Iterator[tuple[str, str]]:
-    """Yield (id, where the file says it) of every run, base models included."""
     for name, group in experiment.runs.items():
         yield run_id(name, BASE), f"the base model of runs.{name}"
         for method in group.methods:

@@ -37,7 +37,6 @@ def check_tasks(experiment: Experiment) -> Iterator[str]:
 
 
 def task_data_problems(key: str, source: Source) -> Iterator[str]:
-    """Yield what of a source the harness cannot read for a multiple-choice task."""
     why = ": lm-evaluation-harness reads the rows itself"
     yield from check_accepted(key, source, TASK_DATA, why)
     if source.path and not source.path.endswith((".jsonl", ".jsonl.gz")):
@@ -95,7 +94,6 @@ def template_problems(experiment: Experiment) -> Iterator[str]:
 
 
 def probe_problems(experiment: Experiment, key: str, language: str, probe: Probe) -> Iterator[str]:
-    """Yield what forbids to make a probe's items from what corpora hold out."""
     for name in probe.corpora:
         yield from heldout_problems(experiment, f"{key}.corpora", name, [language])
     try:

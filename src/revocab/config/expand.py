@@ -77,7 +77,6 @@ class Run:
 
     @property
     def key(self) -> str:
-        """Return where the file says it, if a method makes it."""
         return f"runs.{self.group}.methods.{self.name}"
 
     @property
@@ -236,7 +235,6 @@ class Expansion:
         )
 
     def group_runs(self, group_id: str, group: RunGroup) -> Iterator[Run]:
-        """Yield a group's base run, then its references and runs, in the order of the file."""
         yield as_it_is(self.experiment, group_id, BASE, group.label, group.source, BASE)
         for name, one in group.references.items():
             yield as_it_is(self.experiment, group_id, name, one.label, one.model, "reference")

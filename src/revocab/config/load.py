@@ -28,7 +28,6 @@ SAID = ("recipe", "sweep", "seeds")
 
 
 def substitute(value: Any, data_root: str) -> Any:
-    """Return ``value`` with ``{data_root}`` replaced in every string inside it."""
     if isinstance(value, str):
         return value.replace("{data_root}", data_root)
     if isinstance(value, dict):

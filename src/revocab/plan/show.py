@@ -54,7 +54,6 @@ def add_experiment(parser: Parser) -> None:
 
 
 def flags_of(files: Iterable[str | Path], keys: Sequence[str]) -> list[str]:
-    """Return the flags that name an experiment: its files, and ``KEY=VALUE`` words."""
     near = [os.path.relpath(file) for file in files]
     return [*(["--configfile", *near] if near else []), *(["--config", *keys] if keys else [])]
 

@@ -126,7 +126,6 @@ def settings_of(step: Step) -> Settings:
 
 
 def estimate_of(step: Step, resources: Mapping[str, Any]) -> TrainingEstimate:
-    """Return the estimate of a training from the configuration of its model."""
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
 
@@ -202,7 +201,6 @@ def estimate_lines(found: TrainingEstimate) -> list[str]:
 def measured_lines(
     plan: Plan, step: Step, timing: Mapping[str, Any], resources: Mapping[str, Any]
 ) -> list[str]:
-    """Return what was measured, and what the whole would take at this speed."""
     from revocab.training.run import TrainingMachine
 
     settings = settings_of(step)

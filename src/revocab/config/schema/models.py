@@ -56,13 +56,11 @@ class ModelPlace(Closed):
         return {key: value for key, value in dump(self).items() if key not in unused}
 
     def change(self) -> tuple[str, ChangedModel] | None:
-        """Return name and options of the change that the model is made by, if it is."""
         given = {name: getattr(self, name) for name in changes()}
         return next(((name, one) for name, one in given.items() if one is not None), None)
 
 
 def _entry(options: type[ChangeOptions]) -> type[ChangedModel]:
-    """Return what an experiment says of a model made by a change with these options."""
     bases: Any = (ChangedModel, options)
     return create_model(options.__name__.replace("Options", "Entry"), __base__=bases)
 
