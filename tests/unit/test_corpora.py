@@ -133,6 +133,8 @@ def test_bad_rows_name_the_row_and_write_nothing(tmp_path, bad_rows, message):
 def test_heldout_must_leave_training_text(tmp_path):
     with pytest.raises(RevocabError, match="heldout_bytes 100 takes all 2 documents"):
         split(tmp_path / "out", ["uno", "due"], 100)
+    with pytest.raises(RevocabError, match="is one document"):
+        split(tmp_path / "out", ["uno"], 100)
     assert not (tmp_path / "out").exists()
 
 

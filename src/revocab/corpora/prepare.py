@@ -288,6 +288,11 @@ def prepare_corpus(
             )
         heldout = heldout_documents(kept.hashes, kept.sizes, options.heldout_bytes)
         if len(heldout) == len(kept.sizes):
+            if len(heldout) == 1:
+                raise RevocabError(
+                    f"{label}: is one document, and heldout_bytes leaves none to train on; empty"
+                    " lines separate the documents of a text file, or give JSONL"
+                )
             raise RevocabError(
                 f"{label}: heldout_bytes {options.heldout_bytes} takes all {len(heldout)} documents"
                 f" ({sum(kept.sizes)} bytes), none is left to train on; lower it or give more text"

@@ -129,7 +129,7 @@ def build_from_folders(
             name, {corpus: 1.0 for corpus in corpora} if len(corpora) == 1 else {}
         )
         problems += [
-            f"{name}: share of {corpus!r} and its folder belong together; give both, as"
+            f"{name}: {corpus!r} has no share or no folder; several corpora need both, as"
             f" --option '{name}={{ID: SHARE}}' and --{name.replace('_', '-')} ID=FOLDER"
             for corpus in sorted(shares.keys() ^ corpora.keys())
         ]

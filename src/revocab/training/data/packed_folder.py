@@ -174,6 +174,8 @@ def resolved_shares(
         ),
         *(
             f"shares.{name}: {len(shares)} shares for {stages} stages; give one each"
+            if shares
+            else f"--shares: none for {name!r}; for two corpora: --shares sw=0.5 el=0.5"
             for name, shares in asked.items()
             if len(shares) != stages
         ),
