@@ -37,19 +37,13 @@ def change_in_words(fall: float) -> str:
     return f"falls by {fall:.1%}" if fall >= 0 else f"rises by {-fall:.1%}"
 
 
-def adapted_languages(results: Results) -> dict[tuple[str, str], set[str | None]]:
-    """Return the languages that the groups of runs from one tokenizer to another are adapted to."""
-    found: dict[tuple[str, str], set[str | None]] = {}
+def find(results: Results) -> Iterator[Claim]:
+    """Yield whether fertility in the adapted languages falls by at least :data:`WANTED`."""
+    adapted: dict[tuple[str, str], set[str | None]] = {}
     for run in results.runs:
         if not run.keeps_vocabulary:
             pair = (run.source_tokenizer, run.target)
-            found.setdefault(pair, set()).add(adapted_language(results, run.group))
-    return found
-
-
-def find(results: Results) -> Iterator[Claim]:
-    """Yield whether fertility in the adapted languages falls by at least :data:`WANTED`."""
-    adapted = adapted_languages(results)
+            adapted.setdefault(pair, set()).add(adapted_language(results, run.group))
     everywhere = set().union(*adapted.values())
     for row in reductions(results):
         if row["language"] in adapted.get((row["source"], row["target"]), everywhere):

@@ -40,12 +40,6 @@ class Bar(NamedTuple):
         return cls(*shown)
 
 
-def cells_of(results: Results, identifier: str, options: ModelsByLanguageTable) -> Cells:
-    table = options.build(results)
-    add_published(table, results.paper.cells(identifier))
-    return {(row, column): cell for (_, row, column), cell in places_of(table).items()}
-
-
 def draw_bars(axes: Axes, groups: Sequence[str], series: Mapping[str, Sequence[Bar]]) -> None:
     """Draw a bar per series in every group; a black line where the paper's value is."""
     thickness = FILLED / max(len(series), 1)
@@ -109,7 +103,12 @@ class ModelsByLanguageFigure(FigureOptions):
         """Return a bar per column and table (averages), or a panel per column (changes)."""
         from matplotlib import pyplot
 
-        cells = {name: cells_of(results, name, table) for name, table in self.tables.items()}
+        cells: dict[str, Cells] = {}
+        for name, options in self.tables.items():
+            table = options.build(results)
+            add_published(table, results.paper.cells(name))
+            places = places_of(table).items()
+            cells[name] = {(row, column): cell for (_, row, column), cell in places}
         titles = {name: fill(table.title, WIDTH) for name, table in self.tables.items()}
         panels = [self.title] if self.show == "averages" else self.columns
         figure, axes = pyplot.subplots(

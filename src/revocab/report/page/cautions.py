@@ -21,25 +21,21 @@ ONE_SEED = (
 
 def final_accuracies(results: Results) -> list[str]:
     """Return one note on the final averages of every group and language; none without two runs."""
-    lines = list(_lines(results))
-    if not lines:
-        return []
-    compared = [run for group in results.experiment.runs for run in results.group(group)]
-    trained = [run for run in compared if run.trains]
-    lone = all(len(results.replicates(run)) == 1 for run in trained)
-    return [f"Final accuracies: {' '.join([*lines, *([ONE_SEED] if lone else [])])}"]
-
-
-def _lines(results: Results) -> Iterator[str]:
     tasks = results.experiment.evaluation.multiple_choice.tasks.values()
+    lines: list[str] = []
+    lone = True
     for group, settings in results.experiment.runs.items():
         runs = [run for run in results.group(group) if run.trains]
+        lone = lone and all(len(results.replicates(run)) == 1 for run in runs)
         for language in dict.fromkeys(task.language for task in tasks):
             average = TaskScore.average(language)
             cells = [average.cell(results, run) for run in runs]
             averages = [(c.value, c.stderr) for c in cells if c.value is not None and c.stderr]
             if len(averages) > 1:
-                yield line(f"{settings.label}, {language_label(language)}", averages)
+                lines.append(line(f"{settings.label}, {language_label(language)}", averages))
+    if not lines:
+        return []
+    return [f"Final accuracies: {' '.join([*lines, *([ONE_SEED] if lone else [])])}"]
 
 
 def line(name: str, averages: list[tuple[float, float]]) -> str:

@@ -61,41 +61,45 @@ def score_row(results: Results, run: Run, **values: Any) -> Record:
 
 
 def measured(row: dict[str, str]) -> Record:
-    counts = {name: int(row[name]) if row.get(name) else None for name in ("items", "limit")}
+    """Return what every score file says of a value."""
     return {
-        "value": number(row["value"]),
-        "stderr": number(row["stderr"]),
-        "low": number(row.get("low")),
-        "high": number(row.get("high")),
-        **counts,
+        "step": int(row["step"]),
+        "task": row["task"],
+        "metric": row["metric"],
+        **{name: number(row.get(name)) for name in ("value", "stderr", "low", "high")},
+        **{name: int(row[name]) if row.get(name) else None for name in ("items", "limit")},
     }
 
 
-def task_of(row: Record, tasks: dict[str, AnyTask], path: Path, advice: str) -> AnyTask:
-    if row["task"] not in tasks:
-        raise RevocabError(
-            f"{path}: task {row['task']!r} is not in the experiment (its tasks: "
-            f"{', '.join(tasks)}); {advice}"
-        )
-    return tasks[row["task"]]
+def with_tasks(
+    results: Results, run: Run, rows: list[Record], tasks: dict[str, AnyTask], advice: str
+) -> Iterator[tuple[Record, AnyTask]]:
+    """Yield the rows of a run's file, each with its task in the experiment.
+
+    Those of another group that shows the same model are left out. Raises :class:`RevocabError`
+    where a task is not in the experiment.
+    """
+    own = group_tasks(results.experiment, run.group)
+    for row in rows:
+        if row["task"] not in tasks:
+            raise RevocabError(
+                f"{results.root / row['provenance']}: task {row['task']!r} is not in the "
+                f"experiment (its tasks: {', '.join(tasks)}); {advice}"
+            )
+        if row["task"] in own:
+            yield row, tasks[row["task"]]
 
 
 def multiple_choice_rows(results: Results, run: Run) -> Iterator[Record]:
     tasks = results.experiment.evaluation.multiple_choice.tasks
-    own = group_tasks(results.experiment, run.group)
     path = f"runs/{run.scored_id}/multiple_choice.csv"
-    for row in results.csv(path):
-        task = task_of(row, tasks, results.root / path, "score the run again")
-        if row["task"] not in own:  # of another group that shows the same model
-            continue
+    rows = [{**row, "provenance": path} for row in results.csv(path)]
+    for row, task in with_tasks(results, run, rows, tasks, "score the run again"):
         yield score_row(
             results,
             run,
-            step=int(row["step"]),
-            task=row["task"],
-            language=task.language,
-            metric=row["metric"],
             **measured(row),
+            language=task.language,
             shots=int(row["shots"]),
             task_version=row["task_version"],
             harness_version=row["harness_version"],
@@ -107,21 +111,13 @@ def multiple_choice_rows(results: Results, run: Run) -> Iterator[Record]:
 
 def generation_rows(results: Results, run: Run) -> Iterator[Record]:
     """Yield every metric of every generative task of a run; one that was not computed is empty."""
-    tasks = results.experiment.evaluation.generation.tasks
-    own = group_tasks(results.experiment, run.group)
-    path = f"runs/{run.scored_id}/generation/scores.csv"
-    for row in results.generation(run):
-        task = task_of(row, tasks, results.root / path, "generate again")
-        if row["task"] not in own:
-            continue
+    tasks, rows = results.experiment.evaluation.generation.tasks, results.generation(run)
+    for row, task in with_tasks(results, run, rows, tasks, "generate again"):
         yield score_row(
             results,
             run,
-            step=int(row["step"]),
-            task=row["task"],
-            language=task.direction[-1],
-            metric=row["metric"],
             **{**measured(row), "limit": task.limit},
+            language=task.direction[-1],
             shots=task.shots,
             provenance=row["provenance"],
         )
