@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-
 import pytest
 from fake_results import fake_results, write_csv
 
 from revocab.io import read_json, write_json
 from revocab.report.claims.beats_base import CLAIMS, gain_of
 from revocab.report.results import Results
+from revocab.report.results.folder import read_csv
 from revocab.report.results.scores import collect_scores
 from revocab.report.results.significance import COLUMNS, SEED_COLUMNS
 
@@ -24,10 +23,8 @@ def scored(tmp_path_factory):
     folder = tmp_path_factory.mktemp("claim") / "results" / "demo"
     root = fake_results(folder, tables={"differences": table})
     for path in sorted(root.glob("runs/mistral-*/multiple_choice.csv")):
-        with path.open(encoding="utf-8", newline="") as handle:
-            rows = list(csv.DictReader(handle))
         value = 0.3 if path.parent.name == "mistral-base" else 0.31
-        write_csv(path, [{**row, "value": value} for row in rows])
+        write_csv(path, [{**row, "value": value} for row in read_csv(path)])
     collect_scores(root, root / "scores.parquet")
     return root
 

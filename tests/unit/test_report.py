@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from revocab.report.page import sections
 from revocab.report.page.export import export_results
 from revocab.report.page.html import build_report
 from revocab.report.results import Results, blind_baselines
+from revocab.report.results.folder import read_csv
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import collect_scores
 
@@ -52,9 +52,7 @@ def broken(tmp_path):
 
 
 def edit(path, change):
-    with path.open(newline="") as handle:
-        rows = list(csv.DictReader(handle))
-    write_csv(path, change(rows))
+    write_csv(path, change(read_csv(path)))
 
 
 def problems_of(root):

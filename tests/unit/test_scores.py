@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 
 import pyarrow.parquet as pq
@@ -17,6 +16,7 @@ from revocab.report import notes
 from revocab.report.checks import average_problems
 from revocab.report.make_tables import build_table
 from revocab.report.results import Results, Scores
+from revocab.report.results.folder import read_csv
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import COLUMNS, collect, collect_scores, mean_score
 
@@ -60,19 +60,16 @@ def test_columns_and_types(folder):
 
 
 def test_csv_says_the_same(folder):
-    with (folder / "scores.csv").open(newline="") as handle:
-        rows = list(csv.DictReader(handle))
+    rows = read_csv(folder / "scores.csv")
     assert len(rows) == pq.read_table(folder / "scores.parquet").num_rows
     assert tuple(rows[0]) == COLUMNS
 
 
 def test_values_are_those_of_the_files(folder):
     scores = Results(folder).scores
-    with (folder / "runs/mistral-sava/multiple_choice.csv").open(newline="") as handle:
-        for line in csv.DictReader(handle):
-            found = scores.get("mistral-sava", int(line["step"]), line["task"], line["metric"])
-            assert found["value"] == float(line["value"])
-            assert found["source"] == "mistral"
+    for line in read_csv(folder / "runs/mistral-sava/multiple_choice.csv"):
+        found = scores.get("mistral-sava", int(line["step"]), line["task"], line["metric"])
+        assert (found["value"], found["source"]) == (float(line["value"]), "mistral")
 
 
 def test_average_uses_the_family_metric(folder):
@@ -97,8 +94,7 @@ def stereotypes(tmp_path_factory, repository):
     evaluation["multiple_choice"]["tasks"]["boolq_en"] = {**boolq, "family": "crows_pairs"}
     root = fake_results(tmp_path_factory.mktemp("pairs") / "demo", evaluation=evaluation)
     for path in root.glob("runs/*/multiple_choice.csv"):
-        with path.open(newline="") as handle:
-            rows = list(csv.DictReader(handle))
+        rows = read_csv(path)
         for one in rows:
             if one["task"] == "boolq_en" and one["metric"] == "acc":
                 one["metric"] = "pct_stereotype"
@@ -176,8 +172,7 @@ def test_published_values_stand_beside(repository, tmp_path):
 def test_unknown_task_is_named(tmp_path):
     root = fake_results(tmp_path / "demo")
     path = root / "runs" / "llama-base" / "multiple_choice.csv"
-    with path.open(newline="") as handle:
-        rows = list(csv.DictReader(handle))
+    rows = read_csv(path)
     rows[0]["task"] = "sudoku"
     write_csv(path, rows)
     with pytest.raises(RevocabError, match=r"multiple_choice\.csv: task 'sudoku'"):

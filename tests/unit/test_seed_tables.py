@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from statistics import fmean, stdev
 
 import pytest
@@ -21,6 +20,7 @@ from revocab.report.figure_parts.curves import heldout_over_seeds, training_curv
 from revocab.report.make_figures import caption, make_figures
 from revocab.report.make_tables import build_table, make_tables
 from revocab.report.results import Results
+from revocab.report.results.folder import read_csv
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import collect_scores
 from revocab.report.results.significance import compare_runs
@@ -80,11 +80,6 @@ def root(tmp_path_factory):
 @pytest.fixture
 def results(root) -> Results:
     return Results(root)
-
-
-def rows_of(path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as handle:
-        return list(csv.DictReader(handle))
 
 
 # Scores -------------------------------------------------------------------------------------------
@@ -153,7 +148,7 @@ def test_training_losses_are_means(results):
 
 
 def comparison(root, run: str, other: str) -> dict[str, str]:
-    rows = rows_of(root / "significance/mistral/significance.csv")
+    rows = read_csv(root / "significance/mistral/significance.csv")
     return next(
         row
         for row in rows
@@ -208,7 +203,7 @@ def test_only_what_holds_over_items_and_seeds_is_bold(results):
 
 def test_tables_say_what_the_brackets_are(root, results, tmp_path):
     make_tables(root, tmp_path / "tables")
-    table = rows_of(tmp_path / "tables/table03.csv")
+    table = read_csv(tmp_path / "tables/table03.csv")
     sava, clp = (next(one for one in table if one["Model"] == name) for name in ("SAVA", "CLP"))
     assert float(sava["AVG deviation"]) > 0 and clp["AVG deviation"] == ""
     assert "[" in (tmp_path / "tables/table03.md").read_text(encoding="utf-8")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import random
+import shutil
 
 import pytest
 import yaml
@@ -11,10 +11,11 @@ from fake_results import REPOSITORY, change_experiment, fake_results, write_csv
 
 from revocab.config import Experiment, Run
 from revocab.errors import RevocabError
-from revocab.io import read_json, write_json, write_jsonl
+from revocab.io import write_json, write_jsonl
 from revocab.report.make_figures import make_figures
 from revocab.report.make_tables import build_table, make_tables
 from revocab.report.results import Results
+from revocab.report.results.folder import read_csv
 from revocab.report.results.scores import collect_scores
 from revocab.report.results.significance import compare_runs
 
@@ -88,13 +89,8 @@ def root(tmp_path_factory):
     return folder
 
 
-def rows_of(path):
-    with path.open(encoding="utf-8", newline="") as handle:
-        return list(csv.DictReader(handle))
-
-
 def test_every_pair_and_task_is_compared(root):
-    rows = rows_of(root / "significance/mistral/significance.csv")
+    rows = read_csv(root / "significance/mistral/significance.csv")
     pairs = {(row["run"], row["other"]) for row in rows}
     runs = Results(root).group("mistral")
     assert len(pairs) == len(runs) * (len(runs) - 1) / 2
@@ -105,7 +101,7 @@ def test_every_pair_and_task_is_compared(root):
 
 
 def test_large_differences_are_significant_and_equal_runs_are_not(root):
-    rows = rows_of(root / "significance/mistral/significance.csv")
+    rows = read_csv(root / "significance/mistral/significance.csv")
     found = {(row["run"], row["other"], row["task"], row["metric"]): row for row in rows}
     row = found["mistral-base", "mistral-sava", "average_it", "average"]
     assert float(row["difference"]) < -0.4 and float(row["high"]) < 0
@@ -121,8 +117,6 @@ def test_the_same_seed_gives_the_same_bytes(root, tmp_path):
 
 
 def test_runs_scored_on_other_items_are_refused(root, tmp_path):
-    import shutil
-
     copy = tmp_path / "demo"
     shutil.copytree(root, copy)
     results = Results(copy)
@@ -136,8 +130,8 @@ def test_runs_scored_on_other_items_are_refused(root, tmp_path):
 
 def test_tables_of_differences(root, tmp_path):
     make_tables(root, tmp_path)
-    whole = rows_of(tmp_path / "table12.csv")
-    against = rows_of(tmp_path / "table14.csv")
+    whole = read_csv(tmp_path / "table12.csv")
+    against = read_csv(tmp_path / "table14.csv")
     runs = Results(root).group("mistral")
     assert len(whole) == len(runs) * (len(runs) - 1) / 2 and len(against) == len(runs) - 1
     assert all(row["Difference"].endswith("− SAVA") for row in against)
@@ -145,7 +139,7 @@ def test_tables_of_differences(root, tmp_path):
     assert float(row["AVG"]) < -40
     assert float(row["AVG low"]) < float(row["AVG"]) < float(row["AVG high"]) < 0
     assert 0 < float(row["AVG p"]) < 0.1
-    generated = rows_of(tmp_path / "table13.csv")
+    generated = read_csv(tmp_path / "table13.csv")
     assert "squad_it ROUGE-L" in generated[0] and "flores EN-IT chrF++" in generated[0]
     # The experiment has no COMET model: no empty columns, which check_artefacts would refuse.
     assert "flores EN-IT COMET-22" not in generated[0]
@@ -155,7 +149,7 @@ def test_tables_of_differences(root, tmp_path):
 
 def test_table_of_costs(root, tmp_path):
     make_tables(root, tmp_path)
-    base, adapted, ratio = rows_of(tmp_path / "table15.csv")
+    base, adapted, ratio = read_csv(tmp_path / "table15.csv")
     assert float(base["Prompt characters/s"]) == 1000
     assert float(adapted["First token (ms)"]) == 1_500_000
     assert ratio["Model"] == "Random / base" and ratio["Prompt characters/s"] == "×1.50"
@@ -181,7 +175,7 @@ def test_a_limited_run_is_marked_everywhere(root, tmp_path):
     make_figures(root, tmp_path / "figures")
     assert "average" in results.experiment.figures["figure02"].kind
     assert mark in (tmp_path / "figures" / "figure02.svg").read_text(encoding="utf-8")
-    limits = {row["limit"] for row in rows_of(root / "scores.csv") if row["task"] == "squad_it"}
+    limits = {row["limit"] for row in read_csv(root / "scores.csv") if row["task"] == "squad_it"}
     assert limits == {"32"}
 
 
@@ -193,14 +187,10 @@ def test_the_report_marks_it_too(root):
 
 
 def test_comet_scores_take_the_place_of_the_empty_ones(root, tmp_path):
-    import shutil
-
     copy = tmp_path / "demo"
     shutil.copytree(root, copy)
-    content = read_json(copy / "experiment.json")
-    models = {"comet_model": "o/comet", "xcomet_model": "o/xcomet"}
-    content["experiment"]["evaluation"]["generation"] |= models
-    write_json(copy / "experiment.json", content)
+    for name in ("comet", "xcomet"):
+        change_experiment(copy, "evaluation", "generation", f"{name}_model", value=f"o/{name}")
     results = Results(copy)
     base = results.base("mistral")
     row = {"run": base.id, "step": 0, "task": "flores_en_it", "stderr": 1.0, "low": 80, "high": 84}

@@ -15,7 +15,7 @@ from revocab.report.figure_parts.palette import SPARE_COLOURS, Palette
 from revocab.report.figure_parts.style import nothing_yet
 from revocab.report.kind import FigureOptions
 from revocab.report.results import Results
-from revocab.report.table_parts.published_table import add_published, places_of
+from revocab.report.table_parts.published_table import add_published
 from revocab.report.table_parts.table import Cell
 from revocab.report.tables.models_by_language import AVERAGE, ModelsByLanguageTable
 
@@ -107,7 +107,7 @@ class ModelsByLanguageFigure(FigureOptions):
         for name, options in self.tables.items():
             table = options.build(results)
             add_published(table, results.paper.cells(name))
-            places = places_of(table).items()
+            places = table.places().items()
             cells[name] = {(row, column): cell for (_, row, column), cell in places}
         titles = {name: fill(table.title, WIDTH) for name, table in self.tables.items()}
         panels = [self.title] if self.show == "averages" else self.columns

@@ -16,7 +16,6 @@ from revocab.report.paper_claims.measures import Measure, lead
 from revocab.report.published import PaperValues
 from revocab.report.references import unknowns, unscored_language
 from revocab.report.results import Results
-from revocab.report.table_parts.published_table import places_of
 from revocab.report.tables.models_by_language import ModelsByLanguageTable
 from revocab.report.values.one_value import OneValue
 from revocab.report.values.run_value import RunValue
@@ -205,7 +204,7 @@ class CellGain(Measure):
         options = self._options(results.experiment)
         if options is None:
             return None
-        places = places_of(options.build(results))
+        places = options.build(results).places()
         return self._gain({(row, column): cell.value for (_, row, column), cell in places.items()})
 
     def shown(self, value: float) -> str:

@@ -7,20 +7,7 @@ from collections.abc import Sequence
 from revocab.errors import RevocabError
 from revocab.report.notes import IN_PARENTHESES
 from revocab.report.published import PublishedCell
-from revocab.report.table_parts.table import Cell, Table
-
-
-def places_of(table: Table) -> dict[tuple[str, str, str], Cell]:
-    """Return the cells of a table by block, row and column, as its CSV file names them."""
-    found: dict[tuple[str, str, str], Cell] = {}
-    names, block = table.columns, ""
-    for row in table.rows:
-        if row.section is not None:
-            block = row.section
-            continue
-        for name, cell in zip(names[1:], row.cells[1:], strict=True):
-            found[block, row.cells[0].text or "", name] = cell
-    return found
+from revocab.report.table_parts.table import Table
 
 
 def add_published(table: Table, cells: Sequence[PublishedCell]) -> None:
@@ -31,7 +18,7 @@ def add_published(table: Table, cells: Sequence[PublishedCell]) -> None:
     """
     if not cells:
         return
-    places = places_of(table)
+    places = table.places()
     numbers = {place for place, cell in places.items() if cell.text is None}
     fits = [printed for printed in cells if printed.place in numbers]
     if not fits:
@@ -57,7 +44,7 @@ def without_place(cells: Sequence[PublishedCell], table: Table) -> list[str]:
     """Return what readers are told of values without a place: columns and rows that the table
     lacks, each once, and every other value by itself.
     """
-    shown = {place[:2] for place in places_of(table)}
+    shown = {place[:2] for place in table.places()}
     columns = dict.fromkeys(printed.column for printed in cells)
     lacking = [column for column in columns if column not in table.columns]
     told = [f"column{'s' * (len(lacking) > 1)} {', '.join(lacking)}"] if lacking else []

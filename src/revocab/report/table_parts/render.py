@@ -32,12 +32,7 @@ def to_csv(table: Table) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(header)
-    block = ""
-    for row in table.rows:
-        if row.section is not None:
-            block = row.section
-            continue
-        cells = [numbers_of(cell) for cell in row.cells]
+    for (block, _), cells in zip(table.rows_in_blocks(), rows, strict=True):
         values = [block] if sections else []
         values += [cells[place][more] for place, _, more in columns]
         writer.writerow([*values, table.limited] if table.limited else values)
@@ -70,6 +65,11 @@ def numbers_of(cell: Cell) -> dict[str, str]:
     return numbers if content is None else {**numbers, "": content}
 
 
+def marked(cell: Cell, content: str, best: str, second: str) -> str:
+    """Return a cell's number in its mark, of which the number is the field."""
+    return {"best": best, "second": second}.get(cell.mark or "", "{}").format(content)
+
+
 def caption(table: Table) -> str:
     return headed(table.identifier, table.shown_title())
 
@@ -100,11 +100,7 @@ def markdown_escape(content: str) -> str:
 def markdown_cell(cell: Cell) -> str:
     if cell.text is not None:
         return markdown_escape(cell.text)
-    content = cell.number()
-    if cell.mark == "best":
-        content = f"**{content}**"
-    elif cell.mark == "second":
-        content = f"<u>{content}</u>"
+    content = marked(cell, cell.number(), "**{}**", "<u>{}</u>")
     printed = cell.published_number()
     return f"{content} ({printed})" if printed else content
 
@@ -126,11 +122,7 @@ def latex_cell(cell: Cell) -> str:
         content = latex_escape(cell.text)
         # After the end of a row, a bracket would begin an option.
         return f"{{}}{content}" if content.startswith("[") else content
-    content = latex_escape(cell.number())
-    if cell.mark == "best":
-        content = rf"\textbf{{{content}}}"
-    elif cell.mark == "second":
-        content = rf"\underline{{{content}}}"
+    content = marked(cell, latex_escape(cell.number()), r"\textbf{{{}}}", r"\underline{{{}}}")
     printed = cell.published_number()
     return rf"{content} {{\small({printed})}}" if printed else content
 
@@ -187,10 +179,7 @@ def html_cell(cell: Cell, tag: str = "td", interval: str | None = None) -> str:
     else:
         content = html.escape(cell.number())
         content = content.replace("±", '<span class="error">±') + "</span>" * ("±" in content)
-        if cell.mark == "best":
-            content = f"<b>{content}</b>"
-        elif cell.mark == "second":
-            content = f"<u>{content}</u>"
+        content = marked(cell, content, "<b>{}</b>", "<u>{}</u>")
         printed = cell.published_number()
         if printed:
             content += f' <span class="published">({printed})</span>'

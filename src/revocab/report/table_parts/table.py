@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -125,8 +125,25 @@ class Table:
             told += f"; over {cell.seeds} seeds {between(cell, cell.seed_interval)}"
         return told
 
+    def rows_in_blocks(self) -> Iterator[tuple[str, Row]]:
+        """Yield every row that is no heading, with the heading above it (empty: none)."""
+        block = ""
+        for row in self.rows:
+            if row.section is None:
+                yield block, row
+            else:
+                block = row.section
+
     def data_rows(self) -> list[Row]:
-        return [row for row in self.rows if row.section is None]
+        return [row for _, row in self.rows_in_blocks()]
+
+    def places(self) -> dict[tuple[str, str, str], Cell]:
+        """Return the cells by block, row and column, as the table's CSV file names them."""
+        return {
+            (block, row.cells[0].text or "", name): cell
+            for block, row in self.rows_in_blocks()
+            for name, cell in zip(self.columns[1:], row.cells[1:], strict=True)
+        }
 
 
 def between(cell: Cell, interval: tuple[float, float]) -> str:
