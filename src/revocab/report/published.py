@@ -52,11 +52,8 @@ class PublishedCell:
     def place(self) -> tuple[str, str, str]:
         return self.block, self.row, self.column
 
-    def told(self) -> str:
-        return ", ".join(filter(None, self.place))
-
-    def told_row(self) -> str:
-        return ", ".join(filter(None, self.place[:2]))
+    def told(self, parts: int = 3) -> str:
+        return ", ".join(filter(None, self.place[:parts]))
 
 
 class PaperValues:

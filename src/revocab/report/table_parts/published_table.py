@@ -50,5 +50,5 @@ def without_place(cells: Sequence[PublishedCell], table: Table) -> list[str]:
     told = [f"column{'s' * (len(lacking) > 1)} {', '.join(lacking)}"] if lacking else []
     for printed in cells:
         if printed.column not in lacking:
-            told.append(printed.told() if printed.place[:2] in shown else printed.told_row())
+            told.append(printed.told(3 if printed.place[:2] in shown else 2))
     return list(dict.fromkeys(told))
