@@ -153,42 +153,6 @@ def test_a_loss_that_is_not_there_is_named(root):
     assert not any("6 steps" in one for one in lack)
 
 
-@pytest.mark.parametrize(
-    ("options", "start"),
-    [
-        ({"runs": ["mistral-sawa"]}, "tables.t.runs: no run 'mistral-sawa'"),
-        ({"runs": []}, "tables.t.runs: List should have at least 1 item"),
-        ({"languages": ["de"]}, "tables.t.languages: no language with held-out text 'de'"),
-        ({"languages": []}, "tables.t.languages: List should have at least 1 item"),
-        ({"steps": [1]}, "tables.t.steps: held-out loss is measured at no step 1 of these runs"),
-        ({"steps": ["middle"]}, "tables.t.steps: held-out loss is measured at no step 'middle'"),
-        ({"reference": "sourse"}, "tables.t.reference: no tokenizer 'sourse'"),
-        ({"reach": {"de": [1.0]}}, "tables.t.reach: no language of the table 'de'"),
-        ({"reach": {"it": [-1]}}, "tables.t.reach.it.0: Input should be greater than 0"),
-        ({"unit": "bits"}, "tables.t.unit: unknown key"),
-    ],
-)
-def test_every_wrong_option_of_the_table_is_one_line(demo, options, start):
-    with pytest.raises(RevocabError) as caught:
-        validate({**demo, "tables": {"t": {**TABLE, **options}}})
-    assert [one for one in caught.value.problems if one.startswith(start)], caught.value.problems
-
-
-@pytest.mark.parametrize(
-    ("options", "start"),
-    [
-        ({"against": "mistral-fvt"}, "figures.f.against: no run of the figure 'mistral-fvt'"),
-        ({"over": "epochs"}, "figures.f.over: Input should be 'steps' or 'bytes'"),
-        ({"scale": "root"}, "figures.f.scale: Input should be 'linear' or 'log'"),
-        ({"languages": ["de"]}, "figures.f.languages: no language with held-out text 'de'"),
-    ],
-)
-def test_every_wrong_option_of_the_figure_is_one_line(demo, options, start):
-    with pytest.raises(RevocabError) as caught:
-        validate({**demo, "figures": {"f": {**FIGURE, **options}}})
-    assert [one for one in caught.value.problems if one.startswith(start)], caught.value.problems
-
-
 def test_an_experiment_without_heldout_text_is_told(demo):
     demo["evaluation"]["heldout"] = []
     with pytest.raises(RevocabError) as caught:

@@ -179,28 +179,6 @@ def test_a_claim_is_on_the_least_gain(root, changes, gain):
 
 
 @pytest.mark.parametrize(
-    ("options", "start"),
-    [
-        ({"base": "Bases"}, "tables.t: base: no column 'Bases'"),
-        ({"base": None, "change": "percent"}, "tables.t: change needs base"),
-        ({"blocks": [{"languages": ["it", "it"]}]}, "tables.t: blocks: it: name each language"),
-        ({"metric": "bleu"}, "tables.t: metric is that of translations; give into or out_of"),
-        ({"averages": [3]}, "tables.t: averages: 3 languages; blocks have 2"),
-        ({"columns": {"A": {"it": "mistral-sawa"}}, "base": None},
-         "tables.t.columns.A.it: no run 'mistral-sawa'"),
-        ({"columns": {"A": {"itt": "mistral-sava"}}, "base": None},
-         "tables.t.columns.A: no language of blocks, corpora or tasks 'itt'"),
-        ({"family": "xnli"}, "tables.t.blocks: language 'en' has no multiple-choice task of fam"),
-        ({"step": 3}, "tables.t.step: 3 is not a checkpoint of run 'mistral-sava'"),
-    ],
-)  # fmt: skip
-def test_every_wrong_option_is_one_line(demo, options, start):
-    with pytest.raises(RevocabError) as caught:
-        validate({**demo, "tables": {"t": {**TABLE, **options}}})
-    assert any(one.startswith(start) for one in caught.value.problems), caught.value.problems
-
-
-@pytest.mark.parametrize(
     ("changes", "said"),
     [
         ({"table": "u"}, "table: no table of kind models_by_language 'u'"),

@@ -89,28 +89,6 @@ def test_a_sweep_is_drawn_with_and_without_results(root, tmp_path):
     assert (bare / "figures" / "f.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("section", ["tables", "figures"])
-@pytest.mark.parametrize(
-    ("options", "start"),
-    [
-        ({"group": "mistrall"}, "group: no run group 'mistrall'"),
-        ({"rows": "speed"}, "rows: no axis of runs of group 'mistral' 'speed' (known: mix, rate)"),
-        ({"columns": "rate"}, "columns: 'rate' is the axis of the rows; name another"),
-        ({"where": {"mix": "none"}}, "where.mix: no value of this axis 'none'"),
-        ({"where": {"mix": "mixed", "rate": "high"}}, "no run is on both axes and at 'where'"),
-        ({"value": {}}, "value: exactly one of tokens, bytes"),
-        ({"value": {"heldout": {"language": "de"}}}, "value.heldout.language: no language with"),
-    ],
-)
-def test_every_wrong_option_of_a_sweep_is_one_line(demo, section, options, start):
-    values = {**with_runs(demo), "tables": {}, "figures": {}, section: {"t": {**SWEEP, **options}}}
-    with pytest.raises(RevocabError) as caught:
-        validate(values)
-    found = [one for one in caught.value.problems if one.startswith(f"{section}.t")]
-    assert len(found) == 1, caught.value.problems
-    assert found[0].removeprefix(f"{section}.t").lstrip(":. ").startswith(start)
-
-
 def test_two_runs_at_one_place_are_told_apart(demo):
     again = {"again": {"rate": "low", "mix": "plain", "depth": "two"}}
     values = {**with_runs(demo, **again), "tables": {"t": SWEEP}, "figures": {}}
@@ -217,21 +195,3 @@ def test_examples_without_results_and_missing_answers(answered, tmp_path):
     assert build_table(results, "t").rows[0].cells[4].text == "–"
     bare = experiment_alone(answered, tmp_path / "bare")
     assert build_table(Results(bare), "t").rows == []
-
-
-@pytest.mark.parametrize(
-    ("options", "start"),
-    [
-        ({"task": "squad"}, "tables.t.task: no generation task 'squad'"),
-        ({"task": "mmlu_it"}, "tables.t.task: no generation task 'mmlu_it'"),
-        ({"runs": ["mistral-sawa"]}, "tables.t.runs: no run 'mistral-sawa'"),
-        ({"runs": []}, "tables.t.runs: List should have at least 1 item"),
-        ({"number": 0}, "tables.t.number: Input should be greater than or equal to 1"),
-        ({"number": 100000}, "tables.t.number: 100000 queries, and squad_it is limited to"),
-    ],
-)
-def test_every_wrong_option_of_examples_is_one_line(demo, options, start):
-    with pytest.raises(RevocabError) as caught:
-        validate({**demo, "tables": {"t": {**EXAMPLES, **options}}, "figures": {}})
-    found = [one for one in caught.value.problems if one.startswith(start)]
-    assert len(found) == 1, caught.value.problems
