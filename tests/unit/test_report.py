@@ -8,7 +8,7 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from fake_results import copy_of_demo, fake_results, write_csv
+from fake_results import copy_of_demo, experiment_alone, fake_results, write_csv
 
 from revocab.config.schema import Experiment
 from revocab.errors import RevocabError
@@ -25,8 +25,6 @@ from revocab.report.results import Results, blind_baselines
 from revocab.report.results.folder import read_csv
 from revocab.report.results.heldout_losses import heldout_curve
 from revocab.report.results.scores import collect_scores
-
-COMMANDS = ("collect_scores", "make_tables", "make_figures", "build_report", "check_artefacts")
 
 
 def fake_figures(root):
@@ -72,20 +70,18 @@ def test_missing_files_are_all_listed(broken):
     with pytest.raises(RevocabError) as error:
         check_artefacts(broken, broken / "checks.json")
     text = error.value.render()
-    assert "table05.tex: missing" in text
-    assert "table06.md: empty" in text
-    assert "figure10.png: missing" in text
+    for problem in ("table05.tex: missing", "table06.md: empty", "figure10.png: missing"):
+        assert problem in text
     assert not (broken / "checks.json").exists()
 
 
 def test_missing_scores_are_named(broken):
+    run, lost = broken / "runs/llama-sava", ("50", "piqa_en")
     edit(
-        broken / "runs/llama-sava/multiple_choice.csv",
-        lambda rows: [r for r in rows if (r["step"], r["task"]) != ("50", "piqa_en")],
+        run / "multiple_choice.csv",
+        lambda rows: [row for row in rows if (row["step"], row["task"]) != lost],
     )
-    edit(
-        broken / "runs/llama-sava/heldout.csv", lambda rows: [r for r in rows if r["step"] != "75"]
-    )
+    edit(run / "heldout.csv", lambda rows: [row for row in rows if row["step"] != "75"])
     collect_scores(broken, broken / "scores.parquet")
     found = problems_of(broken)
     assert "scores.parquet: llama-sava has no score of piqa_en at step 50; score it" in found
@@ -139,8 +135,7 @@ def test_wrong_schema_hides_the_rest(broken):
 
     pq.write_table(pa.table({"run": ["a"]}), broken / "scores.parquet")
     found = problems_of(broken)
-    assert len(found) == 1
-    assert "columns are run; expected experiment, run" in found[0]
+    assert len(found) == 1 and "columns are run; expected experiment, run" in found[0]
 
 
 def test_blind_baselines_far_above_chance_fail(tmp_path):
@@ -223,13 +218,12 @@ def test_claims_by_hand(broken):
     assert fall.numbers == (
         "2.000 → 1.500: falls by 25.0%; target was trained on world-it, so this flatters it"
     )
-    starts = [
+    (start,) = [
         claim
         for one, claim in found.items()
         if one.startswith("Mistral stand-in: ") and one.endswith("sava < random")
     ]
-    assert [claim.holds for claim in starts] == [False]
-    assert "9.0000 against" in starts[0].numbers
+    assert start.holds is False and "9.0000 against" in start.numbers
 
 
 def test_chance_counts_choices(broken):
@@ -296,10 +290,7 @@ def test_new_rows_stand_in_the_page_with_their_warnings(folder):
 
 
 def test_page_without_results(tmp_path):
-    root = fake_results(tmp_path / "demo")
-    bare = tmp_path / "bare"
-    bare.mkdir()
-    (bare / "experiment.json").write_bytes((root / "experiment.json").read_bytes())
+    bare = experiment_alone(fake_results(tmp_path / "demo"), tmp_path / "bare")
     build_report(bare, bare / "report.html")
     page = (bare / "report.html").read_text(encoding="utf-8")
     assert "Not drawn yet." in page
@@ -345,7 +336,9 @@ def test_results_folder_without_experiment(tmp_path):
         Results(tmp_path)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    "command", ["collect_scores", "make_tables", "make_figures", "build_report", "check_artefacts"]
+)
 def test_help_is_light(command):
     code = (
         "import sys; from revocab.__main__ import main\n"
