@@ -147,10 +147,8 @@ def test_blind_baselines_far_above_chance_fail(tmp_path):
     row = {"items": 150, "chance": 0.25, "longest": 0.27, "shortest": 0.61}
     write_json(path, {"hellaswag_it": row, "mmlu_it": {**row, "shortest": 0.3}})
     (found,) = blind_baselines.problems(experiment, tmp_path)
-    assert (
-        "hellaswag_it: blind baseline shortest reaches 0.610, chance is 0.25 (allowed: 0.36)"
-        in found
-    )
+    said = "hellaswag_it: blind baseline shortest reaches 0.610, chance is 0.25 (allowed: 0.36)"
+    assert said in found
     header, rows = blind_baselines.table(experiment, tmp_path)
     assert header == ["Task", "Items", "Chance", "Longest", "Shortest"]
     assert rows[1] == ["mmlu_it", "150", "25.0", "27.0", "30.0"]
