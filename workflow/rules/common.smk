@@ -14,7 +14,7 @@ from revocab.evaluation.inference.engine import environment_of, interpreter
 from revocab.plan import Plan
 from revocab.plan.plan import find_rule
 from revocab.plan.rerun import CodeParams, arguments_digest
-from revocab.workflow import launch
+from revocab.workflow import launch, warm
 from revocab.workflow.run import record_holder
 
 try:
@@ -31,6 +31,8 @@ RESULTS = PATHS.results
 # Called once Snakemake has the lock, and not for the jobs that it starts.
 onstart:
     record_holder()
+    if workflow.local_exec:
+        warm.start()
     if code_params().kept:
         print(code_params().report(), file=sys.stderr)
 
