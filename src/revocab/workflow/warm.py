@@ -49,7 +49,7 @@ ONE_THREAD = dict.fromkeys(
     ),
     "1",
 )
-#: Of a process that will fork: no thread of pyarrow's, and no GPU taken by asking whether there is one.
+#: Of a process that will fork: no thread of pyarrow's; asking whether there is a GPU takes none.
 FORKS = {
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
     "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
@@ -81,7 +81,7 @@ def start() -> None:
     )
 
 
-_process: subprocess.Popen | None = None
+_process: subprocess.Popen[bytes] | None = None
 
 
 # --- in a job -------------------------------------------------------------------------------------
@@ -130,7 +130,8 @@ def run(main: Callable[[], None]) -> None:
     elif status >= 0:
         sys.exit(status)
     else:
-        signal.signal(-status, signal.SIG_DFL)
+        with contextlib.suppress(OSError):  # SIGKILL has no other effect anyway
+            signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
 
 
@@ -166,6 +167,7 @@ class Server:
                         return request
                 elif key.data is None:  # Snakemake has ended; jobs that run go on
                     self.selector.unregister(self.listener)
+                    self.listener.close()
                     self.selector.unregister(key.fileobj)
                 elif key.fileobj is key.data.connection:
                     self.pass_on(key.data)
@@ -240,8 +242,9 @@ def main() -> None:
     gc.collect()
     gc.freeze()  # so that collecting in a fork copies none of its memory
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
-        listener.bind(str(path))
+        listener.bind(f"{path}-")
         listener.listen(64)
+        os.rename(f"{path}-", path)  # noqa: PTH104 (found by jobs only now that it can be asked)
         request = Server(listener, environment).serve()
     if request is None:
         shutil.rmtree(path.parent, ignore_errors=True)

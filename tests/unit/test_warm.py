@@ -1,0 +1,132 @@
+"""Jobs that are forks of one process with the slow imports made."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+from waiting import wait_until
+
+from revocab.workflow import warm
+
+REPOSITORY = Path(__file__).parents[2]
+JOB = [sys.executable, str(REPOSITORY / "scripts/run_job.py")]
+#: A job that lasts until its standard input is closed, and then fails: it holds no job.
+WAITING = ["count_parameters", "--job", "-", "--out", "x"]
+SERVER = "from revocab.workflow import warm; warm.SLOW = (); warm.main()"
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="Linux alone has pidfd_open")
+
+
+@pytest.fixture
+def socket_path(tmp_path_factory):
+    """Return where the process listens; paths of sockets are short."""
+    return tmp_path_factory.mktemp("warm") / "folder" / "s"
+
+
+@pytest.fixture
+def environment(socket_path):
+    return {**os.environ, **warm.ONE_THREAD, warm.SOCKET: str(socket_path)}
+
+
+@pytest.fixture
+def server(socket_path, environment):
+    """Start a process that has loaded nothing slow; yield it when it listens."""
+    socket_path.parent.mkdir()
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVER], stdin=subprocess.PIPE, env=environment
+    ) as process:
+        wait_until(socket_path.exists, process)
+        yield process
+        process.stdin.close()
+
+
+def start(words, environment) -> subprocess.Popen:
+    """Start a job with pipes for its streams."""
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        [*JOB, *words], env=environment, stdin=pipe, stdout=pipe, stderr=pipe, text=True
+    )
+
+
+def forks(server) -> list[psutil.Process]:
+    """Return the jobs that run as forks."""
+    return psutil.Process(server.pid).children()
+
+
+def wait_for_fork(server, job) -> psutil.Process:
+    """Return the only fork when it runs."""
+    wait_until(lambda: bool(forks(server)), job)
+    (fork,) = forks(server)
+    return fork
+
+
+@pytest.mark.parametrize("words", [["--version"], ["no-such-verb"], WAITING])
+def test_a_fork_says_and_returns_what_a_job_of_its_own_does(words, server, environment):
+    alone = {name: text for name, text in environment.items() if name != warm.SOCKET}
+    done = [start(words, variables) for variables in (environment, alone)]
+    said = [(*job.communicate("nothing"), job.returncode) for job in done]
+    assert said[0] == said[1]
+    assert said[0][0] or said[0][1]
+
+
+def test_the_job_is_the_process_that_was_forked(server, environment, tmp_path):
+    job = subprocess.Popen([*JOB, *WAITING], env=environment, stdin=subprocess.PIPE, cwd=tmp_path)
+    fork = wait_for_fork(server, job)
+    wait_until(lambda: fork.cwd() == str(tmp_path), job)
+    job.communicate()
+    assert job.returncode == 1
+    assert not forks(server)
+
+
+@pytest.mark.parametrize("change", ["OMP_NUM_THREADS", "HF_HOME"])
+def test_another_environment_runs_by_itself(change, server, environment):
+    job = start(WAITING, {**environment, change: "3"})
+    assert "job" in job.communicate()[1]
+    assert not forks(server)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_job_ends_with_what_started_it(number, server, environment):
+    job = start(WAITING, environment)
+    fork = wait_for_fork(server, job)
+    job.send_signal(number)
+    assert job.wait() == -number
+    fork.wait()
+    assert start(["--version"], environment).wait() == 0
+
+
+def test_a_killed_fork_is_a_killed_job(server, environment):
+    job = start(WAITING, environment)
+    wait_for_fork(server, job).kill()
+    assert job.wait() == -signal.SIGKILL
+
+
+def test_a_killed_server_is_told(server, environment):
+    job = start(WAITING, environment)
+    fork = wait_for_fork(server, job)
+    server.kill()
+    assert "run the same command again" in job.communicate()[1]
+    assert job.returncode == 1
+    fork.kill()
+
+
+def test_jobs_outlive_snakemake_and_the_server_ends_with_the_last(server, environment, socket_path):
+    job = start(WAITING, environment)
+    wait_for_fork(server, job)
+    server.stdin.close()
+    late = start(["--version"], environment)
+    assert late.wait() == 0
+    assert server.poll() is None
+    job.communicate()
+    assert server.wait() == 0
+    assert not socket_path.parent.exists()
+
+
+def test_without_a_server_a_job_runs_by_itself(environment):
+    assert start(["--version"], environment).communicate()[0].startswith("revocab")
