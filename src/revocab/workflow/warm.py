@@ -111,15 +111,32 @@ def ask(words: list[str]) -> int | None:
             return None
         if not accepted:
             return None
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        for number in FORWARDED:
-            signal.signal(number, lambda number, _: connection.send(bytes([number])))
-        answer = connection.recv(STATUS.size)
+        answer = answer_of(connection)
     if not answer:
         print("error: the process that started this job has ended, and the job with it; "
               "run the same command again", file=sys.stderr)  # fmt: skip
         return 1
     return STATUS.unpack(answer)[0]
+
+
+def answer_of(connection: socket.socket) -> bytes:
+    """Return how a job has ended, nothing if nobody knows; pass signals on to it until then."""
+    # A signal that comes just before a call that waits would wait with it; not so as bytes.
+    signals, written = socket.socketpair()
+    written.setblocking(False)
+    signal.set_wakeup_fd(written.fileno())
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in FORWARDED:
+        signal.signal(number, lambda number, frame: None)
+    with selectors.DefaultSelector() as selector, signals, written:
+        selector.register(signals, selectors.EVENT_READ)
+        selector.register(connection, selectors.EVENT_READ)
+        while True:
+            ready = [key.fileobj for key, _ in selector.select()]
+            if connection in ready:
+                signal.set_wakeup_fd(-1)
+                return connection.recv(STATUS.size)
+            connection.send(signals.recv(16))
 
 
 def run(main: Callable[[], None]) -> None:
