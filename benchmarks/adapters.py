@@ -99,18 +99,18 @@ def measure(way: str, shape: Shape, micro_batches: int, steps: int, threads: int
     import torch
 
     import revocab.training.adapters.vocabulary_adapter  # noqa: F401  (its libraries do not count)
-    from revocab.initialise.cost_at_scale import PeakMemory
+    from revocab.initialise.cost_at_scale import watched_memory
 
     torch.set_num_threads(threads)
     torch._dynamo  # noqa: B018  (the same: the first step of an optimizer loads it)
-    with PeakMemory.watch() as memory:
+    with watched_memory() as peak:
         step = stepping(way, shape, micro_batches)
         step()
         wall, cpu = time.perf_counter(), time.process_time()
         for _ in range(steps):
             step()
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    return {"way": way, "wall": wall / steps, "cpu": cpu / steps, "bytes": memory.bytes}
+    return {"way": way, "wall": wall / steps, "cpu": cpu / steps, "bytes": peak[0]}
 
 
 def computed(shape: Shape, micro_batches: int) -> list[tuple[str, float, float]]:

@@ -86,14 +86,12 @@ class Cost:
 
 def timed(call: Callable):
     """Return the call's result and its cost."""
-    from revocab.initialise.cost_at_scale import PeakMemory
+    from revocab.initialise.cost_at_scale import watched_memory
 
     started, processor = time.perf_counter(), time.process_time()
-    with PeakMemory.watch() as memory:
+    with watched_memory() as peak:
         result = call()
-    cost = Cost(
-        time.perf_counter() - started, time.process_time() - processor, memory.bytes / 2**30
-    )
+    cost = Cost(time.perf_counter() - started, time.process_time() - processor, peak[0] / 2**30)
     return result, cost
 
 
@@ -130,7 +128,7 @@ def direct_steps(x_NX, y_NY, steps: int):
 
 
 def anchors_of(inputs):
-    from revocab.initialise.rows.alignment import Scaling
+    from revocab.initialise.rows.anchor_scaling import Scaling
 
     helper = inputs.helper_VD[inputs.overlap_target_N]
     source = inputs.source_VD[inputs.overlap_source_N]
@@ -186,9 +184,14 @@ def check_lstsq(x_NX, y_NY) -> None:
     """Compare predictions with those of a float64 QR."""
     import torch
 
-    from revocab.initialise.rows.alignment import fit_lstsq
+    from revocab.initialise.rows.alignment import LeastSquares, cross, gram
 
-    fitted, cost = timed(lambda: fit_lstsq(x_NX, y_NY))
+    def fit_lstsq():
+        system = LeastSquares(gram(x_NX))
+        right_PY = cross(x_NX, y_NY, exact=system.needs_exact)
+        return system.solve(right_PY, x_NX.dtype)
+
+    fitted, cost = timed(fit_lstsq)
     design = torch.cat([x_NX, torch.ones(len(x_NX), 1)], dim=1).double()
     exact, slow = timed(lambda: torch.linalg.lstsq(design, y_NY.double(), driver="gels").solution)
     expected = design[:2048] @ exact

@@ -64,7 +64,7 @@ def our_trainer(model, packed, steps, batch):
     from revocab.training.machine.engine import training_arguments
     from revocab.training.machine.micro_batch import MicroBatch
     from revocab.training.outputs.loss_tables import LossTables
-    from revocab.training.settings import Settings
+    from revocab.training.run import Settings, TrainingRun
 
     settings = Settings(
         steps=steps, batch_size=batch, learning_rate=1e-3, checkpoint_every=steps, seed=0
@@ -78,9 +78,10 @@ def our_trainer(model, packed, steps, batch):
 
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "state"
+        run = TrainingRun(model=root, packed=root, heldout=root, out=root, settings=settings)
         Measured(
             model,
-            training_arguments(settings, batch, root),
+            training_arguments(run, batch, root),
             packed=packed,
             settings=settings,
             tables=LossTables(Path(folder), resume_from=None),

@@ -81,7 +81,7 @@ def synthetic_vocabulary(size: int, style: str, seed: int) -> Any:
     from tokenizers import Tokenizer, decoders, models
     from transformers import PreTrainedTokenizerFast
 
-    from revocab.tokenizers.byte_level import to_byte_level
+    from revocab.tokenizers.alphabets import to_byte_level
 
     draw = random.Random(seed)
     letters = "abcdefghilmnoprstuvzàèìòù"
